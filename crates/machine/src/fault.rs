@@ -1,0 +1,101 @@
+//! What every error of pinwise says: the object, the cause, the remedy - and which exit code it means.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What kind of failure it is; the exit code of the binary follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The answer is no (exit code 1).
+    No,
+    /// The request makes no sense: unknown key, malformed value, CPU that does not exist (exit code 2).
+    Usage,
+    /// The kernel or the file system refused for lack of privilege (exit code 3).
+    NotPermitted,
+    /// The machine lacks what the request needs (exit code 4).
+    MachineLacks,
+    /// The server or the load failed (exit code 5).
+    WorkloadFailed,
+    /// Reading or writing our own files failed: disk full, torn or malformed case (exit code 6).
+    Storage,
+    /// Stopped by Ctrl-C or SIGTERM, with the machine restored (exit code 130).
+    Interrupted,
+}
+
+impl Class {
+    /// The process exit code, as documented in `pinwise --help`.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Class::No => 1,
+            Class::Usage => 2,
+            Class::NotPermitted => 3,
+            Class::MachineLacks => 4,
+            Class::WorkloadFailed => 5,
+            Class::Storage => 6,
+            Class::Interrupted => 130,
+        }
+    }
+}
+
+/// An error that a person can act on. Its text is `OBJECT: CAUSE` and, where there is one, ` - REMEDY`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// What kind of failure it is.
+    pub class: Class,
+    /// The file, CPU, process, key or command that it is about.
+    pub object: String,
+    /// What went wrong.
+    pub cause: String,
+    /// What the reader can do; empty only when nothing can be done.
+    pub remedy: String,
+}
+
+impl Fault {
+    /// A fault of `class` about `object`.
+    pub fn new(class: Class, object: impl fmt::Display, cause: impl fmt::Display, remedy: impl Into<String>) -> Self {
+        Self { class, object: object.to_string(), cause: cause.to_string(), remedy: remedy.into() }
+    }
+
+    /// A fault for a failed system call or file operation on `object`; permission errors get their own class.
+    pub fn io(object: impl fmt::Display, error: &std::io::Error, remedy: impl Into<String>) -> Self {
+        let class = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Class::NotPermitted,
+            _ => Class::Storage,
+        };
+        Self::new(class, object, error, remedy)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.object, self.cause)?;
+        if !self.remedy.is_empty() {
+            write!(f, " - {}", self.remedy)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_names_object_cause_and_remedy() {
+        let fault = Fault::new(Class::Usage, "--cpus 9", "CPU 9 does not exist", "choose from 0-1");
+        assert_eq!(fault.to_string(), "--cpus 9: CPU 9 does not exist - choose from 0-1");
+        assert_eq!(fault.class.exit_code(), 2);
+    }
+
+    #[test]
+    fn a_permission_error_is_told_apart() {
+        let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        assert_eq!(Fault::io("/x", &denied, "run as root").class, Class::NotPermitted);
+        let full = std::io::Error::from_raw_os_error(28);
+        assert_eq!(Fault::io("/x", &full, "free space").class, Class::Storage);
+    }
+}

@@ -1,0 +1,16 @@
+//! READS: what one host is at one moment, from the live system, a directory or a capture.
+//!
+//! Nothing in this crate alters the machine. Every reader takes a [`Root`], so that what works here works
+//! on a tree that was captured elsewhere. A fact that could not be read is [`Missing`] with its reason, never a zero.
+
+pub mod act;
+pub mod cpuset;
+pub mod fault;
+pub mod missing;
+pub mod placement;
+
+pub use act::{Act, ProcessRef, Scheduling, ThreadRef};
+pub use cpuset::CpuSet;
+pub use fault::{Class, Fault};
+pub use missing::{Missing, Notes};
+pub use placement::{Placement, Setting};

@@ -1,0 +1,35 @@
+//! Placements: where a server, its load and their surroundings are to be.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CpuSet;
+
+/// One knob at one value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// The knob's id, as `pinwise list knobs` prints it.
+    pub knob: String,
+    /// Which object of that knob: an IRQ number, `eth0/rx-0`, ...
+    pub target: String,
+    /// The value, in the knob's own text form.
+    pub value: String,
+}
+
+/// Where things are to run: a set of knob = value, for a server and its surroundings.
+///
+/// The CPUs of the server and the load have fields of their own because every study sets them;
+/// `None` means that the kernel may choose.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// CPUs for the server's process tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpus: Option<CpuSet>,
+    /// CPUs for the load generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_cpus: Option<CpuSet>,
+    /// Everything else that is set for the length of the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+}

@@ -1,0 +1,2 @@
+//! The binary: parse, call, exit code.
+fn main() {}

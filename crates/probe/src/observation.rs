@@ -1,0 +1,106 @@
+//! What probes saw in a window: per-CPU counter differences and what the watched threads did.
+
+use std::collections::BTreeMap;
+
+use machine::Missing;
+use serde::{Deserialize, Serialize};
+
+/// One counter over the window, by CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counter {
+    /// Probe that read it: `interrupts`, `softirqs`, `stat`, `pressure`.
+    pub probe: String,
+    /// Row name: an IRQ number (`85`) or the kernel's abbreviation (`LOC`, `CAL`); `NET_RX`; `softirq`, `steal`, ...
+    pub name: String,
+    /// What the kernel calls it: `p7p1-rx-0`, `Local timer interrupts`; empty when the name says it all.
+    pub label: String,
+    /// Unit of the differences: `events`, `us`.
+    pub unit: String,
+    /// Difference over the window by CPU number; CPUs that were offline at either end are absent, not 0.
+    pub by_cpu: BTreeMap<u32, u64>,
+}
+
+/// What one watched thread did in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ThreadSeen {
+    /// Thread number.
+    pub tid: u32,
+    /// Process number.
+    pub pid: u32,
+    /// Name (`comm`), as last seen.
+    pub comm: String,
+    /// User CPU time, us (/proc/PID/task/TID/stat field 14, tick resolution).
+    pub user_us: Option<u64>,
+    /// Kernel CPU time, us (field 15).
+    pub system_us: Option<u64>,
+    /// Time on CPU, us (schedstat field 1).
+    pub on_cpu_us: Option<u64>,
+    /// Time runnable but waiting for a CPU, us (schedstat field 2).
+    pub waited_us: Option<u64>,
+    /// Voluntary context switches (status).
+    pub voluntary_switches: Option<u64>,
+    /// Involuntary context switches (status).
+    pub involuntary_switches: Option<u64>,
+    /// Migrations between CPUs (sched `se.nr_migrations`).
+    pub migrations: Option<u64>,
+    /// How often it was seen on each CPU at the sampling instants (stat field 39).
+    pub seen_on: BTreeMap<u32, u64>,
+    /// Where it was allowed to run at the last sample (status `Cpus_allowed_list`), list form.
+    pub allowed: Option<String>,
+}
+
+/// One instant: raw counter readings, not differences.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// CLOCK_MONOTONIC, ns.
+    pub at_ns: u64,
+    /// How long taking this sample lasted, ns.
+    pub took_ns: u64,
+    /// Readings: (probe, row) -> CPU -> value since boot.
+    pub rows: BTreeMap<String, BTreeMap<String, BTreeMap<u32, u64>>>,
+}
+
+/// Everything that was seen between two instants.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Observation {
+    /// Start of the window, CLOCK_MONOTONIC ns.
+    pub from_ns: u64,
+    /// End of the window, CLOCK_MONOTONIC ns.
+    pub to_ns: u64,
+    /// Samples inside the window, both ends included.
+    pub samples: usize,
+    /// Share of one CPU's time that sampling itself took, 0 to 1.
+    pub sampling_share: f64,
+    /// Counters that moved, in probe and row order. A row that exists and did not move is absent here and listed in `still`.
+    pub counters: Vec<Counter>,
+    /// Rows that were read and did not move, as `probe/name`: known to be zero, which is not the same as missing.
+    pub still: Vec<String>,
+    /// The watched threads; ended threads keep what was last seen.
+    pub threads: Vec<ThreadSeen>,
+    /// What could not be read, and why.
+    pub missing: Vec<Missing>,
+}
+
+impl Observation {
+    /// Length of the window in seconds.
+    pub fn window_s(&self) -> f64 {
+        self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
+    }
+
+    /// A counter by probe and row name, if it moved.
+    pub fn counter(&self, probe: &str, name: &str) -> Option<&Counter> {
+        self.counters.iter().find(|c| c.probe == probe && c.name == name)
+    }
+
+    /// Events (or us) a second of a row on one CPU; `Some(0.0)` when the row was read and stood still, `None` when it is not known.
+    pub fn rate(&self, probe: &str, name: &str, cpu: u32) -> Option<f64> {
+        let window_s = self.window_s();
+        if window_s <= 0.0 {
+            return None;
+        }
+        match self.counter(probe, name) {
+            Some(counter) => counter.by_cpu.get(&cpu).map(|n| *n as f64 / window_s),
+            None => self.still.iter().any(|s| *s == format!("{probe}/{name}")).then_some(0.0),
+        }
+    }
+}
