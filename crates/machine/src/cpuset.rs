@@ -59,8 +59,9 @@ impl CpuSet {
             match stride {
                 None => set.extend(range),
                 Some(stride) => {
-                    let (used, group) =
-                        stride.split_once('/').ok_or_else(|| fail(format!("stride '{stride}' is not USED/GROUP")))?;
+                    let (used, group) = stride
+                        .split_once('/')
+                        .ok_or_else(|| fail(format!("stride '{stride}' is not USED/GROUP")))?;
                     let (used, group) = (number(used).map_err(&fail)?, number(group).map_err(&fail)?);
                     if group == 0 || used == 0 || used > group {
                         return Err(fail(format!("stride '{stride}' must have 0 < USED <= GROUP")));
@@ -94,8 +95,11 @@ impl CpuSet {
                 return Err(fail(format!("it reaches past CPU {HIGHEST}")));
             }
             for (i, digit) in word.chars().rev().enumerate() {
-                let nibble = digit.to_digit(16).ok_or_else(|| fail(format!("'{digit}' is no hexadecimal digit")))?;
-                set.extend((0..4).filter(|bit| nibble & (1 << bit) != 0).map(|bit| base + i as u32 * 4 + bit));
+                let nibble =
+                    digit.to_digit(16).ok_or_else(|| fail(format!("'{digit}' is no hexadecimal digit")))?;
+                set.extend(
+                    (0..4).filter(|bit| nibble & (1 << bit) != 0).map(|bit| base + i as u32 * 4 + bit),
+                );
             }
             base += width;
         }
@@ -179,7 +183,7 @@ impl CpuSet {
 
 fn number(text: &str) -> Result<u32, String> {
     let text = text.trim();
-    if !text.bytes().all(|b| b.is_ascii_digit()) {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!("'{text}' is no number"));
     }
     match text.parse::<u32>() {
@@ -289,7 +293,13 @@ mod tests {
 
     #[test]
     fn malformed_lists_say_what_is_wrong() {
-        for (text, why) in [("3-1", "backwards"), ("a", "no number"), ("0-", "no number"), ("0-9:3/2", "stride"), ("99999999", "past")] {
+        for (text, why) in [
+            ("3-1", "backwards"),
+            ("a", "no number"),
+            ("0-", "no number"),
+            ("0-9:3/2", "stride"),
+            ("99999999", "past"),
+        ] {
             let error = CpuSet::from_list(text).unwrap_err().to_string();
             assert!(error.contains(why) && error.contains(text), "{error}");
         }

@@ -54,7 +54,12 @@ pub struct Fault {
 
 impl Fault {
     /// A fault of `class` about `object`.
-    pub fn new(class: Class, object: impl fmt::Display, cause: impl fmt::Display, remedy: impl Into<String>) -> Self {
+    pub fn new(
+        class: Class,
+        object: impl fmt::Display,
+        cause: impl fmt::Display,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self { class, object: object.to_string(), cause: cause.to_string(), remedy: remedy.into() }
     }
 
