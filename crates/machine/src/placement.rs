@@ -16,6 +16,16 @@ pub struct Setting {
     pub value: String,
 }
 
+/// A command that runs beside the server for the length of a trial: a batch job, a logger, a deliberate disturbance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// Command line; `{cpu}` and `{cpus}` stand for where it runs.
+    pub command: String,
+    /// CPUs that it is pinned to.
+    pub cpus: CpuSet,
+}
+
 /// Where things are to run: a set of knob = value, for a server and its surroundings.
 ///
 /// The CPUs of the server and the load have fields of their own because every study sets them;
@@ -32,4 +42,7 @@ pub struct Placement {
     /// Everything else that is set for the length of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// What runs beside the server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Neighbour>,
 }

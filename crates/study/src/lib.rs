@@ -1,1 +1,23 @@
-//! placeholder
+//! RUNS: designs, trials, the case folder, and the statistics over it.
+//!
+//! A study is randomised complete blocks ([`design`]) of arms ([`arm`]); each trial goes through the hand of `change`
+//! and lands in the case directory ([`case`]) before the next begins. Evidence ([`evidence`]) is pure and can be
+//! computed again from the files alone.
+
+pub mod arm;
+pub mod case;
+pub mod design;
+pub mod evidence;
+pub mod facts;
+pub mod intervention;
+pub mod recipe;
+pub mod statistics;
+pub mod trial;
+
+pub use arm::{Arm, Role};
+pub use case::{Case, Resolved};
+pub use evidence::{Contrast, Evidence, Trust, Verdict};
+pub use facts::{Calibration, Facts, Seen};
+pub use intervention::{Intervention, Prediction, Proof};
+pub use recipe::{Direction, Precision, Recipe};
+pub use trial::{AsRun, Trial, WarmUp};

@@ -1,0 +1,390 @@
+//! The case directory: one study in plain files, written so that a kill at any moment loses no finished trial.
+
+use std::fmt::Display;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use machine::{Class, Fault};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::arm::Arm;
+use crate::design::Order;
+use crate::recipe::Recipe;
+use crate::trial::Trial;
+
+/// Version of the folder's form; raised when an older pinwise could misread it.
+pub const FORMAT: u32 = 1;
+
+/// `study.toml`: the study as it was resolved when the case was made. It never changes afterwards.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resolved {
+    /// Version of the folder's form.
+    pub format: u32,
+    /// Version of pinwise that made the case.
+    pub pinwise: String,
+    /// When it was made, seconds since 1970 (UTC).
+    pub made_unix_s: u64,
+    /// The command line that made it.
+    pub command: Vec<String>,
+    /// Which trial runs when: arm indices by block.
+    pub order: Order,
+    /// Rounds of computation per request of the built-in string server, when it is used: fixed once, so that every trial does equal work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub string_rounds: Option<u64>,
+    /// The recipe with every default filled in.
+    pub recipe: Recipe,
+    /// The arms.
+    pub arms: Vec<Arm>,
+}
+
+/// A case directory, open.
+#[derive(Debug)]
+pub struct Case {
+    dir: PathBuf,
+    /// The study as resolved.
+    pub study: Resolved,
+    /// Finished trials in the order in which they were run.
+    pub trials: Vec<Trial>,
+    /// What was found amiss on opening and mended, for the reader.
+    pub mended: Vec<String>,
+    /// Held while trials may be appended.
+    _lock: Option<File>,
+}
+
+impl Case {
+    /// Makes a new case; `dir` must not hold one already.
+    pub fn create(dir: &Path, study: Resolved) -> Result<Self, Fault> {
+        let file = dir.join("study.toml");
+        if file.exists() {
+            return Err(Fault::new(
+                Class::Usage,
+                dir.display(),
+                "there is a case in this folder already",
+                format!("choose another with -o, or go on with it: pinwise resume {}", dir.display()),
+            ));
+        }
+        fs::create_dir_all(dir.join("trials")).map_err(|e| storage(dir, &e))?;
+        let lock = lock(dir)?;
+        let text = toml::to_string(&study).map_err(|e| {
+            Fault::new(Class::Storage, file.display(), e, "report this as a fault of pinwise")
+        })?;
+        write_whole(&file, text.as_bytes())?;
+        Ok(Self { dir: dir.to_path_buf(), study, trials: Vec::new(), mended: Vec::new(), _lock: Some(lock) })
+    }
+
+    /// Opens a case to read it. A torn last line of `trials.jsonl` is left out and noted, not touched.
+    pub fn open(dir: &Path) -> Result<Self, Fault> {
+        let study = read_study(dir)?;
+        let (trials, torn) = read_trials(&dir.join("trials.jsonl"))?;
+        let mended = torn.map(|t| t.note()).into_iter().collect();
+        Ok(Self { dir: dir.to_path_buf(), study, trials, mended, _lock: None })
+    }
+
+    /// Opens a case to go on with it: a torn last line is cut off, so that its trial is run again.
+    pub fn resume(dir: &Path) -> Result<Self, Fault> {
+        let study = read_study(dir)?;
+        let lock = lock(dir)?;
+        let path = dir.join("trials.jsonl");
+        let (trials, torn) = read_trials(&path)?;
+        if let Some(torn) = &torn {
+            let file = OpenOptions::new().write(true).open(&path).map_err(|e| storage(&path, &e))?;
+            file.set_len(torn.whole_bytes).and_then(|()| file.sync_all()).map_err(|e| storage(&path, &e))?;
+        }
+        let mended = torn.map(|t| t.note()).into_iter().collect();
+        Ok(Self { dir: dir.to_path_buf(), study, trials, mended, _lock: Some(lock) })
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The folder of trial `index`.
+    pub fn trial_dir(&self, index: usize) -> PathBuf {
+        self.dir.join("trials").join(format!("{index:04}"))
+    }
+
+    /// What is still to be run: (index, block, position, arm), in order.
+    pub fn remaining(&self) -> Vec<(usize, usize, usize, usize)> {
+        self.planned().filter(|(index, ..)| !self.trials.iter().any(|t| t.index == *index)).collect()
+    }
+
+    /// The whole order.
+    pub fn planned(&self) -> impl Iterator<Item = (usize, usize, usize, usize)> + '_ {
+        self.study
+            .order
+            .iter()
+            .enumerate()
+            .flat_map(|(block, arms)| {
+                arms.iter().enumerate().map(move |(position, arm)| (block, position, *arm))
+            })
+            .enumerate()
+            .map(|(index, (block, position, arm))| (index, block, position, arm))
+    }
+
+    /// Appends a finished trial and returns when it is on disk.
+    pub fn append(&mut self, trial: Trial) -> Result<(), Fault> {
+        let path = self.dir.join("trials.jsonl");
+        let mut line = to_json(&path, &trial)?;
+        line.push(b'\n');
+        let mut file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(&path)
+            .map_err(|e| storage(&path, &e))?;
+        let before = file.seek(io::SeekFrom::End(0)).map_err(|e| storage(&path, &e))?;
+        if let Err(error) = file.write_all(&line).and_then(|()| file.sync_all()) {
+            // A line that is half on disk would be taken for a torn one; take it back while we still can.
+            let _ = file.set_len(before);
+            return Err(storage(&path, &error));
+        }
+        sync_dir(&self.dir)?;
+        self.trials.push(trial);
+        Ok(())
+    }
+
+    /// Writes `value` as JSON to a file of the case, whole or not at all.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, Fault> {
+        let path = self.dir.join(name);
+        write_whole(&path, &to_json(&path, value)?)?;
+        Ok(path)
+    }
+
+    /// Writes a file of the case, whole or not at all.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
+        let path = self.dir.join(name);
+        write_whole(&path, bytes)?;
+        Ok(path)
+    }
+
+    /// Reads a JSON file of the case; `None` when it is not there.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Fault> {
+        let path = self.dir.join(name);
+        match fs::read(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(storage(&path, &e)),
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| malformed(path.display(), e)),
+        }
+    }
+}
+
+/// A last line without its end: the writer was killed, or the disk was full.
+struct Torn {
+    path: PathBuf,
+    line: usize,
+    whole_bytes: u64,
+}
+
+impl Torn {
+    fn note(&self) -> String {
+        format!(
+            "{}: line {} is torn (killed or disk full while it was written); that trial counts as not run",
+            self.path.display(),
+            self.line
+        )
+    }
+}
+
+fn read_study(dir: &Path) -> Result<Resolved, Fault> {
+    let path = dir.join("study.toml");
+    let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Fault::new(
+            Class::Usage,
+            dir.display(),
+            "no case: it has no study.toml",
+            "name a folder that pinwise study made",
+        ),
+        _ => storage(&path, &e),
+    })?;
+    let study: Resolved = toml::from_str(&text).map_err(|e| malformed(path.display(), e.message()))?;
+    if study.format != FORMAT {
+        return Err(Fault::new(
+            Class::Usage,
+            path.display(),
+            format!("form {} of a case; this pinwise reads form {FORMAT}", study.format),
+            format!("use the pinwise that made it (version {})", study.pinwise),
+        ));
+    }
+    if study.order.iter().flatten().any(|arm| *arm >= study.arms.len()) {
+        return Err(malformed(path.display(), "order names an arm that does not exist"));
+    }
+    Ok(study)
+}
+
+fn read_trials(path: &Path) -> Result<(Vec<Trial>, Option<Torn>), Fault> {
+    let mut text = Vec::new();
+    match File::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), None)),
+        Err(e) => return Err(storage(path, &e)),
+        Ok(mut file) => file.read_to_end(&mut text).map_err(|e| storage(path, &e))?,
+    };
+    let mut trials = Vec::new();
+    let mut offset = 0;
+    for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
+        let whole = line.ends_with(b"\n");
+        match serde_json::from_slice::<Trial>(line) {
+            Ok(trial) if whole => trials.push(trial),
+            _ if !whole => {
+                return Ok((
+                    trials,
+                    Some(Torn { path: path.to_path_buf(), line: number + 1, whole_bytes: offset }),
+                ));
+            }
+            Ok(_) => {}
+            Err(e) => return Err(malformed(format!("{}:{}", path.display(), number + 1), e)),
+        }
+        offset += line.len() as u64;
+    }
+    Ok((trials, None))
+}
+
+/// One writer a case: a second `resume` would run the same trials beside the first.
+fn lock(dir: &Path) -> Result<File, Fault> {
+    let file = File::open(dir).map_err(|e| storage(dir, &e))?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+        Fault::new(
+            Class::Usage,
+            dir.display(),
+            "another pinwise is running this case",
+            "wait for it, or stop it with Ctrl-C there",
+        )
+    })?;
+    Ok(file)
+}
+
+/// Writes to a neighbour file, fsyncs and renames, so that a reader sees the old file or the new one.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".part");
+    let part = path.with_file_name(name);
+    let written = File::create(&part).and_then(|mut f| f.write_all(bytes).and_then(|()| f.sync_all()));
+    if let Err(error) = written.and_then(|()| fs::rename(&part, path)) {
+        let _ = fs::remove_file(&part);
+        return Err(storage(path, &error));
+    }
+    sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+fn sync_dir(dir: &Path) -> Result<(), Fault> {
+    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| storage(dir, &e))
+}
+
+fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
+    serde_json::to_vec(value)
+        .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a fault of pinwise"))
+}
+
+fn storage(path: &Path, error: &io::Error) -> Fault {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull => {
+            "free some space, then go on with pinwise resume; finished trials are kept"
+        }
+        io::ErrorKind::PermissionDenied => "choose a folder that you may write to with -o",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system with -o",
+        _ => "look at the file and its folder; finished trials are kept",
+    };
+    Fault::io(path.display(), error, remedy)
+}
+
+fn malformed(object: impl Display, why: impl Display) -> Fault {
+    Fault::new(
+        Class::Storage,
+        object,
+        format!("malformed: {why}"),
+        "restore the file from a copy, or run the study anew",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arm::each_cpu_in_turn;
+    use machine::CpuSet;
+
+    fn resolved() -> Resolved {
+        let both = CpuSet::from_list("0-1").unwrap();
+        let arms = each_cpu_in_turn(&both, &both, None).unwrap();
+        Resolved {
+            format: FORMAT,
+            pinwise: "0.1.0".into(),
+            made_unix_s: 0,
+            command: vec!["pinwise".into(), "study".into()],
+            order: crate::design::draw_order(arms.len(), 2, 1),
+            string_rounds: Some(10),
+            recipe: Recipe::from_toml("", "x").unwrap(),
+            arms,
+        }
+    }
+
+    fn trial(index: usize) -> Trial {
+        Trial { index, arm: "cpu 0".into(), ..Trial::default() }
+    }
+
+    #[test]
+    fn what_was_appended_is_there_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut case = Case::create(dir.path(), resolved()).unwrap();
+        case.append(trial(0)).unwrap();
+        case.append(trial(1)).unwrap();
+        drop(case);
+        let case = Case::open(dir.path()).unwrap();
+        assert_eq!(case.trials, [trial(0), trial(1)]);
+        assert_eq!(case.study, resolved());
+        assert_eq!(case.remaining().len(), 8);
+        assert_eq!(case.remaining()[0].0, 2);
+    }
+
+    #[test]
+    fn a_case_cut_anywhere_in_its_last_line_loses_only_that_trial() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut case = Case::create(dir.path(), resolved()).unwrap();
+        (0..3).for_each(|i| case.append(trial(i)).unwrap());
+        drop(case);
+        let path = dir.path().join("trials.jsonl");
+        let whole = fs::read(&path).unwrap();
+        let last = whole[..whole.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1;
+        for cut in last + 1..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let read = Case::open(dir.path()).unwrap();
+            assert_eq!((read.trials.len(), read.mended.len()), (2, 1), "cut at {cut}");
+            drop(read);
+            let mut resumed = Case::resume(dir.path()).unwrap();
+            assert_eq!(resumed.remaining()[0].0, 2);
+            resumed.append(trial(2)).unwrap();
+            drop(resumed);
+            assert_eq!(Case::open(dir.path()).unwrap().trials.len(), 3);
+        }
+    }
+
+    #[test]
+    fn a_malformed_line_in_the_middle_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut case = Case::create(dir.path(), resolved()).unwrap();
+        case.append(trial(0)).unwrap();
+        let path = dir.path().join("trials.jsonl");
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, [b"{\"index\": }\n".as_slice(), &good].concat()).unwrap();
+        let fault = Case::open(dir.path()).unwrap_err();
+        assert!(fault.object.ends_with("trials.jsonl:1"), "{fault}");
+    }
+
+    #[test]
+    fn a_second_writer_is_kept_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let _first = Case::create(dir.path(), resolved()).unwrap();
+        let fault = Case::resume(dir.path()).unwrap_err();
+        assert!(fault.cause.contains("another pinwise"), "{fault}");
+    }
+
+    #[test]
+    fn no_case_and_an_existing_case_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Case::open(dir.path()).unwrap_err().cause.contains("no case"));
+        drop(Case::create(dir.path(), resolved()).unwrap());
+        assert!(Case::create(dir.path(), resolved()).unwrap_err().remedy.contains("resume"));
+    }
+}

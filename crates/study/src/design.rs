@@ -1,0 +1,72 @@
+//! Randomised complete blocks: every arm once in each block, in an order that a seed repeats.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// Which trial runs when: `order[block][position]` is the index of an arm.
+pub type Order = Vec<Vec<usize>>;
+
+/// Draws the order of `arms` arms in `blocks` blocks; the same seed gives the same order on every machine.
+pub fn draw_order(arms: usize, blocks: usize, seed: u64) -> Order {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    (0..blocks)
+        .map(|_| {
+            let mut block: Vec<usize> = (0..arms).collect();
+            // Fisher-Yates (Durstenfeld 1964).
+            for i in (1..block.len()).rev() {
+                block.swap(i, below(&mut rng, i as u64 + 1) as usize);
+            }
+            block
+        })
+        .collect()
+}
+
+/// A number in 0..bound without modulo bias.
+fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
+    let limit = u64::MAX - u64::MAX % bound;
+    loop {
+        let drawn = rng.next_u64();
+        if drawn < limit {
+            return drawn % bound;
+        }
+    }
+}
+
+/// The fewest blocks with which `claims` two-sided claims can be made at level `alpha` after Holm: the smallest
+/// two-sided p of n blocks is 2 / 2^n, and the first claim must reach `alpha / claims`.
+pub fn fewest_blocks(claims: usize, alpha: f64) -> usize {
+    (1..64).find(|n| 2.0 / 2f64.powi(*n) <= alpha / claims.max(1) as f64).unwrap_or(64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_arm_once_a_block_and_the_seed_repeats_it() {
+        let order = draw_order(5, 40, 7);
+        for block in &order {
+            let mut arms = block.clone();
+            arms.sort_unstable();
+            assert_eq!(arms, [0, 1, 2, 3, 4]);
+        }
+        assert_eq!(order, draw_order(5, 40, 7));
+        assert_ne!(order, draw_order(5, 40, 8));
+    }
+
+    #[test]
+    fn positions_are_balanced_over_many_blocks() {
+        let order = draw_order(4, 4000, 1);
+        for arm in 0..4 {
+            let first = order.iter().filter(|block| block[0] == arm).count();
+            assert!((900..1100).contains(&first), "arm {arm} came first {first} of 4000 times");
+        }
+    }
+
+    #[test]
+    fn enough_blocks_for_a_claim() {
+        assert_eq!(fewest_blocks(1, 0.05), 6);
+        assert_eq!(fewest_blocks(2, 0.05), 7);
+        assert_eq!(fewest_blocks(16, 0.05), 10);
+    }
+}

@@ -1,0 +1,422 @@
+//! Evidence: effects with intervals, from the trials alone. Pure; can be computed again from `trials.jsonl` on any laptop.
+//!
+//! Every comparison is made *within* blocks: log ratios of an arm to its reference in the same block. Two families of
+//! claims are adjusted by Holm, each for itself: every arm against the baseline (is this placement better than what
+//! you have?), and every CPU against the other CPUs (is this CPU a bad one?). The second is what names a slow CPU: on
+//! an uneven machine the unpinned baseline is itself a mixture of good and bad CPUs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::arm::{Arm, Role};
+use crate::recipe::{Direction, Precision};
+use crate::statistics::holm;
+use crate::statistics::signed_rank::{self, p_above, p_below};
+use crate::statistics::summary::{self, Summary};
+use crate::trial::Trial;
+
+/// What may be said of one arm against its reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Better by more than the margin.
+    Better,
+    /// Worse by more than the margin.
+    Worse,
+    /// No difference larger than the margin.
+    Equal,
+    /// The trials do not tell.
+    Undecided,
+    /// The mis-tuning was not seen, so no claim is made.
+    Insensitive,
+    /// The baseline differed from itself, so no claim is made.
+    Untrustworthy,
+}
+
+impl Verdict {
+    /// The word as tables print it.
+    pub fn word(self, margin: f64) -> String {
+        match self {
+            Verdict::Better => "better".into(),
+            Verdict::Worse => "worse".into(),
+            Verdict::Equal => format!("equal within {} %", (margin * 1e4).round() / 100.0),
+            Verdict::Undecided => "undecided".into(),
+            Verdict::Insensitive => "insensitive".into(),
+            Verdict::Untrustworthy => "untrustworthy".into(),
+        }
+    }
+}
+
+/// One comparison within blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// The arm.
+    pub arm: String,
+    /// The CPU that it tries, if it tries one.
+    pub cpu: Option<u32>,
+    /// What it is compared with, in words.
+    pub reference: String,
+    /// Blocks that it rests on.
+    pub blocks: usize,
+    /// Ratio of the figure to the reference: Hodges-Lehmann over within-block log ratios. 0.7 means 30 % less.
+    pub ratio: f64,
+    /// Exact signed-rank interval of the ratio at `1 - alpha`, not adjusted; `None` with too few blocks for one.
+    pub interval: Option<(f64, f64)>,
+    /// Two-sided p that the difference is no larger than the margin, adjusted by Holm within its family.
+    pub p_adjusted: f64,
+    /// What may be said.
+    pub verdict: Verdict,
+}
+
+/// Descriptive figures of one arm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmSummary {
+    /// The arm.
+    pub arm: String,
+    /// Its role.
+    pub role: Role,
+    /// The CPU that it tries, if it tries one.
+    pub cpu: Option<u32>,
+    /// The deciding figure over its trials.
+    pub figure: Summary,
+    /// The deciding figure, block by block.
+    pub by_block: Vec<f64>,
+    /// CPUs that the server really used, mean share over the trials.
+    pub cpus_used: BTreeMap<u32, f64>,
+    /// Other figures, median over the trials.
+    pub others: BTreeMap<String, f64>,
+}
+
+/// Whether claims may be made at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Trust {
+    /// Both controls came out as they should.
+    Sound,
+    /// The mis-tuning was not seen.
+    Insensitive {
+        /// In words.
+        why: String,
+    },
+    /// The baseline differed from itself.
+    Untrustworthy {
+        /// In words.
+        why: String,
+    },
+    /// Too few complete blocks for any claim.
+    TooFew {
+        /// In words.
+        why: String,
+    },
+}
+
+/// Everything that the trials of a study say about its deciding figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The deciding figure.
+    pub metric: String,
+    /// Its unit, where known.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Direction,
+    /// Margin and level of the claims.
+    pub precision: Precision,
+    /// Blocks in which every arm has a value; the others are left out.
+    pub blocks: usize,
+    /// Blocks that were begun and are not complete.
+    pub incomplete_blocks: usize,
+    /// Whether claims may be made.
+    pub trust: Trust,
+    /// Baseline against itself.
+    pub a_a: Option<Contrast>,
+    /// The mis-tuning against the baseline.
+    pub control: Option<Contrast>,
+    /// Every other arm against the baseline (mean of both runs in the block).
+    pub against_baseline: Vec<Contrast>,
+    /// Every CPU against the median of the other CPUs in the block.
+    pub against_other_cpus: Vec<Contrast>,
+    /// Descriptive figures by arm.
+    pub arms: Vec<ArmSummary>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Evidence {
+    /// CPUs that are slower than the other CPUs, worst first.
+    pub fn slow_cpus(&self) -> Vec<&Contrast> {
+        let mut slow: Vec<&Contrast> =
+            self.against_other_cpus.iter().filter(|c| c.verdict == Verdict::Worse).collect();
+        slow.sort_by(|a, b| self.better.gain(a.ratio).total_cmp(&self.better.gain(b.ratio)));
+        slow
+    }
+
+    /// The summary of an arm by name.
+    pub fn arm(&self, name: &str) -> Option<&ArmSummary> {
+        self.arms.iter().find(|a| a.arm == name)
+    }
+}
+
+/// Log figures of one arm by block, signed so that more is better.
+pub(crate) type Gains = Vec<f64>;
+
+/// Computes the evidence of `trials` about `metric`.
+pub fn weigh(
+    arms: &[Arm],
+    trials: &[Trial],
+    metric: &str,
+    better: Direction,
+    precision: Precision,
+) -> Evidence {
+    let (gains, blocks) = gains_by_arm(arms, trials, metric, better);
+    let incomplete_blocks = trials.iter().map(|t| t.block).collect::<BTreeSet<_>>().len() - blocks;
+    let comparison = Comparison { better, precision, blocks };
+    let of_role = |role: Role| arms.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
+
+    let baselines: Vec<&Gains> = of_role(Role::Baseline).map(|(_, g)| g).collect();
+    let baseline = mean_by_block(&baselines, blocks);
+    let a_a = match (arms.iter().find(|a| a.role == Role::Baseline), baselines.as_slice()) {
+        (Some(arm), [first, second, ..]) => {
+            comparison.family(vec![(arm, differences(first, second), "the same again".into())]).pop()
+        }
+        _ => None,
+    };
+    let control = of_role(Role::MisTuning)
+        .map(|(arm, g)| (arm, differences(g, &baseline), "unpinned".to_string()))
+        .next()
+        .and_then(|row| comparison.family(vec![row]).pop());
+    let against_baseline = match baselines.is_empty() {
+        true => Vec::new(),
+        false => comparison.family(
+            arms.iter()
+                .zip(&gains)
+                .filter(|(arm, _)| matches!(arm.role, Role::OneCpu | Role::Intervention))
+                .map(|(arm, g)| (arm, differences(g, &baseline), "unpinned".to_string()))
+                .collect(),
+        ),
+    };
+    let cpus: Vec<(&Arm, &Gains)> = of_role(Role::OneCpu).filter(|(arm, _)| arm.cpu.is_some()).collect();
+    let against_other_cpus = comparison.family(against_others(&cpus, blocks));
+
+    let trust = trust(&comparison, a_a.as_ref(), control.as_ref());
+    let mut evidence = Evidence {
+        metric: metric.to_string(),
+        unit: trials.iter().find_map(|t| t.units.get(metric).cloned()).unwrap_or_default(),
+        better,
+        precision,
+        blocks,
+        incomplete_blocks,
+        trust,
+        a_a,
+        control,
+        against_baseline,
+        against_other_cpus,
+        arms: arms.iter().filter_map(|arm| summarise_arm(arm, trials, metric)).collect(),
+        notes: Vec::new(),
+    };
+    withhold_untrusted_claims(&mut evidence);
+    evidence.notes = notes(&evidence, trials);
+    evidence
+}
+
+/// The gains of every arm over the complete blocks, in order of `arms`, and how many complete blocks there are.
+pub(crate) fn gains_by_arm(
+    arms: &[Arm],
+    trials: &[Trial],
+    metric: &str,
+    better: Direction,
+) -> (Vec<Gains>, usize) {
+    let mut by_block: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
+    for trial in trials {
+        // A figure of 0 has no ratio to anything; its block counts as incomplete.
+        if let Some(value) = trial.figures.get(metric).filter(|v| v.is_finite() && **v > 0.0) {
+            by_block.entry(trial.block).or_default().insert(&trial.arm, better.gain(*value));
+        }
+    }
+    by_block.retain(|_, block| arms.iter().all(|arm| block.contains_key(arm.name.as_str())));
+    let gains =
+        arms.iter().map(|arm| by_block.values().map(|block| block[arm.name.as_str()]).collect()).collect();
+    (gains, by_block.len())
+}
+
+fn mean_by_block(arms: &[&Gains], blocks: usize) -> Gains {
+    (0..blocks).map(|b| arms.iter().map(|g| g[b]).sum::<f64>() / arms.len().max(1) as f64).collect()
+}
+
+fn differences(a: &Gains, b: &Gains) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// Each CPU's differences to the median of the other CPUs of its block.
+fn against_others<'a>(cpus: &[(&'a Arm, &Gains)], blocks: usize) -> Vec<(&'a Arm, Vec<f64>, String)> {
+    if cpus.len() < 2 {
+        return Vec::new();
+    }
+    cpus.iter()
+        .enumerate()
+        .map(|(i, (arm, own))| {
+            let differences = (0..blocks)
+                .filter_map(|b| {
+                    let others: Vec<f64> =
+                        cpus.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, (_, g))| g[b]).collect();
+                    summary::median(&others).map(|m| own[b] - m)
+                })
+                .collect();
+            (*arm, differences, "the other CPUs".to_string())
+        })
+        .collect()
+}
+
+/// What all comparisons of one study share.
+pub(crate) struct Comparison {
+    pub(crate) better: Direction,
+    pub(crate) precision: Precision,
+    pub(crate) blocks: usize,
+}
+
+impl Comparison {
+    /// One contrast a row, adjusted together.
+    pub(crate) fn family(&self, rows: Vec<(&Arm, Vec<f64>, String)>) -> Vec<Contrast> {
+        let margin = (1.0 + self.precision.margin).ln();
+        let p: Vec<f64> = rows
+            .iter()
+            .map(|(_, d, _)| (2.0 * p_above(d, margin).min(p_below(d, -margin))).min(1.0))
+            .collect();
+        let adjusted = holm::adjust(&p);
+        rows.into_iter()
+            .zip(adjusted)
+            .filter_map(|((arm, differences, reference), p_adjusted)| {
+                let location = signed_rank::location(&differences, 1.0 - self.precision.alpha)?;
+                // Equivalence by two one-sided tests (Schuirmann 1987).
+                let p_equal = p_above(&differences, -margin).max(p_below(&differences, margin));
+                let verdict = match location.estimate {
+                    e if p_adjusted <= self.precision.alpha && e > 0.0 => Verdict::Better,
+                    _ if p_adjusted <= self.precision.alpha => Verdict::Worse,
+                    _ if p_equal <= self.precision.alpha => Verdict::Equal,
+                    _ => Verdict::Undecided,
+                };
+                let ratio = |gain: f64| self.better.ratio(gain);
+                Some(Contrast {
+                    arm: arm.name.clone(),
+                    cpu: arm.cpu,
+                    reference,
+                    blocks: self.blocks,
+                    ratio: ratio(location.estimate),
+                    interval: location.interval.map(|(low, high)| {
+                        let (a, b) = (ratio(low), ratio(high));
+                        (a.min(b), a.max(b))
+                    }),
+                    p_adjusted,
+                    verdict,
+                })
+            })
+            .collect()
+    }
+}
+
+fn trust(comparison: &Comparison, a_a: Option<&Contrast>, control: Option<&Contrast>) -> Trust {
+    let differs = |c: &Contrast| matches!(c.verdict, Verdict::Better | Verdict::Worse);
+    let fewest = crate::design::fewest_blocks(1, comparison.precision.alpha);
+    if comparison.blocks < fewest {
+        return Trust::TooFew {
+            why: format!(
+                "{} complete blocks; a claim at {} needs {fewest}",
+                comparison.blocks, comparison.precision.alpha
+            ),
+        };
+    }
+    match (a_a, control) {
+        (Some(a_a), _) if differs(a_a) => Trust::Untrustworthy {
+            why: format!(
+                "the baseline differed from itself by a factor of {:.3}: something other than the placement changes from run to run",
+                a_a.ratio
+            ),
+        },
+        (_, Some(control)) if !differs(control) => Trust::Insensitive {
+            why: format!(
+                "crowding server and load on one CPU changed the figure by a factor of {:.3} only: this load would not show a bad placement",
+                control.ratio
+            ),
+        },
+        _ => Trust::Sound,
+    }
+}
+
+/// Where the controls failed no verdict stands, whatever its p says.
+fn withhold_untrusted_claims(evidence: &mut Evidence) {
+    let instead = match evidence.trust {
+        Trust::Sound => return,
+        Trust::Insensitive { .. } => Verdict::Insensitive,
+        Trust::Untrustworthy { .. } => Verdict::Untrustworthy,
+        Trust::TooFew { .. } => Verdict::Undecided,
+    };
+    for contrast in evidence.against_baseline.iter_mut().chain(&mut evidence.against_other_cpus) {
+        contrast.verdict = instead;
+    }
+}
+
+fn summarise_arm(arm: &Arm, trials: &[Trial], metric: &str) -> Option<ArmSummary> {
+    let own: Vec<&Trial> = trials.iter().filter(|t| t.arm == arm.name).collect();
+    let by_block: Vec<f64> = own.iter().filter_map(|t| t.figures.get(metric).copied()).collect();
+    let figure = summary::summarise(&by_block)?;
+    let mut cpus_used: BTreeMap<u32, f64> = BTreeMap::new();
+    for (cpu, share) in own.iter().flat_map(|t| &t.as_run.server_cpus_used) {
+        *cpus_used.entry(*cpu).or_default() += share / own.len() as f64;
+    }
+    let mut values: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
+    for (name, value) in own.iter().flat_map(|t| &t.figures).filter(|(name, _)| *name != metric) {
+        values.entry(name).or_default().push(*value);
+    }
+    let others =
+        values.into_iter().filter_map(|(name, v)| Some((name.clone(), summary::median(&v)?))).collect();
+    Some(ArmSummary {
+        arm: arm.name.clone(),
+        role: arm.role,
+        cpu: arm.cpu,
+        figure,
+        by_block,
+        cpus_used,
+        others,
+    })
+}
+
+fn notes(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if evidence.incomplete_blocks > 0 {
+        notes.push(format!(
+            "{} block(s) lack a value for some arm and are left out",
+            evidence.incomplete_blocks
+        ));
+    }
+    let family = evidence.against_baseline.len().max(evidence.against_other_cpus.len());
+    let fewest = crate::design::fewest_blocks(family, evidence.precision.alpha);
+    if evidence.blocks < fewest {
+        notes.push(format!(
+            "{} blocks cannot decide {family} comparisons at {}: at least {fewest} are needed (--blocks {fewest})",
+            evidence.blocks, evidence.precision.alpha
+        ));
+    }
+    let limited: Vec<&str> = trials
+        .iter()
+        .filter(|t| t.headroom.as_ref().is_some_and(|h| h.client_limits == Some(true)))
+        .map(|t| t.arm.as_str())
+        .collect();
+    if !limited.is_empty() {
+        notes.push(format!(
+            "in {} of {} trials the load generator was the limit, not the server: differences between placements are hidden there",
+            limited.len(),
+            trials.len()
+        ));
+    }
+    let capped = trials.iter().filter(|t| t.warm_up.capped).count();
+    if capped > trials.len() / 4 {
+        notes.push(format!(
+            "the warm-up cap was reached in {capped} of {} trials: raise warm_up_cap_s",
+            trials.len()
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

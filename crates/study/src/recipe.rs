@@ -1,0 +1,243 @@
+//! Recipes: studies as TOML files, with every default filled in when a case is made.
+
+use std::collections::BTreeMap;
+
+use load::{LoadSpec, ServerSpec};
+use machine::{Class, CpuSet, Fault, Neighbour};
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::signed_rank::MOST_BLOCKS;
+
+/// Which way a figure is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// More is better: throughput.
+    #[default]
+    Higher,
+    /// Less is better: latency.
+    Lower,
+}
+
+impl Direction {
+    /// The log of a positive figure, signed so that more is better.
+    pub fn gain(self, figure: f64) -> f64 {
+        match self {
+            Direction::Higher => figure.ln(),
+            Direction::Lower => -figure.ln(),
+        }
+    }
+
+    /// The ratio of figures that a difference of gains stands for.
+    pub fn ratio(self, gain: f64) -> f64 {
+        match self {
+            Direction::Higher => gain.exp(),
+            Direction::Lower => (-gain).exp(),
+        }
+    }
+}
+
+/// What size of difference matters, and how sure a claim must be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Precision {
+    /// Differences up to this share count as equal: 0.03 is 3 %.
+    pub margin: f64,
+    /// Chance of even one false claim within a family of comparisons.
+    pub alpha: f64,
+}
+
+impl Default for Precision {
+    fn default() -> Self {
+        Self { margin: 0.03, alpha: 0.05 }
+    }
+}
+
+/// Which placements are compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Factor {
+    /// The server on each of these CPUs in turn; none named: every CPU that pinwise may use.
+    EachCpu {
+        /// CPUs to try.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cpus: Option<CpuSet>,
+    },
+    /// All arms alike: shows what the study says when there is nothing to say.
+    AllAlike {
+        /// How many arms beside the two baselines.
+        copies: usize,
+    },
+}
+
+impl Default for Factor {
+    fn default() -> Self {
+        Factor::EachCpu { cpus: None }
+    }
+}
+
+/// How long and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// Complete blocks; 0: as many as the comparisons need, at least 8.
+    pub blocks: usize,
+    /// Length of the measured window of a trial, s.
+    pub window_s: f64,
+    /// Most that may be left out as warm-up, s; the load runs for `warm_up_cap_s + window_s`.
+    pub warm_up_cap_s: f64,
+    /// A trial that has not ended after this long has failed, s.
+    pub trial_timeout_s: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { blocks: 0, window_s: 1.6, warm_up_cap_s: 0.6, trial_timeout_s: 120.0 }
+    }
+}
+
+/// A whole study, as a file says it or as flags say it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Title in reports.
+    #[serde(default)]
+    pub name: String,
+    /// The figure that decides; it must be among those that the load gives.
+    #[serde(default = "default_metric")]
+    pub metric: String,
+    /// Which way it is better.
+    #[serde(default)]
+    pub better: Direction,
+    /// Seed of the order; drawn when the case is made, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Samples of the counters a second.
+    #[serde(default = "default_samples_per_s")]
+    pub samples_per_s: f64,
+    /// CPUs for the load; none named: whatever the server leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_cpus: Option<CpuSet>,
+    /// The placements.
+    #[serde(default)]
+    pub factor: Factor,
+    /// How long and how often.
+    #[serde(default)]
+    pub budget: Budget,
+    /// What matters and how sure.
+    #[serde(default)]
+    pub precision: Precision,
+    /// The server.
+    #[serde(default)]
+    pub server: ServerSpec,
+    /// The load.
+    #[serde(default)]
+    pub load: LoadSpec,
+    /// What runs beside the server in every trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Neighbour>,
+    /// Free remarks that are copied into the case.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
+}
+
+fn default_metric() -> String {
+    "requests_per_s".into()
+}
+
+fn default_samples_per_s() -> f64 {
+    10.0
+}
+
+impl Recipe {
+    /// Reads a recipe; errors name `file`, line and column, the key and what would be right.
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, Fault> {
+        let recipe: Recipe = toml::from_str(text).map_err(|e| {
+            Fault::new(
+                Class::Usage,
+                position(file, text, &e),
+                e.message(),
+                "see docs/study.md for the keys of a recipe",
+            )
+        })?;
+        recipe.check().map_err(|fault| Fault { object: format!("{file}: {}", fault.object), ..fault })?;
+        Ok(recipe)
+    }
+
+    /// The recipe as TOML.
+    pub fn to_toml(&self) -> Result<String, Fault> {
+        toml::to_string_pretty(self)
+            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))
+    }
+
+    /// Holds the numbers to their ranges.
+    pub fn check(&self) -> Result<(), Fault> {
+        let range = |key: &str, value: f64, low: f64, high: f64| match value >= low && value <= high {
+            true => Ok(()),
+            false => Err(Fault::new(
+                Class::Usage,
+                key,
+                format!("{value} is outside {low} to {high}"),
+                "choose a value in that range",
+            )),
+        };
+        range("budget.blocks", self.budget.blocks as f64, 0.0, MOST_BLOCKS as f64)?;
+        range("budget.window_s", self.budget.window_s, 0.2, 3600.0)?;
+        range("budget.warm_up_cap_s", self.budget.warm_up_cap_s, 0.0, 3600.0)?;
+        range("budget.trial_timeout_s", self.budget.trial_timeout_s, 1.0, 86_400.0)?;
+        range("precision.margin", self.precision.margin, 0.0, 0.5)?;
+        range("precision.alpha", self.precision.alpha, 0.0001, 0.5)?;
+        range("samples_per_s", self.samples_per_s, 1.0, 100.0)?;
+        if let Factor::AllAlike { copies } = self.factor {
+            range("factor.copies", copies as f64, 1.0, 64.0)?;
+        }
+        if self.metric.is_empty() {
+            return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
+        }
+        Ok(())
+    }
+}
+
+/// `file:line:column` of a TOML error.
+fn position(file: &str, text: &str, error: &toml::de::Error) -> String {
+    let Some(span) = error.span() else { return file.to_string() };
+    let before = &text[..span.start.min(text.len())];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+    format!("{file}:{line}:{column}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default_study() {
+        let recipe = Recipe::from_toml("", "x.toml").unwrap();
+        assert_eq!(recipe.metric, "requests_per_s");
+        assert_eq!(recipe.factor, Factor::EachCpu { cpus: None });
+        let again = Recipe::from_toml(&recipe.to_toml().unwrap(), "again").unwrap();
+        assert_eq!(again, recipe);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_place() {
+        let fault = Recipe::from_toml("metric = \"x\"\n\n[budget]\nblock = 3\n", "x.toml").unwrap_err();
+        assert_eq!(fault.class, Class::Usage);
+        assert!(fault.object.starts_with("x.toml:4:1"), "{fault}");
+        assert!(fault.cause.contains("block"), "{fault}");
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_named() {
+        let fault = Recipe::from_toml("[precision]\nmargin = 7.0\n", "x.toml").unwrap_err();
+        assert!(fault.to_string().contains("precision.margin"), "{fault}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "(?s).{0,60}") {
+            let _ = Recipe::from_toml(&text, "x");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! One finished trial: the line that is appended to `trials.jsonl`.
+
+use std::collections::BTreeMap;
+
+use load::Headroom;
+use machine::{CpuSet, Missing};
+use serde::{Deserialize, Serialize};
+
+/// How the start of the run was cut off.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// Seconds left out at the start of the run; `None` when it could not be told (the load tool gives one figure only).
+    pub left_out_s: Option<f64>,
+    /// Whether the cap was reached: the run may not have been warm yet.
+    pub capped: bool,
+    /// How it was found, or why it could not be.
+    pub how: String,
+}
+
+/// What was really so during the measured window. A wish is not a fact.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AsRun {
+    /// Share of the sampling instants at which a running server thread was on each CPU, weighted by its CPU time; sums to 1.
+    pub server_cpus_used: BTreeMap<u32, f64>,
+    /// Where the server's threads were allowed to run at the end (union over threads).
+    pub server_allowed: Option<CpuSet>,
+    /// The same for the load generator.
+    pub load_allowed: Option<CpuSet>,
+    /// Migrations of the server's threads in the window.
+    pub server_migrations: Option<u64>,
+    /// Involuntary context switches of the server's threads in the window.
+    pub server_involuntary_switches: Option<u64>,
+    /// Time that the server's threads waited for a CPU while runnable, share of the window.
+    pub server_waited_share: Option<f64>,
+    /// Steal over all CPUs, share of their time.
+    pub steal_share: Option<f64>,
+    /// How many settings of the placement read back otherwise than asked, in words.
+    pub not_as_asked: Vec<String>,
+}
+
+/// One run of the workload under one placement.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Trial {
+    /// Position in the whole order, from 0; names the folder `trials/0007`.
+    pub index: usize,
+    /// Block, from 0.
+    pub block: usize,
+    /// Position within the block, from 0.
+    pub position: usize,
+    /// The arm, by name.
+    pub arm: String,
+    /// When it began, seconds since 1970 (UTC).
+    pub began_unix_s: f64,
+    /// How long it took with start and stop of the server, s.
+    pub took_s: f64,
+    /// Length of the measured window, s.
+    pub window_s: f64,
+    /// Figures by name over the measured window.
+    pub figures: BTreeMap<String, f64>,
+    /// Units by figure name, where known.
+    pub units: BTreeMap<String, String>,
+    /// The cut at the start.
+    pub warm_up: WarmUp,
+    /// Whether the load generator had room left.
+    pub headroom: Option<Headroom>,
+    /// What was really so.
+    pub as_run: AsRun,
+    /// What could not be measured, and why.
+    pub missing: Vec<Missing>,
+}
