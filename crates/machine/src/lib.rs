@@ -4,13 +4,21 @@
 //! on a tree that was captured elsewhere. A fact that could not be read is [`Missing`] with its reason, never a zero.
 
 pub mod act;
+pub mod capture;
 pub mod cpuset;
 pub mod fault;
 pub mod missing;
 pub mod placement;
+pub mod thread_stat;
+pub mod root;
+pub mod tree;
 
 pub use act::{Act, ProcessRef, Scheduling, ThreadRef};
+pub use capture::Capture;
 pub use cpuset::CpuSet;
 pub use fault::{Class, Fault};
 pub use missing::{Missing, Notes};
-pub use placement::{Placement, Setting};
+pub use placement::{Neighbour, Placement, Setting};
+pub use root::{Cause, ReadError, Root};
+pub use tree::Tree;
+pub use thread_stat::ThreadStat;

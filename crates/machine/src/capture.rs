@@ -1,0 +1,312 @@
+//! A copy of exactly what the readers read, to take home.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::root::ReadError;
+use crate::{Class, Fault};
+
+/// The version of the form that captures are written in. Raised when an older pinwise could not read it any more.
+pub const FORMAT: u32 = 1;
+
+/// Name of the file that holds what cannot be a plain file: listings, links, failed reads, facts, versions.
+pub(crate) const INDEX: &str = "pinwise-capture.json";
+
+/// Every answer that a recording root gave, by question and path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answers {
+    pub(crate) files: BTreeMap<String, Result<Vec<u8>, ReadError>>,
+    pub(crate) lists: BTreeMap<String, Result<Vec<String>, ReadError>>,
+    pub(crate) links: BTreeMap<String, Result<String, ReadError>>,
+    pub(crate) resolved: BTreeMap<String, Result<String, ReadError>>,
+    pub(crate) exists: BTreeMap<String, bool>,
+}
+
+/// What was asked when a read failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ask {
+    Read,
+    List,
+    Link,
+    Resolve,
+}
+
+/// A failed read, kept so that it fails the same way when it is read back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Refused {
+    pub(crate) ask: Ask,
+    #[serde(flatten)]
+    pub(crate) error: ReadError,
+}
+
+/// The index file of a capture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Index {
+    pub(crate) format: u32,
+    pub(crate) pinwise: String,
+    pub(crate) taken_unix_s: u64,
+    pub(crate) facts: BTreeMap<String, String>,
+    pub(crate) lists: BTreeMap<String, Vec<String>>,
+    pub(crate) links: BTreeMap<String, String>,
+    pub(crate) resolved: BTreeMap<String, String>,
+    pub(crate) exists: BTreeMap<String, bool>,
+    pub(crate) errors: Vec<Refused>,
+}
+
+impl Index {
+    /// Reads an index; the error says what is wrong with it, in words.
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+            pinwise: String,
+        }
+        // The version first: an index of another format need not have the fields of this one.
+        let version: Version = serde_json::from_slice(text).map_err(|e| format!("{INDEX}: {e}"))?;
+        if version.format != FORMAT {
+            return Err(format!(
+                "it is a capture of format {} (by pinwise {}), and this pinwise {} reads format {FORMAT}",
+                version.format,
+                version.pinwise,
+                env!("CARGO_PKG_VERSION"),
+            ));
+        }
+        serde_json::from_slice(text).map_err(|e| format!("{INDEX}: {e}"))
+    }
+}
+
+/// What a recording root saw: the content of every file that was read, and every other answer.
+///
+/// It holds nothing that no reader asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capture {
+    index: Index,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Capture {
+    pub(crate) fn new(answers: Answers, facts: BTreeMap<String, String>) -> Self {
+        let mut errors = Vec::new();
+        let files = sort_out(answers.files, Ask::Read, &mut errors);
+        let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let index = Index {
+            format: FORMAT,
+            pinwise: env!("CARGO_PKG_VERSION").to_string(),
+            taken_unix_s: taken.map_or(0, |since| since.as_secs()),
+            facts,
+            lists: sort_out(answers.lists, Ask::List, &mut errors),
+            links: sort_out(answers.links, Ask::Link, &mut errors),
+            resolved: sort_out(answers.resolved, Ask::Resolve, &mut errors),
+            exists: answers.exists,
+            errors,
+        };
+        Self { index, files }
+    }
+
+    /// The paths of the files in it, in order.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// Puts another text in the place of `secret` wherever it stands in a file or fact, so that a capture can be
+    /// given away: a hostname, a token on the kernel command line.
+    pub fn scrub(&mut self, secret: &str, instead: &str) {
+        if secret.is_empty() {
+            return;
+        }
+        for fact in self.index.facts.values_mut() {
+            *fact = fact.replace(secret, instead);
+        }
+        for content in self.files.values_mut() {
+            if let Ok(text) = std::str::from_utf8(content)
+                && text.contains(secret)
+            {
+                *content = text.replace(secret, instead).into_bytes();
+            }
+        }
+    }
+
+    /// Writes the capture: as an archive when the name ends in `.tar.zst`, otherwise as a directory that must not
+    /// exist yet or be empty. An archive appears whole or not at all.
+    ///
+    /// Faults: another archive's ending, a directory that holds something, a full disk.
+    pub fn write(&self, path: &Path) -> Result<(), Fault> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let io = |e: io::Error| Fault::io(path.display(), &e, "choose another place or make room");
+        if let Some(top) = name.strip_suffix(".tar.zst") {
+            return self.write_archive(path, if top.is_empty() { "machine" } else { top }).map_err(io);
+        }
+        if [".tar", ".gz", ".bz2", ".zst", ".zip", ".xz", ".tgz"].iter().any(|ending| name.ends_with(ending))
+        {
+            let cause = "captures are written as .tar.zst or as a directory";
+            return Err(Fault::new(Class::Usage, path.display(), cause, "give a name that ends in .tar.zst"));
+        }
+        if path.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+            let cause = "the directory holds something already";
+            return Err(Fault::new(Class::Usage, path.display(), cause, "give a new name"));
+        }
+        self.write_directory(path).map_err(io)
+    }
+
+    fn write_directory(&self, path: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(path)?;
+        for (file, content) in &self.files {
+            let place = path.join(file.trim_start_matches('/'));
+            if let Some(folder) = place.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            std::fs::write(place, content)?;
+        }
+        // Last, because it makes the directory a capture: one that was torn off before is none.
+        let mut index = File::create(path.join(INDEX))?;
+        index.write_all(&self.index_text()?)?;
+        index.sync_all()
+    }
+
+    fn write_archive(&self, path: &Path, top: &str) -> io::Result<()> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".part");
+        let partial = Path::new(&partial);
+        let written =
+            self.write_stream(File::create(partial)?, top).and_then(|()| std::fs::rename(partial, path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(partial);
+        }
+        written
+    }
+
+    fn write_stream(&self, file: File, top: &str) -> io::Result<()> {
+        let mut builder = tar::Builder::new(zstd::Encoder::new(BufWriter::new(file), 0)?);
+        let mut append = |name: &str, content: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            header.set_mtime(self.index.taken_unix_s);
+            builder.append_data(&mut header, format!("{top}{name}"), content)
+        };
+        append(&format!("/{INDEX}"), &self.index_text()?)?;
+        for (name, content) in &self.files {
+            append(name, content)?;
+        }
+        let file = builder.into_inner()?.finish()?.into_inner().map_err(|e| e.into_error())?;
+        file.sync_all()
+    }
+
+    fn index_text(&self) -> io::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(&self.index)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+/// Keeps the good answers and moves the failures to `errors`.
+fn sort_out<T>(
+    answers: BTreeMap<String, Result<T, ReadError>>,
+    ask: Ask,
+    errors: &mut Vec<Refused>,
+) -> BTreeMap<String, T> {
+    let mut good = BTreeMap::new();
+    for (path, answer) in answers {
+        match answer {
+            Ok(value) => drop(good.insert(path, value)),
+            Err(error) => errors.push(Refused { ask, error }),
+        }
+    }
+    good
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Cause;
+    use crate::{Root, Tree};
+
+    fn asked(root: &Root) -> Vec<String> {
+        vec![
+            format!("{:?}", root.read("/sys/a")),
+            format!("{:?}", root.read("/sys/link")),
+            format!("{:?}", root.read("/sys/none")),
+            format!("{:?}", root.read("/sys/secret")),
+            format!("{:?}", root.read("/sys")),
+            format!("{:?}", root.read_bytes("/sys/binary")),
+            format!("{:?}", root.read("/sys/binary")),
+            format!("{:?}", root.list("/sys")),
+            format!("{:?}", root.list("/sys/none")),
+            format!("{:?}", root.link("/sys/link")),
+            format!("{:?}", root.link("/sys/a")),
+            format!("{:?}", root.resolve("/sys/link")),
+            format!("{:?}", root.resolve("/sys/none")),
+            format!("{:?}", (root.exists("/sys/a"), root.exists("/sys/none"))),
+        ]
+    }
+
+    fn recorded() -> (Vec<String>, Capture) {
+        let tree = Tree::new()
+            .file("/sys/a", "1\n")
+            .file("/sys/cpu10", "")
+            .file("/sys/cpu2", "")
+            .file("/sys/binary", vec![0xff, 0, 0])
+            .link("/sys/link", "/sys/a")
+            .denied("/sys/secret");
+        let root = Root::recording(Root::from_tree(tree));
+        (asked(&root), root.take_capture().unwrap())
+    }
+
+    #[test]
+    fn both_forms_give_the_same_answers_and_the_same_failures() {
+        let dir = tempfile::tempdir().unwrap();
+        let (answers, capture) = recorded();
+        assert!(
+            answers.iter().any(|a| a.contains("Denied")) && answers.iter().any(|a| a.contains("Malformed"))
+        );
+        for name in ["m.tar.zst", "m"] {
+            let path = dir.path().join(name);
+            capture.write(&path).unwrap();
+            assert_eq!(asked(&Root::at(&path).unwrap()), answers, "{name}");
+        }
+        let fault = capture.write(&dir.path().join("m")).unwrap_err();
+        assert_eq!(fault.class, Class::Usage, "{fault}");
+        assert_eq!(capture.write(&dir.path().join("m.zip")).unwrap_err().class, Class::Usage);
+        assert_eq!(capture.write(Path::new("/proc/none/m.tar.zst")).unwrap_err().class, Class::Storage);
+    }
+
+    #[test]
+    fn what_was_not_asked_is_said_to_be_outside_of_the_capture() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        recorded().1.write(&path).unwrap();
+        let error = Root::at(&path).unwrap().read("/sys/new").unwrap_err();
+        assert_eq!(error.kind, Cause::Absent);
+        assert!(error.why.contains("not in this capture"), "{error}");
+    }
+
+    #[test]
+    fn another_format_and_a_damaged_index_are_refused_in_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        recorded().1.write(&path).unwrap();
+        for (index, said) in [
+            (r#"{"format": 99, "pinwise": "9.9.9"}"#, "format 99 (by pinwise 9.9.9)"),
+            (r#"{"format": 1, "pinwise": "0.1.0"}"#, "missing field"),
+            ("{", INDEX),
+        ] {
+            std::fs::write(path.join(INDEX), index).unwrap();
+            let fault = Root::at(&path).unwrap_err().to_string();
+            assert!(fault.contains(said) && fault.contains("pinwise capture"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn secrets_can_be_taken_out() {
+        let root = Root::recording(Root::from_tree(Tree::new().file("/proc/cmdline", "quiet token=abc\n")));
+        let _ = root.read("/proc/cmdline");
+        let mut capture = root.take_capture().unwrap();
+        capture.scrub("abc", "xxx");
+        assert_eq!(capture.files["/proc/cmdline"], b"quiet token=xxx\n");
+    }
+}

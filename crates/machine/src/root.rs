@@ -1,0 +1,221 @@
+//! Where facts are read from: the live system, another network namespace, a directory, an archive, a capture.
+//!
+//! Every reader takes a [`Root`] and names files by their absolute path on the machine that is described
+//! (`/sys/devices/system/cpu/online`). So what reads this machine also reads one that was taken home.
+
+mod archive;
+mod directory;
+mod error;
+mod live;
+mod netns;
+mod paths;
+mod recording;
+mod replay;
+
+use std::path::{Path, PathBuf};
+
+pub use error::{Cause, ReadError};
+pub use live::FACTS;
+
+use crate::capture::{Capture, INDEX};
+use crate::tree::Tree;
+use crate::{Class, Fault};
+use paths::Located;
+
+/// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).
+pub(crate) trait Source: Send + Sync {
+    /// The whole content of a file.
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+    /// Names in a directory, in any order.
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError>;
+    /// The target of a symbolic link, as it is written there.
+    fn link(&self, path: &str) -> Result<String, ReadError>;
+    /// Whether the path leads to anything, links followed.
+    fn exists(&self, path: &str) -> bool;
+    /// The path with every link followed.
+    fn resolve(&self, path: &str) -> Result<String, ReadError> {
+        paths::resolve(path, |prefix| self.link(prefix).ok(), |whole| self.exists(whole))
+    }
+    /// A fact that is no file, one of [`FACTS`].
+    fn fact(&self, name: &str) -> Result<String, ReadError>;
+    /// Whether it is the running system.
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+/// Where facts are read from. Cheap to pass by reference, usable from several threads.
+pub struct Root {
+    source: Box<dyn Source>,
+    recording: Option<std::sync::Arc<recording::Record>>,
+    origin: String,
+}
+
+impl std::fmt::Debug for Root {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Root({})", self.origin)
+    }
+}
+
+impl Root {
+    fn new(source: impl Source + 'static, origin: impl Into<String>) -> Self {
+        Self { source: Box::new(source), recording: None, origin: origin.into() }
+    }
+
+    /// The running system.
+    pub fn live() -> Self {
+        Self::new(live::Live, "the running system")
+    }
+
+    /// The running system as another network namespace sees it: /sys shows the devices of /run/netns/`name`
+    /// (ip-netns(8)), /proc/sys/net its settings; all else is as in [`Root::live`].
+    ///
+    /// A thread of its own enters the namespace and serves the reads; it ends when the root is dropped.
+    /// Needs CAP_SYS_ADMIN (a fault of class `NotPermitted` otherwise).
+    pub fn live_in_netns(name: &str) -> Result<Self, Fault> {
+        Ok(Self::new(netns::Netns::enter(name)?, format!("network namespace {name}")))
+    }
+
+    /// A machine that was taken home: a directory, an archive (.tar, .tar.gz, .tar.bz2, .tar.zst) or a capture in
+    /// either form. A single folder at its top is entered.
+    ///
+    /// Symbolic links never lead out of it. Faults: unreadable or damaged file, unknown kind of archive, a capture
+    /// of another format version.
+    pub fn at(path: &Path) -> Result<Self, Fault> {
+        let origin = path.display().to_string();
+        let meta = std::fs::metadata(path).map_err(|e| Fault::io(&origin, &e, "check the path"))?;
+        if meta.is_dir() {
+            let directory = directory::Directory::open(path)?;
+            let directory = match paths::single_folder(&directory) {
+                Some(folder) => directory::Directory::open(&path.join(folder))?,
+                None => directory,
+            };
+            return Self::over(directory, origin);
+        }
+        let tree = archive::load(path)?;
+        let tree = match paths::single_folder(&tree) {
+            Some(folder) => tree.below(&folder),
+            None => tree,
+        };
+        Self::over(tree, origin)
+    }
+
+    /// A tree held in memory; for tests.
+    pub fn from_tree(tree: Tree) -> Self {
+        Self::new(tree, "a tree in memory")
+    }
+
+    /// Reads through to `inner` and keeps every answer, also the failures, until [`Root::take_capture`].
+    ///
+    /// It describes one moment: the same question asked twice gets the first answer again, so that a machine read
+    /// through it and a machine read from its capture are the same.
+    pub fn recording(inner: Root) -> Self {
+        let origin = format!("recording of {}", inner.origin);
+        let record = std::sync::Arc::new(recording::Record::default());
+        let source = recording::Recording::new(inner.source, record.clone());
+        Self { source: Box::new(source), recording: Some(record), origin }
+    }
+
+    /// What was read through this root so far, if it records; the root goes on with an empty record.
+    pub fn take_capture(&self) -> Option<Capture> {
+        self.recording.as_ref().map(|record| record.take(|name| self.source.fact(name)))
+    }
+
+    /// A directory or tree: a capture if it holds an index, plain files otherwise.
+    fn over(source: impl Source + 'static, origin: String) -> Result<Self, Fault> {
+        match source.read(&format!("/{INDEX}")) {
+            Ok(index) => Ok(Self::new(replay::Replay::new(source, &index, &origin)?, origin)),
+            Err(e) if e.is_absent() => Ok(Self::new(source, origin)),
+            Err(e) => Err(Fault::from(e)),
+        }
+    }
+
+    /// The text of a file; NULs at its end are left out (a tar of live sysfs pads files with them).
+    ///
+    /// Text that is no UTF-8 is `Malformed`.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
+        let path = path.as_ref();
+        let bytes = self.read_bytes(path)?;
+        let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+        let text = std::str::from_utf8(&bytes[..end]).map_err(|e| ReadError::malformed(path, e))?;
+        Ok(text.to_string())
+    }
+
+    /// The content of a file, byte for byte.
+    pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
+        self.source.read(&paths::locate(path.as_ref())?)
+    }
+
+    /// The names in a directory, in natural order (`cpu2` before `cpu10`).
+    pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>, ReadError> {
+        let mut names = self.source.list(&paths::locate(path.as_ref())?)?;
+        names.sort_by(|a, b| paths::natural_order(a, b));
+        Ok(names)
+    }
+
+    /// The target of a symbolic link, as it is written there.
+    pub fn link(&self, path: impl AsRef<Path>) -> Result<PathBuf, ReadError> {
+        self.source.link(&paths::locate(path.as_ref())?).map(PathBuf::from)
+    }
+
+    /// The absolute path with every link followed, as realpath(1) prints it.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> Result<PathBuf, ReadError> {
+        self.source.resolve(&paths::locate(path.as_ref())?).map(PathBuf::from)
+    }
+
+    /// Whether the path leads to anything, links followed; false also when that cannot be seen.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        let located: Result<Located, _> = paths::locate(path.as_ref());
+        located.is_ok_and(|path| self.source.exists(&path))
+    }
+
+    /// A fact that is no file: one of [`FACTS`] (`page_size` bytes, `clock_ticks` a second, `release`, `version`,
+    /// `machine` and `nodename` as uname(2) tells them, `euid`). Absent where the root cannot know it.
+    pub fn fact(&self, name: &str) -> Result<String, ReadError> {
+        self.source.fact(name)
+    }
+
+    /// Whether this is the running system (also in another network namespace, also recorded).
+    pub fn is_live(&self) -> bool {
+        self.source.is_live()
+    }
+
+    /// Where it reads from, in words for messages.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+}
+
+impl Tree {
+    /// The same tree seen from one of its folders; empty when there is no such folder.
+    fn below(&self, folder: &str) -> Tree {
+        self.subtree(&format!("/{folder}"))
+    }
+}
+
+impl Source for Tree {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        self.content(path)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        self.names(path)
+    }
+
+    fn link(&self, path: &str) -> Result<String, ReadError> {
+        self.target(path)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.leads_somewhere(path)
+    }
+
+    fn fact(&self, name: &str) -> Result<String, ReadError> {
+        Err(ReadError::absent(name, "only the running system and captures know it"))
+    }
+}
+
+/// A fault for a file of ours that cannot be taken.
+fn damaged(origin: &str, why: impl std::fmt::Display) -> Fault {
+    Fault::new(Class::Storage, origin, why, "capture the machine again with `pinwise capture`")
+}

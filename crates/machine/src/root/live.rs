@@ -1,0 +1,92 @@
+//! The running system.
+
+use std::path::Path;
+
+use super::{ReadError, Source};
+
+/// The facts that are no files. All are kept in a capture.
+///
+/// `page_size` (bytes) and `clock_ticks` (a second) from sysconf(3); `release`, `version`, `machine` and `nodename`
+/// from uname(2); `euid`, the effective user that read the machine, from geteuid(2).
+pub const FACTS: [&str; 7] =
+    ["page_size", "clock_ticks", "release", "version", "machine", "nodename", "euid"];
+
+/// The file system of this process.
+pub(super) struct Live;
+
+impl Source for Live {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        std::fs::read(path).map_err(|e| ReadError::from_io(path, &e))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        let error = |e: std::io::Error| ReadError::from_io(path, &e);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(error)? {
+            // A name that is no UTF-8 is none of the kernel's: no reader could ask for it.
+            names.extend(entry.map_err(error)?.file_name().into_string().ok());
+        }
+        Ok(names)
+    }
+
+    fn link(&self, path: &str) -> Result<String, ReadError> {
+        let target = std::fs::read_link(path).map_err(|e| not_a_link(path, &e))?;
+        target
+            .into_os_string()
+            .into_string()
+            .map_err(|_| ReadError::malformed(path, "its target is no UTF-8"))
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        Path::new(path).exists()
+    }
+
+    fn fact(&self, name: &str) -> Result<String, ReadError> {
+        let uname = rustix::system::uname();
+        let text = |c: &std::ffi::CStr| c.to_string_lossy().into_owned();
+        match name {
+            "page_size" => Ok(rustix::param::page_size().to_string()),
+            "clock_ticks" => Ok(rustix::param::clock_ticks_per_second().to_string()),
+            "release" => Ok(text(uname.release())),
+            "version" => Ok(text(uname.version())),
+            "machine" => Ok(text(uname.machine())),
+            "nodename" => Ok(text(uname.nodename())),
+            "euid" => Ok(rustix::process::geteuid().as_raw().to_string()),
+            _ => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+}
+
+/// EINVAL of readlink(2) means that the file is there and is no link: as a link it is absent.
+pub(super) fn not_a_link(path: &str, error: &std::io::Error) -> ReadError {
+    match error.raw_os_error() {
+        Some(libc::EINVAL) => ReadError::absent(path, "it is no symbolic link"),
+        _ => ReadError::from_io(path, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fact_of_the_list_is_known_and_no_other() {
+        for name in FACTS {
+            assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
+        }
+        assert!(Live.fact("colour").unwrap_err().is_absent());
+    }
+
+    #[test]
+    fn files_directories_and_links() {
+        assert!(Live.read("/proc/self/status").unwrap().starts_with(b"Name:"));
+        assert!(Live.list("/proc/self").unwrap().contains(&"status".to_string()));
+        assert_eq!(Live.link("/proc/self").unwrap(), std::process::id().to_string());
+        assert!(Live.link("/proc/stat").unwrap_err().is_absent());
+        assert!(Live.read("/proc/nothing").unwrap_err().is_absent());
+    }
+}
