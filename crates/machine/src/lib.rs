@@ -9,6 +9,7 @@ pub mod cpuset;
 pub mod fault;
 pub mod missing;
 pub mod placement;
+pub mod procfs;
 pub mod thread_stat;
 pub mod root;
 pub mod tree;

@@ -1,0 +1,156 @@
+//! /proc/interrupts: how often each interrupt was taken on each online CPU (proc(5), kernel/irq/proc.c, arch/*/kernel/irq.c).
+
+use super::{Malformed, columns};
+
+/// The parsed table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interrupts<'a> {
+    /// CPU numbers of the columns: the online CPUs, rising, with holes.
+    pub cpus: Vec<u32>,
+    /// Rows in file order.
+    pub rows: Vec<Row<'a>>,
+    counts: Vec<u64>,
+}
+
+/// One row: a numbered interrupt line with its devices, or an interrupt of the kernel's own (`LOC`, `IPI0`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The part before the colon: an IRQ number or an abbreviation.
+    pub name: &'a str,
+    /// How the counts of this row are given.
+    pub counted: Counted,
+    /// Interrupt controller (`IO-APIC`, `IR-PCI-MSIX-0000:3b:00.0`, `GICv3`); empty for named rows.
+    pub chip: &'a str,
+    /// Number within that controller; empty where the kernel does not print it.
+    pub hwirq: &'a str,
+    /// Trigger or flow (`edge`, `fasteoi`, `Level`); empty where the kernel does not print it.
+    pub trigger: &'a str,
+    /// Numbered rows: the devices, separated by `, ` as printed. Named rows: the description, possibly empty.
+    pub label: &'a str,
+}
+
+/// How the counts of a row are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// One count a CPU column; the index of the first one (see [`Interrupts::per_cpu`]).
+    PerCpu(usize),
+    /// One count for the whole system (`ERR`, `MIS`).
+    System(u64),
+    /// No count at all (`FIQ: usb_fiq` of some arm kernels).
+    Uncounted,
+    /// Another number of counts than there are columns: a CPU went on- or offline while the kernel printed the table,
+    /// and nobody can tell which count belongs to which CPU.
+    Torn,
+}
+
+impl<'a> Row<'a> {
+    /// The IRQ number, for numbered rows.
+    pub fn irq(&self) -> Option<u32> {
+        self.name.parse().ok()
+    }
+
+    /// The devices of a numbered row, in the order in which they were attached; nothing for named rows.
+    pub fn devices(&self) -> impl Iterator<Item = &'a str> {
+        let label = if self.irq().is_some() { self.label } else { "" };
+        label.split(", ").map(str::trim).filter(|name| !name.is_empty())
+    }
+}
+
+impl Interrupts<'_> {
+    /// The counts of a row in the order of `cpus`, events since boot (they wrap at 2^32); `None` if it has none for each CPU.
+    pub fn per_cpu(&self, row: &Row<'_>) -> Option<&[u64]> {
+        match row.counted {
+            Counted::PerCpu(first) => self.counts.get(first..first + self.cpus.len()),
+            _ => None,
+        }
+    }
+}
+
+/// Parses the whole file.
+///
+/// # Errors
+/// A header that names no CPU columns, a row without a colon, a count past 64 bits.
+pub fn parse(text: &str) -> Result<Interrupts<'_>, Malformed> {
+    let mut lines = text.lines();
+    let cpus = columns::header(lines.next().unwrap_or_default())?;
+    // A count takes at least eleven characters ('%10u' and a blank).
+    let mut counts = Vec::with_capacity(text.len() / 11);
+    let mut rows = Vec::with_capacity(64);
+    for (index, line) in lines.enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        rows.push(row(index + 2, line, cpus.len(), &mut counts)?);
+    }
+    Ok(Interrupts { cpus, rows, counts })
+}
+
+fn row<'a>(number: usize, line: &'a str, cpus: usize, counts: &mut Vec<u64>) -> Result<Row<'a>, Malformed> {
+    let (name, rest) =
+        line.split_once(':').ok_or_else(|| Malformed::new(number, line, "a row needs a name and ':'"))?;
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Malformed::new(number, line, "the row has no name"));
+    }
+    let first = counts.len();
+    let (taken, tail) = columns::counts(number, rest, cpus, counts)?;
+    let counted = counted(name, &counts[first..first + taken], cpus, first, tail);
+    if !matches!(counted, Counted::PerCpu(_)) {
+        counts.truncate(first);
+    }
+    let mut row = Row { name, counted, chip: "", hwirq: "", trigger: "", label: tail.trim() };
+    if counted == Counted::Torn {
+        row.label = "";
+    } else if name.bytes().all(|b| b.is_ascii_digit()) {
+        source(&mut row, tail);
+    }
+    Ok(row)
+}
+
+fn counted(name: &str, counts: &[u64], cpus: usize, first: usize, tail: &str) -> Counted {
+    // ERR, MIS (x86) and Err (arm) are one number for the system, also where one CPU is online.
+    let system = matches!(name, "ERR" | "MIS" | "Err");
+    match counts {
+        [] => Counted::Uncounted,
+        _ if columns::starts_with_count(tail) => Counted::Torn,
+        [total] if system || (cpus > 1 && tail.trim().is_empty()) => Counted::System(*total),
+        _ if counts.len() == cpus => Counted::PerCpu(first),
+        _ => Counted::Torn,
+    }
+}
+
+/// Takes the text behind the counts of a numbered row apart: `CHIP [HWIRQ[-FLOW]] [Level|Edge]  DEVICE, DEVICE`.
+fn source<'a>(row: &mut Row<'a>, tail: &'a str) {
+    let (chip, mut rest) = word(tail);
+    row.chip = chip;
+    let (second, after_second) = word(rest);
+    if let Some((hwirq, flow)) = hardware_number(second) {
+        (row.hwirq, row.trigger, rest) = (hwirq, flow, after_second);
+    } else if let Some((hwirq, flow)) = hardware_number(word(after_second).0)
+        && rest.starts_with(' ')
+        && !rest.starts_with("  ")
+    {
+        // A controller whose name has a blank in it; devices are always set off by two.
+        let end = second.as_ptr() as usize + second.len() - chip.as_ptr() as usize;
+        let start = tail.len() - tail.trim_start().len();
+        row.chip = &tail[start..start + end];
+        (row.hwirq, row.trigger, rest) = (hwirq, flow, word(after_second).1);
+    }
+    if let (level @ ("Level" | "Edge" | "None"), after) = word(rest) {
+        (row.trigger, rest) = (level, after);
+    }
+    row.label = rest.trim();
+}
+
+/// The first word and the text right behind it.
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_at(text.find([' ', '\t']).unwrap_or(text.len()))
+}
+
+/// `5` or `5-edge`; not `3-0050`, which is an I2C device behind a kernel that prints no number.
+fn hardware_number(word: &str) -> Option<(&str, &str)> {
+    let (number, flow) = word.split_once('-').unwrap_or((word, ""));
+    let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (is_number && !flow.starts_with(|c: char| c.is_ascii_digit())).then_some((number, flow))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! /proc/PID/stat and /proc/PID/task/TID/stat: one line about a process or thread (proc_pid_stat(5), fs/proc/array.c).
+
+use super::{Malformed, decimal};
+
+/// The fields that are used here, with their numbers in proc_pid_stat(5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PidStat<'a> {
+    /// Process or thread number (1).
+    pub pid: u32,
+    /// Name (2), without the parentheses; it may itself hold blanks, parentheses and line ends.
+    pub comm: &'a str,
+    /// State (3): `R`, `S`, `D`, `Z`, ...
+    pub state: char,
+    /// Parent process (4).
+    pub ppid: u32,
+    /// CPU time in user mode (14), ticks of USER_HZ.
+    pub user_ticks: u64,
+    /// CPU time in the kernel (15), ticks of USER_HZ.
+    pub system_ticks: u64,
+    /// Threads of the process (20).
+    pub threads: u64,
+    /// Start time after boot (22), ticks of USER_HZ. Tells a reused number apart.
+    pub start_time_ticks: u64,
+    /// CPU that it last ran on (39); `None` before Linux 2.2.8.
+    pub processor: Option<u32>,
+    /// Time spent waiting for block I/O (42), ticks of USER_HZ; 0 also where delay accounting is off.
+    pub block_io_ticks: Option<u64>,
+    /// Time spent running a virtual CPU (43), ticks of USER_HZ.
+    pub guest_ticks: Option<u64>,
+}
+
+/// Parses the file.
+pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
+    let bad = |what: &str, why: &str| Malformed::new(1, what, why);
+    let open = text.find('(').ok_or_else(|| bad(text, "there is no '('"))?;
+    // The name may hold ')': the last one closes it, since nothing behind it has parentheses.
+    let close = text.rfind(')').filter(|close| *close > open).ok_or_else(|| bad(text, "there is no ')'"))?;
+    let pid = number(&text[..open], "pid (field 1)")?;
+    let fields: Vec<&str> = text[close + 1..].split_ascii_whitespace().collect();
+    // Numbers as in the manual page: field 3 is the first behind the name.
+    let field = |n: usize| fields.get(n - 3).copied();
+    let ticks = |n: usize| -> Result<u64, Malformed> {
+        decimal(1, &format!("field {n}"), field(n).ok_or_else(|| bad(&format!("field {n}"), "is not there"))?)
+    };
+    let state = field(3)
+        .and_then(|word| word.chars().next())
+        .ok_or_else(|| bad("state (field 3)", "is not there"))?;
+    Ok(PidStat {
+        pid,
+        comm: &text[open + 1..close],
+        state,
+        ppid: number(field(4).unwrap_or_default(), "ppid (field 4)")?,
+        user_ticks: ticks(14)?,
+        system_ticks: ticks(15)?,
+        threads: ticks(20)?,
+        start_time_ticks: ticks(22)?,
+        processor: field(39).map(|word| number(word, "processor (field 39)")).transpose()?,
+        block_io_ticks: field(42).map(|_| ticks(42)).transpose()?,
+        guest_ticks: field(43).map(|_| ticks(43)).transpose()?,
+    })
+}
+
+fn number(text: &str, what: &str) -> Result<u32, Malformed> {
+    let value = decimal(1, what, text)?;
+    u32::try_from(value).map_err(|_| Malformed::new(1, what, "is past 32 bits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TAIL: &str = "S 7915 7915 6205 0 -1 4194304 97 0 0 0 31 7 0 0 20 0 3 0 106623 3133440 356 18446744073709551615 1 1 1 0 0 0 0 0 0 0 \
+        0 0 17 1 0 0 5 2 0 1 1 1 1 1 1 1 0\n";
+
+    #[test]
+    fn the_fields_by_their_numbers() {
+        let text = format!("7925 (cat) {TAIL}");
+        let stat = parse(&text).unwrap();
+        assert_eq!((stat.pid, stat.comm, stat.state, stat.ppid), (7925, "cat", 'S', 7915));
+        assert_eq!((stat.user_ticks, stat.system_ticks, stat.threads), (31, 7, 3));
+        assert_eq!((stat.start_time_ticks, stat.processor), (106623, Some(1)));
+        assert_eq!((stat.block_io_ticks, stat.guest_ticks), (Some(5), Some(2)));
+    }
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        for comm in ["tmux: server", "(sd-pam)", "a) R 1 (b", ")", "", "x\ny"] {
+            let text = format!("1 ({comm}) {TAIL}");
+            let stat = parse(&text).unwrap();
+            assert_eq!((stat.comm, stat.ppid), (comm, 7915), "{comm:?}");
+        }
+    }
+
+    #[test]
+    fn malformed_lines_name_the_field() {
+        let torn = parse("7925 (cat) S 7915 7915").unwrap_err();
+        assert_eq!((torn.what.as_str(), torn.why.as_str()), ("field 14", "is not there"));
+        for bad in
+            ["", "7925", "7925 cat S", "(cat) S 1", "7925 )cat( S", "7925 (cat)", "99999999999 (cat) S 1 1"]
+        {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(parse(&format!("7925 (cat) {}", TAIL.replace("7915", "-1"))).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "([0-9]{1,3} |[()]|S |.){0,80}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn any_name_and_times_are_read_back(comm in "[^\u{0}]{0,15}", user in any::<u64>(), start in any::<u64>()) {
+            let text = format!("1 ({comm}) R 0 1 1 0 -1 0 0 0 0 0 {user} 4 0 0 20 0 1 0 {start} 0 0 0");
+            let stat = parse(&text).unwrap();
+            prop_assert_eq!((stat.comm, stat.user_ticks, stat.start_time_ticks), (comm.as_str(), user, start));
+            prop_assert_eq!(stat.processor, None);
+        }
+    }
+}
