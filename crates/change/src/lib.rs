@@ -1,1 +1,54 @@
-//! placeholder
+//! WRITES: the only crate that alters the machine.
+//!
+//! Every change goes through a [`Hand`]: the old value and the intent are fsynced to the ledger, then the change is
+//! made, read back and recorded. So whatever becomes of this process - Ctrl-C, kill -9, a full disk, a reboot -
+//! [`undo`](undo::undo) finds what was changed and restores what is still ours.
+//!
+//! ```no_run
+//! # use pinwise_change as change;
+//! # fn main() -> Result<(), machine::Fault> {
+//! let mut hand = change::Hand::live("move the NIC's interrupt away")?;
+//! let start = hand.mark();
+//! let act = machine::Act::WriteFile { path: "/proc/irq/38/smp_affinity_list".into(), value: "0".into(), netns: None };
+//! let receipt = hand.perform(&act)?;
+//! assert!(receipt.took_effect, "{} reads {}", receipt.object, receipt.read_back);
+//! hand.undo_to(start);
+//! hand.finish()
+//! # }
+//! ```
+
+mod cgroup;
+mod cpuset_cgroup;
+mod deed;
+pub mod emulated_kernel;
+pub mod exit_words;
+mod fork;
+mod form;
+pub mod group;
+pub mod hand;
+mod heirs;
+pub mod kernel;
+pub mod launch;
+pub mod ledger;
+pub mod live_kernel;
+mod netns;
+pub mod own;
+pub mod record;
+mod refusal;
+mod sched;
+pub mod status;
+mod take_back;
+pub mod tree_affinity;
+pub mod undo;
+
+pub use emulated_kernel::EmulatedKernel;
+pub use hand::{Hand, Mark, Receipt};
+pub use kernel::{Kernel, ProcessSeen, SchedulingState};
+pub use launch::{Launch, Launched, Stdout};
+pub use ledger::ledger_dir;
+pub use live_kernel::LiveKernel;
+pub use record::Value;
+pub use status::{Status, status};
+pub use take_back::{How, Undone};
+pub use tree_affinity::PinnedTree;
+pub use undo::{UndoOptions, UndoReport, undo};

@@ -15,6 +15,8 @@ pub struct ThreadStat {
     pub group: u32,
     /// Nice value (field 19).
     pub nice: i32,
+    /// How many threads the process has (field 20).
+    pub threads: u32,
     /// Start in clock ticks since boot (field 22).
     pub start_time_ticks: u64,
     /// Real-time priority, 0 for the other policies (field 40).
@@ -36,15 +38,17 @@ impl ThreadStat {
             parent: field(&fields, 4)?,
             group: field(&fields, 5)?,
             nice: field(&fields, 19)?,
+            threads: field(&fields, 20)?,
             start_time_ticks: field(&fields, 22)?,
             realtime_priority: field(&fields, 40)?,
             policy: field(&fields, 41)?,
         })
     }
 
-    /// Whether it has ended and only waits to be reaped (states `Z` and `X`).
+    /// Whether it has ended and only waits to be reaped: state `Z` or `X`, and no other thread of it goes on (a
+    /// process whose first thread has left is in state `Z` too).
     pub fn ended(&self) -> bool {
-        matches!(self.state, 'Z' | 'X' | 'x')
+        matches!(self.state, 'Z' | 'X' | 'x') && self.threads <= 1
     }
 }
 
@@ -67,7 +71,10 @@ mod tests {
         assert_eq!((stat.id, stat.comm.as_str(), stat.state), (612, "io (thd) 1", 'S'));
         assert_eq!((stat.parent, stat.group, stat.nice), (1, 612, -5));
         assert_eq!((stat.start_time_ticks, stat.realtime_priority, stat.policy), (8_843_221, 40, 1));
+        assert_eq!(stat.threads, 5);
         assert!(!stat.ended());
+        assert!(!ThreadStat::parse(&REDIS.replace(") S", ") Z")).unwrap().ended());
+        assert!(ThreadStat::parse(&REDIS.replace(") S", ") Z").replace("-5 5 0", "-5 1 0")).unwrap().ended());
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! Files that do not read back what was written: when do two texts mean the same?
+//!
+//! CPU masks come back padded, CPU lists joined, choices as the whole menu (`always [madvise] never`), controllers
+//! as a list that `+name` and `-name` alter, numbers in other widths.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use machine::CpuSet;
+
+/// How a file's content is to be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// CPU mask: `rps_cpus`, `smp_affinity`.
+    Mask,
+    /// CPU or node list: `smp_affinity_list`, `cpuset.cpus`.
+    List,
+    /// Words that `+word` and `-word` alter: `cgroup.subtree_control`.
+    Switches,
+    /// Anything else.
+    Plain,
+}
+
+fn form(path: &Path) -> Form {
+    match path.file_name().and_then(|name| name.to_str()).unwrap_or_default() {
+        "smp_affinity" | "default_smp_affinity" | "rps_cpus" | "xps_cpus" | "xps_rxqs" | "cpumask" => {
+            Form::Mask
+        }
+        "smp_affinity_list" | "cpus" | "mems" | "cpulist" => Form::List,
+        "cgroup.subtree_control" => Form::Switches,
+        name if name.starts_with("cpuset.cpus") || name == "cpuset.mems" => match name {
+            "cpuset.cpus.partition" => Form::Plain,
+            _ => Form::List,
+        },
+        _ => Form::Plain,
+    }
+}
+
+/// The word in brackets of a menu such as `always [madvise] never`.
+fn chosen(text: &str) -> Option<&str> {
+    let mut in_brackets = text.split_whitespace().filter_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
+    let word = in_brackets.next()?;
+    in_brackets.next().is_none().then_some(word)
+}
+
+/// Whether two contents of the file mean the same.
+pub fn same(path: &Path, a: &str, b: &str) -> bool {
+    let sets = |parse: fn(&str) -> Result<CpuSet, _>| match (parse(a), parse(b)) {
+        (Ok(a), Ok(b)) => Some(a == b),
+        _ => None,
+    };
+    let by_value = match form(path) {
+        Form::Mask => sets(CpuSet::from_mask),
+        Form::List => sets(CpuSet::from_list),
+        Form::Switches => Some(words(a) == words(b)),
+        Form::Plain => None,
+    };
+    by_value.unwrap_or_else(|| plain(a) == plain(b))
+}
+
+/// Whether the content `read_back` is what writing `asked` should leave.
+pub fn took_effect(path: &Path, asked: &str, read_back: &str) -> bool {
+    if form(path) != Form::Switches {
+        return same(path, asked, read_back);
+    }
+    let on = words(read_back);
+    asked.split_whitespace().all(|switch| match switch.split_at_checked(1) {
+        Some(("-", word)) => !on.contains(word),
+        Some(("+", word)) => on.contains(word),
+        _ => on.contains(switch),
+    })
+}
+
+/// The text to write so that a file which now reads `now` reads `old` again.
+pub fn restoring(path: &Path, old: &str, now: &str) -> String {
+    if form(path) != Form::Switches {
+        return chosen(old).unwrap_or(old).to_string();
+    }
+    let (old, now) = (words(old), words(now));
+    let on = old.difference(&now).map(|word| format!("+{word}"));
+    let off = now.difference(&old).map(|word| format!("-{word}"));
+    on.chain(off).collect::<Vec<_>>().join(" ")
+}
+
+fn words(text: &str) -> BTreeSet<&str> {
+    text.split_whitespace().collect()
+}
+
+/// Blanks of any kind count as one, a menu as its choice, `010` and `10` as the same number.
+fn plain(text: &str) -> Vec<String> {
+    let number = |word: &str| word.parse::<i128>().map_or_else(|_| word.to_string(), |n| n.to_string());
+    match chosen(text) {
+        Some(word) => vec![number(word)],
+        None => text.split_whitespace().map(number).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RPS: &str = "/sys/class/net/eth0/queues/rx-0/rps_cpus";
+    const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+    const SWITCHES: &str = "/sys/fs/cgroup/cgroup.subtree_control";
+
+    #[test]
+    fn masks_and_lists_compare_by_value() {
+        assert!(same(RPS.as_ref(), "3", "00000000,00000003"));
+        assert!(!same(RPS.as_ref(), "3", "2"));
+        assert!(same("/proc/irq/3/smp_affinity_list".as_ref(), "0,1,2", "0-2\n"));
+        assert!(same("/sys/fs/cgroup/cpuset/x/cpuset.cpus".as_ref(), "", "\n"));
+    }
+
+    #[test]
+    fn a_malformed_mask_is_compared_as_text() {
+        assert!(same(RPS.as_ref(), "zz", "zz\n"));
+        assert!(!same(RPS.as_ref(), "zz", "0"));
+    }
+
+    #[test]
+    fn a_menu_counts_as_its_choice_and_is_restored_by_it() {
+        assert!(took_effect(THP.as_ref(), "never", "always madvise [never]\n"));
+        assert!(!took_effect(THP.as_ref(), "never", "always [madvise] never"));
+        assert_eq!(restoring(THP.as_ref(), "always [madvise] never", "always madvise [never]"), "madvise");
+    }
+
+    #[test]
+    fn blanks_and_leading_zeros_do_not_matter() {
+        let path = Path::new("/proc/sys/net/ipv4/tcp_rmem");
+        assert!(same(path, "4096 131072 6291456", "4096\t131072\t6291456\n"));
+        assert!(same(path, "010", "10"));
+        assert!(!same(path, "1 2", "12"));
+    }
+
+    #[test]
+    fn controllers_are_switched_one_by_one() {
+        assert!(took_effect(SWITCHES.as_ref(), "+cpuset", "cpuset cpu io"));
+        assert!(!took_effect(SWITCHES.as_ref(), "-cpuset", "cpuset cpu io"));
+        assert_eq!(restoring(SWITCHES.as_ref(), "cpu io", "cpuset cpu io"), "-cpuset");
+        assert_eq!(restoring(SWITCHES.as_ref(), "cpu io", "io"), "+cpu");
+    }
+}

@@ -1,0 +1,252 @@
+//! The hand: the only code that performs acts. Ledger first, then the change, then reading back.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use machine::{Act, Class, Fault};
+use serde::Serialize;
+
+use crate::deed;
+use crate::kernel::Kernel;
+use crate::ledger::{self, Ledger};
+use crate::live_kernel::LiveKernel;
+use crate::record::{Entry, FORMAT, Header, Record, Value};
+use crate::refusal::refusal;
+use crate::take_back::{Scope, Undone, marker, take_back, undo_entries};
+
+/// A point in a session, to which [`Hand::undo_to`] goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(u64);
+
+/// What came of an act.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// Number of the act in its session.
+    pub seq: u64,
+    /// What it is about, in words.
+    pub object: String,
+    /// What was there before.
+    pub old: Value,
+    /// What was asked for, in words.
+    pub asked: String,
+    /// What is there now.
+    pub read_back: Value,
+    /// Whether that is what was asked for (masks, lists and menus are compared by value). When not, the act counts
+    /// as done all the same, and is undone like any other.
+    pub took_effect: bool,
+}
+
+/// Performs acts for one session, and takes them back.
+///
+/// Dropping a hand undoes everything that is outstanding; [`finish`](Hand::finish) leaves it in force.
+pub struct Hand {
+    pub(crate) kernel: Arc<dyn Kernel>,
+    ledger: Option<Ledger>,
+    session: String,
+    entries: Vec<Entry>,
+}
+
+impl Hand {
+    /// A hand on the running system, with its ledger in [`ledger_dir`](crate::ledger_dir).
+    pub fn live(purpose: &str) -> Result<Self, Fault> {
+        Self::with(Arc::new(LiveKernel::new()), &ledger::ledger_dir()?, purpose)
+    }
+
+    /// A hand on `kernel`, with its ledger in `ledger_dir`.
+    pub fn with(kernel: Arc<dyn Kernel>, ledger_dir: &Path, purpose: &str) -> Result<Self, Fault> {
+        let owner = kernel.own().map_err(|e| Fault::io("/proc/self/stat", &e, "mount /proc"))?;
+        let began_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut header = Header {
+            format: FORMAT,
+            session: format!("{began_unix_s}-{}", owner.pid),
+            purpose: purpose.to_string(),
+            boot_id: kernel.boot_id().unwrap_or_default(),
+            owner,
+            began_unix_s,
+        };
+        let ledger = Ledger::create(ledger_dir, &mut header)?;
+        Ok(Self { kernel, ledger: Some(ledger), session: header.session, entries: Vec::new() })
+    }
+
+    /// Id of the session, as `pinwise status` prints it.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Performs one act.
+    ///
+    /// Errors: nothing is changed then - the act was refused, its object is gone, or the ledger could not be written.
+    pub fn perform(&mut self, act: &Act) -> Result<Receipt, Fault> {
+        if let Act::Launch { .. } = act {
+            let remedy = "this is an error in pinwise: processes are started by Hand::launch";
+            return Err(Fault::new(
+                Class::Usage,
+                deed::object(act),
+                "cannot be performed as a plain act",
+                remedy,
+            ));
+        }
+        let kernel = self.kernel.clone();
+        let old = deed::read_old(&*kernel, act)?;
+        let seq = self.intend(act, old.clone())?;
+        let done = deed::act(&*kernel, act, &old).and_then(|()| deed::read(&*kernel, act));
+        match done {
+            Ok(read_back) => self.done(seq, read_back),
+            Err(error) => {
+                let fault = refusal(act, &error);
+                Err(match error.kind() {
+                    // Somebody else made it in this moment: it is not ours to remove.
+                    std::io::ErrorKind::AlreadyExists => self.failed(seq, fault),
+                    _ => self.give_up(seq, fault),
+                })
+            }
+        }
+    }
+
+    /// Writes an intent down; returns the act's number.
+    pub(crate) fn intend(&mut self, act: &Act, old: Value) -> Result<u64, Fault> {
+        let seq = self.next_seq();
+        let at_ticks = self.kernel.now_ticks().unwrap_or_default();
+        let record = Record::Intent { seq, at_ticks, act: act.clone(), old: old.clone() };
+        self.append(&record).map_err(|fault| nothing_done(act, fault))?;
+        let (started, read_back, failed, undone) = (None, None, None, None);
+        self.entries.push(Entry { seq, at_ticks, act: act.clone(), old, started, read_back, failed, undone });
+        Ok(seq)
+    }
+
+    /// Writes down that a process was forked for act `seq`, which is the latest.
+    pub(crate) fn started(&mut self, seq: u64, process: machine::ProcessRef) -> Result<(), Fault> {
+        self.append(&Record::Started { seq, process })?;
+        if let Some(entry) = self.entry(seq) {
+            entry.started = Some(process);
+        }
+        Ok(())
+    }
+
+    /// Records the end of an act. A change that cannot be recorded is taken back at once.
+    pub(crate) fn done(&mut self, seq: u64, read_back: Value) -> Result<Receipt, Fault> {
+        let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
+        entry.read_back = Some(read_back.clone());
+        if let Err(fault) = self.append(&Record::Done { seq, read_back: read_back.clone() }) {
+            return Err(self.give_up(seq, fault));
+        }
+        let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
+        Ok(Receipt {
+            seq,
+            object: deed::object(&entry.act),
+            old: entry.old.clone(),
+            asked: deed::asked(&entry.act),
+            took_effect: deed::took_effect(&entry.act, &read_back),
+            read_back,
+        })
+    }
+
+    /// Ends an act that failed: whatever it left is taken back. Gives the fault to report.
+    pub(crate) fn give_up(&mut self, seq: u64, fault: Fault) -> Fault {
+        let marker = self.marker(seq);
+        let kernel = self.kernel.clone();
+        let Some(entry) = self.entry(seq) else { return fault };
+        let how = take_back(&*kernel, entry, &[], &marker, false);
+        if how.is_final() {
+            return self.failed(seq, fault);
+        }
+        entry.undone = Some(how.clone());
+        let cause = format!("{}; and what was done of it {how}", fault.cause);
+        Fault { cause, remedy: "run 'pinwise undo'".into(), ..fault }
+    }
+
+    /// Records that nothing is left of an act.
+    fn failed(&mut self, seq: u64, fault: Fault) -> Fault {
+        if let Some(entry) = self.entry(seq) {
+            entry.failed = Some(fault.cause.clone());
+        }
+        // Unrecorded it only means that a later undo finds the old value in place.
+        let _ = self.append(&Record::Failed { seq, why: fault.cause.clone() });
+        fault
+    }
+
+    /// Where the session stands now.
+    pub fn mark(&self) -> Mark {
+        Mark(self.next_seq())
+    }
+
+    /// Number that the next act gets.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.entries.last().map_or(0, |entry| entry.seq + 1)
+    }
+
+    /// Takes back all acts since `mark`, newest first. What somebody else changed meanwhile is left alone and reported.
+    pub fn undo_to(&mut self, mark: Mark) -> Vec<Undone> {
+        let (kernel, ledger) = (self.kernel.clone(), &mut self.ledger);
+        let scope = Scope { session: &self.session, from_seq: mark.0, same_boot: true, force: false };
+        undo_entries(&*kernel, &mut self.entries, &scope, |record| {
+            // Unrecorded (full disk) it only means that a later undo finds the old value in place.
+            let _ = ledger.as_mut().map(|ledger| ledger.append(record));
+        })
+    }
+
+    /// Takes back every act of the session.
+    pub fn undo_all(&mut self) -> Vec<Undone> {
+        self.undo_to(Mark(0))
+    }
+
+    /// Acts that are still in force, oldest first.
+    pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.outstanding())
+    }
+
+    /// Ends the session and leaves in force what was not undone: the ledger stays then, for `pinwise undo`.
+    /// When nothing is outstanding the ledger is removed.
+    pub fn finish(mut self) -> Result<(), Fault> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        let outstanding = self.outstanding().next().is_some();
+        match self.ledger.take() {
+            Some(ledger) if !outstanding => ledger.remove(),
+            _ => Ok(()),
+        }
+    }
+
+    /// What marks the environment of the process that act `seq` starts.
+    pub(crate) fn marker(&self, seq: u64) -> String {
+        marker(&self.session, seq)
+    }
+
+    fn entry(&mut self, seq: u64) -> Option<&mut Entry> {
+        self.entries.iter_mut().rev().find(|entry| entry.seq == seq)
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), Fault> {
+        match &mut self.ledger {
+            Some(ledger) => ledger.append(record),
+            None => Err(Fault::new(Class::Storage, "ledger", "the session has ended", "")),
+        }
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        if self.ledger.is_some() {
+            self.undo_all();
+            let _ = self.close();
+        }
+    }
+}
+
+fn nothing_done(act: &Act, fault: Fault) -> Fault {
+    let cause = format!("{}; nothing was changed: {} is as it was", fault.cause, deed::object(act));
+    Fault { cause, ..fault }
+}
+
+fn lost(seq: u64) -> Fault {
+    Fault::new(Class::Storage, format!("act {seq}"), "is not in the ledger", "this is an error in pinwise")
+}
+
+impl std::fmt::Debug for Hand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hand").field("session", &self.session).field("entries", &self.entries).finish()
+    }
+}

@@ -1,0 +1,193 @@
+//! The seam between deciding and doing: everything that this crate asks of the operating system.
+//!
+//! [`LiveKernel`](crate::LiveKernel) asks the real one, [`EmulatedKernel`](crate::EmulatedKernel) keeps a small one in
+//! memory, so that refusals, lies on reading back and crashes at every point can be tested.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use machine::{CpuSet, Fault, ProcessRef, Scheduling};
+use serde::{Deserialize, Serialize};
+
+use crate::launch::Launch;
+
+/// All that is needed to put a thread's scheduling back exactly as it was.
+///
+/// [`Scheduling`] names what one asks for; a real-time thread also keeps a nice value for later, and any thread may
+/// have SCHED_RESET_ON_FORK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchedulingState {
+    /// Policy and its own parameter.
+    pub scheduling: Scheduling,
+    /// Nice value that the kernel keeps for the thread, whatever its policy.
+    pub nice: i32,
+    /// SCHED_RESET_ON_FORK: children do not inherit the policy.
+    pub reset_on_fork: bool,
+}
+
+impl SchedulingState {
+    /// This state with another policy; what that policy does not mention stays.
+    pub fn with(self, scheduling: Scheduling) -> Self {
+        let nice = match scheduling {
+            Scheduling::Other { nice } | Scheduling::Batch { nice } => nice,
+            _ => self.nice,
+        };
+        Self { scheduling, nice, ..self }
+    }
+}
+
+/// A process as a listing of /proc shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessSeen {
+    /// The process.
+    pub process: ProcessRef,
+    /// Its parent's number.
+    pub parent: u32,
+    /// Its process group.
+    pub group: u32,
+    /// Ended, and only waiting to be reaped.
+    pub ended: bool,
+}
+
+/// A process that has been forked and waits at a gate: it runs nothing of its own until it is released.
+///
+/// Dropping it without [`release`](Gated::release) makes the process leave; so does the death of this process.
+/// That is why a process can be written down between its start and its first action.
+pub trait Gated {
+    /// The waiting process; its group has the same number.
+    fn process(&self) -> ProcessRef;
+
+    /// Lets it go on to execute its program; gives the reading end of its standard output where that is piped.
+    ///
+    /// Errors: the exact step that failed in the child (namespace, CPUs, scheduling, folder, program); it is gone then.
+    fn release(self: Box<Self>) -> Result<Option<std::fs::File>, Fault>;
+}
+
+/// What the operating system does for this crate. Methods take `&self`; an implementation guards its own state.
+pub trait Kernel: Send + Sync {
+    /// Identity of this boot (/proc/sys/kernel/random/boot_id, random(4)).
+    fn boot_id(&self) -> io::Result<String>;
+
+    /// Clock ticks since boot, on the clock of process start times.
+    fn now_ticks(&self) -> io::Result<u64>;
+
+    /// This very process.
+    fn own(&self) -> io::Result<ProcessRef>;
+
+    /// The whole content of a file, as seen in network namespace `netns`.
+    fn read_file(&self, path: &Path, netns: Option<&str>) -> io::Result<String>;
+
+    /// Writes `value` and a newline to an existing file of /proc, /sys or a cgroup, in one write(2).
+    ///
+    /// Errors: `InvalidInput` for a file that lies on any other file system.
+    fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()>;
+
+    /// CPUs that a thread may use, those that are offline included (`Cpus_allowed_list`).
+    fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet>;
+
+    /// sched_setaffinity(2) with a mask as long as the set needs.
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()>;
+
+    /// sched_getattr(2). Errors: `Unsupported` for policies that [`Scheduling`] cannot name (SCHED_DEADLINE, ...).
+    fn scheduling(&self, tid: u32) -> io::Result<SchedulingState>;
+
+    /// sched_setattr(2), and setpriority(2) for the nice value of a real-time thread.
+    fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()>;
+
+    /// Start of a thread in ticks since boot. Errors: `NotFound` when there is no such thread.
+    fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64>;
+
+    /// Threads of a process. Errors: `NotFound` when there is no such process.
+    fn threads(&self, pid: u32) -> io::Result<Vec<u32>>;
+
+    /// Every process that can be seen.
+    fn processes(&self) -> io::Result<Vec<ProcessSeen>>;
+
+    /// Whether the process, or the one that it inherited its environment from, was launched with this marker.
+    /// `None`: its environment cannot be read.
+    fn carries(&self, pid: u32, marker: &str) -> Option<bool>;
+
+    /// Sends a signal, to this process and never to a later one of the same number.
+    ///
+    /// Errors: `NotFound` when it is gone.
+    fn signal(&self, process: &ProcessRef, signal: i32) -> io::Result<()>;
+
+    /// Whether a directory is there.
+    fn is_dir(&self, path: &Path) -> bool;
+
+    /// Makes a cgroup.
+    fn make_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a cgroup that has no processes. Errors: `ResourceBusy` while it has.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Directory of the cgroup that a process is in, in the hierarchy in which `near` lies.
+    ///
+    /// Errors: `Unsupported` when its threads are in several.
+    fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf>;
+
+    /// Moves a process with all its threads into a cgroup.
+    fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()>;
+
+    /// Forks a process that waits at its gate (see [`Gated`]); `marker` is put into its environment.
+    fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault>;
+
+    /// How a child of ours ended; `None` while it runs.
+    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>>;
+
+    /// Whether that very process is there and has not ended.
+    fn alive(&self, process: &ProcessRef) -> bool {
+        let listed = || {
+            let processes = self.processes().ok()?;
+            processes.into_iter().find(|seen| seen.process == *process)
+        };
+        self.start_time(process.pid, process.pid).is_ok_and(|start| start == process.start_time_ticks)
+            && listed().is_some_and(|seen| !seen.ended)
+    }
+}
+
+/// Children, children's children and so on of a process, in no order. The process itself is not among them.
+pub(crate) fn descendants(processes: &[ProcessSeen], pid: u32) -> Vec<ProcessRef> {
+    let mut family = BTreeSet::from([pid]);
+    loop {
+        let before = family.len();
+        let children = processes.iter().filter(|seen| family.contains(&seen.parent));
+        let more: Vec<u32> = children.map(|seen| seen.process.pid).collect();
+        family.extend(more);
+        if family.len() == before {
+            break;
+        }
+    }
+    let of_family =
+        processes.iter().filter(|seen| seen.process.pid != pid && family.contains(&seen.process.pid));
+    of_family.map(|seen| seen.process).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(pid: u32, parent: u32) -> ProcessSeen {
+        let process = ProcessRef { pid, start_time_ticks: pid.into() };
+        ProcessSeen { process, parent, group: pid, ended: false }
+    }
+
+    #[test]
+    fn descendants_are_found_in_any_order_of_numbers() {
+        let processes = [seen(2, 9), seen(9, 5), seen(5, 1), seen(7, 1), seen(1, 0)];
+        let mut found: Vec<u32> = descendants(&processes, 5).iter().map(|p| p.pid).collect();
+        found.sort();
+        assert_eq!(found, [2, 9]);
+        assert!(descendants(&processes, 7).is_empty());
+    }
+
+    #[test]
+    fn a_policy_change_keeps_the_nice_value_that_it_does_not_mention() {
+        let was = SchedulingState { scheduling: Scheduling::Other { nice: 5 }, nice: 5, reset_on_fork: true };
+        let fifo = was.with(Scheduling::Fifo { priority: 10 });
+        assert_eq!((fifo.nice, fifo.reset_on_fork), (5, true));
+        assert_eq!(was.with(Scheduling::Batch { nice: -3 }).nice, -3);
+    }
+}

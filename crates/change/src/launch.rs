@@ -1,0 +1,254 @@
+//! Starting a process where it is to run, so that it can never be lost: it is written down before it does anything.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use machine::{Act, Class, CpuSet, Fault, ProcessRef, Scheduling, ThreadRef};
+use serde::{Deserialize, Serialize};
+
+use crate::cpuset_cgroup;
+use crate::deed;
+use crate::exit_words::exit_words;
+use crate::group;
+use crate::hand::Hand;
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::refusal::refusal;
+
+const REAPED_WITHIN: Duration = Duration::from_secs(2);
+
+/// Where a launched process's standard output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stdout {
+    /// To the log, with standard error.
+    #[default]
+    Log,
+    /// To a pipe that [`Launched::take_stdout`] gives.
+    Piped,
+}
+
+/// A process to start. Standard input is /dev/null; standard error goes to the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Launch {
+    /// Program and arguments; a program without a slash is searched in PATH.
+    pub argv: Vec<String>,
+    /// Variables beside (or in place of) those of our own environment.
+    pub env: Vec<(String, String)>,
+    /// Folder to start in; `None`: ours.
+    pub cwd: Option<PathBuf>,
+    /// Network namespace (/run/netns/NAME); `None`: ours. Its /sys stays ours.
+    pub netns: Option<String>,
+    /// CPUs of the process before it executes, so that its first touch of memory and all later threads follow;
+    /// `None`: those that we may use.
+    pub cpus: Option<CpuSet>,
+    /// Scheduling policy; `None`: ours.
+    pub scheduling: Option<Scheduling>,
+    /// Whether to confine it to `cpus` by a cgroup too, so that it cannot leave by setting its own affinity.
+    pub cpuset_cgroup: bool,
+    /// File that output is appended to.
+    pub log: PathBuf,
+    /// Where standard output goes.
+    pub stdout: Stdout,
+}
+
+impl Hand {
+    /// Starts a process in a group of its own; it dies with us, and with this hand's undo.
+    ///
+    /// Order: cgroup (if asked for), intent on disk, fork, process number on disk, cgroup joined - and only then is
+    /// the child let go: namespace, CPUs, scheduling, folder, program.
+    ///
+    /// Errors: what was done for the launch is undone then. The fault names the exact step: no such program, no such
+    /// namespace, CPUs not allowed, policy not permitted.
+    pub fn launch(&mut self, launch: &Launch) -> Result<Launched, Fault> {
+        let start = self.mark();
+        let outcome = self.try_launch(launch);
+        if outcome.is_err() {
+            self.undo_to(start);
+        }
+        outcome
+    }
+
+    fn try_launch(&mut self, launch: &Launch) -> Result<Launched, Fault> {
+        launch.check()?;
+        let cgroup = match (&launch.cpus, launch.cpuset_cgroup) {
+            (Some(cpus), true) => Some(cpuset_cgroup::create(self, cpus)?),
+            _ => None,
+        };
+        let act = Act::Launch { argv: launch.argv.clone() };
+        let seq = self.intend(&act, Value::Absent)?;
+        let marker = self.marker(seq);
+        let gated = match self.kernel.fork(launch, &marker) {
+            Ok(gated) => gated,
+            Err(fault) => return Err(self.give_up(seq, fault)),
+        };
+        let process = gated.process();
+        if let Err(fault) = self.started(seq, process) {
+            // It leaves without having run anything.
+            drop(gated);
+            return Err(self.give_up(seq, fault));
+        }
+        if let Some(path) = cgroup {
+            self.perform(&Act::JoinCgroup { process, path })?;
+        }
+        if let Err(fault) = self.place(&process, launch) {
+            drop(gated);
+            return Err(self.give_up(seq, fault));
+        }
+        let stdout = match gated.release() {
+            Ok(stdout) => stdout,
+            Err(fault) => return Err(self.give_up(seq, fault)),
+        };
+        let launched = Launched {
+            process,
+            marker,
+            kernel: self.kernel.clone(),
+            stdout,
+            status: None,
+            name: launch.argv.join(" "),
+        };
+        self.done(seq, Value::Present)?;
+        Ok(launched)
+    }
+
+    /// Sets what the process, which waits at its gate, will keep when it executes its program. Not in the ledger: it
+    /// ends with the process.
+    fn place(&self, process: &ProcessRef, launch: &Launch) -> Result<(), Fault> {
+        let (pid, thread) = (process.pid, thread_of(process));
+        if let Some(cpus) = &launch.cpus {
+            let act = Act::SetAffinity { thread, cpus: cpus.clone() };
+            let object = format!("CPUs {cpus} for {}", launch.argv.join(" "));
+            let set = self.kernel.set_affinity(pid, cpus).and_then(|()| self.kernel.affinity(pid, pid));
+            let now = set.map_err(|e| Fault { object: object.clone(), ..refusal(&act, &e) })?;
+            if now != *cpus {
+                let cause = format!("only CPUs {now} are allowed and online");
+                let remedy = format!("choose from those that this process may use, for example {now}");
+                return Err(Fault::new(Class::Usage, object, cause, remedy));
+            }
+        }
+        if let Some(scheduling) = launch.scheduling {
+            let act = Act::SetScheduling { thread, scheduling };
+            let object = format!("scheduling {} for {}", deed::asked(&act), launch.argv.join(" "));
+            let old = self.kernel.scheduling(pid);
+            let set = old.and_then(|old| self.kernel.set_scheduling(pid, &old.with(scheduling)));
+            set.map_err(|e| Fault { object, ..refusal(&act, &e) })?;
+        }
+        Ok(())
+    }
+}
+
+fn thread_of(process: &ProcessRef) -> ThreadRef {
+    ThreadRef { pid: process.pid, tid: process.pid, start_time_ticks: process.start_time_ticks }
+}
+
+impl Launch {
+    fn check(&self) -> Result<(), Fault> {
+        let usage =
+            |object: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, object, cause, remedy));
+        match &self.cpus {
+            _ if self.argv.first().is_none_or(String::is_empty) => {
+                usage("command", "is empty", "name a program")
+            }
+            Some(cpus) if cpus.is_empty() => {
+                usage("CPUs of the process", "the set is empty", "name at least one CPU")
+            }
+            None if self.cpuset_cgroup => {
+                usage("cpuset cgroup", "no CPUs are given", "say which CPUs it is to be confined to")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a launch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Exit status of the first process; `None` when something else has reaped it.
+    pub status: Option<ExitStatus>,
+    /// Whether SIGKILL was needed.
+    pub killed: bool,
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{}", exit_words(status))?,
+            None => f.write_str("ended")?,
+        }
+        if self.killed { f.write_str(", after SIGKILL") } else { Ok(()) }
+    }
+}
+
+/// A process that was started by [`Hand::launch`]. Dropping it ends its whole group.
+pub struct Launched {
+    process: ProcessRef,
+    marker: String,
+    kernel: Arc<dyn Kernel>,
+    stdout: Option<File>,
+    status: Option<ExitStatus>,
+    name: String,
+}
+
+impl Launched {
+    /// The first process; its group has the same number.
+    pub fn process(&self) -> ProcessRef {
+        self.process
+    }
+
+    /// Every living process of the launch, also those that left the group but kept the environment.
+    pub fn members(&self) -> Result<Vec<ProcessRef>, Fault> {
+        group::members(&*self.kernel, &self.process, &self.marker)
+            .map_err(|e| Fault::io("/proc", &e, "mount /proc without hidepid, or run as root"))
+    }
+
+    /// The reading end of standard output, once, where [`Stdout::Piped`] was asked for.
+    pub fn take_stdout(&mut self) -> Option<File> {
+        self.stdout.take()
+    }
+
+    /// How the first process ended; `None` while it runs. [`exit_words`] says it in words.
+    pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, Fault> {
+        if self.status.is_none() {
+            let object = || format!("process {} ({})", self.process.pid, self.name);
+            self.status = self.kernel.wait(self.process.pid).map_err(|e| {
+                Fault::new(
+                    Class::WorkloadFailed,
+                    object(),
+                    e,
+                    "something else in pinwise has waited for this process",
+                )
+            })?;
+        }
+        Ok(self.status)
+    }
+
+    /// Ends the group: SIGTERM, and SIGKILL to what is left after `grace`.
+    pub fn stop(&mut self, grace: Duration) -> Result<Ended, Fault> {
+        let killed = self.end_group(grace)?;
+        let until = Instant::now() + REAPED_WITHIN;
+        // The first thread of a killed process is a zombie a moment before the process can be waited for.
+        while self.try_wait()?.is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(Ended { status: self.status, killed })
+    }
+
+    fn end_group(&mut self, grace: Duration) -> Result<bool, Fault> {
+        group::end(&*self.kernel, &self.process, &self.marker, grace)
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        let _ = self.stop(Duration::ZERO);
+    }
+}
+
+impl std::fmt::Debug for Launched {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launched").field("process", &self.process).field("name", &self.name).finish()
+    }
+}

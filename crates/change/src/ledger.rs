@@ -1,0 +1,262 @@
+//! The write-ahead record of acts: `DIR/SESSION.jsonl`, one fsynced line a record.
+//!
+//! A session's file appears by rename, with its header whole. A line counts once its newline is on disk: no act is
+//! performed before that, so a torn last line (kill -9, full disk) stands for nothing that was done.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use machine::{Class, Fault};
+
+use crate::record::{Entry, FORMAT, Header, Record};
+
+/// Where pinwise keeps what must outlive it: `$PINWISE_STATE_DIR`; else /var/lib/pinwise for root; else
+/// `$XDG_STATE_HOME/pinwise` or `~/.local/state/pinwise`.
+pub fn state_dir() -> Result<PathBuf, Fault> {
+    let given = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(dir) = given("PINWISE_STATE_DIR") {
+        return Ok(dir);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/lib/pinwise".into());
+    }
+    let home = || given("HOME").map(|home| home.join(".local/state"));
+    given("XDG_STATE_HOME").or_else(home).map(|dir| dir.join("pinwise")).ok_or_else(|| {
+        let cause = "there is no HOME to keep the ledger in";
+        Fault::new(Class::Storage, "ledger", cause, "set PINWISE_STATE_DIR to a folder that you may write to")
+    })
+}
+
+/// The folder of the ledgers: `ledger` in [`state_dir`].
+pub fn ledger_dir() -> Result<PathBuf, Fault> {
+    Ok(state_dir()?.join("ledger"))
+}
+
+/// The open ledger of one session.
+#[derive(Debug)]
+pub struct Ledger {
+    file: File,
+    path: PathBuf,
+    /// Bytes of whole lines; what lies beyond is torn.
+    whole_bytes: u64,
+}
+
+const REMEDY: &str = "free space or set PINWISE_STATE_DIR to a folder on a disk that you may write to";
+
+impl Ledger {
+    /// Makes the ledger of a new session; `header.session` gets a suffix when the name is taken.
+    pub fn create(dir: &Path, header: &mut Header) -> Result<Self, Fault> {
+        let at = |path: &Path, error: &io::Error| Fault::io(path.display(), error, REMEDY);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| at(dir, &e))?;
+        let name = header.session.clone();
+        for attempt in 2.. {
+            let path = dir.join(format!("{}.jsonl", header.session));
+            let draft = dir.join(format!("{}.new", header.session));
+            match Self::draft(&draft, header) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let _ = fs::remove_file(&draft);
+                    return Err(at(&path, &error));
+                }
+                // A hard link, not a rename: it fails when the name is taken.
+                Ok((file, whole_bytes)) => {
+                    let linked = fs::hard_link(&draft, &path).and_then(|()| sync_dir(dir));
+                    let _ = fs::remove_file(&draft);
+                    match linked {
+                        Ok(()) => return Ok(Self { file, path, whole_bytes }),
+                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                        Err(error) => return Err(at(&path, &error)),
+                    }
+                }
+            }
+            header.session = format!("{name}-{attempt}");
+        }
+        unreachable!("the numbers do not run out")
+    }
+
+    /// Writes the header to a file that `undo` does not look at yet.
+    fn draft(path: &Path, header: &Header) -> io::Result<(File, u64)> {
+        let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+        let line = line(&Record::Header(header.clone()))?;
+        file.write_all(line.as_bytes())?;
+        file.sync_all()?;
+        Ok((file, line.len() as u64))
+    }
+
+    /// Opens the ledger of an earlier session to append to it; a torn last line is cut off.
+    pub fn reopen(session: &Session) -> Result<Self, Fault> {
+        let open = || {
+            let file = OpenOptions::new().append(true).open(&session.path)?;
+            file.set_len(session.whole_bytes)?;
+            Ok(file)
+        };
+        let file = open().map_err(|e| Fault::io(session.path.display(), &e, REMEDY))?;
+        Ok(Self { file, path: session.path.clone(), whole_bytes: session.whole_bytes })
+    }
+
+    /// Appends one line and waits until it is on disk.
+    ///
+    /// Errors: nothing of the line counts then; what was written of it is cut off again.
+    pub fn append(&mut self, record: &Record) -> Result<(), Fault> {
+        let write = |file: &mut File| -> io::Result<u64> {
+            let line = line(record)?;
+            file.write_all(line.as_bytes())?;
+            file.sync_data()?;
+            Ok(line.len() as u64)
+        };
+        match write(&mut self.file) {
+            Ok(bytes) => {
+                self.whole_bytes += bytes;
+                Ok(())
+            }
+            Err(error) => {
+                let _ = self.file.set_len(self.whole_bytes);
+                Err(Fault::io(self.path.display(), &error, REMEDY))
+            }
+        }
+    }
+
+    /// Removes the file: nothing in it is outstanding any more.
+    pub fn remove(self) -> Result<(), Fault> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Fault::io(self.path.display(), &error, "remove it by hand: nothing in it is outstanding"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn line(record: &Record) -> io::Result<String> {
+    Ok(serde_json::to_string(record)? + "\n")
+}
+
+/// Makes a name in a directory outlive a power failure (fsync(2) on the file does not).
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// What a ledger file says.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// The file.
+    pub path: PathBuf,
+    /// Its first line; `None` when the file was cut off in it, or it is malformed.
+    pub header: Option<Header>,
+    /// Its acts, oldest first.
+    pub entries: Vec<Entry>,
+    /// Lines that make no sense, by number; all others count nevertheless.
+    pub problems: Vec<Fault>,
+    /// Bytes of whole lines.
+    pub whole_bytes: u64,
+}
+
+impl Session {
+    /// Id of the session, from the file's name.
+    pub fn id(&self) -> String {
+        self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Acts that may still be in force, oldest first.
+    pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.outstanding())
+    }
+
+    /// Reads the text of a ledger. Never fails: what makes no sense is listed in `problems`.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Self {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut session = Self {
+            path: path.to_path_buf(),
+            header: None,
+            entries: Vec::new(),
+            problems: Vec::new(),
+            whole_bytes: whole as u64,
+        };
+        // Up to the last newline: what follows it is torn.
+        for (i, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let text = &line[..line.len() - 1];
+            let understood = serde_json::from_slice(text).map_err(|e| e.to_string());
+            if let Err(why) = understood.and_then(|record| session.take(record, i)) {
+                let object = format!("{} line {}", path.display(), i + 1);
+                let remedy = "the other lines are undone; check by hand what this one was about";
+                session.problems.push(Fault::new(Class::Storage, object, why, remedy));
+            }
+        }
+        session
+    }
+
+    /// Adds one line's meaning.
+    fn take(&mut self, record: Record, line: usize) -> Result<(), String> {
+        let known = |entries: &mut Vec<Entry>, seq| {
+            entries.iter().position(|entry| entry.seq == seq).ok_or(format!("act {seq} was never announced"))
+        };
+        match record {
+            Record::Header(header) if line > 0 => {
+                return Err(format!("a header of session {} in the middle", header.session));
+            }
+            Record::Header(header) if header.format != FORMAT => {
+                return Err(format!("format {} is not {FORMAT}: another version of pinwise", header.format));
+            }
+            Record::Header(header) => self.header = Some(header),
+            Record::Intent { seq, at_ticks, act, old } => {
+                if self.entries.iter().any(|entry| entry.seq == seq) {
+                    return Err(format!("act {seq} is announced twice"));
+                }
+                let (started, read_back, failed, undone) = (None, None, None, None);
+                self.entries.push(Entry { seq, at_ticks, act, old, started, read_back, failed, undone });
+            }
+            Record::Started { seq, process } => {
+                let i = known(&mut self.entries, seq)?;
+                self.entries[i].started = Some(process);
+            }
+            Record::Done { seq, read_back } => {
+                let i = known(&mut self.entries, seq)?;
+                self.entries[i].read_back = Some(read_back);
+            }
+            Record::Failed { seq, why } => {
+                let i = known(&mut self.entries, seq)?;
+                self.entries[i].failed = Some(why);
+            }
+            Record::Undone { seq, how } => {
+                let i = known(&mut self.entries, seq)?;
+                self.entries[i].undone = Some(how);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every session that has a file in `dir`, oldest first. A folder that does not exist holds none.
+pub fn sessions(dir: &Path) -> Result<Vec<Session>, Fault> {
+    let at = |path: &Path, error: &io::Error| {
+        Fault::io(path.display(), error, "the ledger can be read by the user who ran the session, or by root")
+    };
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(at(dir, &error)),
+        Ok(entries) => entries,
+    };
+    let mut sessions = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|e| at(dir, &e))?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            match fs::read(&path) {
+                Ok(bytes) => sessions.push(Session::parse(&path, &bytes)),
+                // Its owner finished in the meantime.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(at(&path, &error)),
+            }
+        }
+    }
+    sessions.sort_by_key(|session| {
+        (session.header.as_ref().map_or(0, |header| header.began_unix_s), session.path.clone())
+    });
+    Ok(sessions)
+}

@@ -1,0 +1,281 @@
+//! The operating system itself.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use machine::{CpuSet, Fault, ProcessRef, ThreadStat};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::cgroup::hierarchy_of;
+use crate::fork;
+use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
+use crate::launch::Launch;
+use crate::{netns, sched};
+
+/// The running system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LiveKernel;
+
+impl LiveKernel {
+    /// The running system.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Kernel for LiveKernel {
+    fn boot_id(&self) -> io::Result<String> {
+        Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_string())
+    }
+
+    fn now_ticks(&self) -> io::Result<u64> {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let (s, ns) = (now.tv_sec as u64, now.tv_nsec as u64);
+        let ticks_per_s = rustix::param::clock_ticks_per_second();
+        Ok(s * ticks_per_s + ns * ticks_per_s / 1_000_000_000)
+    }
+
+    fn own(&self) -> io::Result<ProcessRef> {
+        let pid = std::process::id();
+        Ok(ProcessRef { pid, start_time_ticks: self.start_time(pid, pid)? })
+    }
+
+    fn read_file(&self, path: &Path, namespace: Option<&str>) -> io::Result<String> {
+        match namespace {
+            None => fs::read_to_string(path),
+            Some(name) => netns::within(name, || fs::read_to_string(path)),
+        }
+    }
+
+    fn write_file(&self, path: &Path, value: &str, namespace: Option<&str>) -> io::Result<()> {
+        match namespace {
+            None => write(path, value),
+            Some(name) => netns::within(name, || write(path, value)),
+        }
+    }
+
+    fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {
+        // Not sched_getaffinity(2): that leaves out CPUs which are offline, and putting its answer back would keep
+        // the thread off them when they return.
+        let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status"))?;
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let list = list.ok_or_else(|| malformed("there is no Cpus_allowed_list in its status"))?;
+        CpuSet::from_list(list).map_err(malformed)
+    }
+
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {
+        sched::set_affinity(tid, cpus)
+    }
+
+    fn scheduling(&self, tid: u32) -> io::Result<SchedulingState> {
+        sched::scheduling(tid)
+    }
+
+    fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()> {
+        sched::set_scheduling(tid, state)
+    }
+
+    fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
+        Ok(stat(&format!("/proc/{pid}/task/{tid}/stat"))?.start_time_ticks)
+    }
+
+    fn threads(&self, pid: u32) -> io::Result<Vec<u32>> {
+        numbers(&format!("/proc/{pid}/task"))
+    }
+
+    fn processes(&self) -> io::Result<Vec<ProcessSeen>> {
+        // What ends while we look is left out.
+        let stats = numbers("/proc")?.into_iter().filter_map(|pid| stat(&format!("/proc/{pid}/stat")).ok());
+        Ok(stats
+            .map(|stat| ProcessSeen {
+                process: ProcessRef { pid: stat.id, start_time_ticks: stat.start_time_ticks },
+                parent: stat.parent,
+                group: stat.group,
+                ended: stat.ended(),
+            })
+            .collect())
+    }
+
+    fn carries(&self, pid: u32, marker: &str) -> Option<bool> {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let wanted = format!("{}={marker}", fork::MARKER);
+        Some(environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()))
+    }
+
+    fn signal(&self, process: &ProcessRef, signal: i32) -> io::Result<()> {
+        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+        let pid = Pid::from_raw(process.pid as i32).ok_or_else(gone)?;
+        let signal = match signal {
+            libc::SIGKILL => Signal::KILL,
+            libc::SIGTERM => Signal::TERM,
+            libc::SIGINT => Signal::INT,
+            other => return Err(malformed(format!("signal {other} is never sent"))),
+        };
+        // The descriptor first: it stays with the process that is there now, whose start time is then compared.
+        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+            Err(rustix::io::Errno::NOSYS) => None, // before Linux 5.3
+            result => Some(result?),
+        };
+        if self.start_time(process.pid, process.pid)? != process.start_time_ticks {
+            return Err(gone());
+        }
+        let sent = match handle {
+            Some(handle) => pidfd_send_signal(&handle, signal),
+            None => rustix::process::kill_process(pid, signal),
+        };
+        Ok(sent?)
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn make_dir(&self, path: &Path) -> io::Result<()> {
+        if !path.parent().is_some_and(|parent| is_kernel_file_system(parent).unwrap_or(false)) {
+            return Err(malformed("this is no place for a cgroup"));
+        }
+        fs::create_dir(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {
+        let mountinfo = fs::read_to_string("/proc/self/mountinfo")?;
+        let hierarchy = hierarchy_of(&mountinfo, near)
+            .ok_or_else(|| malformed(format!("{} lies in no cgroup hierarchy", near.display())))?;
+        let place = |text: &str| hierarchy.directory(text);
+        let first = place(&fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
+            .ok_or_else(|| malformed("its cgroup cannot be seen from here (container)"))?;
+        for tid in self.threads(pid)? {
+            match fs::read_to_string(format!("/proc/{pid}/task/{tid}/cgroup")) {
+                Ok(text) if place(&text).as_ref() != Some(&first) => {
+                    let why = "its threads are in several cgroups, which moving the process would forget";
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+                }
+                _ => {}
+            }
+        }
+        Ok(first)
+    }
+
+    fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()> {
+        write(&path.join("cgroup.procs"), &pid.to_string())
+    }
+
+    fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+        fork::fork(launch, marker)
+    }
+
+    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the answer.
+        match unsafe { libc::waitpid(pid as libc::pid_t, &raw mut status, libc::WNOHANG) } {
+            0 => Ok(None),
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(Some(ExitStatus::from_raw(status))),
+        }
+    }
+
+    fn alive(&self, process: &ProcessRef) -> bool {
+        stat(&format!("/proc/{}/stat", process.pid))
+            .is_ok_and(|stat| stat.start_time_ticks == process.start_time_ticks && !stat.ended())
+    }
+}
+
+fn malformed(why: impl ToString) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
+}
+
+fn stat(path: &str) -> io::Result<ThreadStat> {
+    ThreadStat::parse(&fs::read_to_string(path)?).map_err(malformed)
+}
+
+/// The entries of a directory whose names are numbers.
+fn numbers(directory: &str) -> io::Result<Vec<u32>> {
+    let names = fs::read_dir(directory)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    Ok(names.collect())
+}
+
+/// Writes in one call, newline included: an empty value is not written at all otherwise.
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    if !is_kernel_file_system(&file)? {
+        return Err(malformed("this is no file of /proc, /sys or a cgroup, and pinwise alters no others"));
+    }
+    let line = format!("{}\n", value.trim_end_matches('\n'));
+    match file.write(line.as_bytes())? {
+        written if written == line.len() => Ok(()),
+        written => {
+            Err(io::Error::new(io::ErrorKind::WriteZero, format!("the kernel took {written} bytes only")))
+        }
+    }
+}
+
+/// Something that can be asked for its file system.
+trait OnFileSystem {
+    fn magic(&self) -> io::Result<u64>;
+}
+
+impl OnFileSystem for File {
+    fn magic(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstatfs(self)?.f_type as u64)
+    }
+}
+
+impl OnFileSystem for Path {
+    fn magic(&self) -> io::Result<u64> {
+        Ok(rustix::fs::statfs(self)?.f_type as u64)
+    }
+}
+
+/// Whether it lies on procfs, sysfs, a cgroup hierarchy or debugfs (numbers of include/uapi/linux/magic.h).
+fn is_kernel_file_system(of: &(impl OnFileSystem + ?Sized)) -> io::Result<bool> {
+    const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720];
+    Ok(KERNEL_FILE_SYSTEMS.contains(&of.magic()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_and_another_of_its_number_is_not() {
+        let kernel = LiveKernel::new();
+        let own = kernel.own().unwrap();
+        assert!(kernel.alive(&own));
+        assert!(own.start_time_ticks <= kernel.now_ticks().unwrap());
+        let other = ProcessRef { start_time_ticks: own.start_time_ticks + 1, ..own };
+        assert!(!kernel.alive(&other));
+        assert_eq!(kernel.signal(&other, libc::SIGTERM).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        assert!(kernel.processes().unwrap().iter().any(|seen| seen.process == own && !seen.ended));
+    }
+
+    #[test]
+    fn ordinary_files_are_never_written() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = LiveKernel::new().write_file(file.path(), "x", None).unwrap_err();
+        assert!(error.to_string().contains("alters no others"), "{error}");
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "");
+        let folder = tempfile::tempdir().unwrap();
+        assert!(LiveKernel::new().make_dir(&folder.path().join("x")).is_err());
+    }
+
+    #[test]
+    fn affinity_reads_what_was_set() {
+        std::thread::spawn(|| {
+            let (kernel, pid) = (LiveKernel::new(), std::process::id());
+            let tid = rustix::thread::gettid().as_raw_pid() as u32;
+            let before = kernel.affinity(pid, tid).unwrap();
+            let one = CpuSet::single(before.first().unwrap());
+            kernel.set_affinity(tid, &one).unwrap();
+            assert_eq!(kernel.affinity(pid, tid).unwrap(), one);
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,158 @@
+//! The lines of a ledger: one JSON object each.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use machine::{Act, CpuSet, ProcessRef};
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::SchedulingState;
+use crate::take_back::How;
+
+/// Version of the ledger's format that this program writes and reads.
+pub const FORMAT: u32 = 1;
+
+/// First line of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Always [`FORMAT`].
+    pub format: u32,
+    /// Id of the session: `SECONDS-PID`.
+    pub session: String,
+    /// What it is for, in words.
+    pub purpose: String,
+    /// The boot in which it was begun; empty where the kernel does not tell.
+    pub boot_id: String,
+    /// The process that performs the acts.
+    pub owner: ProcessRef,
+    /// When it began, in seconds since 1970 (UTC).
+    pub began_unix_s: u64,
+}
+
+/// What an act found, or left behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", content = "value", rename_all = "kebab-case")]
+pub enum Value {
+    /// Content of a file, without the newline at its end.
+    Text(String),
+    /// CPUs that a thread may use.
+    Cpus(CpuSet),
+    /// Scheduling of a thread.
+    Scheduling(SchedulingState),
+    /// A cgroup that a process is in; before a move also what its threads were allowed to use, which a move can change.
+    Cgroup {
+        /// Directory of the cgroup.
+        path: PathBuf,
+        /// CPUs by thread; empty when they were not read.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        affinity: BTreeMap<u32, CpuSet>,
+    },
+    /// There is a directory or process.
+    Present,
+    /// There is none.
+    Absent,
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) if text.is_empty() => f.write_str("(empty)"),
+            Value::Text(text) => f.write_str(&text.replace('\n', " / ")),
+            Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
+            Value::Scheduling(state) => write!(f, "{}", crate::deed::scheduling_words(&state.scheduling)),
+            Value::Cgroup { path, .. } => write!(f, "{}", path.display()),
+            Value::Present => f.write_str("there"),
+            Value::Absent => f.write_str("not there"),
+        }
+    }
+}
+
+/// One line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+pub enum Record {
+    /// First line.
+    Header(Header),
+    /// An act is about to be performed. Nothing is done before this line is on disk.
+    Intent {
+        /// Number of the act in the session, from 0.
+        seq: u64,
+        /// Clock ticks since boot: what started later may have inherited the change.
+        at_ticks: u64,
+        /// The act.
+        act: Act,
+        /// What it found.
+        old: Value,
+    },
+    /// A process was forked for the act and waits at its gate.
+    Started {
+        /// Number of the act.
+        seq: u64,
+        /// The process; its group has the same number.
+        process: ProcessRef,
+    },
+    /// The act was performed.
+    Done {
+        /// Number of the act.
+        seq: u64,
+        /// What was there afterwards.
+        read_back: Value,
+    },
+    /// The act was refused, and nothing is left of it.
+    Failed {
+        /// Number of the act.
+        seq: u64,
+        /// Why.
+        why: String,
+    },
+    /// Undoing the act was tried.
+    Undone {
+        /// Number of the act.
+        seq: u64,
+        /// With what result.
+        how: How,
+    },
+}
+
+impl Record {
+    /// Number of the act that the line is about.
+    pub fn seq(&self) -> Option<u64> {
+        match self {
+            Record::Header(_) => None,
+            Record::Intent { seq, .. }
+            | Record::Started { seq, .. }
+            | Record::Done { seq, .. }
+            | Record::Failed { seq, .. }
+            | Record::Undone { seq, .. } => Some(*seq),
+        }
+    }
+}
+
+/// An act with all that the ledger knows about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Number in the session.
+    pub seq: u64,
+    /// Clock ticks since boot when it was intended.
+    pub at_ticks: u64,
+    /// The act.
+    pub act: Act,
+    /// What it found.
+    pub old: Value,
+    /// The process that was forked for it.
+    pub started: Option<ProcessRef>,
+    /// What was there afterwards; `None` when that was never recorded.
+    pub read_back: Option<Value>,
+    /// Why it was refused.
+    pub failed: Option<String>,
+    /// The latest try to undo it.
+    pub undone: Option<How>,
+}
+
+impl Entry {
+    /// Whether the act may still be in force.
+    pub fn outstanding(&self) -> bool {
+        self.failed.is_none() && !self.undone.as_ref().is_some_and(How::is_final)
+    }
+}

@@ -1,0 +1,108 @@
+//! What a refusal by the kernel means, and what the reader can do about it.
+
+use std::io;
+use std::path::Path;
+
+use machine::{Act, Class, Fault};
+
+use crate::deed;
+
+/// A fault for an act that the kernel refused.
+pub fn refusal(act: &Act, error: &io::Error) -> Fault {
+    let (class, meaning, remedy) = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => permission(act),
+        Some(libc::ENOENT | libc::ESRCH) => (Class::MachineLacks, "it does not exist (any more)", gone(act)),
+        _ => specific(act, error),
+    };
+    let cause = match meaning {
+        "" => error.to_string(),
+        _ => format!("{meaning} ({error})"),
+    };
+    Fault::new(class, deed::object(act), cause, remedy)
+}
+
+type Reading = (Class, &'static str, &'static str);
+
+fn permission(act: &Act) -> Reading {
+    let root =
+        "run as root (or with CAP_SYS_NICE for processes of others, CAP_SYS_ADMIN for files and cgroups)";
+    match act {
+        Act::WriteFile { path, .. } if is_irq(path) && rustix::process::geteuid().is_root() => {
+            let remedy = "leave it: its driver spreads it over the CPUs; change the number of queues instead";
+            (Class::MachineLacks, "the kernel manages this interrupt's CPUs itself", remedy)
+        }
+        Act::SetScheduling { .. } if rustix::process::geteuid().is_root() => {
+            let remedy = "give the cgroup real-time run time (cpu.rt_runtime_us), or move the process to the root cgroup";
+            (
+                Class::NotPermitted,
+                "refused although root: RT_GROUP_SCHED without run time, or a container",
+                remedy,
+            )
+        }
+        _ => (Class::NotPermitted, "", root),
+    }
+}
+
+fn gone(act: &Act) -> &'static str {
+    match act {
+        Act::WriteFile { netns: Some(_), .. } => {
+            "check the name of the network namespace and of the device (ip netns)"
+        }
+        Act::WriteFile { .. } | Act::CreateCgroup { .. } => {
+            "check the path: the device may have gone, or the kernel lacks it"
+        }
+        _ => "the process ended in the meantime: nothing to do",
+    }
+}
+
+fn specific(act: &Act, error: &io::Error) -> Reading {
+    use Act::{CreateCgroup, JoinCgroup, SetAffinity, SetScheduling, WriteFile};
+    match (act, error.raw_os_error()) {
+        (WriteFile { path, .. }, Some(libc::EIO)) if is_irq(path) => {
+            let remedy = "leave it: its driver spreads it over the CPUs; change the number of queues instead";
+            (Class::MachineLacks, "the kernel manages this interrupt's CPUs itself", remedy)
+        }
+        (WriteFile { path, .. }, Some(libc::ENOSPC)) if is_irq(path) => (
+            Class::MachineLacks,
+            "no interrupt vector is free on that CPU",
+            "name more CPUs, or move another interrupt away",
+        ),
+        (WriteFile { .. }, Some(libc::EINVAL | libc::ERANGE | libc::EOVERFLOW)) => (
+            Class::Usage,
+            "the kernel does not take this value",
+            "check it against what the file reads, and that its CPUs are online",
+        ),
+        (SetAffinity { .. }, Some(libc::EINVAL)) => {
+            let meaning =
+                "none of these CPUs is allowed, or the kernel pins this thread itself (PF_NO_SETAFFINITY)";
+            (
+                Class::MachineLacks,
+                meaning,
+                "choose from Cpus_allowed_list of its cgroup (cpuset); leave per-CPU kernel threads",
+            )
+        }
+        (SetScheduling { .. }, Some(libc::EINVAL)) => (
+            Class::Usage,
+            "the kernel does not take this priority",
+            "priority 1 to 99 for fifo and rr, nice -20 to 19 for others",
+        ),
+        (JoinCgroup { .. }, Some(libc::ENOSPC)) => (
+            Class::MachineLacks,
+            "the cgroup has no CPUs or no memory nodes",
+            "write cpuset.cpus and cpuset.mems first",
+        ),
+        (CreateCgroup { .. }, Some(libc::EROFS)) => (
+            Class::MachineLacks,
+            "the cgroup tree is read-only, as in a container",
+            "run outside of the container",
+        ),
+        _ if error.kind() == io::ErrorKind::Unsupported => {
+            (Class::MachineLacks, "", "leave it: it could not be put back exactly")
+        }
+        _ => (Class::MachineLacks, "", "see the kernel's documentation of this file or call"),
+    }
+}
+
+fn is_irq(path: &Path) -> bool {
+    path.starts_with("/proc/irq")
+}

@@ -1,0 +1,167 @@
+//! What is outstanding: sessions, their owners, and what each act changed from what to what.
+
+use std::fmt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use machine::{Fault, ProcessRef};
+use serde::Serialize;
+
+use crate::deed;
+use crate::kernel::Kernel;
+use crate::ledger::{self, Session};
+use crate::live_kernel::LiveKernel;
+use crate::record::Entry;
+
+/// All sessions that have a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Oldest first.
+    pub sessions: Vec<SessionStatus>,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SessionStatus {
+    /// Its id.
+    pub session: String,
+    /// What it is for.
+    pub purpose: String,
+    /// The process that performs its acts; `None` when the ledger's first line cannot be read.
+    pub owner: Option<ProcessRef>,
+    /// Whether that process still runs.
+    pub owner_alive: bool,
+    /// Whether the machine was started again since: run-time changes are gone then.
+    pub before_this_boot: bool,
+    /// When it began, in seconds since 1970 (UTC).
+    pub began_unix_s: u64,
+    /// Acts in force, oldest first.
+    pub outstanding: Vec<ActStatus>,
+    /// Lines of the ledger that make no sense.
+    pub problems: Vec<Fault>,
+}
+
+/// One act that is in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ActStatus {
+    /// Number in the session.
+    pub seq: u64,
+    /// What it is about, in words.
+    pub object: String,
+    /// What was there before.
+    pub old: String,
+    /// What it was changed to: what was read back, or what was asked for where that was not recorded.
+    pub new: String,
+    /// What became of a try to undo it.
+    pub undo: Option<String>,
+}
+
+/// What is outstanding by the ledgers in `dir`, see [`ledger_dir`](crate::ledger_dir).
+pub fn status(dir: &Path) -> Result<Status, Fault> {
+    status_with(dir, &LiveKernel::new())
+}
+
+/// The same, asking `kernel` which owners live.
+pub fn status_with(dir: &Path, kernel: &dyn Kernel) -> Result<Status, Fault> {
+    let sessions = ledger::sessions(dir)?;
+    Ok(Status { sessions: sessions.iter().map(|session| session_status(session, kernel)).collect() })
+}
+
+fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
+    let header = session.header.as_ref();
+    let owner = header.map(|header| header.owner);
+    let before_this_boot = !same_boot(session, kernel);
+    SessionStatus {
+        session: session.id(),
+        purpose: header.map(|header| header.purpose.clone()).unwrap_or_default(),
+        owner,
+        owner_alive: owner_alive(session, kernel),
+        before_this_boot,
+        began_unix_s: header.map_or(0, |header| header.began_unix_s),
+        outstanding: session.outstanding().map(act_status).collect(),
+        problems: session.problems.clone(),
+    }
+}
+
+fn act_status(entry: &Entry) -> ActStatus {
+    let process = entry.started.map(|process| format!("running as process group {}", process.pid));
+    ActStatus {
+        seq: entry.seq,
+        object: deed::object(&entry.act),
+        old: entry.old.to_string(),
+        new: process
+            .or_else(|| entry.read_back.as_ref().map(ToString::to_string))
+            .unwrap_or_else(|| deed::asked(&entry.act)),
+        undo: entry.undone.as_ref().map(ToString::to_string),
+    }
+}
+
+/// Whether the machine has not been started again since; taken for granted where a boot id is not known.
+pub(crate) fn same_boot(session: &Session, kernel: &dyn Kernel) -> bool {
+    let then = session.header.as_ref().map(|header| header.boot_id.as_str()).unwrap_or_default();
+    let now = kernel.boot_id().unwrap_or_default();
+    then.is_empty() || now.is_empty() || then == now
+}
+
+/// Whether the process that performs the session's acts is still there.
+pub(crate) fn owner_alive(session: &Session, kernel: &dyn Kernel) -> bool {
+    same_boot(session, kernel) && session.header.as_ref().is_some_and(|header| kernel.alive(&header.owner))
+}
+
+impl Status {
+    /// How many acts are in force, over all sessions.
+    pub fn outstanding(&self) -> usize {
+        self.sessions.iter().map(|session| session.outstanding.len()).sum()
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.sessions.is_empty() {
+            return writeln!(f, "Nothing is changed on this machine by pinwise.");
+        }
+        self.sessions.iter().try_for_each(|session| session.fmt(f))?;
+        if self.sessions.iter().any(|session| !session.owner_alive) {
+            writeln!(f, "Take back with: pinwise undo")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SessionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        write!(f, "Session {}", self.session)?;
+        if !self.purpose.is_empty() {
+            write!(f, " ({})", self.purpose)?;
+        }
+        if let Some(owner) = self.owner {
+            let state = if self.owner_alive { "runs" } else { "is gone" };
+            write!(
+                f,
+                ", begun {} ago by process {}, which {state}",
+                age(now.saturating_sub(self.began_unix_s)),
+                owner.pid
+            )?;
+        }
+        let count = self.outstanding.len();
+        writeln!(f, ": {count} {} in force", if count == 1 { "change" } else { "changes" })?;
+        if self.before_this_boot && count > 0 {
+            writeln!(f, "  the machine was started again since, and with that they are gone")?;
+        }
+        for act in &self.outstanding {
+            write!(f, "  {}: {} -> {}", act.object, act.old, act.new)?;
+            writeln!(f, "{}", act.undo.as_ref().map(|undo| format!(" [{undo}]")).unwrap_or_default())?;
+        }
+        self.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))
+    }
+}
+
+fn age(s: u64) -> String {
+    match s {
+        0..=119 => format!("{s} s"),
+        120..=7_199 => format!("{} min", s / 60),
+        7_200..=172_799 => format!("{} h", s / 3_600),
+        _ => format!("{} days", s / 86_400),
+    }
+}

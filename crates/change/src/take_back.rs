@@ -1,0 +1,220 @@
+//! Taking one act back: only what is still ours, as often as one likes.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use machine::Act;
+use serde::{Deserialize, Serialize};
+
+use crate::deed;
+use crate::group;
+use crate::heirs;
+use crate::kernel::Kernel;
+use crate::record::{Entry, Record, Value};
+
+/// How a cgroup's last processes are waited for before it is removed.
+const CGROUP_EMPTIES_WITHIN: Duration = Duration::from_secs(2);
+
+/// What came of taking an act back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "kebab-case")]
+pub enum How {
+    /// The old value is there again (the process group has ended, the cgroup is removed).
+    Restored,
+    /// The old value was there already.
+    Already,
+    /// The thread, process, file or cgroup is gone, and the change with it.
+    Gone,
+    /// The machine was started again in the meantime: a run-time change does not outlive that.
+    Expired,
+    /// The old value was written, and the kernel made something else of it.
+    Incomplete {
+        /// What it reads now.
+        now: String,
+    },
+    /// Somebody else changed it after us: left alone, unless forced.
+    Conflict {
+        /// What it reads now.
+        now: String,
+    },
+    /// The kernel refused, or it could not be read.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
+
+impl How {
+    /// Whether nothing is left to do for the act.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, How::Conflict { .. } | How::Refused { .. })
+    }
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            How::Restored => f.write_str("restored"),
+            How::Already => f.write_str("was restored already"),
+            How::Gone => f.write_str("gone, and the change with it"),
+            How::Expired => f.write_str("expired: the machine was started again since"),
+            How::Incomplete { now } => write!(f, "written back, but the kernel made {now} of it"),
+            How::Conflict { now } => {
+                write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
+            }
+            How::Refused { why } => write!(f, "could not be restored: {why}"),
+        }
+    }
+}
+
+/// One act that was taken back, or tried to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Undone {
+    /// Number of the act in its session.
+    pub seq: u64,
+    /// What it is about, in words.
+    pub object: String,
+    /// What it was before the act.
+    pub old: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub how: How,
+    /// Threads that had inherited the change and were restored with it.
+    pub heirs: usize,
+}
+
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({})", self.object, self.how, self.old)?;
+        match self.heirs {
+            0 => Ok(()),
+            1 => f.write_str(", with 1 thread that inherited it"),
+            n => write!(f, ", with {n} threads that inherited it"),
+        }
+    }
+}
+
+/// Which acts are to be taken back, and how.
+pub struct Scope<'a> {
+    /// Id of the session.
+    pub session: &'a str,
+    /// The first act.
+    pub from_seq: u64,
+    /// Whether the machine has not been started again since.
+    pub same_boot: bool,
+    /// Whether to overwrite what somebody else has set since.
+    pub force: bool,
+}
+
+/// Takes back the outstanding acts of a session, newest first, and hands each result to `record`.
+pub fn undo_entries(
+    kernel: &dyn Kernel,
+    entries: &mut [Entry],
+    scope: &Scope,
+    mut record: impl FnMut(&Record),
+) -> Vec<Undone> {
+    let chosen = |entry: &Entry| entry.seq >= scope.from_seq && entry.outstanding();
+    let chosen: Vec<usize> = (0..entries.len()).rev().filter(|i| chosen(&entries[*i])).collect();
+    let mut undone = Vec::new();
+    for (done, i) in chosen.iter().enumerate() {
+        let entry = &entries[*i];
+        let (mut how, mut heirs) = (How::Expired, 0);
+        if scope.same_boot {
+            how = take_back(kernel, entry, &entries[..*i], &marker(scope.session, entry.seq), scope.force);
+            // With the oldest act on a process its other threads are back already, and no more heirs can be born.
+            let older = chosen[done + 1..].iter().map(|older| &entries[*older]);
+            if older.into_iter().all(|older| !heirs::of_same_process(older, entry)) {
+                heirs = heirs::restore(kernel, entry, entries);
+            }
+        }
+        undone.push(Undone {
+            seq: entry.seq,
+            object: deed::object(&entry.act),
+            old: entry.old.to_string(),
+            how: how.clone(),
+            heirs,
+        });
+        record(&Record::Undone { seq: entry.seq, how: how.clone() });
+        entries[*i].undone = Some(how);
+    }
+    undone
+}
+
+/// What marks the environment of the process that act `seq` of a session starts.
+pub fn marker(session: &str, seq: u64) -> String {
+    format!("{session}.{seq}")
+}
+
+/// Takes one act back; `earlier` are the acts before it, `marker` is what [`Act::Launch`] put into the environment.
+pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: &str, force: bool) -> How {
+    if let Act::Launch { .. } = entry.act {
+        return end_launch(kernel, entry, marker);
+    }
+    let now = match deed::read(kernel, &entry.act) {
+        Ok(now) => now,
+        Err(error) if is_gone(&error) => return How::Gone,
+        Err(error) => return How::Refused { why: error.to_string() },
+    };
+    if deed::same(&entry.act, &now, &entry.old) {
+        return How::Already;
+    }
+    let ours = match &entry.read_back {
+        Some(left) => deed::same(&entry.act, &now, left),
+        None => deed::may_be_ours(&entry.act, &now),
+    };
+    // An undo that was cut short has gone further back than this act, on the same object.
+    let further_back = |other: &Entry| {
+        other.outstanding()
+            && deed::same_object(&other.act, &entry.act)
+            && deed::same(&entry.act, &now, &other.old)
+    };
+    if !ours && earlier.iter().any(further_back) {
+        return How::Already;
+    }
+    if !ours && !force {
+        return How::Conflict { now: now.to_string() };
+    }
+    let restored = match entry.act {
+        Act::CreateCgroup { .. } => remove_when_empty(kernel, entry, &now),
+        _ => deed::restore(kernel, &entry.act, &entry.old, &now),
+    };
+    match restored.and_then(|()| deed::read(kernel, &entry.act)) {
+        Ok(now) if deed::same(&entry.act, &now, &entry.old) => How::Restored,
+        Ok(now) => How::Incomplete { now: now.to_string() },
+        Err(error) if is_gone(&error) => How::Gone,
+        Err(error) => How::Refused { why: error.to_string() },
+    }
+}
+
+fn end_launch(kernel: &dyn Kernel, entry: &Entry, marker: &str) -> How {
+    // Without this record the process never passed its gate.
+    let Some(leader) = entry.started else { return How::Already };
+    match group::members(kernel, &leader, marker) {
+        Ok(members) if members.is_empty() => How::Gone,
+        Ok(_) => match group::end(kernel, &leader, marker, Duration::ZERO) {
+            Ok(_) => How::Restored,
+            Err(why) => How::Refused { why: why.to_string() },
+        },
+        Err(error) => How::Refused { why: error.to_string() },
+    }
+}
+
+/// Processes that were just killed leave their cgroup a moment later.
+fn remove_when_empty(kernel: &dyn Kernel, entry: &Entry, now: &Value) -> io::Result<()> {
+    let until = Instant::now() + CGROUP_EMPTIES_WITHIN;
+    loop {
+        match deed::restore(kernel, &entry.act, &entry.old, now) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Whether an error says that the thing is not there any more.
+pub fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV))
+}

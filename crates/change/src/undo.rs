@@ -1,0 +1,202 @@
+//! Taking back what sessions left behind whose owner is gone: after kill -9, a crash, or a plan that is to go.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use machine::{Class, Fault};
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+
+use crate::kernel::Kernel;
+use crate::ledger::{self, Ledger, Session};
+use crate::status::{owner_alive, same_boot};
+use crate::take_back::{How, Scope, Undone, undo_entries};
+
+/// What to undo, and how hard.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoOptions {
+    /// Also sessions whose owner still runs, and what somebody else has changed since.
+    pub force: bool,
+    /// Only this session; `None`: all.
+    pub session: Option<String>,
+}
+
+/// What came of an undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UndoReport {
+    /// Newest first, as they were undone.
+    pub sessions: Vec<SessionUndone>,
+    /// Sessions that were left alone because their owner runs.
+    pub refused: Vec<Fault>,
+}
+
+/// One session that was undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SessionUndone {
+    /// Its id.
+    pub session: String,
+    /// What it was for.
+    pub purpose: String,
+    /// Its acts, newest first.
+    pub undone: Vec<Undone>,
+    /// Lines of its ledger that make no sense, and ledger files that could not be removed.
+    pub problems: Vec<Fault>,
+}
+
+impl UndoReport {
+    /// Whether everything is as it was.
+    pub fn is_clean(&self) -> bool {
+        self.fault().is_none()
+    }
+
+    /// The first thing that stands in the way of that, for the exit code.
+    pub fn fault(&self) -> Option<Fault> {
+        let left =
+            self.sessions.iter().flat_map(|session| &session.undone).find(|undone| !undone.how.is_final());
+        let problem = self.sessions.iter().flat_map(|session| &session.problems).next();
+        left.map(left_fault).or_else(|| problem.cloned()).or_else(|| self.refused.first().cloned())
+    }
+}
+
+fn left_fault(undone: &Undone) -> Fault {
+    match &undone.how {
+        How::Conflict { .. } => {
+            let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
+            Fault::new(Class::No, &undone.object, &undone.how, remedy)
+        }
+        how => {
+            let (class, remedy) = match rustix::process::geteuid().is_root() {
+                true => (Class::MachineLacks, "mend the cause and run 'pinwise undo' again"),
+                false => (Class::NotPermitted, "run 'pinwise undo' as root"),
+            };
+            Fault::new(class, &undone.object, how, remedy)
+        }
+    }
+}
+
+impl fmt::Display for UndoReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.sessions.is_empty() && self.refused.is_empty() {
+            return writeln!(f, "Nothing to undo.");
+        }
+        for session in &self.sessions {
+            writeln!(
+                f,
+                "Session {} ({}): {} undone",
+                session.session,
+                session.purpose,
+                session.undone.len()
+            )?;
+            session.undone.iter().try_for_each(|undone| writeln!(f, "  {undone}"))?;
+            session.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
+        }
+        self.refused.iter().try_for_each(|refused| writeln!(f, "{refused}"))
+    }
+}
+
+/// Takes back the outstanding acts of the sessions in `dir`, newest session and newest act first.
+///
+/// As often as one likes: what is restored already is left alone. A ledger with nothing outstanding is removed.
+///
+/// Errors: another undo runs, the session does not exist, the folder cannot be read, or every session that was meant
+/// is still owned by a running process.
+pub fn undo(dir: &Path, kernel: &dyn Kernel, options: &UndoOptions) -> Result<UndoReport, Fault> {
+    let mut report = UndoReport { sessions: Vec::new(), refused: Vec::new() };
+    let Some(_lock) = lock(dir)? else { return unknown(options, report) };
+    let wanted = |session: &Session| options.session.as_ref().is_none_or(|id| *id == session.id());
+    let sessions: Vec<Session> = ledger::sessions(dir)?.into_iter().filter(wanted).collect();
+    if sessions.is_empty() {
+        return unknown(options, report);
+    }
+    for session in sessions.into_iter().rev() {
+        let alive = owner_alive(&session, kernel);
+        match session.header.as_ref() {
+            Some(header) if alive && !options.force => report.refused.push(owned(&session, header.owner.pid)),
+            _ => report.sessions.push(undo_session(session, kernel, options.force, alive)),
+        }
+    }
+    match report.refused.first() {
+        Some(fault) if report.sessions.is_empty() => Err(fault.clone()),
+        _ => Ok(report),
+    }
+}
+
+fn unknown(options: &UndoOptions, report: UndoReport) -> Result<UndoReport, Fault> {
+    match &options.session {
+        None => Ok(report),
+        Some(id) => {
+            let cause = "there is no such session, or nothing of it is in force";
+            Err(Fault::new(
+                Class::Usage,
+                format!("session {id}"),
+                cause,
+                "see 'pinwise status' for those that there are",
+            ))
+        }
+    }
+}
+
+fn owned(session: &Session, pid: u32) -> Fault {
+    let cause = format!("process {pid} still works in it");
+    let remedy = format!(
+        "stop that first, with Ctrl-C or kill -INT {pid}: it undoes its changes itself (--force undoes them under it)"
+    );
+    Fault::new(Class::No, format!("session {}", session.id()), cause, remedy)
+}
+
+/// Keeps other undos out; `None` when there is no such folder and so nothing to undo.
+fn lock(dir: &Path) -> Result<Option<File>, Fault> {
+    let path = dir.join("undo.lock");
+    let file = match OpenOptions::new().create(true).append(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(Fault::io(path.display(), &error, "run as the user who ran the session, or as root"));
+        }
+        Ok(file) => file,
+    };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Fault::new(
+            Class::No,
+            path.display(),
+            "another undo is running",
+            "wait for it to end, and look with 'pinwise status'",
+        )),
+        Err(error) => Err(Fault::io(path.display(), &error.into(), "keep the ledger on a local file system")),
+    }
+}
+
+fn undo_session(mut session: Session, kernel: &dyn Kernel, force: bool, owner_alive: bool) -> SessionUndone {
+    let id = session.id();
+    let mut problems = session.problems.clone();
+    // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
+    let mut ledger = Ledger::reopen(&session).ok();
+    let scope = Scope { session: &id, from_seq: 0, same_boot: same_boot(&session, kernel), force };
+    let undone = undo_entries(kernel, &mut session.entries, &scope, |record| {
+        let _ = ledger.as_mut().map(|ledger| ledger.append(record));
+    });
+    let settled = session.outstanding().next().is_none();
+    if settled && !owner_alive {
+        problems.extend(put_away(&session, force).err());
+    }
+    let purpose = session.header.map(|header| header.purpose).unwrap_or_default();
+    SessionUndone { session: id, purpose, undone, problems }
+}
+
+/// Removes a ledger of which nothing is outstanding. One with lines that make no sense stays until somebody has
+/// looked; forced, it is put aside under another name.
+fn put_away(session: &Session, force: bool) -> Result<(), Fault> {
+    let result = match (session.problems.is_empty(), force) {
+        (true, _) => fs::remove_file(&session.path),
+        (false, true) => fs::rename(&session.path, session.path.with_extension("damaged")),
+        (false, false) => Ok(()),
+    };
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Fault::io(session.path.display(), &error, "remove it by hand: nothing in it is outstanding"))
+        }
+        _ => Ok(()),
+    }
+}
