@@ -20,6 +20,47 @@ pub struct Counter {
     pub by_cpu: BTreeMap<u32, u64>,
 }
 
+/// One counter of the whole system over the window: it has no CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemCounter {
+    /// Probe that read it: `pressure`, `stat`, `interrupts`.
+    pub probe: String,
+    /// Row name: `cpu some`, `ctxt`, `ERR`.
+    pub name: String,
+    /// What it is in words; empty when the name says it all.
+    pub label: String,
+    /// Unit of the difference: `events`, `us`.
+    pub unit: String,
+    /// Difference over the window. Always there for a row that was read at both ends: 0 means that it stood still.
+    pub value: u64,
+}
+
+/// A quantity that goes up and down, over the window, by CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gauge {
+    /// Probe that read it: `cpufreq`.
+    pub probe: String,
+    /// Row name: `scaling_cur_freq`.
+    pub name: String,
+    /// What it is in words; empty when the name says it all.
+    pub label: String,
+    /// Unit of the values: `kHz`.
+    pub unit: String,
+    /// Lowest, mean and highest reading at the sampling instants, by CPU.
+    pub by_cpu: BTreeMap<u32, Spread>,
+}
+
+/// Readings of one gauge on one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Lowest reading.
+    pub min: u64,
+    /// Mean of the readings, each weighing the same.
+    pub mean: f64,
+    /// Highest reading.
+    pub max: u64,
+}
+
 /// What one watched thread did in the window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ThreadSeen {
@@ -75,6 +116,15 @@ pub struct Observation {
     pub counters: Vec<Counter>,
     /// Rows that were read and did not move, as `probe/name`: known to be zero, which is not the same as missing.
     pub still: Vec<String>,
+    /// Counters of the whole system (PSI, context switches); a 0 was read, what could not be read is not here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<SystemCounter>,
+    /// Quantities that go up and down (frequency).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gauges: Vec<Gauge>,
+    /// Sampling instants that were passed over because the sampler was late (it does not catch up in a burst).
+    #[serde(default)]
+    pub missed_deadlines: u64,
     /// The watched threads; ended threads keep what was last seen.
     pub threads: Vec<ThreadSeen>,
     /// What could not be read, and why.
@@ -90,6 +140,11 @@ impl Observation {
     /// A counter by probe and row name, if it moved.
     pub fn counter(&self, probe: &str, name: &str) -> Option<&Counter> {
         self.counters.iter().find(|c| c.probe == probe && c.name == name)
+    }
+
+    /// A counter of the whole system by probe and row name; `None` when it is not known.
+    pub fn system(&self, probe: &str, name: &str) -> Option<&SystemCounter> {
+        self.system.iter().find(|c| c.probe == probe && c.name == name)
     }
 
     /// Events (or us) a second of a row on one CPU; `Some(0.0)` when the row was read and stood still, `None` when it is not known.

@@ -1,0 +1,109 @@
+//! What a sampler saw from its start to its stop, and the windows that can be cut out of it.
+
+mod series;
+mod threads;
+mod window;
+
+use std::sync::Arc;
+
+use machine::Missing;
+
+pub use series::{Interval, SeriesHead, SeriesRow, ThreadStep};
+
+use crate::rows::{Columns, Head};
+use crate::thread_reading::ThreadReading;
+
+/// Samples in order of time, kept as differences. Cut windows out with [`Recording::window`].
+#[derive(Debug)]
+pub struct Recording {
+    pub(crate) heads: Vec<Head>,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) tick_ns: u64,
+}
+
+/// One sampling instant.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Frame {
+    /// Before the first file was read, CLOCK_MONOTONIC ns.
+    pub at_ns: u64,
+    /// The same instant on CLOCK_BOOTTIME, ns.
+    pub boot_ns: u64,
+    /// Until the last file was read, ns.
+    pub took_ns: u64,
+    /// CPU time that it cost, ns.
+    pub cpu_ns: u64,
+    /// Deadlines passed over before this frame.
+    pub missed: u64,
+    /// Which rows there were, with their CPUs; shared while nothing comes or goes.
+    pub layout: Arc<Layout>,
+    /// Cells that moved since the frame before, in row order.
+    pub moved: Vec<Moved>,
+    /// Cells that began again: row, CPU.
+    pub restarted: Vec<(u32, u32)>,
+    /// Gauges: row, CPU, reading.
+    pub gauges: Vec<(u32, u32, u64)>,
+    /// Watched threads; one that did not run shares the reading of the frame before.
+    pub threads: Vec<Arc<ThreadReading>>,
+}
+
+impl Frame {
+    /// The instant that its readings stand for, ns.
+    pub fn middle_ns(&self) -> u64 {
+        self.at_ns + self.took_ns / 2
+    }
+
+    /// After the last file was read, ns.
+    pub fn end_ns(&self) -> u64 {
+        self.at_ns + self.took_ns
+    }
+}
+
+/// The rows of a frame with their CPUs.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    pub rows: Vec<(u32, Columns)>,
+}
+
+/// A cell that moved between two frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moved {
+    pub row: u32,
+    pub cpu: u32,
+    pub delta: i64,
+}
+
+/// A missing fact, with the first and the last frame in which it was missed.
+#[derive(Debug, Clone)]
+pub(crate) struct Note {
+    pub missing: Missing,
+    pub first: usize,
+    pub last: usize,
+}
+
+impl Recording {
+    /// Number of samples.
+    pub fn samples(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Start of the first and end of the last sample, CLOCK_MONOTONIC ns; `None` when there is no sample.
+    pub fn span_ns(&self) -> Option<(u64, u64)> {
+        Some((self.frames.first()?.at_ns, self.frames.last()?.end_ns()))
+    }
+
+    /// Sampling instants that were passed over because the sampler was late.
+    pub fn missed_deadlines(&self) -> u64 {
+        self.frames.iter().map(|frame| frame.missed).sum()
+    }
+
+    /// CPU time that the samples cost, ns, in order of time.
+    pub fn costs_ns(&self) -> impl Iterator<Item = u64> + '_ {
+        self.frames.iter().map(|frame| frame.cpu_ns)
+    }
+
+    /// How long each sample lasted, ns, in order of time.
+    pub fn lengths_ns(&self) -> impl Iterator<Item = u64> + '_ {
+        self.frames.iter().map(|frame| frame.took_ns)
+    }
+}

@@ -1,0 +1,355 @@
+//! Where probes put what they read: one frame a sampling instant, kept as differences to the frame before.
+//!
+//! A machine with 1024 CPUs and 300 interrupt lines has 300,000 counts, of which few move in 100 ms. So whole readings are
+//! kept only for the last frame; a recording keeps, for each frame, the cells that moved. That also settles counters that
+//! wrap: they are compared every frame, never across a whole window.
+
+mod registry;
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use machine::{Missing, ProcessRef, Root};
+
+use crate::recording::{Frame, Layout, Moved, Note, Recording};
+use crate::thread_reading::ThreadReading;
+pub(crate) use registry::{Head, Registry};
+
+/// How a counter grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A 32-bit number of the kernel (interrupts, softirqs): it wraps at 2^32.
+    Wraps32,
+    /// A 64-bit number. Some go back a little (`idle` and `iowait` of /proc/stat); the sum over a window counts.
+    Grows,
+    /// No counter: a quantity that goes up and down.
+    Gauge,
+}
+
+/// What a row is, apart from its values.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// Row name, unique within the probe together with the label.
+    pub name: &'a str,
+    /// What the kernel calls it; a row whose label changes is another row (an IRQ number given to another device).
+    pub label: &'a str,
+    /// Unit of differences: `events`, `us`, `kHz`.
+    pub unit: &'static str,
+    /// How it grows.
+    pub kind: Kind,
+}
+
+/// The CPUs of a row's values, shared between rows and frames.
+#[derive(Debug, Clone)]
+pub struct Columns(Arc<[u32]>);
+
+impl Columns {
+    pub(crate) fn cpus(&self) -> &[u32] {
+        &self.0
+    }
+
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// The column of rows that have no CPU.
+pub(crate) const SYSTEM: u32 = u32::MAX;
+
+/// No CPU takes more interrupts than this a second: a 32-bit count that fell further behind did not wrap, it began again.
+const MOST_EVENTS_PER_S: u64 = 10_000_000;
+
+/// Ticks a second in /proc where the root cannot tell (a made-up tree): USER_HZ of every architecture but Alpha.
+const USUAL_USER_HZ: u64 = 100;
+
+struct LastSeen {
+    columns: Columns,
+    values: Vec<u64>,
+    frame: usize,
+    /// Last values of CPUs that went away: the kernel goes on counting from there when they come back.
+    parked: BTreeMap<u32, u64>,
+}
+
+/// Collects the rows of one frame after another.
+pub struct Rows {
+    registry: Registry,
+    last: HashMap<u32, LastSeen>,
+    known_columns: Vec<Columns>,
+    system: Columns,
+    memory: HashMap<TypeId, Box<dyn Any + Send>>,
+    watched: Option<ProcessRef>,
+    tick_ns: u64,
+    probe: &'static str,
+    cursor: usize,
+    layout: Vec<(u32, Columns)>,
+    layout_differs: bool,
+    frame: Frame,
+    frames: Vec<Frame>,
+    notes: Vec<Note>,
+    thorough: bool,
+}
+
+impl Rows {
+    /// An empty collection; threads of `watched` and its descendants are to be read too.
+    pub(crate) fn new(root: &Root, watched: Option<ProcessRef>) -> Self {
+        let user_hz = root.fact("clock_ticks").ok().and_then(|text| text.trim().parse().ok());
+        Self {
+            registry: Registry::default(),
+            last: HashMap::new(),
+            known_columns: Vec::new(),
+            system: Columns(Arc::from([SYSTEM])),
+            memory: HashMap::new(),
+            watched,
+            tick_ns: 1_000_000_000 / user_hz.filter(|hz| *hz > 0).unwrap_or(USUAL_USER_HZ),
+            probe: "",
+            cursor: 0,
+            layout: Vec::new(),
+            layout_differs: false,
+            frame: Frame::default(),
+            frames: Vec::new(),
+            notes: Vec::new(),
+            thorough: true,
+        }
+    }
+
+    /// The process whose threads are watched.
+    pub fn watched(&self) -> Option<ProcessRef> {
+        self.watched
+    }
+
+    /// Length of a tick of USER_HZ, in which /proc gives times, ns.
+    pub fn tick_ns(&self) -> u64 {
+        self.tick_ns
+    }
+
+    /// Whether this frame is to be complete whatever it costs: the first and the last of a recording.
+    pub fn is_thorough(&self) -> bool {
+        self.thorough
+    }
+
+    /// What a probe wants to remember from frame to frame. It takes it out, and gives it back with [`Rows::remember`].
+    pub fn recall<T: Default + Send + 'static>(&mut self) -> Box<T> {
+        let kept = self.memory.remove(&TypeId::of::<T>()).and_then(|any| any.downcast().ok());
+        kept.unwrap_or_default()
+    }
+
+    /// Keeps what a probe wants to remember.
+    pub fn remember<T: Send + 'static>(&mut self, memory: Box<T>) {
+        self.memory.insert(TypeId::of::<T>(), memory);
+    }
+
+    /// The columns for these CPUs. Ask for them each frame: equal ones are shared.
+    pub fn columns(&mut self, cpus: &[u32]) -> Columns {
+        if let Some(known) = self.known_columns.iter().find(|known| known.cpus() == cpus) {
+            return known.clone();
+        }
+        let columns = Columns(Arc::from(cpus));
+        self.known_columns.push(columns.clone());
+        columns
+    }
+
+    /// A row with one value (since boot) for each of its columns. Values beyond the columns are left out.
+    pub fn counter(&mut self, row: Row<'_>, columns: &Columns, values: &[u64]) {
+        let number = self.frames.len();
+        let id = self.identify(row, columns);
+        let elapsed_ns = self.frames.last().map_or(0, |last| self.frame.at_ns.saturating_sub(last.at_ns));
+        let Some(last) = self.last.get_mut(&id) else {
+            let last = LastSeen {
+                columns: columns.clone(),
+                values: values.to_vec(),
+                frame: number,
+                parked: BTreeMap::new(),
+            };
+            self.last.insert(id, last);
+            return;
+        };
+        let frame = &mut self.frame;
+        if last.frame == number {
+            let fact = format!("{}/{}", self.probe, row.name);
+            return self.missing(fact, "two rows have this name and label: only the first is counted");
+        }
+        // A row that was away (driver unloaded) starts again, whatever its counts say.
+        let was_away = last.frame + 1 < number;
+        let mut book = |cpu: u32, old: u64, new: u64| match step(row.kind, old, new, elapsed_ns) {
+            _ if was_away => frame.restarted.push((id, cpu)),
+            None => frame.restarted.push((id, cpu)),
+            Some(0) => {}
+            Some(delta) => frame.moved.push(Moved { row: id, cpu, delta }),
+        };
+        if last.columns.same(columns) {
+            for ((cpu, old), new) in columns.cpus().iter().zip(&mut last.values).zip(values) {
+                if old != new || was_away {
+                    book(*cpu, *old, *new);
+                    *old = *new;
+                }
+            }
+        } else {
+            let gone = last.columns.cpus().iter().copied().zip(last.values.iter().copied());
+            last.parked.extend(gone);
+            for (cpu, new) in columns.cpus().iter().zip(values) {
+                if let Some(old) = last.parked.remove(cpu) {
+                    book(*cpu, old, *new);
+                }
+            }
+            last.columns = columns.clone();
+            last.values = values.to_vec();
+        }
+        last.frame = number;
+    }
+
+    /// A row of the whole system, with its value since boot.
+    pub fn system(&mut self, row: Row<'_>, value: u64) {
+        let columns = self.system.clone();
+        self.counter(row, &columns, &[value]);
+    }
+
+    /// What a gauge reads now on one CPU.
+    pub fn gauge(&mut self, row: Row<'_>, cpu: u32, value: u64) {
+        let id = self.registry.id(self.probe, Row { kind: Kind::Gauge, ..row });
+        self.frame.gauges.push((id, cpu, value));
+    }
+
+    /// A thread as it is now.
+    pub fn thread(&mut self, reading: Arc<ThreadReading>) {
+        self.frame.threads.push(reading);
+    }
+
+    /// Notes that a fact could not be had in this frame.
+    pub fn missing(&mut self, fact: impl std::fmt::Display, why: impl std::fmt::Display) {
+        self.note(Missing::new(fact, why));
+    }
+
+    /// The same, from a result's error.
+    pub fn note(&mut self, missing: Missing) {
+        let number = self.frames.len();
+        match self.notes.iter_mut().find(|note| note.missing == missing) {
+            Some(note) => note.last = number,
+            None => self.notes.push(Note { missing, first: number, last: number }),
+        }
+    }
+
+    /// Notes that a fact is missing from all frames.
+    pub(crate) fn missing_always(&mut self, fact: impl std::fmt::Display, why: impl std::fmt::Display) {
+        self.notes.push(Note { missing: Missing::new(fact, why), first: 0, last: usize::MAX });
+    }
+
+    /// The value, or nothing and a note.
+    pub fn kept<T>(&mut self, result: Result<T, Missing>) -> Option<T> {
+        result.map_err(|missing| self.note(missing)).ok()
+    }
+
+    /// Finds the row's number: it nearly always stands where it stood in the frame before.
+    fn identify(&mut self, row: Row<'_>, columns: &Columns) -> u32 {
+        let before = self.frames.last().map(|frame| &frame.layout.rows);
+        let expected = before.and_then(|rows| rows.get(self.cursor));
+        if let Some((id, known)) = expected
+            && known.same(columns)
+            && self.registry.is(*id, self.probe, &row)
+        {
+            let id = *id;
+            if self.layout_differs {
+                self.layout.push((id, columns.clone()));
+            }
+            self.cursor += 1;
+            return id;
+        }
+        if !self.layout_differs {
+            self.layout_differs = true;
+            self.layout = before.map_or_else(Vec::new, |rows| rows[..self.cursor.min(rows.len())].to_vec());
+        }
+        let id = self.registry.id(self.probe, row);
+        self.layout.push((id, columns.clone()));
+        self.cursor += 1;
+        id
+    }
+
+    /// Begins a frame at `at_ns` (CLOCK_MONOTONIC), `boot_ns` (CLOCK_BOOTTIME).
+    pub(crate) fn begin_frame(&mut self, at_ns: u64, boot_ns: u64, missed: u64, thorough: bool) {
+        self.frame = Frame { at_ns, boot_ns, missed, ..Frame::default() };
+        self.cursor = 0;
+        self.layout_differs = false;
+        self.layout.clear();
+        self.thorough = thorough || self.frames.is_empty();
+    }
+
+    /// Rows from here on come from `probe`.
+    pub(crate) fn begin_probe(&mut self, probe: &'static str) {
+        self.probe = probe;
+    }
+
+    /// Ends the frame, which lasted `took_ns` and cost `cpu_ns` of CPU time.
+    pub(crate) fn end_frame(&mut self, took_ns: u64, cpu_ns: u64) {
+        let mut frame = std::mem::take(&mut self.frame);
+        (frame.took_ns, frame.cpu_ns) = (took_ns, cpu_ns);
+        frame.layout = match self.frames.last() {
+            Some(before) if !self.layout_differs && self.cursor == before.layout.rows.len() => {
+                before.layout.clone()
+            }
+            Some(before) if !self.layout_differs => {
+                Arc::new(Layout { rows: before.layout.rows[..self.cursor].to_vec() })
+            }
+            _ => Arc::new(Layout { rows: std::mem::take(&mut self.layout) }),
+        };
+        frame.moved.shrink_to_fit();
+        frame.threads.shrink_to_fit();
+        self.frames.push(frame);
+    }
+
+    /// Values of the last frame by row: head, CPUs, values.
+    pub(crate) fn latest(&self) -> impl Iterator<Item = (&Head, &[u32], &[u64])> {
+        let rows = self.frames.last().map(|frame| frame.layout.rows.as_slice()).unwrap_or_default();
+        rows.iter().filter_map(|(id, columns)| {
+            Some((self.registry.head(*id)?, columns.cpus(), self.last.get(id)?.values.as_slice()))
+        })
+    }
+
+    /// The frames so far.
+    pub(crate) fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// What was collected.
+    pub(crate) fn into_recording(self) -> Recording {
+        Recording {
+            heads: self.registry.into_heads(),
+            frames: self.frames,
+            notes: self.notes,
+            tick_ns: self.tick_ns,
+        }
+    }
+}
+
+/// How far a counter moved; `None` if it began again.
+fn step(kind: Kind, old: u64, new: u64, elapsed_ns: u64) -> Option<i64> {
+    let delta = new.wrapping_sub(old) as i64;
+    if kind != Kind::Wraps32 || new >= old {
+        return Some(delta);
+    }
+    let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
+    let wrapped = u64::from(new.wrapping_sub(old));
+    // At least a second: what is late by a little is no reason to call a count lost.
+    let most = MOST_EVENTS_PER_S.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
+    (wrapped <= most).then_some(wrapped as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_32_bit_count_wraps_and_a_smaller_one_begins_again() {
+        let top = u64::from(u32::MAX);
+        assert_eq!(step(Kind::Wraps32, top - 2, 4, 0), Some(7));
+        assert_eq!(step(Kind::Wraps32, 5_000, 3, 0), None);
+        assert_eq!(step(Kind::Wraps32, 3_000_000_000, 3, 0), None);
+        assert_eq!(step(Kind::Wraps32, top + 10, 3, 0), None);
+        assert_eq!(step(Kind::Wraps32, 5, 9, 0), Some(4));
+    }
+
+    #[test]
+    fn a_64_bit_count_may_go_back_a_little() {
+        assert_eq!(step(Kind::Grows, 1000, 990, 0), Some(-10));
+        assert_eq!(step(Kind::Grows, u64::MAX - 1, u64::MAX, 0), Some(1));
+    }
+}

@@ -1,0 +1,134 @@
+//! Takes samples at fixed instants, on the thread that the caller has placed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use machine::{ProcessRef, Root};
+
+use crate::clock;
+use crate::observation::Sample;
+use crate::probes::{ALL, Probe};
+use crate::recording::Recording;
+use crate::rows::{Rows, SYSTEM};
+
+/// A probe that reads files of every CPU is left out where one reading takes longer than this: at ten readings a second
+/// it would take 2 % of a CPU.
+const DEAR_NS: u64 = 2_000_000;
+
+/// Reads all probes from one root, and the threads of one process and its descendants.
+#[derive(Debug)]
+pub struct Sampler {
+    root: Arc<Root>,
+    watch: Option<ProcessRef>,
+}
+
+impl Sampler {
+    /// A sampler of `root`; with `watch`, the threads of that process and all its descendants are followed.
+    pub fn new(root: impl Into<Arc<Root>>, watch: Option<ProcessRef>) -> Self {
+        Self { root: root.into(), watch }
+    }
+
+    /// One sample: raw readings since boot by probe, row and CPU. Rows without a CPU and threads are not in it.
+    pub fn sample(&self) -> Sample {
+        let mut collector = Collector::new(&self.root, self.watch);
+        collector.take(&self.root, 0, true);
+        let mut rows: BTreeMap<String, BTreeMap<String, BTreeMap<u32, u64>>> = BTreeMap::new();
+        for (head, cpus, values) in collector.rows.latest().filter(|(_, cpus, _)| *cpus != [SYSTEM]) {
+            let by_cpu = cpus.iter().copied().zip(values.iter().copied()).collect();
+            rows.entry(head.probe.to_string()).or_default().insert(head.name.clone(), by_cpu);
+        }
+        let frame = collector.rows.frames().last().cloned().unwrap_or_default();
+        Sample { at_ns: frame.at_ns, took_ns: frame.took_ns, rows }
+    }
+
+    /// Samples now, then every `every` until `stop` is set, then once more; blocks for that long.
+    ///
+    /// Instants are fixed from the start (CLOCK_MONOTONIC, absolute): a late sample does not shift those after it, and
+    /// instants that have passed meanwhile are counted as missed, not made up for in a burst. `stop` is looked at
+    /// after each sleep, so that the answer comes at most `every` later and the last sample lies behind the stop.
+    /// Never fails: what cannot be read is missing in the windows of the recording.
+    pub fn run(&self, stop: &AtomicBool, every: Duration) -> Recording {
+        let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX).max(1_000_000);
+        let mut collector = Collector::new(&self.root, self.watch);
+        let mut due_ns = clock::monotonic_ns();
+        let mut missed = 0;
+        loop {
+            let stopping = stop.load(Ordering::Acquire);
+            collector.take(&self.root, missed, stopping);
+            if stopping {
+                return collector.rows.into_recording();
+            }
+            (due_ns, missed) = next_deadline(due_ns, every_ns, clock::monotonic_ns());
+            clock::sleep_until(due_ns);
+        }
+    }
+}
+
+/// The first deadline after `now_ns` in steps from `due_ns`, and how many were passed over.
+fn next_deadline(due_ns: u64, every_ns: u64, now_ns: u64) -> (u64, u64) {
+    let missed = now_ns.saturating_sub(due_ns) / every_ns;
+    (due_ns + (missed + 1) * every_ns, missed)
+}
+
+/// Takes one frame after another.
+pub(crate) struct Collector {
+    pub(crate) rows: Rows,
+    probes: Vec<&'static dyn Probe>,
+}
+
+impl Collector {
+    /// Chooses the probes: the dear ones are tried out first.
+    pub(crate) fn new(root: &Root, watch: Option<ProcessRef>) -> Self {
+        let mut rows = Rows::new(root, watch);
+        let mut probes = Vec::with_capacity(ALL.len());
+        for probe in ALL {
+            let about = probe.about();
+            match about.dear.then(|| trial(*probe, root)) {
+                Some(took_ns) if took_ns > DEAR_NS => rows.missing_always(
+                    about.id,
+                    format!(
+                        "one reading takes {} us on this machine, too long to be done ten times a second",
+                        took_ns / 1_000
+                    ),
+                ),
+                _ => probes.push(*probe),
+            }
+        }
+        Self { rows, probes }
+    }
+
+    /// Takes a frame. `missed` deadlines were passed over before it.
+    pub(crate) fn take(&mut self, root: &Root, missed: u64, thorough: bool) {
+        let cpu_ns = clock::thread_cpu_ns();
+        let at_ns = clock::monotonic_ns();
+        self.rows.begin_frame(at_ns, clock::boot_ns(), missed, thorough);
+        for probe in &self.probes {
+            self.rows.begin_probe(probe.about().id);
+            if let Err(missing) = probe.read(root, &mut self.rows) {
+                self.rows.note(missing);
+            }
+        }
+        let took_ns = clock::monotonic_ns() - at_ns;
+        self.rows.end_frame(took_ns, clock::thread_cpu_ns() - cpu_ns);
+    }
+}
+
+/// How much CPU time a reading takes, the second one: the first one looks files up.
+fn trial(probe: &dyn Probe, root: &Root) -> u64 {
+    let mut rows = Rows::new(root, None);
+    let mut took_ns = 0;
+    for _ in 0..2 {
+        rows.begin_frame(clock::monotonic_ns(), clock::boot_ns(), 0, false);
+        rows.begin_probe(probe.about().id);
+        let began_ns = clock::thread_cpu_ns();
+        let _ = probe.read(root, &mut rows);
+        took_ns = clock::thread_cpu_ns() - began_ns;
+        rows.end_frame(0, 0);
+    }
+    took_ns
+}
+
+#[cfg(test)]
+mod tests;
