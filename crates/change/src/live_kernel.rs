@@ -6,7 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, ProcessRef, ThreadStat};
+use machine::procfs::pid_stat;
+use machine::{CpuSet, Fault, ProcessRef};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::cgroup::hierarchy_of;
@@ -60,7 +61,8 @@ impl Kernel for LiveKernel {
     fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {
         // Not sched_getaffinity(2): that leaves out CPUs which are offline, and putting its answer back would keep
         // the thread off them when they return.
-        let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status"))?;
+        let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
+        let status = String::from_utf8_lossy(&status);
         let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         let list = list.ok_or_else(|| malformed("there is no Cpus_allowed_list in its status"))?;
         CpuSet::from_list(list).map_err(malformed)
@@ -79,7 +81,7 @@ impl Kernel for LiveKernel {
     }
 
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
-        Ok(stat(&format!("/proc/{pid}/task/{tid}/stat"))?.start_time_ticks)
+        stat(&format!("/proc/{pid}/task/{tid}/stat"), |stat| stat.start_time_ticks)
     }
 
     fn threads(&self, pid: u32) -> io::Result<Vec<u32>> {
@@ -88,15 +90,8 @@ impl Kernel for LiveKernel {
 
     fn processes(&self) -> io::Result<Vec<ProcessSeen>> {
         // What ends while we look is left out.
-        let stats = numbers("/proc")?.into_iter().filter_map(|pid| stat(&format!("/proc/{pid}/stat")).ok());
-        Ok(stats
-            .map(|stat| ProcessSeen {
-                process: ProcessRef { pid: stat.id, start_time_ticks: stat.start_time_ticks },
-                parent: stat.parent,
-                group: stat.group,
-                ended: stat.ended(),
-            })
-            .collect())
+        let pids = numbers("/proc")?.into_iter();
+        Ok(pids.filter_map(|pid| stat(&format!("/proc/{pid}/stat"), seen).ok()).collect())
     }
 
     fn carries(&self, pid: u32, marker: &str) -> Option<bool> {
@@ -182,8 +177,8 @@ impl Kernel for LiveKernel {
     }
 
     fn alive(&self, process: &ProcessRef) -> bool {
-        stat(&format!("/proc/{}/stat", process.pid))
-            .is_ok_and(|stat| stat.start_time_ticks == process.start_time_ticks && !stat.ended())
+        stat(&format!("/proc/{}/stat", process.pid), seen)
+            .is_ok_and(|seen| seen.process == *process && !seen.ended)
     }
 }
 
@@ -191,8 +186,20 @@ fn malformed(why: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
 }
 
-fn stat(path: &str) -> io::Result<ThreadStat> {
-    ThreadStat::parse(&fs::read_to_string(path)?).map_err(malformed)
+/// A name may hold bytes that are no UTF-8; what is used here lies behind it.
+fn stat<T>(path: &str, of: impl FnOnce(pid_stat::PidStat) -> T) -> io::Result<T> {
+    let text = fs::read(path)?;
+    pid_stat::parse(&String::from_utf8_lossy(&text)).map(of).map_err(malformed)
+}
+
+fn seen(stat: pid_stat::PidStat) -> ProcessSeen {
+    ProcessSeen {
+        process: ProcessRef { pid: stat.pid, start_time_ticks: stat.start_time_ticks },
+        parent: stat.ppid,
+        // None only while it is ending.
+        group: stat.group.unwrap_or(0),
+        ended: stat.ended(),
+    }
 }
 
 /// The entries of a directory whose names are numbers.

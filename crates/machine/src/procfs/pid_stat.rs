@@ -13,16 +13,24 @@ pub struct PidStat<'a> {
     pub state: char,
     /// Parent process (4).
     pub ppid: u32,
+    /// Process group (5); `None` where the kernel prints -1, of a thread that is just ending.
+    pub group: Option<u32>,
     /// CPU time in user mode (14), ticks of USER_HZ.
     pub user_ticks: u64,
     /// CPU time in the kernel (15), ticks of USER_HZ.
     pub system_ticks: u64,
+    /// Nice value (19), which a real-time thread has too.
+    pub nice: Option<i32>,
     /// Threads of the process (20).
     pub threads: u64,
     /// Start time after boot (22), ticks of USER_HZ. Tells a reused number apart.
     pub start_time_ticks: u64,
     /// CPU that it last ran on (39); `None` before Linux 2.2.8.
     pub processor: Option<u32>,
+    /// Real-time priority (40), 0 for the other policies.
+    pub realtime_priority: Option<i32>,
+    /// Scheduling policy (41): SCHED_* of include/uapi/linux/sched.h.
+    pub policy: Option<u32>,
     /// Time spent waiting for block I/O (42), ticks of USER_HZ; 0 also where delay accounting is off.
     pub block_io_ticks: Option<u64>,
     /// Time spent running a virtual CPU (43), ticks of USER_HZ.
@@ -42,6 +50,11 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
     let ticks = |n: usize| -> Result<u64, Malformed> {
         decimal(1, &format!("field {n}"), field(n).ok_or_else(|| bad(&format!("field {n}"), "is not there"))?)
     };
+    let signed = |n: usize| -> Result<Option<i32>, Malformed> {
+        let parse =
+            |word: &str| word.parse().map_err(|_| bad(&format!("field {n}"), "is no number in range"));
+        field(n).map(parse).transpose()
+    };
     let state = field(3)
         .and_then(|word| word.chars().next())
         .ok_or_else(|| bad("state (field 3)", "is not there"))?;
@@ -50,14 +63,26 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
         comm: &text[open + 1..close],
         state,
         ppid: number(field(4).unwrap_or_default(), "ppid (field 4)")?,
+        group: field(5).and_then(|word| word.parse().ok()),
         user_ticks: ticks(14)?,
         system_ticks: ticks(15)?,
+        nice: signed(19)?,
         threads: ticks(20)?,
         start_time_ticks: ticks(22)?,
         processor: field(39).map(|word| number(word, "processor (field 39)")).transpose()?,
+        realtime_priority: signed(40)?,
+        policy: field(41).map(|word| number(word, "policy (field 41)")).transpose()?,
         block_io_ticks: field(42).map(|_| ticks(42)).transpose()?,
         guest_ticks: field(43).map(|_| ticks(43)).transpose()?,
     })
+}
+
+impl PidStat<'_> {
+    /// Whether it has ended and only waits to be reaped: state `Z` or `X`, and no other thread of it goes on (a
+    /// process whose first thread has left is in state `Z` too).
+    pub fn ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x') && self.threads <= 1
+    }
 }
 
 fn number(text: &str, what: &str) -> Result<u32, Malformed> {
@@ -81,6 +106,8 @@ mod tests {
         assert_eq!((stat.user_ticks, stat.system_ticks, stat.threads), (31, 7, 3));
         assert_eq!((stat.start_time_ticks, stat.processor), (106623, Some(1)));
         assert_eq!((stat.block_io_ticks, stat.guest_ticks), (Some(5), Some(2)));
+        assert_eq!((stat.group, stat.nice), (Some(7915), Some(0)));
+        assert_eq!((stat.realtime_priority, stat.policy), (Some(0), Some(0)));
     }
 
     #[test]
@@ -90,6 +117,25 @@ mod tests {
             let stat = parse(&text).unwrap();
             assert_eq!((stat.comm, stat.ppid), (comm, 7915), "{comm:?}");
         }
+    }
+
+    #[test]
+    fn a_real_time_thread_and_one_that_is_just_ending() {
+        let fifo = format!("7925 (cat) {TAIL}")
+            .replace(" 20 0 3 ", " -41 -5 3 ")
+            .replace("0 17 1 0 0 5", "0 17 1 40 1 5");
+        let stat = parse(&fifo).unwrap();
+        assert_eq!((stat.nice, stat.realtime_priority, stat.policy), (Some(-5), Some(40), Some(1)));
+        let ending = format!("7925 (cat) {TAIL}").replace("S 7915 7915", "X 7915 -1");
+        assert_eq!(parse(&ending).unwrap().group, None);
+        assert!(parse(&fifo.replace(" 40 1 5", " x 1 5")).is_err());
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_left_goes_on() {
+        let zombie = format!("7925 (cat) {TAIL}").replace("S 7915", "Z 7915");
+        assert!(!parse(&zombie).unwrap().ended());
+        assert!(parse(&zombie.replace(" 20 0 3 ", " 20 0 1 ")).unwrap().ended());
     }
 
     #[test]
