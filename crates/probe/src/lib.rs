@@ -4,6 +4,7 @@
 //! samples into a [`Recording`], out of which windows are cut: [`Recording::window`] gives an [`Observation`].
 
 mod clock;
+mod handles;
 pub mod observation;
 mod online;
 pub mod probes;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use machine::{Missing, ProcessRef, Root};
 
+use crate::handles::Handles;
 use crate::recording::{Frame, Layout, Moved, Note, Recording};
 use crate::thread_reading::ThreadReading;
 pub(crate) use registry::{Head, Registry};
@@ -88,6 +89,7 @@ pub struct Rows {
     frames: Vec<Frame>,
     notes: Vec<Note>,
     thorough: bool,
+    handles: Handles,
 }
 
 impl Rows {
@@ -110,6 +112,7 @@ impl Rows {
             frames: Vec::new(),
             notes: Vec::new(),
             thorough: true,
+            handles: Handles::default(),
         }
     }
 
@@ -126,6 +129,21 @@ impl Rows {
     /// Whether this frame is to be complete whatever it costs: the first and the last of a recording.
     pub fn is_thorough(&self) -> bool {
         self.thorough
+    }
+
+    /// Number of the frame that is open, from 0.
+    pub fn frame_number(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The text of a file that is wanted in every frame: it stays open. Names of threads need not be UTF-8: what is none
+    /// becomes U+FFFD.
+    ///
+    /// # Errors
+    /// What to note when it cannot be read.
+    pub fn read(&mut self, root: &Root, path: &str) -> Result<String, Missing> {
+        let bytes = self.handles.read(root, path).map_err(|e| because(path, &e))?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
     }
 
     /// What a probe wants to remember from frame to frame. It takes it out, and gives it back with [`Rows::remember`].
@@ -230,8 +248,8 @@ impl Rows {
     }
 
     /// Notes that a fact is missing from all frames.
-    pub(crate) fn missing_always(&mut self, fact: impl std::fmt::Display, why: impl std::fmt::Display) {
-        self.notes.push(Note { missing: Missing::new(fact, why), first: 0, last: usize::MAX });
+    pub(crate) fn missing_always(&mut self, missing: Missing) {
+        self.notes.push(Note { missing, first: 0, last: usize::MAX });
     }
 
     /// The value, or nothing and a note.
@@ -294,6 +312,7 @@ impl Rows {
         frame.moved.shrink_to_fit();
         frame.threads.shrink_to_fit();
         self.frames.push(frame);
+        self.handles.end_frame();
     }
 
     /// Values of the last frame by row: head, CPUs, values.
@@ -317,6 +336,14 @@ impl Rows {
             notes: self.notes,
             tick_ns: self.tick_ns,
         }
+    }
+}
+
+/// A failed read as a missing fact.
+pub(crate) fn because(path: &str, error: &machine::ReadError) -> Missing {
+    match error.remedy() {
+        "" => Missing::new(path, &error.why),
+        remedy => Missing::new(path, format_args!("{} - {remedy}", error.why)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use machine::{ProcessRef, Root};
+use machine::{Missing, ProcessRef, Root};
 
 use crate::clock;
 use crate::observation::Sample;
@@ -86,13 +86,14 @@ impl Collector {
         for probe in ALL {
             let about = probe.about();
             match about.dear.then(|| trial(*probe, root)) {
-                Some(took_ns) if took_ns > DEAR_NS => rows.missing_always(
-                    about.id,
-                    format!(
-                        "one reading takes {} us on this machine, too long to be done ten times a second",
-                        took_ns / 1_000
-                    ),
-                ),
+                Some(Err(missing)) => rows.missing_always(missing),
+                Some(Ok(took_ns)) if took_ns > DEAR_NS => {
+                    let took_us = took_ns / 1_000;
+                    let why = format!(
+                        "one reading takes {took_us} us on this machine, too long for ten times a second"
+                    );
+                    rows.missing_always(Missing::new(about.id, why));
+                }
                 _ => probes.push(*probe),
             }
         }
@@ -116,19 +117,21 @@ impl Collector {
 }
 
 /// How much CPU time a reading takes, the second one: the first one looks files up.
-fn trial(probe: &dyn Probe, root: &Root) -> u64 {
+fn trial(probe: &dyn Probe, root: &Root) -> Result<u64, Missing> {
     let mut rows = Rows::new(root, None);
     let mut took_ns = 0;
     for _ in 0..2 {
         rows.begin_frame(clock::monotonic_ns(), clock::boot_ns(), 0, false);
         rows.begin_probe(probe.about().id);
         let began_ns = clock::thread_cpu_ns();
-        let _ = probe.read(root, &mut rows);
+        probe.read(root, &mut rows)?;
         took_ns = clock::thread_cpu_ns() - began_ns;
         rows.end_frame(0, 0);
     }
-    took_ns
+    Ok(took_ns)
 }
 
+#[cfg(test)]
+mod cost;
 #[cfg(test)]
 mod tests;

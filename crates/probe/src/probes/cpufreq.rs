@@ -3,7 +3,7 @@
 use machine::{Missing, Root};
 
 use super::{About, Probe};
-use crate::online::{ONLINE, online};
+use crate::online::{ONLINE, online, online_now};
 use crate::rows::{Kind, Row, Rows};
 
 const NAME: &str = "scaling_cur_freq";
@@ -40,20 +40,19 @@ impl Probe for Cpufreq {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        let online: Vec<u32> = online(root)?.iter().collect();
+        let online: Vec<u32> = online_now(root, into)?.iter().collect();
         let mut known = into.recall::<Files>();
         if known.online != online {
             known.paths = find(root, &online);
             known.online = online;
         }
         for (cpu, path) in &known.paths {
-            let text = root.read(path);
-            match text.as_deref().map(|text| text.trim().parse::<u64>()) {
+            match into.read(root, path).map(|text| text.trim().parse::<u64>()) {
                 Ok(Ok(khz)) => {
                     into.gauge(Row { name: NAME, label: "", unit: "kHz", kind: Kind::Gauge }, *cpu, khz)
                 }
                 Ok(Err(_)) => into.missing(path, "is no number"),
-                Err(error) => into.missing(path, &error.why),
+                Err(missing) => into.note(missing),
             }
         }
         let answer = if known.paths.is_empty() { Err(none()) } else { Ok(()) };

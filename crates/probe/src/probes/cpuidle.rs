@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use machine::{Missing, Root};
 
 use super::{About, Probe, unreadable};
-use crate::online::{ONLINE, online};
+use crate::online::{ONLINE, online, online_now};
 use crate::rows::{Kind, Row, Rows};
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -50,7 +50,7 @@ impl Probe for Cpuidle {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        let online: Vec<u32> = online(root)?.iter().collect();
+        let online: Vec<u32> = online_now(root, into)?.iter().collect();
         let mut known = into.recall::<States>();
         if known.online != online {
             known.states = find(root, &online);
@@ -94,15 +94,14 @@ fn book(root: &Root, states: &[State], into: &mut Rows) {
     let mut rows: BTreeMap<(&str, &'static str, &'static str), BTreeMap<u32, u64>> = BTreeMap::new();
     for state in states {
         for (path, what, unit) in [(&state.usage, "entries", "events"), (&state.time, "time", "us")] {
-            let text = root.read(path);
-            match text.as_deref().map(|text| text.trim().parse::<u64>()) {
+            match into.read(root, path).map(|text| text.trim().parse::<u64>()) {
                 // Two states of one name on one CPU are added up: nobody could tell their rows apart.
                 Ok(Ok(value)) => {
                     *rows.entry((&state.name, what, unit)).or_default().entry(state.cpu).or_insert(0) +=
                         value;
                 }
                 Ok(Err(_)) => into.missing(path, "is no number"),
-                Err(error) => into.missing(path, &error.why),
+                Err(missing) => into.note(missing),
             }
         }
     }

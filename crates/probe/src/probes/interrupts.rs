@@ -3,7 +3,7 @@
 use machine::procfs::interrupts::{self, Counted};
 use machine::{Missing, Root};
 
-use super::{About, Probe, text, unreadable};
+use super::{About, Probe, unreadable};
 use crate::rows::{Kind, Row, Rows};
 
 const FILE: &str = "/proc/interrupts";
@@ -34,7 +34,7 @@ impl Probe for Interrupts {
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
         for tries_left in (0..TRIES).rev() {
-            let text = text(root, FILE)?;
+            let text = into.read(root, FILE)?;
             let table = interrupts::parse(&text).map_err(|e| Missing::new(FILE, e))?;
             let torn = table.rows.iter().any(|row| row.counted == Counted::Torn);
             if !torn || tries_left == 0 {

@@ -10,7 +10,7 @@ mod threads;
 
 use machine::{Missing, Root};
 
-use crate::rows::Rows;
+use crate::rows::{Rows, because};
 
 /// What a probe is, for `pinwise list probes` and the manual.
 #[derive(Debug, Clone, Copy)]
@@ -52,20 +52,6 @@ pub static ALL: &[&dyn Probe] = &[
     &cpuidle::Cpuidle,
     &cpufreq::Cpufreq,
 ];
-
-/// The text of a file, or what to note. Names of threads need not be UTF-8: what is none becomes U+FFFD.
-fn text(root: &Root, path: &str) -> Result<String, Missing> {
-    let bytes = root.read_bytes(path).map_err(|e| because(path, &e))?;
-    Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
-}
-
-/// A failed read as a missing fact.
-fn because(path: &str, error: &machine::ReadError) -> Missing {
-    match error.remedy() {
-        "" => Missing::new(path, &error.why),
-        remedy => Missing::new(path, format_args!("{} - {remedy}", error.why)),
-    }
-}
 
 /// Notes the files among `paths` that cannot be read.
 fn unreadable(root: &Root, paths: &[&str]) -> Vec<Missing> {
@@ -115,9 +101,7 @@ mod tests {
             rows.begin_frame(1, 1, 0, true);
             rows.begin_probe(id);
             assert!(probe.read(&root, &mut rows).is_err(), "{id}");
-            if id != "threads" {
-                assert!(!probe.needs(&root).is_empty(), "{id}");
-            }
+            assert!(!probe.needs(&root).is_empty(), "{id}");
         }
     }
 }

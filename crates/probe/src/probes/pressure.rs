@@ -3,11 +3,12 @@
 use machine::procfs::pressure;
 use machine::{Missing, Root};
 
-use super::{About, Probe, text};
-use crate::rows::{Kind, Row, Rows};
+use super::{About, Probe};
+use crate::rows::{Kind, Row, Rows, because};
 
 /// Resource, file, what to do where the file is not there.
-const RESOURCES: [(&str, &str, &str); 4] = [
+type Resource = (&'static str, &'static str, &'static str);
+const RESOURCES: [Resource; 4] = [
     ("cpu", "/proc/pressure/cpu", OFF),
     ("memory", "/proc/pressure/memory", OFF),
     ("io", "/proc/pressure/io", OFF),
@@ -31,13 +32,17 @@ impl Probe for Pressure {
     }
 
     fn needs(&self, root: &Root) -> Vec<Missing> {
-        RESOURCES.iter().filter_map(|resource| read(root, resource).err()).collect()
+        let read = |resource: &Resource| {
+            let text = root.read(resource.1).map_err(|e| because(resource.1, &e));
+            parse(text, resource).err()
+        };
+        RESOURCES.iter().filter_map(read).collect()
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
         let mut found = false;
         for resource in &RESOURCES {
-            let pressure = match read(root, resource) {
+            let pressure = match parse(into.read(root, resource.1), resource) {
                 Ok(pressure) => pressure,
                 Err(missing) => {
                     into.note(missing);
@@ -61,8 +66,8 @@ impl Probe for Pressure {
     }
 }
 
-fn read(root: &Root, (_, path, remedy): &(&str, &str, &str)) -> Result<pressure::Pressure, Missing> {
-    let text = text(root, path)
-        .map_err(|missing| Missing::new(&missing.fact, format_args!("{} - {remedy}", missing.why)))?;
+fn parse(text: Result<String, Missing>, (_, path, remedy): &Resource) -> Result<pressure::Pressure, Missing> {
+    let text =
+        text.map_err(|missing| Missing::new(&missing.fact, format_args!("{} - {remedy}", missing.why)))?;
     pressure::parse(&text).map_err(|e| Missing::new(path, e))
 }

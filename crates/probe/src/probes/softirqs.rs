@@ -3,8 +3,8 @@
 use machine::procfs::softirqs;
 use machine::{Missing, Root};
 
-use super::{About, Probe, text, unreadable};
-use crate::online::{ONLINE, online};
+use super::{About, Probe, unreadable};
+use crate::online::{ONLINE, online_now};
 use crate::rows::{Kind, Row, Rows};
 
 const FILE: &str = "/proc/softirqs";
@@ -30,9 +30,9 @@ impl Probe for Softirqs {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        let text = text(root, FILE)?;
+        let text = into.read(root, FILE)?;
         let table = softirqs::parse(&text).map_err(|e| Missing::new(FILE, e))?;
-        let online = online(root)?;
+        let online = online_now(root, into)?;
         let kept: Vec<usize> = (0..table.cpus.len()).filter(|at| online.contains(table.cpus[*at])).collect();
         let cpus: Vec<u32> = kept.iter().map(|at| table.cpus[*at]).collect();
         let columns = into.columns(&cpus);

@@ -3,7 +3,7 @@
 use machine::procfs::stat::{self, COLUMNS};
 use machine::{Missing, Root};
 
-use super::{About, Probe, text, unreadable};
+use super::{About, Probe, unreadable};
 use crate::rows::{Kind, Row, Rows};
 
 const FILE: &str = "/proc/stat";
@@ -31,7 +31,7 @@ impl Probe for Stat {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        let text = text(root, FILE)?;
+        let text = into.read(root, FILE)?;
         let stat = stat::parse(&text).map_err(|e| Missing::new(FILE, e))?;
         let tick_us = into.tick_ns() / 1_000;
         let cpus: Vec<u32> = stat.cpus.iter().map(|(cpu, _)| *cpu).collect();

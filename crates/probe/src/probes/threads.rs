@@ -6,9 +6,9 @@ use std::sync::Arc;
 use machine::procfs::{pid_sched, pid_schedstat, pid_stat, pid_status};
 use machine::{Missing, ProcessRef, Root, ThreadRef};
 
-use super::{About, Probe, text};
+use super::{About, Probe};
 use crate::clock;
-use crate::rows::Rows;
+use crate::rows::{Rows, because};
 use crate::thread_reading::ThreadReading;
 use crate::watch::{Watch, identify};
 
@@ -56,10 +56,11 @@ impl Probe for Threads {
     fn needs(&self, root: &Root) -> Vec<Missing> {
         // The process is not known here; the first one stands for all, and who may read it may read others.
         let dir = "/proc/1/task/1";
-        ["schedstat", "stat", "sched", "status"]
-            .iter()
-            .filter_map(|file| open(root, dir, file).err())
-            .collect()
+        let unreadable = |file: &&str| {
+            let path = format!("{dir}/{file}");
+            root.read_bytes(&path).err().map(|e| of_all(because(&path, &e), file))
+        };
+        ["schedstat", "stat", "sched", "status"].iter().filter_map(unreadable).collect()
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
@@ -121,7 +122,7 @@ fn read_thread(
     known: Option<&Known>,
     into: &mut Rows,
 ) -> Option<Known> {
-    let schedstat = open(root, dir, "schedstat").and_then(|text| {
+    let schedstat = open(into, root, dir, "schedstat").and_then(|text| {
         pid_schedstat::parse(&text).map_err(|e| Missing::new("/proc/PID/task/*/schedstat", e))
     });
     let kept = schedstat.as_ref().ok().copied().filter(pid_schedstat::PidSchedstat::is_kept);
@@ -134,14 +135,14 @@ fn read_thread(
             status_due_ns: known.status_due_ns,
         });
     }
-    let sched = open(root, dir, "sched")
+    let sched = open(into, root, dir, "sched")
         .and_then(|text| pid_sched::parse(&text).map_err(|e| Missing::new("/proc/PID/task/*/sched", e)));
     let now_ns = clock::monotonic_ns();
     let wanted = known.is_none_or(|known| now_ns >= known.status_due_ns || into.is_thorough());
     let switches_known = sched.as_ref().is_ok_and(|sched| sched.voluntary_switches.is_some());
-    let status = (wanted || !switches_known).then(|| open(root, dir, "status"));
+    let status = (wanted || !switches_known).then(|| open(into, root, dir, "status"));
     // Read last: where it fails the thread has ended, and that the others could not be read means nothing.
-    let stat = open(root, dir, "stat").ok()?;
+    let stat = open(into, root, dir, "stat").ok()?;
     let stat = match pid_stat::parse(&stat) {
         Ok(stat) => stat,
         Err(malformed) => {
@@ -184,10 +185,14 @@ fn read_thread(
     Some(Known { reading: Arc::new(reading), schedstat: kept, status_due_ns })
 }
 
-/// A file of a thread; its missing fact names all threads at once, or there would be one for each.
-fn open(root: &Root, dir: &str, file: &str) -> Result<String, Missing> {
-    text(root, &format!("{dir}/{file}"))
-        .map_err(|missing| Missing::new(format_args!("/proc/PID/task/*/{file}"), missing.why))
+/// A file of a thread.
+fn open(into: &mut Rows, root: &Root, dir: &str, file: &str) -> Result<String, Missing> {
+    into.read(root, &format!("{dir}/{file}")).map_err(|missing| of_all(missing, file))
+}
+
+/// Names all threads at once, or there would be a note for each.
+fn of_all(missing: Missing, file: &str) -> Missing {
+    Missing::new(format_args!("/proc/PID/task/*/{file}"), missing.why)
 }
 
 /// The same text as before where it has not changed.
