@@ -1,1 +1,53 @@
-//! placeholder
+//! THINKS: facts, observations and evidence to findings. Pure: no file or process is touched here.
+//!
+//! A rule ([`rules`]) states a mechanism, the counters that must have moved if it is true, the size that it predicts,
+//! and the intervention that would prove it. What no rule explains is said to be unexplained.
+
+pub mod finding;
+pub mod judge;
+pub mod loss;
+pub mod moves;
+pub mod own_cpu;
+pub mod row;
+pub mod rules;
+pub mod siblings;
+pub mod unexplained;
+mod words;
+
+#[cfg(test)]
+mod a_case;
+#[cfg(test)]
+mod ground_truth;
+
+use study::{Facts, Proof};
+
+pub use finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
+pub use judge::judge;
+pub use rules::Rule;
+pub use siblings::Siblings;
+pub use unexplained::unexplained;
+
+/// Everything that can be said of a case, slowest CPU first and its best explanation first, with the proofs made so far.
+///
+/// Without knowledge of SMT siblings; see [`examine_with`].
+pub fn examine(facts: &Facts) -> Vec<Finding> {
+    examine_with(facts, &Siblings::unknown())
+}
+
+/// As [`examine`], on a machine whose SMT siblings are known: what slows a CPU through its core's other thread is
+/// found too, and no cause is moved onto a sibling of the CPU that it is taken from.
+pub fn examine_with(facts: &Facts, siblings: &Siblings) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        rules::examine_all(facts, siblings).into_iter().map(|f| with_proof(f, &facts.proofs)).collect();
+    findings.extend(unexplained(facts, &findings));
+    finding::rank(&mut findings);
+    findings
+}
+
+/// The latest proof about a finding counts.
+fn with_proof(finding: Finding, proofs: &[Proof]) -> Finding {
+    match proofs.iter().rev().find(|p| p.finding == finding.title) {
+        Some(proof) => judge(finding, proof),
+        None => finding,
+    }
+}

@@ -1,0 +1,176 @@
+//! What an intervention that was run says about its finding.
+
+use study::intervention::Outcome;
+use study::{Proof, Verdict};
+
+use crate::finding::{Finding, Standing};
+use crate::loss::{AGREES_WITHIN, Loss};
+use crate::moves::is_imitation;
+
+/// The finding with its proof: standing and words follow from what came out.
+///
+/// *Proved* needs the cause itself to have been moved; an imitation alone reaches *imitated* at best. A proof that does
+/// not decide leaves the standing as it was.
+pub fn judge(finding: Finding, proof: &Proof) -> Finding {
+    let (standing, verdict) = match is_imitation(&proof.intervention) {
+        true => imitation(&finding, proof),
+        false => removal(&finding, proof),
+    };
+    let outcomes: Vec<String> = proof.outcomes.iter().map(in_words).collect();
+    let outcomes =
+        if outcomes.is_empty() { "no prediction was tested".to_string() } else { outcomes.join("; ") };
+    Finding {
+        standing,
+        proof_words: Some(format!("{verdict}: {}; {outcomes}", proof.intervention.what)),
+        proof: Some(proof.clone()),
+        ..finding
+    }
+}
+
+fn removal(finding: &Finding, proof: &Proof) -> (Standing, String) {
+    if proof.holds() {
+        return (Standing::Proved, "proved by moving the cause".into());
+    }
+    if proof.refuted() {
+        return (Standing::Refuted, "refuted: the loss did not follow the cause".into());
+    }
+    (finding.standing, "not decided: the trials do not tell; more blocks may".into())
+}
+
+fn imitation(finding: &Finding, proof: &Proof) -> (Standing, String) {
+    if proof.refuted() {
+        return (Standing::Refuted, "refuted: as many interrupts did no harm on a good CPU".into());
+    }
+    let imitated = proof.outcomes.iter().filter(|o| o.held).find_map(|o| o.contrast.as_ref());
+    let (Some(imitated), true) = (imitated.map(Loss::of), proof.holds()) else {
+        return (finding.standing, "not decided: the trials do not tell; more blocks may".into());
+    };
+    let Some(observed) = finding.observed.as_ref().map(Loss::of) else {
+        return (finding.standing, format!("the imitation cost {}", imitated.words()));
+    };
+    let as_much =
+        imitated.to >= observed.from / AGREES_WITHIN && imitated.from <= observed.to * AGREES_WITHIN;
+    let sizes = format!("the imitation cost {}, the slow CPU lost {}", imitated.words(), observed.words());
+    match as_much {
+        true => (
+            Standing::Imitated,
+            format!("supported by imitation, not proved, since the cause itself was not taken away: {sizes}"),
+        ),
+        false => (
+            Standing::Possible,
+            format!("not supported: the sizes are more than a factor of two apart: {sizes}"),
+        ),
+    }
+}
+
+/// `CPU 0 turns fast when ...: held (better, 2.05 times the reference)`.
+fn in_words(outcome: &Outcome) -> String {
+    let words = &outcome.prediction.words;
+    let Some(contrast) = &outcome.contrast else {
+        return format!("{words}: not measured, too few blocks");
+    };
+    let held = if outcome.held { "held" } else { "did not hold" };
+    let verdict = match contrast.verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equal => "equal",
+        Verdict::Undecided => "undecided",
+        Verdict::Insensitive => "insensitive",
+        Verdict::Untrustworthy => "untrustworthy",
+    };
+    format!("{words}: {held} ({verdict}, {:.2} times the reference)", contrast.ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use study::{Contrast, Intervention, Prediction};
+
+    use super::*;
+    use crate::a_case::ACase;
+    use crate::moves;
+
+    /// A finding about CPU 0 that lost half, and the proof of `intervention` whose predictions came out as `found`.
+    fn proved(intervention: Intervention, found: &[(Verdict, f64)]) -> (Finding, Proof) {
+        let facts = ACase::of_cpus(2).slow(0, 0.5).build();
+        let finding = crate::examine(&facts).remove(0);
+        let outcomes = intervention
+            .predictions
+            .iter()
+            .zip(found)
+            .map(|(prediction, (verdict, ratio))| outcome(prediction, *verdict, *ratio))
+            .collect();
+        let proof =
+            Proof { finding: finding.title.clone(), intervention, trials: "proofs/1".into(), outcomes };
+        (Finding { standing: Standing::Possible, ..finding }, proof)
+    }
+
+    fn outcome(prediction: &Prediction, verdict: Verdict, ratio: f64) -> Outcome {
+        let contrast = Contrast {
+            arm: prediction.arm.clone(),
+            cpu: None,
+            reference: prediction.reference.clone(),
+            blocks: 8,
+            ratio,
+            interval: Some((ratio * 0.98, ratio * 1.02)),
+            p_adjusted: 0.01,
+            verdict,
+        };
+        Outcome {
+            prediction: prediction.clone(),
+            contrast: Some(contrast),
+            held: verdict == prediction.expect,
+        }
+    }
+
+    fn moving() -> Intervention {
+        let facts = ACase::of_cpus(2).slow(0, 0.5).build();
+        let what = "IRQ 9 is moved".to_string();
+        let moved = moves::SettingsMoved { slow: 0, good: 1, what, as_found: Vec::new(), moved: Vec::new() };
+        moved.intervention(&facts).unwrap()
+    }
+
+    fn imitating() -> Intervention {
+        let facts = ACase::of_cpus(2).slow(0, 0.5).build();
+        moves::timer_imitated(&facts, 0, 1, 10_000.0).unwrap()
+    }
+
+    #[test]
+    fn a_cause_whose_loss_moves_with_it_is_proved() {
+        let (finding, proof) = proved(moving(), &[(Verdict::Better, 2.0), (Verdict::Worse, 0.5)]);
+        let judged = judge(finding, &proof);
+        assert_eq!(judged.standing, Standing::Proved);
+        let words = judged.proof_words.unwrap();
+        assert!(words.contains("IRQ 9 is moved") && words.contains("held (better, 2.00"), "{words}");
+    }
+
+    #[test]
+    fn a_loss_that_stays_refutes_the_cause() {
+        let (finding, proof) = proved(moving(), &[(Verdict::Equal, 1.0), (Verdict::Equal, 1.0)]);
+        assert_eq!(judge(finding, &proof).standing, Standing::Refuted);
+    }
+
+    #[test]
+    fn an_undecided_proof_leaves_the_standing_as_it_was() {
+        let (finding, proof) = proved(moving(), &[(Verdict::Undecided, 1.2), (Verdict::Worse, 0.5)]);
+        let judged = judge(Finding { standing: Standing::Supported, ..finding.clone() }, &proof);
+        assert_eq!(judged.standing, Standing::Supported);
+        let nothing = Proof { outcomes: Vec::new(), ..proof };
+        assert_eq!(judge(finding, &nothing).standing, Standing::Possible);
+    }
+
+    #[test]
+    fn an_imitation_of_the_same_size_supports_and_does_not_prove() {
+        let (finding, proof) = proved(imitating(), &[(Verdict::Worse, 0.55)]);
+        let judged = judge(finding, &proof);
+        assert_eq!(judged.standing, Standing::Imitated);
+        assert!(judged.proof_words.unwrap().contains("not proved"));
+    }
+
+    #[test]
+    fn an_imitation_that_costs_far_less_or_nothing_does_not_support() {
+        let (finding, proof) = proved(imitating(), &[(Verdict::Worse, 0.93)]);
+        assert_eq!(judge(finding, &proof).standing, Standing::Possible);
+        let (finding, proof) = proved(imitating(), &[(Verdict::Equal, 1.0)]);
+        assert_eq!(judge(finding, &proof).standing, Standing::Refuted);
+    }
+}

@@ -1,0 +1,80 @@
+//! Rows of /proc/interrupts: what kind of interrupt each is, and how people call it.
+//!
+//! Sources: arch/x86/kernel/irq.c (`arch_show_interrupts`), arch/arm64/kernel/smp.c (`ipi_types`).
+
+/// Where interrupts of a row come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A device's numbered interrupt; it has an affinity that can be set.
+    Device,
+    /// The CPU's own timer; it cannot be moved, only what arms it.
+    Timer,
+    /// Another CPU asked for something: reschedule, function call, TLB shootdown, irq work.
+    InterProcessor,
+    /// Anything else: NMI, performance counters, thermal events, a hypervisor's calls.
+    Other,
+}
+
+/// What kind of interrupt a row counts, from its name and the kernel's text beside it.
+pub fn kind(name: &str, label: &str) -> Kind {
+    let numbered = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+    match name {
+        // On arm64 the timer is a numbered per-CPU interrupt, which has no affinity to set.
+        _ if numbered && label.contains("arch_timer") => Kind::Timer,
+        _ if numbered => Kind::Device,
+        "LOC" | "HVS" => Kind::Timer,
+        "RES" | "CAL" | "TLB" | "IWI" => Kind::InterProcessor,
+        _ if name.starts_with("IPI") && label.contains("imer") => Kind::Timer,
+        _ if name.starts_with("IPI") => Kind::InterProcessor,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether a row counts function-call interrupts: the way in which RPS hands packets to another CPU.
+pub fn is_function_call(name: &str, label: &str) -> bool {
+    name == "CAL" || (name.starts_with("IPI") && label.contains("Function call"))
+}
+
+/// The row in words: `IRQ 85 (p7p1-rx-0)`, `local timer interrupts (LOC)`.
+pub fn words(name: &str, label: &str) -> String {
+    let known = match name {
+        "LOC" => "local timer interrupts",
+        "RES" => "reschedule interrupts",
+        "CAL" => "function-call interrupts",
+        "TLB" => "TLB shootdown interrupts",
+        "IWI" => "irq-work interrupts",
+        _ => label,
+    };
+    match (kind(name, label), known.is_empty()) {
+        (Kind::Device, true) => format!("IRQ {name}"),
+        (Kind::Device, false) => format!("IRQ {name} ({known})"),
+        (_, true) => format!("{name} interrupts"),
+        (_, false) => format!("{known} ({name})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_told_apart_on_x86_and_arm64() {
+        assert_eq!(kind("85", "p7p1-rx-0"), Kind::Device);
+        assert_eq!(kind("LOC", "Local timer interrupts"), Kind::Timer);
+        assert_eq!(kind("13", "GICv3 27 Level arch_timer"), Kind::Timer);
+        assert_eq!(kind("IPI0", "Rescheduling interrupts"), Kind::InterProcessor);
+        assert_eq!(kind("IPI4", "Timer broadcast interrupts"), Kind::Timer);
+        assert_eq!(kind("NMI", "Non-maskable interrupts"), Kind::Other);
+        assert_eq!(kind("", ""), Kind::Other);
+        assert!(is_function_call("CAL", "") && is_function_call("IPI1", "Function call interrupts"));
+        assert!(!is_function_call("RES", "Rescheduling interrupts"));
+    }
+
+    #[test]
+    fn rows_are_named_as_people_name_them() {
+        assert_eq!(words("85", "p7p1-rx-0"), "IRQ 85 (p7p1-rx-0)");
+        assert_eq!(words("85", ""), "IRQ 85");
+        assert_eq!(words("LOC", "Local timer interrupts"), "local timer interrupts (LOC)");
+        assert_eq!(words("XYZ", ""), "XYZ interrupts");
+    }
+}
