@@ -1,5 +1,35 @@
 //! DRIVES: servers under load, and the figures that come out.
+//!
+//! A study starts a [`Server`] from its [`ServerSpec`] where a placement says, then a [`Workload`] from a [`LoadSpec`]
+//! against it, polls the [`Running`] load for its [`Outcome`], and asks [`headroom`](headroom::headroom) whether the
+//! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose.
 
+mod allowed_cpus;
+mod clock;
+mod exe;
+pub mod extract;
+pub mod headroom;
+pub mod latency;
+mod log_tail;
+mod netns;
 pub mod outcome;
+mod output;
+mod perf_event;
+mod port;
+pub mod running;
+pub mod server;
+pub mod storm;
+pub mod string;
+pub mod template;
+pub mod workloads;
 
+pub use clock::monotonic_ns;
+pub(crate) use exe::exe;
+pub use extract::Extract;
+pub use headroom::headroom;
 pub use outcome::{Headroom, Interval, Outcome};
+pub use running::Running;
+pub use server::{Server, ServerSpec};
+pub use storm::{Storm, interrupt_cost_ns};
+pub use template::Command;
+pub use workloads::{CommandLoad, LoadSpec, StringLoad, Workload};

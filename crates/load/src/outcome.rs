@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
+use crate::latency::Latency;
+
 /// Work completed in one short interval of a run; the raw material of warm-up detection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -50,4 +52,120 @@ pub struct Outcome {
     pub headroom: Option<Headroom>,
     /// What could not be measured, and why.
     pub missing: Vec<Missing>,
+}
+
+impl Outcome {
+    /// The figures over the intervals that lie wholly inside `from_ns`..=`to_ns` (CLOCK_MONOTONIC): `requests_per_s`,
+    /// `completed`, `failed`, and, when a request was completed, the latency figures of [`Latency::figures`] over
+    /// the merged histograms. Without intervals there, or with a histogram that cannot be read, it says why not.
+    pub fn window(&self, from_ns: u64, to_ns: u64) -> Result<BTreeMap<String, f64>, Missing> {
+        let inside: Vec<&Interval> =
+            self.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns).collect();
+        let seconds = inside.iter().map(|i| i.to_ns.saturating_sub(i.from_ns)).sum::<u64>() as f64 / 1e9;
+        let fact = || {
+            let within_s = |ns: u64| ns as f64 / 1e9 - self.from_ns as f64 / 1e9;
+            format!("figures from {:.3} s to {:.3} s of the run", within_s(from_ns), within_s(to_ns))
+        };
+        if seconds <= 0.0 {
+            let why = match self.intervals.is_empty() {
+                true => "the load tool told no intervals, only its final figures".to_string(),
+                false => format!("none of its {} intervals lies wholly inside", self.intervals.len()),
+            };
+            return Err(Missing::new(fact(), why));
+        }
+        let latency = merge(&inside).map_err(|why| Missing::new(fact(), why))?;
+        let completed = inside.iter().map(|i| i.completed).sum::<u64>() as f64;
+        let mut figures = latency.figures();
+        figures.insert("requests_per_s".into(), completed / seconds);
+        figures.insert("completed".into(), completed);
+        figures.insert("failed".into(), inside.iter().map(|i| i.failed).sum::<u64>() as f64);
+        Ok(figures)
+    }
+
+    /// The latencies of the intervals that lie wholly inside `from_ns`..=`to_ns`; the error names a histogram that
+    /// cannot be read. Empty when the load tool told no intervals.
+    pub fn latency(&self, from_ns: u64, to_ns: u64) -> Result<Latency, String> {
+        let inside: Vec<&Interval> =
+            self.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns).collect();
+        merge(&inside)
+    }
+}
+
+/// One histogram of all intervals.
+fn merge(intervals: &[&Interval]) -> Result<Latency, String> {
+    let mut latency = Latency::new();
+    for interval in intervals {
+        latency.add(&Latency::from_text(&interval.latency)?);
+    }
+    Ok(latency)
+}
+
+/// The unit of one of our own figures by its name: `requests/s`, `us`, `share`, `requests`; none for names of others.
+pub fn unit_of(figure: &str) -> Option<&'static str> {
+    match figure {
+        "requests_per_s" => Some("requests/s"),
+        "client_busy" => Some("share"),
+        "completed" | "unfinished" => Some("requests"),
+        _ if figure.starts_with("failed") => Some("requests"),
+        _ if figure.starts_with("latency_") && figure.ends_with("_us") => Some("us"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval of 100 ms that starts at `tenth`, with these latencies.
+    fn interval(tenth: u64, latencies_us: &[u64]) -> Interval {
+        let mut latency = Latency::new();
+        latencies_us.iter().for_each(|us| latency.record_ns(us * 1000));
+        Interval {
+            from_ns: tenth * 100_000_000,
+            to_ns: (tenth + 1) * 100_000_000,
+            completed: latencies_us.len() as u64,
+            failed: tenth,
+            latency: latency.to_text(),
+        }
+    }
+
+    fn outcome() -> Outcome {
+        let intervals =
+            vec![interval(0, &[9_000]), interval(1, &[10, 20]), interval(2, &[30]), interval(3, &[])];
+        Outcome { intervals, to_ns: 400_000_000, ..Outcome::default() }
+    }
+
+    #[test]
+    fn a_window_merges_the_intervals_that_lie_inside() {
+        // Starts in the middle of the first interval and ends in the middle of the last one.
+        let figures = outcome().window(50_000_000, 399_999_999).unwrap();
+        assert_eq!(figures["requests_per_s"], 3.0 / 0.2);
+        assert_eq!((figures["completed"], figures["failed"]), (3.0, 3.0));
+        assert_eq!((figures["latency_p50_us"], figures["latency_max_us"]), (20.0, 30.0));
+    }
+
+    #[test]
+    fn no_request_has_a_rate_but_no_latency() {
+        let figures = outcome().window(300_000_000, 400_000_000).unwrap();
+        assert_eq!((figures["requests_per_s"], figures["failed"]), (0.0, 3.0));
+        assert!(!figures.contains_key("latency_p50_us"));
+    }
+
+    #[test]
+    fn a_window_without_intervals_or_with_a_torn_one_says_why() {
+        let missing = outcome().window(10, 50_000_000).unwrap_err();
+        assert!(missing.why.contains("none of its 4 intervals"), "{missing:?}");
+        assert!(Outcome::default().window(0, 1).unwrap_err().why.contains("only its final figures"));
+        let mut torn = outcome();
+        torn.intervals[1].latency.truncate(20);
+        assert!(torn.window(0, 400_000_000).is_err());
+    }
+
+    #[test]
+    fn our_figures_have_units() {
+        assert_eq!(unit_of("requests_per_s"), Some("requests/s"));
+        assert_eq!(unit_of("latency_p999_us"), Some("us"));
+        assert_eq!(unit_of("failed_reset"), Some("requests"));
+        assert_eq!(unit_of("Requests/sec"), None);
+    }
 }

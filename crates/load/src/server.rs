@@ -1,0 +1,258 @@
+//! The server under study: started where a placement says, awaited until it answers, watched for its end.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use change::exit_words::exit_words;
+use change::launch::Ended;
+use change::{Hand, Launch, Launched, Stdout};
+use machine::{Class, CpuSet, Fault, Placement, ProcessRef};
+use serde::{Deserialize, Serialize};
+
+use crate::netns::within;
+use crate::string::server::ServerOptions;
+use crate::template::Command;
+use crate::{allowed_cpus, log_tail, port};
+
+/// What a server's command may ask to have filled in.
+pub const PLACEHOLDERS: [&str; 4] = ["address", "cpu", "cpus", "port"];
+
+/// How long a server has to end after SIGTERM before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How a server is started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSpec {
+    /// Command with the placeholders of [`PLACEHOLDERS`]; empty until somebody says which server it is.
+    #[serde(skip_serializing_if = "Command::is_empty")]
+    pub command: Command,
+    /// Variables beside (or in place of) those of our own environment.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Folder to start in; none for ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Network namespace (/run/netns/NAME) that it runs in; none for ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub netns: Option<String>,
+    /// Address that it listens on, as the load reaches it.
+    pub address: IpAddr,
+    /// TCP port that it listens on; none to choose a free one for each trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// How long it may take until it accepts a connection, s.
+    pub ready_timeout_s: f64,
+}
+
+impl Default for ServerSpec {
+    fn default() -> Self {
+        Self {
+            command: Command::default(),
+            env: BTreeMap::new(),
+            cwd: None,
+            netns: None,
+            address: IpAddr::from([127, 0, 0, 1]),
+            port: None,
+            ready_timeout_s: 10.0,
+        }
+    }
+}
+
+impl ServerSpec {
+    /// The built-in string server with this much work a request (see [`crate::string::work::rounds_for`]), as the
+    /// binary `exe` (none: the one that runs) serves it.
+    pub fn built_in(exe: Option<&Path>, rounds: u64) -> Self {
+        let default = Self::default();
+        // The options' own flags, so that both sides agree; address and port are for the trial to fill in.
+        let options = ServerOptions { address: default.address, port: 0, rounds };
+        let mut words = vec![crate::exe(exe), "string-server".into()];
+        words.extend(options.to_args());
+        for (flag, placeholder) in [("--address", "{address}"), ("--port", "{port}")] {
+            if let Some(at) = words.iter().position(|w| w == flag) {
+                words[at + 1] = placeholder.into();
+            }
+        }
+        Self { command: Command::new(words), ..default }
+    }
+
+    /// Fails when the spec makes no sense: no command, unknown placeholder, timeout out of range.
+    pub fn check(&self) -> Result<(), Fault> {
+        self.command.check("server: command", &PLACEHOLDERS)?;
+        if self.port == Some(0) {
+            return Err(Fault::new(
+                Class::Usage,
+                "server: port",
+                "0 is no port",
+                "leave it out to have one chosen",
+            ));
+        }
+        if !(self.ready_timeout_s > 0.0 && self.ready_timeout_s <= 3_600.0) {
+            let cause = format!("{} is out of range", self.ready_timeout_s);
+            return Err(Fault::new(
+                Class::Usage,
+                "server: ready_timeout_s",
+                cause,
+                "choose above 0, to 3600",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A server that runs. Dropping it ends it.
+#[derive(Debug)]
+pub struct Server {
+    launched: Launched,
+    argv: Vec<String>,
+    at: SocketAddr,
+    log: PathBuf,
+    started: Instant,
+    ready_after: Duration,
+}
+
+impl Server {
+    /// Starts the server on `placement.server_cpus` and waits until it accepts connections; its output goes to
+    /// `server.log` in `dir`.
+    ///
+    /// Fails when the spec makes no sense, its port is taken (naming by whom), the program cannot be started, ends
+    /// before it listens, or does not listen in time; what was started is ended then.
+    pub fn start(
+        spec: &ServerSpec,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Self, Fault> {
+        spec.check()?;
+        let netns = spec.netns.as_deref();
+        let port = match spec.port {
+            Some(port) => {
+                port::must_be_free(SocketAddr::new(spec.address, port), netns)?;
+                port
+            }
+            None => port::free(spec.address, netns)?,
+        };
+        let at = SocketAddr::new(spec.address, port);
+        let argv = spec.command.fill(&values(at, placement.server_cpus.as_ref())?)?;
+        let log = dir.join("server.log");
+        let launch = Launch {
+            argv: argv.clone(),
+            env: spec.env.clone().into_iter().collect(),
+            cwd: spec.cwd.clone(),
+            netns: spec.netns.clone(),
+            cpus: placement.server_cpus.clone(),
+            scheduling: None,
+            cpuset_cgroup: false,
+            log: log.clone(),
+            stdout: Stdout::Log,
+        };
+        let launched = hand.launch(&launch)?;
+        let mut server =
+            Self { launched, argv, at, log, started: Instant::now(), ready_after: Duration::ZERO };
+        let timeout = Duration::from_secs_f64(spec.ready_timeout_s);
+        if let Err(fault) = within(netns, || server.wait_until_ready(timeout)).and_then(|ready| ready) {
+            // The fault of the start says more than one of the end could.
+            let _ = server.launched.stop(GRACE);
+            return Err(fault);
+        }
+        server.ready_after = server.started.elapsed();
+        Ok(server)
+    }
+
+    fn wait_until_ready(&mut self, timeout: Duration) -> Result<(), Fault> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            self.still_runs()?;
+            let connected = TcpStream::connect_timeout(&self.at, Duration::from_millis(250));
+            // On one host a connect to an unused port of the outgoing range can meet itself.
+            let by_itself =
+                |s: &TcpStream| matches!((s.local_addr(), s.peer_addr()), (Ok(a), Ok(b)) if a == b);
+            if connected.is_ok_and(|stream| !by_itself(&stream)) {
+                // Somebody answers; that it is not another process is known while ours lives.
+                return self.still_runs();
+            }
+            if self.started.elapsed() > timeout {
+                let cause = format!(
+                    "never listened on port {} within {} s; {}",
+                    self.at.port(),
+                    timeout.as_secs_f64(),
+                    log_tail::of_file(&self.log)
+                );
+                let remedy = "check that its command uses {port} (and {address}), or raise ready_timeout_s";
+                return Err(Fault::new(Class::WorkloadFailed, self.name(), cause, remedy));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    /// Fails, with the exit status and the last lines of the log, once the server's first process has ended.
+    pub fn still_runs(&mut self) -> Result<(), Fault> {
+        match self.launched.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(self.ended(status)),
+        }
+    }
+
+    fn ended(&self, status: ExitStatus) -> Fault {
+        let cause = format!(
+            "{} after {:.1} s; {}",
+            exit_words(status),
+            self.started.elapsed().as_secs_f64(),
+            log_tail::of_file(&self.log)
+        );
+        let remedy = "a server must stay in the foreground until it is stopped; run its command by hand to see why it ends";
+        Fault::new(Class::WorkloadFailed, self.name(), cause, remedy)
+    }
+
+    fn name(&self) -> String {
+        format!("server '{}'", shell_words::join(&self.argv))
+    }
+
+    /// Ends it: SIGTERM, and SIGKILL after five seconds.
+    pub fn stop(mut self) -> Result<Ended, Fault> {
+        self.launched.stop(GRACE)
+    }
+
+    /// Its first process.
+    pub fn process(&self) -> ProcessRef {
+        self.launched.process()
+    }
+
+    /// Every living process of it.
+    pub fn members(&self) -> Result<Vec<ProcessRef>, Fault> {
+        self.launched.members()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.at
+    }
+
+    /// Its command with every placeholder filled in.
+    pub fn argv(&self) -> &[String] {
+        &self.argv
+    }
+
+    /// How long it took until it accepted a connection.
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+}
+
+/// What the placeholders stand for; without CPUs of its own a process has those that we may use.
+pub(crate) fn values(at: SocketAddr, cpus: Option<&CpuSet>) -> Result<BTreeMap<&'static str, String>, Fault> {
+    let cpus = match cpus {
+        Some(cpus) => cpus.clone(),
+        None => allowed_cpus::read()?,
+    };
+    Ok(BTreeMap::from([
+        ("address", at.ip().to_string()),
+        ("port", at.port().to_string()),
+        ("cpu", cpus.first().map(|cpu| cpu.to_string()).unwrap_or_default()),
+        ("cpus", cpus.to_list()),
+    ]))
+}

@@ -1,0 +1,198 @@
+//! What came of the requests, by short intervals and over the whole run.
+
+use std::collections::BTreeMap;
+
+use rustix::io::Errno;
+
+use crate::latency::Latency;
+use crate::outcome::Interval;
+
+/// Length of an interval, ns: ten a second, as the probes sample.
+pub(super) const INTERVAL_NS: u64 = 100_000_000;
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Failure {
+    /// Nobody listens at the address (ECONNREFUSED).
+    Refused,
+    /// The server ended the connection without an answer: by a reset, or (`ClosedEarly`) in order.
+    Reset,
+    /// See `Reset`.
+    ClosedEarly,
+    /// The answer was not the expected one.
+    WrongAnswer,
+    /// No answer in time.
+    TimedOut,
+    /// No local port was free (EADDRNOTAVAIL).
+    AddressUnavailable,
+    /// Any other error of the kernel.
+    Other(i32),
+}
+
+impl Failure {
+    /// The kind that an errno of connect(2), send(2) or recv(2) means.
+    pub(super) fn of(error: Errno) -> Self {
+        match error {
+            Errno::CONNREFUSED => Self::Refused,
+            Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED | Errno::NOTCONN => Self::Reset,
+            Errno::TIMEDOUT => Self::TimedOut,
+            Errno::ADDRNOTAVAIL => Self::AddressUnavailable,
+            other => Self::Other(other.raw_os_error()),
+        }
+    }
+
+    /// Name of the figure that counts this kind.
+    pub(super) fn figure(self) -> &'static str {
+        match self {
+            Self::Refused => "failed_refused",
+            Self::Reset => "failed_reset",
+            Self::ClosedEarly => "failed_closed_early",
+            Self::WrongAnswer => "failed_wrong_answer",
+            Self::TimedOut => "failed_timed_out",
+            Self::AddressUnavailable => "failed_no_local_port",
+            Self::Other(_) => "failed_other",
+        }
+    }
+
+    /// The kind in words, for an error message.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::Refused => "connection refused: nobody listens there".into(),
+            Self::Reset => "connection reset before the answer".into(),
+            Self::ClosedEarly => "connection closed before the answer".into(),
+            Self::WrongAnswer => "wrong answer".into(),
+            Self::TimedOut => "no answer in time".into(),
+            Self::AddressUnavailable => {
+                "no local port free (EADDRNOTAVAIL): see net.ipv4.ip_local_port_range and connections in TIME_WAIT"
+                    .into()
+            }
+            Self::Other(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+        }
+    }
+}
+
+/// Counts and histograms of a run.
+pub(super) struct Recorder {
+    from_ns: u64,
+    interval_from_ns: u64,
+    interval: Latency,
+    interval_failed: u64,
+    overall: Latency,
+    failures: BTreeMap<Failure, u64>,
+    intervals: Vec<Interval>,
+    /// When a request last succeeded; the start before the first.
+    pub(super) last_success_ns: u64,
+    /// Failures since then, and the last of them.
+    pub(super) failed_since: (u64, Option<Failure>),
+}
+
+impl Recorder {
+    pub(super) fn new(from_ns: u64) -> Self {
+        Self {
+            from_ns,
+            interval_from_ns: from_ns,
+            interval: Latency::new(),
+            interval_failed: 0,
+            overall: Latency::new(),
+            failures: BTreeMap::new(),
+            intervals: Vec::new(),
+            last_success_ns: from_ns,
+            failed_since: (0, None),
+        }
+    }
+
+    /// Counts an answered request.
+    pub(super) fn done(&mut self, now_ns: u64, latency_ns: u64) {
+        self.advance(now_ns);
+        self.interval.record_ns(latency_ns);
+        self.overall.record_ns(latency_ns);
+        self.last_success_ns = now_ns;
+        self.failed_since = (0, None);
+    }
+
+    /// Counts a failed request.
+    pub(super) fn fail(&mut self, now_ns: u64, failure: Failure) {
+        self.advance(now_ns);
+        self.interval_failed += 1;
+        *self.failures.entry(failure).or_default() += 1;
+        self.failed_since = (self.failed_since.0 + 1, Some(failure));
+    }
+
+    /// Closes every interval that has ended by now, empty ones too: a stall is seen, not skipped.
+    pub(super) fn advance(&mut self, now_ns: u64) {
+        while now_ns >= self.interval_from_ns + INTERVAL_NS {
+            self.close(self.interval_from_ns + INTERVAL_NS);
+        }
+    }
+
+    fn close(&mut self, to_ns: u64) {
+        self.intervals.push(Interval {
+            from_ns: self.interval_from_ns,
+            to_ns,
+            completed: self.interval.count(),
+            failed: self.interval_failed,
+            latency: self.interval.to_text(),
+        });
+        self.interval_from_ns = to_ns;
+        self.interval_failed = 0;
+        if self.interval.count() > 0 {
+            self.interval.clear();
+        }
+    }
+
+    /// Requests answered so far.
+    pub(super) fn completed(&self) -> u64 {
+        self.overall.count()
+    }
+
+    /// Requests failed so far.
+    pub(super) fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+
+    /// Closes the last, shorter interval; gives the intervals and the figures of the whole run.
+    pub(super) fn finish(mut self, to_ns: u64) -> (Vec<Interval>, BTreeMap<String, f64>) {
+        self.advance(to_ns);
+        if to_ns > self.interval_from_ns {
+            self.close(to_ns);
+        }
+        let mut figures = self.overall.figures();
+        let seconds = to_ns.saturating_sub(self.from_ns) as f64 / 1e9;
+        if seconds > 0.0 {
+            figures.insert("requests_per_s".into(), self.overall.count() as f64 / seconds);
+        }
+        figures.insert("completed".into(), self.overall.count() as f64);
+        figures.insert("failed".into(), self.failed() as f64);
+        for (failure, n) in &self.failures {
+            *figures.entry(failure.figure().into()).or_default() += *n as f64;
+        }
+        (self.intervals, figures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_leaves_empty_intervals_and_nothing_is_lost() {
+        let mut recorder = Recorder::new(1_000);
+        recorder.done(2_000, 500_000);
+        recorder.fail(1_000 + 3 * INTERVAL_NS + 5, Failure::Reset);
+        recorder.done(1_000 + 3 * INTERVAL_NS + 6, 20_000);
+        let (intervals, figures) = recorder.finish(1_000 + 3 * INTERVAL_NS + 50);
+        let seen: Vec<(u64, u64)> = intervals.iter().map(|i| (i.completed, i.failed)).collect();
+        assert_eq!(seen, [(1, 0), (0, 0), (0, 0), (1, 1)]);
+        assert!(intervals.windows(2).all(|w| w[0].to_ns == w[1].from_ns));
+        assert_eq!(intervals[3].to_ns - intervals[3].from_ns, 50);
+        assert_eq!((figures["completed"], figures["failed"], figures["failed_reset"]), (2.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn errors_of_the_kernel_have_their_kind() {
+        assert_eq!(Failure::of(Errno::CONNREFUSED), Failure::Refused);
+        assert_eq!(Failure::of(Errno::PIPE), Failure::Reset);
+        assert_eq!(Failure::of(Errno::ADDRNOTAVAIL).figure(), "failed_no_local_port");
+        assert!(Failure::of(Errno::NETUNREACH).words().contains("nreachable"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`].
+
+use std::path::Path;
+
+use change::Hand;
+use machine::{Fault, Missing, Placement};
+use serde::{Deserialize, Serialize};
+
+use crate::running::Running;
+use crate::server::Server;
+pub use crate::string::options::StringLoad;
+pub use command::CommandLoad;
+
+pub mod command;
+pub mod string;
+
+/// What a load is, for `pinwise list workloads` and its docs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// Its name in `driver = "..."`; also the name of its file.
+    pub id: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What it does, what it needs, which figures it gives.
+    pub doc: &'static str,
+    /// A `[load]` table of a recipe.
+    pub example: &'static str,
+}
+
+/// Every load that there is.
+pub static ALL: [&About; 2] = [&string::ABOUT, &command::ABOUT];
+
+/// A load with its options.
+pub trait Workload {
+    /// What it is.
+    fn about(&self) -> &'static About;
+
+    /// Fails, naming the option, when its options make no sense; starts nothing.
+    fn check(&self) -> Result<(), Fault>;
+
+    /// What it needs that this machine lacks: programs, network namespaces.
+    fn needs(&self) -> Vec<Missing>;
+
+    /// Starts it against `server` on `placement.load_cpus`; `dir` takes its log.
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Running, Fault>;
+}
+
+/// The load of a recipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "driver", rename_all = "kebab-case")]
+pub enum LoadSpec {
+    /// The built-in load generator: a line out, a line back.
+    String(StringLoad),
+    /// Any load tool, by its command line.
+    Command(CommandLoad),
+}
+
+impl Default for LoadSpec {
+    fn default() -> Self {
+        Self::String(StringLoad::default())
+    }
+}
+
+impl LoadSpec {
+    /// The load that these options are for.
+    pub fn workload(&self) -> &dyn Workload {
+        match self {
+            Self::String(load) => load,
+            Self::Command(load) => load,
+        }
+    }
+
+    /// Sets how long the load is to run, s: the string load for exactly so long; a command sees it as `{seconds}`,
+    /// rounded up.
+    pub fn set_seconds(&mut self, seconds: f64) {
+        match self {
+            Self::String(load) => load.seconds = seconds,
+            Self::Command(load) => load.seconds = seconds,
+        }
+    }
+
+    /// Network namespace (/run/netns/NAME) that the load runs in; none for ours.
+    pub fn netns(&self) -> Option<&String> {
+        match self {
+            Self::String(load) => load.netns.as_ref(),
+            Self::Command(load) => load.netns.as_ref(),
+        }
+    }
+
+    /// How long the load is to run, s.
+    pub fn seconds(&self) -> f64 {
+        match self {
+            Self::String(load) => load.seconds,
+            Self::Command(load) => load.seconds,
+        }
+    }
+}
+
+/// What is missing when a network namespace is asked for that does not exist.
+fn missing_netns(netns: Option<&str>) -> Option<Missing> {
+    let name = netns?;
+    let path = Path::new("/run/netns").join(name);
+    let why = format!("{} does not exist: see 'ip netns list'", path.display());
+    (!path.exists()).then(|| Missing::new(format!("network namespace {name}"), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_load_keeps_the_lists_promises() {
+        let ids: BTreeSet<&str> = ALL.iter().map(|about| about.id).collect();
+        assert_eq!(ids.len(), ALL.len(), "ids are unique");
+        for about in ALL {
+            assert!(!about.summary.is_empty() && about.doc.len() > 80, "{} is documented", about.id);
+            let spec: LoadSpec =
+                toml::from_str(about.example).unwrap_or_else(|e| panic!("{}: {e}", about.id));
+            assert_eq!(spec.workload().about().id, about.id, "the example is of this load");
+            spec.workload().check().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_folder_and_the_list_are_the_same() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/workloads");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+            .filter(|name| name != "mod")
+            .collect();
+        assert_eq!(files, ALL.iter().map(|about| about.id.to_string()).collect());
+    }
+
+    #[test]
+    fn unknown_keys_and_drivers_are_named() {
+        let error = |text: &str| toml::from_str::<LoadSpec>(text).unwrap_err().to_string();
+        assert!(error("driver = 'string'\nconection = 3").contains("conection"));
+        assert!(error("driver = 'amqp'").contains("amqp"));
+        assert!(error("connections = 3").contains("driver"));
+    }
+
+    #[test]
+    fn a_spec_survives_being_written_down() {
+        for about in ALL {
+            let spec: LoadSpec = toml::from_str(about.example).unwrap();
+            assert_eq!(toml::from_str::<LoadSpec>(&toml::to_string(&spec).unwrap()).unwrap(), spec);
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_is_not_there_is_missing() {
+        assert!(missing_netns(Some("pinwise-none")).unwrap().fact.contains("pinwise-none"));
+        assert!(missing_netns(None).is_none());
+    }
+}
