@@ -1,6 +1,5 @@
 //! How each act is read, done and read back: the one place that knows what an [`Act`] means to the kernel.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use machine::{Act, Class, Fault, ProcessRef, Scheduling, ThreadRef};
@@ -115,7 +114,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
             }
         }
         Act::JoinCgroup { process, path } => {
-            Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: BTreeMap::new() }
+            Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
         Act::Launch { .. } => Value::Absent,
     })
@@ -133,7 +132,7 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
             for tid in kernel.threads(process.pid).map_err(|e| refusal(act, &e))? {
                 // A thread that ends in between needs nothing put back.
                 if let Ok(cpus) = kernel.affinity(process.pid, tid) {
-                    affinity.insert(tid, cpus);
+                    affinity.push((tid, cpus));
                 }
             }
         }

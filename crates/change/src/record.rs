@@ -1,6 +1,5 @@
 //! The lines of a ledger: one JSON object each.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -44,9 +43,10 @@ pub enum Value {
     Cgroup {
         /// Directory of the cgroup.
         path: PathBuf,
-        /// CPUs by thread; empty when they were not read.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        affinity: BTreeMap<u32, CpuSet>,
+        /// CPUs of each thread; empty when they were not read. No map: serde does not read numbers as keys inside of
+        /// a tagged enum.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        affinity: Vec<(u32, CpuSet)>,
     },
     /// There is a directory or process.
     Present,
