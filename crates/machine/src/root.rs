@@ -11,6 +11,7 @@ mod netns;
 mod paths;
 mod recording;
 mod replay;
+mod typed;
 
 use std::path::{Path, PathBuf};
 

@@ -7,9 +7,10 @@ use super::{ReadError, Source};
 /// The facts that are no files. All are kept in a capture.
 ///
 /// `page_size` (bytes) and `clock_ticks` (a second) from sysconf(3); `release`, `version`, `machine` and `nodename`
-/// from uname(2); `euid`, the effective user that read the machine, from geteuid(2).
-pub const FACTS: [&str; 7] =
-    ["page_size", "clock_ticks", "release", "version", "machine", "nodename", "euid"];
+/// from uname(2); `euid`, the effective user that read the machine, from geteuid(2); `hypervisor`, the signature of the
+/// hypervisor below, from CPUID leaf 0x40000000 (x86; absent without one).
+pub const FACTS: [&str; 8] =
+    ["page_size", "clock_ticks", "release", "version", "machine", "nodename", "euid", "hypervisor"];
 
 /// The file system of this process.
 pub(super) struct Live;
@@ -52,6 +53,9 @@ impl Source for Live {
             "machine" => Ok(text(uname.machine())),
             "nodename" => Ok(text(uname.nodename())),
             "euid" => Ok(rustix::process::geteuid().as_raw().to_string()),
+            "hypervisor" => {
+                hypervisor().ok_or_else(|| ReadError::absent(name, "the CPU names no hypervisor"))
+            }
             _ => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
         }
     }
@@ -59,6 +63,27 @@ impl Source for Live {
     fn is_live(&self) -> bool {
         true
     }
+}
+
+/// The signature that a hypervisor shows in CPUID, where the CPU says that there is one.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe)] // __cpuid is a safe function from Rust 1.93 or so on, and we build with older ones too
+fn hypervisor() -> Option<String> {
+    use std::arch::x86_64::__cpuid;
+    // SAFETY: every x86-64 CPU has the CPUID instruction, and it changes nothing.
+    let (features, signature) = unsafe { (__cpuid(1), __cpuid(0x4000_0000)) };
+    let present = features.ecx & (1 << 31) != 0;
+    let bytes: Vec<u8> =
+        [signature.ebx, signature.ecx, signature.edx].iter().flat_map(|r| r.to_le_bytes()).collect();
+    let text = String::from_utf8(bytes).ok()?;
+    let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+    (present && !text.is_empty()).then(|| text.to_string())
+}
+
+/// Other architectures have no such instruction.
+#[cfg(not(target_arch = "x86_64"))]
+fn hypervisor() -> Option<String> {
+    None
 }
 
 /// EINVAL of readlink(2) means that the file is there and is no link: as a link it is absent.
@@ -75,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_fact_of_the_list_is_known_and_no_other() {
-        for name in FACTS {
+        for name in FACTS.into_iter().filter(|name| *name != "hypervisor") {
             assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
         }
         assert!(Live.fact("colour").unwrap_err().is_absent());

@@ -1,0 +1,62 @@
+//! Network interfaces and disks: where they are attached, which interrupts they raise, which queues they have.
+
+pub mod block;
+pub mod network;
+pub(crate) mod place;
+
+use serde::{Deserialize, Serialize};
+
+use crate::CpuSet;
+
+/// What kind of device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceKind {
+    /// Network interface (/sys/class/net), also virtual ones.
+    Net,
+    /// Disk (/sys/class/block) with hardware behind it; no partitions, loop or RAM disks.
+    Block,
+}
+
+/// One device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// What kind.
+    pub kind: DeviceKind,
+    /// Name: `eth0`, `nvme0n1`.
+    pub name: String,
+    /// NUMA node that it is attached to; `None` when it has none (virtual) or the firmware does not tell (-1).
+    pub node: Option<u32>,
+    /// PCI address (`0000:3b:00.0`) of the function behind it.
+    pub pci: Option<String>,
+    /// Interrupts of that PCI function. Devices that share the function (ports, disks of one controller) share them.
+    pub irqs: Vec<u32>,
+    /// Receive, transmit and request queues.
+    pub queues: Vec<Queue>,
+    /// Driver: `ixgbe`, `virtio_net`, `nvme`.
+    pub driver: Option<String>,
+    /// Whether no hardware is behind it (lo, veth, bridges).
+    pub is_virtual: bool,
+    /// Network: link speed, Mbit/s, where the driver tells it.
+    pub speed_mbit: Option<u64>,
+    /// Network: `up`, `down`, `unknown` (operstate, RFC 2863).
+    pub state: Option<String>,
+    /// Block: size, bytes.
+    pub bytes: Option<u64>,
+}
+
+/// One queue of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Queue {
+    /// Name: `rx-0`, `tx-0` (network), `0` (block).
+    pub name: String,
+    /// Receive: CPUs that receive work is steered to (RPS); empty when it stays where the interrupt came.
+    pub rps_cpus: Option<CpuSet>,
+    /// Receive: entries of the flow table (RFS); 0 when off.
+    pub rps_flow_cnt: Option<u64>,
+    /// Transmit: CPUs that send through this queue (XPS); `None` also where there is but one queue.
+    pub xps_cpus: Option<CpuSet>,
+    /// Block: CPUs whose requests go through this queue.
+    pub cpus: Option<CpuSet>,
+}

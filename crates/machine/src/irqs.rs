@@ -1,0 +1,168 @@
+//! Interrupt lines: where they may go, where they go, how often they came
+//! (Documentation/core-api/irq/irq-affinity.rst, Documentation/ABI/testing/sysfs-kernel-irq, proc(5)).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::procfs::interrupts;
+use crate::topology::numbered;
+use crate::{CpuSet, Notes, ReadError, Root};
+
+/// One interrupt line that is in use.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Irq {
+    /// Number; the kernel may give it to another device after a driver reload.
+    pub irq: u32,
+    /// Who asked for it: `eth0-rx-0`, `nvme0q1`; several are separated by commas.
+    pub name: String,
+    /// Interrupt controller: `IO-APIC`, `IR-PCI-MSIX-0000:3b:00.0`.
+    pub chip: Option<String>,
+    /// CPUs that it was asked to go to (`smp_affinity_list`).
+    pub affinity: Option<CpuSet>,
+    /// CPU that it really goes to (`effective_affinity_list`, since 4.15); changes when the next interrupt comes.
+    pub effective: Option<CpuSet>,
+    /// NUMA node of its device; `None` when not told.
+    pub node: Option<u32>,
+    /// Whether the kernel spreads it itself and refuses other affinities; `None` when that cannot be seen.
+    pub managed: Option<bool>,
+    /// How often it came since boot, by online CPU; the counters wrap at 2^32.
+    pub counts: Option<BTreeMap<u32, u64>>,
+}
+
+/// Reads the lines that somebody has asked for.
+pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<Irq> {
+    let text = root.read("/proc/interrupts");
+    let text = notes.keep("interrupt counts", text).unwrap_or_default();
+    let table = match text.is_empty() {
+        true => None,
+        false => {
+            let parsed = interrupts::parse(&text);
+            notes.keep("interrupt counts", parsed.map_err(|e| ReadError::malformed("/proc/interrupts", e)))
+        }
+    };
+    let folders = notes.keep("interrupt affinities", root.list("/proc/irq")).unwrap_or_default();
+    let counted = table.iter().flat_map(|table| table.rows.iter().filter_map(interrupts::Row::irq));
+    let ids: BTreeSet<u32> = numbered(&folders, "").iter().chain(counted).collect();
+    let managed = Managed::of(root, notes);
+    let mut irqs = Vec::new();
+    for id in ids {
+        let row = table.as_ref().and_then(|table| table.rows.iter().find(|row| row.irq() == Some(id)));
+        let counts = row.and_then(|row| table.as_ref()?.per_cpu(row));
+        let cpus = table.as_ref().map(|table| table.cpus.as_slice()).unwrap_or_default();
+        let irq = Irq {
+            counts: counts.map(|counts| cpus.iter().copied().zip(counts.iter().copied()).collect()),
+            managed: managed.tell(root, id),
+            ..line(root, id, row, notes)
+        };
+        // A line that nobody asked for cannot come: /proc/irq holds many of those (the old ISA ones).
+        if row.is_some() || !irq.name.is_empty() {
+            irqs.push(irq);
+        }
+    }
+    irqs
+}
+
+/// Name, controller and affinities of one line.
+fn line(root: &Root, id: u32, row: Option<&interrupts::Row<'_>>, notes: &mut Notes) -> Irq {
+    let told = format!("/sys/kernel/irq/{id}");
+    let name = root.line(format!("{told}/actions")).ok().filter(|name| !name.is_empty());
+    let name = name.or_else(|| Some(row?.devices().collect::<Vec<_>>().join(",")));
+    let chip = root.line(format!("{told}/chip_name")).ok().filter(|chip| !chip.is_empty());
+    let chip = chip.or_else(|| row.map(|row| row.chip.to_string()).filter(|chip| !chip.is_empty()));
+    if row.is_none() && name.as_deref().unwrap_or_default().is_empty() {
+        return Irq { irq: id, ..Irq::default() };
+    }
+    let dir = format!("/proc/irq/{id}");
+    let affinity = root.cpu_set(&dir, &["smp_affinity_list"], &["smp_affinity"]);
+    let effective = match root.cpu_set(&dir, &["effective_affinity_list"], &["effective_affinity"]) {
+        Err(e) if e.is_absent() => None,
+        other => notes.keep(format!("effective affinity of IRQ {id}"), other),
+    };
+    Irq {
+        irq: id,
+        name: name.unwrap_or_default(),
+        chip,
+        affinity: notes.keep(format!("affinity of IRQ {id}"), affinity),
+        effective,
+        node: root.number::<i64>(format!("{dir}/node")).ok().and_then(|node| u32::try_from(node).ok()),
+        managed: None,
+        counts: None,
+    }
+}
+
+/// Whether managed lines can be told apart on this kernel: only its debug files say so.
+struct Managed {
+    visible: bool,
+}
+
+impl Managed {
+    const DIR: &str = "/sys/kernel/debug/irq/irqs";
+
+    fn of(root: &Root, notes: &mut Notes) -> Self {
+        let visible = notes.keep("which IRQs are managed by the kernel", root.list(Self::DIR)).is_some();
+        Self { visible }
+    }
+
+    fn tell(&self, root: &Root, id: u32) -> Option<bool> {
+        let text = self.visible.then(|| root.read(format!("{}/{id}", Self::DIR)).ok()).flatten()?;
+        Some(text.contains("IRQD_AFFINITY_MANAGED"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    const TABLE: &str = "           CPU0       CPU2\n  9:          1          0   IO-APIC   9-fasteoi   acpi\n 38:          0       2163 PCI-MSIX-0000:00:03.0   1-edge      eth0-rx-0\nLOC:      62051      65171   Local timer interrupts\n";
+
+    fn of(tree: Tree) -> (Vec<Irq>, Vec<String>) {
+        let mut notes = Notes::new();
+        let irqs = read(&Root::from_tree(tree), &mut notes);
+        (irqs, notes.into_vec().into_iter().map(|m| m.fact).collect())
+    }
+
+    #[test]
+    fn counts_affinities_and_lines_that_nobody_asked_for() {
+        let tree = Tree::new()
+            .file("/proc/interrupts", TABLE)
+            .dir("/proc/irq/3")
+            .file("/proc/irq/9/smp_affinity", "5\n")
+            .file("/proc/irq/38/smp_affinity_list", "0,2\n")
+            .file("/proc/irq/38/effective_affinity_list", "2\n")
+            .file("/proc/irq/38/node", "-1\n")
+            .file("/sys/kernel/irq/38/actions", "eth0-rx-0\n")
+            .file("/sys/kernel/irq/38/chip_name", "PCI-MSIX-0000:00:03.0\n")
+            .file("/sys/kernel/debug/irq/irqs/38", "dstate: 0x1\n            IRQD_AFFINITY_MANAGED\n")
+            .file("/sys/kernel/debug/irq/irqs/9", "dstate: 0x1\n");
+        let (irqs, missing) = of(tree);
+        let ids: Vec<_> = irqs.iter().map(|i| i.irq).collect();
+        assert_eq!(ids, [9, 38]);
+        assert_eq!(irqs[0].name, "acpi");
+        assert_eq!(irqs[0].affinity.as_ref().unwrap().to_list(), "0,2");
+        assert_eq!(irqs[0].managed, Some(false));
+        assert_eq!(irqs[1].counts, Some(BTreeMap::from([(0, 0), (2, 2163)])));
+        assert_eq!(irqs[1].effective, Some(CpuSet::single(2)));
+        assert_eq!((irqs[1].node, irqs[1].managed), (None, Some(true)));
+        assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_malformed_or_absent_table_leaves_the_affinities() {
+        let tree = Tree::new()
+            .file("/proc/interrupts", "garbage\n")
+            .file("/proc/irq/9/smp_affinity_list", "0-x\n")
+            .file("/sys/kernel/irq/9/actions", "acpi\n");
+        let (irqs, missing) = of(tree);
+        assert_eq!((irqs[0].irq, &irqs[0].counts, &irqs[0].affinity), (9, &None, &None));
+        assert_eq!(
+            missing,
+            ["interrupt counts", "which IRQs are managed by the kernel", "affinity of IRQ 9"]
+        );
+        let (irqs, missing) = of(Tree::new());
+        assert!(irqs.is_empty());
+        assert_eq!(missing.len(), 3);
+    }
+}

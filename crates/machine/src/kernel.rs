@@ -1,0 +1,179 @@
+//! The kernel: release, command line, tick rate, preemption, isolation.
+
+mod config;
+mod preempt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::topology::CPUS;
+use crate::{Cause, CpuSet, Notes, ReadError, Root};
+use config::Config;
+
+/// What runs the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kernel {
+    /// Release: `6.1.0-13-amd64` (uname -r).
+    pub release: Option<String>,
+    /// Build: `#1 SMP PREEMPT_DYNAMIC ...` (uname -v).
+    pub version: Option<String>,
+    /// Architecture: `x86_64` (uname -m).
+    pub architecture: Option<String>,
+    /// Boot command line.
+    pub cmdline: Option<String>,
+    /// Timer ticks a second of a busy CPU (CONFIG_HZ).
+    pub hz: Option<u32>,
+    /// Preemption model: `none`, `voluntary`, `full`, `lazy`, `rt`.
+    pub preempt: Option<String>,
+    /// CPUs kept free of the scheduler's balancing (`isolcpus=`); empty when none are.
+    pub isolated: Option<CpuSet>,
+    /// CPUs without a tick while one task runs (`nohz_full=`); empty when none are.
+    pub nohz_full: Option<CpuSet>,
+    /// Whether interrupt time is charged apart from the interrupted task (CONFIG_IRQ_TIME_ACCOUNTING or
+    /// CONFIG_VIRT_CPU_ACCOUNTING_*); without it a server reads busy while interrupts take its CPU.
+    pub irq_time_accounting: Option<bool>,
+    /// Clock source: `tsc`, `kvm-clock`, `hpet`.
+    pub clocksource: Option<String>,
+    /// SMT: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+    pub smt: Option<String>,
+    /// Size of a page, bytes.
+    pub page_size_bytes: Option<u64>,
+    /// Unit of times in /proc, ticks a second (not the kernel's own tick rate).
+    pub clock_ticks: Option<u64>,
+}
+
+/// Reads everything about the kernel.
+pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
+    let uname = Uname::read(root, notes);
+    let config = Config::read(root, uname.release.as_deref());
+    let cmdline = notes.keep("kernel command line", root.line("/proc/cmdline"));
+    let need = |fact: &str, notes: &mut Notes| match &config {
+        Ok(config) => Some(config),
+        Err(why) => {
+            notes.missing(fact, why);
+            None
+        }
+    };
+    let hz = need("kernel tick rate (HZ)", notes)
+        .and_then(|config| notes.keep("kernel tick rate (HZ)", config.number("CONFIG_HZ")));
+    let irq_time = need("whether interrupt time is accounted apart", notes).map(Config::irq_time_is_apart);
+    let preempt = preempt::model(root, uname.version.as_deref(), cmdline.as_deref(), config.as_ref().ok());
+    Kernel {
+        hz,
+        irq_time_accounting: irq_time,
+        preempt: notes.keep("preemption model", preempt),
+        isolated: notes.keep("isolated CPUs", root.cpu_list(format!("{CPUS}/isolated"))),
+        nohz_full: notes.keep("nohz_full CPUs", nohz_full(root, config.as_ref().ok())),
+        clocksource: root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok(),
+        smt: root.line(format!("{CPUS}/smt/control")).ok(),
+        page_size_bytes: root.fact("page_size").ok().and_then(|n| n.parse().ok()),
+        clock_ticks: root.fact("clock_ticks").ok().and_then(|n| n.parse().ok()),
+        architecture: root.fact("machine").ok(),
+        release: uname.release,
+        version: uname.version,
+        cmdline,
+    }
+}
+
+/// A kernel that is known to be built without CONFIG_NO_HZ_FULL has no file and no such CPUs; some print `(null)`
+/// where no CPU is meant.
+fn nohz_full(root: &Root, config: Option<&Config>) -> Result<CpuSet, ReadError> {
+    let path = format!("{CPUS}/nohz_full");
+    match root.line(&path) {
+        Err(e) if e.is_absent() && config.is_some_and(|c| !c.is_set("CONFIG_NO_HZ_FULL")) => {
+            Ok(CpuSet::new())
+        }
+        Ok(text) if text == "(null)" => Ok(CpuSet::new()),
+        answer => CpuSet::from_list(&answer?).map_err(|e| ReadError::malformed(&path, e)),
+    }
+}
+
+/// What uname(2) tells, from the files that hold the same.
+struct Uname {
+    release: Option<String>,
+    version: Option<String>,
+}
+
+impl Uname {
+    fn read(root: &Root, notes: &mut Notes) -> Self {
+        let told = |file: &str, fact: &str| {
+            let text = root.line(format!("/proc/sys/kernel/{file}"));
+            // uname(2) says the same where /proc/sys is hidden, as in some containers.
+            text.or_else(|e| root.fact(fact).map_err(|_| e))
+        };
+        let (release, version) = (told("osrelease", "release"), told("version", "version"));
+        if let (Ok(release), Ok(version)) = (&release, &version) {
+            return Self { release: Some(release.clone()), version: Some(version.clone()) };
+        }
+        let line = root.line("/proc/version").ok();
+        let parsed = line.as_deref().and_then(parse_version);
+        let (of_line, build) = parsed.map_or((None, None), |(r, v)| (Some(r), v));
+        Self {
+            release: release.ok().or(of_line).or_else(|| {
+                let why = "neither /proc/sys/kernel/osrelease nor /proc/version tells it";
+                notes.keep("kernel release", Err(ReadError::new("/proc/version", Cause::Absent, why)))
+            }),
+            version: version.ok().or(build),
+        }
+    }
+}
+
+/// `Linux version RELEASE (builder) (compiler) #1 SMP ...`
+fn parse_version(line: &str) -> Option<(String, Option<String>)> {
+    let rest = line.strip_prefix("Linux version ")?;
+    let release = rest.split_whitespace().next()?.to_string();
+    let build = rest.find(" #").map(|at| rest[at + 1..].to_string());
+    Some((release, build))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    #[test]
+    fn release_and_build_from_the_version_line() {
+        let line =
+            "Linux version 5.3.0-rc7 (me@x) (gcc version 9.2.1 (Debian)) #4 SMP Wed Sep 4 19:32:09 CEST 2019";
+        let (release, build) = parse_version(line).unwrap();
+        assert_eq!(release, "5.3.0-rc7");
+        assert_eq!(build.unwrap(), "#4 SMP Wed Sep 4 19:32:09 CEST 2019");
+        assert!(parse_version("Darwin").is_none());
+        assert!(parse_version("Linux version ").is_none());
+    }
+
+    #[test]
+    fn a_whole_kernel_and_one_that_tells_nothing() {
+        let tree = Tree::new()
+            .file("/proc/sys/kernel/osrelease", "6.1.0\n")
+            .file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian\n")
+            .file("/proc/cmdline", "quiet isolcpus=2-3 preempt=none\n")
+            .file("/boot/config-6.1.0", "CONFIG_HZ=250\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n")
+            .file(&format!("{CPUS}/isolated"), "2-3\n")
+            .file(&format!("{CPUS}/nohz_full"), "  (null)\n");
+        let mut notes = Notes::new();
+        let kernel = read(&Root::from_tree(tree), &mut notes);
+        assert_eq!(kernel.release.as_deref(), Some("6.1.0"));
+        assert_eq!((kernel.hz, kernel.irq_time_accounting), (Some(250), Some(false)));
+        assert_eq!(kernel.preempt.as_deref(), Some("none"));
+        assert_eq!(kernel.isolated.unwrap().to_list(), "2-3");
+        assert_eq!(kernel.nohz_full, Some(CpuSet::new()));
+        assert_eq!(notes.into_vec(), []);
+
+        let mut notes = Notes::new();
+        let kernel = read(&Root::from_tree(Tree::new()), &mut notes);
+        assert_eq!(kernel, Kernel::default());
+        let facts: Vec<_> = notes.into_vec().into_iter().map(|m| m.fact).collect();
+        for fact in ["kernel release", "kernel command line", "kernel tick rate (HZ)", "preemption model"] {
+            assert!(facts.iter().any(|f| f == fact), "{fact} in {facts:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_version_line_makes_it_panic(text in ".{0,60}") {
+            let _ = parse_version(&text);
+            let _ = parse_version(&format!("Linux version {text}"));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The build configuration of the kernel, where it can be read.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use crate::{ReadError, Root};
+
+/// A configuration of the kernel is about 300 KiB; one that unpacks to more is none.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// The options that are set: `CONFIG_HZ` -> `250`.
+pub(super) struct Config(BTreeMap<String, String>);
+
+impl Config {
+    /// From /boot/config-RELEASE or /proc/config.gz; the error, in words, says why neither can be read.
+    pub(super) fn read(root: &Root, release: Option<&str>) -> Result<Self, String> {
+        let packed = "/proc/config.gz";
+        let first = match root.read_bytes(packed).and_then(|bytes| unpack(packed, &bytes)) {
+            Ok(text) => return Ok(Self::parse(&text)),
+            Err(e) => e,
+        };
+        // A release is a file name's ending here: one with a slash would name another folder.
+        let Some(release) = release.filter(|release| !release.contains('/')) else {
+            return Err(first.to_string());
+        };
+        let text =
+            root.read(format!("/boot/config-{release}")).map_err(|second| format!("{first}; {second}"))?;
+        Ok(Self::parse(&text))
+    }
+
+    fn parse(text: &str) -> Self {
+        let set = text.lines().filter_map(|line| line.trim().strip_prefix("CONFIG_")?.split_once('='));
+        Self(set.map(|(name, value)| (format!("CONFIG_{name}"), value.trim().to_string())).collect())
+    }
+
+    /// Whether an option is built in.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| value == "y")
+    }
+
+    /// A number; the error says, in words, that it is absent or none.
+    pub(super) fn number(&self, name: &str) -> Result<u32, String> {
+        let value = self.0.get(name).ok_or_else(|| format!("the kernel's configuration has no {name}"))?;
+        value.parse().map_err(|e| format!("{name}={value}: {e}"))
+    }
+
+    /// Whether interrupt time is accounted apart from the task that was interrupted.
+    pub(super) fn irq_time_is_apart(&self) -> bool {
+        ["CONFIG_IRQ_TIME_ACCOUNTING", "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE", "CONFIG_VIRT_CPU_ACCOUNTING_GEN"]
+            .iter()
+            .any(|name| self.is_set(name))
+    }
+}
+
+fn unpack(path: &str, bytes: &[u8]) -> Result<String, ReadError> {
+    let mut text = String::new();
+    let unpacked = flate2::read::GzDecoder::new(bytes).take(MOST_BYTES).read_to_string(&mut text);
+    unpacked.map_err(|e| ReadError::malformed(path, e))?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+    use std::io::Write;
+
+    #[test]
+    fn packed_plain_damaged_and_absent() {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed
+            .write_all(b"CONFIG_HZ=1000\nCONFIG_IRQ_TIME_ACCOUNTING=y\n# CONFIG_PREEMPT is not set\n")
+            .unwrap();
+        let root = Root::from_tree(Tree::new().file("/proc/config.gz", packed.finish().unwrap()));
+        let config = Config::read(&root, None).unwrap();
+        assert_eq!(config.number("CONFIG_HZ"), Ok(1000));
+        assert!(config.irq_time_is_apart() && !config.is_set("CONFIG_PREEMPT"));
+        assert!(config.number("CONFIG_NONE").unwrap_err().contains("CONFIG_NONE"));
+
+        let damaged =
+            Tree::new().file("/proc/config.gz", "CONFIG_HZ=100").file("/boot/config-6", "CONFIG_HZ=x\n");
+        let config = Config::read(&Root::from_tree(damaged), Some("6")).unwrap();
+        assert!(config.number("CONFIG_HZ").unwrap_err().contains("CONFIG_HZ=x"));
+
+        let why = Config::read(&Root::from_tree(Tree::new()), Some("6")).err().unwrap();
+        assert!(why.contains("/proc/config.gz") && why.contains("/boot/config-6"), "{why}");
+        assert!(Config::read(&Root::from_tree(Tree::new()), Some("../x")).is_err());
+    }
+}

@@ -1,0 +1,279 @@
+//! The cgroups of this process and what they allow (cgroups(7), cpuset(7),
+//! Documentation/admin-guide/cgroup-v2.rst, Documentation/admin-guide/cgroup-v1/cpusets.rst).
+
+use serde::{Deserialize, Serialize};
+
+use super::mounts::{self, Mount};
+use crate::{CpuSet, Notes, ReadError, Root};
+
+/// The place of this process in one hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cgroup {
+    /// 1 or 2; the cpuset file system of before cgroups counts as 1.
+    pub version: u8,
+    /// Controllers of a v1 hierarchy (`cpu`, `cpuset`, `name=systemd`); empty for v2.
+    pub controllers: Vec<String>,
+    /// Path within the hierarchy.
+    pub path: String,
+    /// Its directory; `None` when the hierarchy is not mounted or shows another part of it.
+    pub directory: Option<String>,
+    /// Where the hierarchy is mounted.
+    pub mount: Option<String>,
+}
+
+/// A CPU bandwidth limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quota {
+    /// How many CPUs' worth of time: quota by period.
+    pub cpus: f64,
+    /// The file that says so.
+    pub file: String,
+}
+
+/// Reads /proc/self/cgroup, or /proc/self/cpuset where there are no cgroups yet (before 2.6.24).
+pub(super) fn read(root: &Root, notes: &mut Notes) -> Vec<Cgroup> {
+    let fact = "cgroups of this process";
+    let (places, by_cpuset): (Vec<Place>, bool) = match root.read("/proc/self/cgroup") {
+        Ok(text) => (text.lines().filter_map(place).collect(), false),
+        Err(e) => match notes.keep(fact, root.line("/proc/self/cpuset").map_err(|_| e)) {
+            // It tells the path in the hierarchy of the cpuset controller, and not which version that is.
+            Some(path) => (vec![(1, vec!["cpuset".into()], path.clone()), (2, Vec::new(), path)], true),
+            None => return Vec::new(),
+        },
+    };
+    let mounts = notes.keep("mounts of the cgroups", mounts::read(root)).unwrap_or_default();
+    let with_directory = |(version, controllers, path): Place| {
+        let mount = mounts.iter().find(|mount| carries(mount, version, &controllers));
+        let directory = mount.and_then(|mount| directory(mount, &path));
+        Cgroup { version, controllers, path, directory, mount: mount.map(|mount| mount.point.clone()) }
+    };
+    let cgroups = places.into_iter().map(with_directory);
+    match by_cpuset {
+        true => cgroups.filter(|cgroup| cgroup.mount.is_some()).take(1).collect(),
+        false => cgroups.collect(),
+    }
+}
+
+/// Version, controllers and path of one hierarchy.
+type Place = (u8, Vec<String>, String);
+
+/// `4:memory:/a/b` (v1), `1:name=systemd:/`, `0::/a/b` (v2).
+fn place(line: &str) -> Option<Place> {
+    let mut fields = line.splitn(3, ':');
+    let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let path = path.starts_with('/').then(|| path.to_string())?;
+    let names: Vec<String> = controllers.split(',').filter(|c| !c.is_empty()).map(String::from).collect();
+    match (id, names.is_empty()) {
+        ("0", true) => Some((2, names, path)),
+        (_, false) => Some((1, names, path)),
+        _ => None,
+    }
+}
+
+/// Whether a mount is the hierarchy of these controllers.
+fn carries(mount: &Mount, version: u8, controllers: &[String]) -> bool {
+    match (version, mount.kind.as_str()) {
+        (2, "cgroup2") => true,
+        (1, "cgroup") => controllers.iter().all(|c| mount.options.contains(c)),
+        (1, "cpuset") => controllers == ["cpuset"],
+        _ => false,
+    }
+}
+
+/// The directory of a path of the hierarchy, if the mount shows it.
+fn directory(mount: &Mount, path: &str) -> Option<String> {
+    // A path that leads above the root of our cgroup namespace is printed with "..": it cannot be seen from here.
+    if path.split('/').any(|part| part == "..") {
+        return None;
+    }
+    let shown = match mount.root.as_str() {
+        "/" => path,
+        root => path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))?,
+    };
+    Some(format!("{}{}", mount.point, shown.trim_end_matches('/')))
+}
+
+impl Cgroup {
+    fn has(&self, controller: &str) -> bool {
+        self.version == 2 || self.controllers.iter().any(|c| c == controller)
+    }
+
+    /// The directory and those above it, up to the mount.
+    fn upwards(&self) -> Vec<String> {
+        let (Some(directory), Some(mount)) = (&self.directory, &self.mount) else { return Vec::new() };
+        let mut places = vec![directory.clone()];
+        let mut here = directory.as_str();
+        while here.len() > mount.len()
+            && let Some(end) = here.rfind('/')
+        {
+            here = &here[..end];
+            places.push(here.to_string());
+        }
+        places
+    }
+}
+
+/// CPUs and memory nodes that the cpuset in force allows.
+pub(super) fn cpuset(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> (Option<CpuSet>, Option<CpuSet>) {
+    let mut find = |fact: &str, v2: &str, v1: [&str; 3]| {
+        // v1 first: where both are mounted, a controller that v1 has taken is not in v2.
+        let v1_places = cgroups.iter().filter(|c| c.version == 1 && c.has("cpuset"));
+        let mut files: Vec<String> = v1_places
+            .filter_map(|c| c.directory.as_ref())
+            .flat_map(|dir| v1.map(|name| format!("{dir}/{name}")))
+            .collect();
+        // In v2 a cgroup whose parent does not hand the controller down has no file: the nearest above is in force.
+        let v2_places = cgroups.iter().filter(|c| c.version == 2);
+        files.extend(v2_places.flat_map(Cgroup::upwards).map(|dir| format!("{dir}/{v2}")));
+        for file in &files {
+            match root.cpu_list(file) {
+                Err(e) if e.is_absent() => {}
+                other => return notes.keep(fact, other),
+            }
+        }
+        let unmounted = cgroups.iter().any(|c| c.has("cpuset") && c.directory.is_none());
+        if unmounted && files.is_empty() {
+            notes.missing(
+                fact,
+                "the hierarchy of the cpuset controller is not mounted where this process can see it",
+            );
+        }
+        None
+    };
+    (
+        find("CPUs of the cpuset", "cpuset.cpus.effective", ["cpuset.effective_cpus", "cpuset.cpus", "cpus"]),
+        find(
+            "nodes of the cpuset",
+            "cpuset.mems.effective",
+            ["cpuset.effective_mems", "cpuset.mems", "mems"],
+        ),
+    )
+}
+
+/// The tightest CPU bandwidth limit from the cgroup up to the mount.
+pub(super) fn cpu_quota(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> Option<Quota> {
+    let mut tightest: Option<Quota> = None;
+    for cgroup in cgroups.iter().filter(|c| c.has("cpu")) {
+        for dir in cgroup.upwards() {
+            let quota = match cgroup.version {
+                2 => quota_v2(root, &dir),
+                _ => quota_v1(root, &dir),
+            };
+            match quota {
+                Err(e) if e.is_absent() => {}
+                other => {
+                    if let Some(Some(quota)) = notes.keep("CPU quota", other)
+                        && tightest.as_ref().is_none_or(|t| quota.cpus < t.cpus)
+                    {
+                        tightest = Some(quota);
+                    }
+                }
+            }
+        }
+    }
+    tightest
+}
+
+/// `max 100000` or `QUOTA PERIOD`, us.
+fn quota_v2(root: &Root, dir: &str) -> Result<Option<Quota>, ReadError> {
+    let file = format!("{dir}/cpu.max");
+    let text = root.line(&file)?;
+    let malformed = || ReadError::malformed(&file, format!("'{text}' is not QUOTA PERIOD"));
+    let (quota, period) = text.split_once(' ').ok_or_else(malformed)?;
+    if quota == "max" {
+        return Ok(None);
+    }
+    let (quota, period): (u64, u64) =
+        (quota.parse().map_err(|_| malformed())?, period.parse().map_err(|_| malformed())?);
+    share(quota, period).map(|cpus| Some(Quota { cpus, file: file.clone() })).ok_or_else(malformed)
+}
+
+/// Two files, us; a quota of -1 means none.
+fn quota_v1(root: &Root, dir: &str) -> Result<Option<Quota>, ReadError> {
+    let file = format!("{dir}/cpu.cfs_quota_us");
+    let quota: i64 = root.number(&file)?;
+    let Ok(quota) = u64::try_from(quota) else { return Ok(None) };
+    let period: u64 = root.number(format!("{dir}/cpu.cfs_period_us"))?;
+    let malformed = || ReadError::malformed(&file, format!("{quota} of {period} us is no limit"));
+    share(quota, period).map(|cpus| Some(Quota { cpus, file: file.clone() })).ok_or_else(malformed)
+}
+
+fn share(quota_us: u64, period_us: u64) -> Option<f64> {
+    (quota_us > 0 && period_us > 0).then(|| quota_us as f64 / period_us as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    fn of(tree: Tree) -> (Vec<Cgroup>, Option<CpuSet>, Option<Quota>, Vec<String>) {
+        let root = Root::from_tree(tree);
+        let mut notes = Notes::new();
+        let cgroups = read(&root, &mut notes);
+        let (cpus, _) = cpuset(&root, &cgroups, &mut notes);
+        let quota = cpu_quota(&root, &cgroups, &mut notes);
+        (cgroups, cpus, quota, notes.into_vec().into_iter().map(|m| m.fact).collect())
+    }
+
+    #[test]
+    fn version_1_beside_an_empty_version_2() {
+        let (cgroups, cpus, quota, missing) = of(Tree::new()
+            .file("/proc/self/cgroup", "3:cpuset:/x\n2:cpu,cpuacct:/x/y\n0::/\n")
+            .file(
+                "/proc/self/mountinfo",
+                "1 0 0:1 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+                 2 0 0:2 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+                 3 0 0:3 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+            )
+            .file("/sys/fs/cgroup/cpuset/x/cpuset.cpus", "0-1\n")
+            .file("/sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "1\n")
+            .file("/sys/fs/cgroup/cpu/x/y/cpu.cfs_quota_us", "-1\n")
+            .file("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n")
+            .file("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"));
+        assert_eq!(cgroups.len(), 3);
+        assert_eq!(cpus.unwrap().to_list(), "1");
+        let quota = quota.unwrap();
+        assert_eq!((quota.cpus, quota.file.as_str()), (0.5, "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us"));
+        assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_old_cpuset_file_system() {
+        let (_, cpus, _, missing) = of(Tree::new()
+            .file("/proc/self/cpuset", "/dummy\n")
+            .file("/proc/mounts", "none /dev/cpuset cpuset rw 0 0\n")
+            .file("/dev/cpuset/dummy/cpus", "0-3,5\n"));
+        assert_eq!(cpus.unwrap().to_list(), "0-3,5");
+        assert_eq!(missing, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_container_shows_only_its_part_and_malformed_limits_are_missing() {
+        let (cgroups, cpus, quota, missing) = of(Tree::new()
+            .file("/proc/self/cgroup", "0::/docker/abc/in\nnonsense\n7::/x\n")
+            .file("/proc/self/mountinfo", "1 0 0:1 /docker/abc /sys/fs/cgroup rw - cgroup2 c rw\n")
+            .file("/sys/fs/cgroup/in/cpuset.cpus.effective", "0-?\n")
+            .file("/sys/fs/cgroup/in/cpu.max", "100000 0\n"));
+        assert_eq!(cgroups.len(), 1);
+        assert_eq!(cgroups[0].directory.as_deref(), Some("/sys/fs/cgroup/in"));
+        assert_eq!((cpus, quota), (None, None));
+        assert_eq!(missing, ["CPUs of the cpuset", "CPU quota"]);
+        let (cgroups, _, _, missing) = of(Tree::new()
+            .file("/proc/self/cgroup", "0::/../other\n")
+            .file("/proc/self/mountinfo", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 c rw\n"));
+        assert_eq!(cgroups[0].directory, None);
+        assert_eq!(missing, ["CPUs of the cpuset", "nodes of the cpuset"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_makes_a_parser_panic(line in ".{0,40}", path in "[/.a]{0,12}", root in "[/.a]{1,6}") {
+            let _ = place(&line);
+            let mount = Mount { root, point: "/m".into(), kind: "cgroup2".into(), options: vec![] };
+            let directory = directory(&mount, &path);
+            let cgroup = Cgroup { version: 2, controllers: vec![], path, directory, mount: Some("/m".into()) };
+            let _ = cgroup.upwards();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The machine: every fact of one host at one moment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::devices::{self, Device, DeviceKind};
+use crate::idle::{self, Idle};
+use crate::irqs::{self, Irq};
+use crate::kernel::{self, Kernel};
+use crate::limits::{self, Limits};
+use crate::topology::caches::{self, Cache, CacheType};
+use crate::topology::cpus::{self, Cpu};
+use crate::topology::nodes::{self, Node, mem_total_bytes};
+use crate::virtualization::{self, Virtualization};
+use crate::{CpuSet, Missing, Notes, ReadError, Root};
+
+/// Facts of one host at one moment. As JSON it is what `pinwise map --format json` prints.
+///
+/// `None` and an empty list mean "not known" wherever `missing` names the fact; nothing is ever made up.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// CPUs that are present, online or not, by number.
+    pub cpus: Vec<Cpu>,
+    /// CPUs that the kernel could ever have (`possible`), and so the width of its masks.
+    pub possible: Option<CpuSet>,
+    /// NUMA nodes that are online; empty on kernels without NUMA.
+    pub nodes: Vec<Node>,
+    /// Caches, each once, nearest to the core first.
+    pub caches: Vec<Cache>,
+    /// Packages (sockets) as sets of online CPUs.
+    pub packages: Vec<CpuSet>,
+    /// Memory that the kernel manages, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Network interfaces, then disks.
+    pub devices: Vec<Device>,
+    /// Interrupt lines in use, by number.
+    pub irqs: Vec<Irq>,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// CPU idle states.
+    pub idle: Idle,
+    /// What this process may use.
+    pub limits: Limits,
+    /// Whether a hypervisor runs below.
+    pub virtualization: Virtualization,
+    /// What is not known, and why.
+    pub missing: Vec<Missing>,
+}
+
+impl Machine {
+    /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.
+    pub fn read(root: &Root) -> Self {
+        let mut notes = Notes::new();
+        let mut cpus = cpus::read(root, &mut notes);
+        let limits = limits::read(root, &mut notes);
+        let allowed = limits.allowed();
+        for cpu in &mut cpus.cpus {
+            cpu.allowed = allowed.as_ref().map(|allowed| allowed.contains(cpu.id) && cpu.online);
+        }
+        let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, &mut notes);
+        let caches = caches::read(root, &cpus.online, &mut notes);
+        let memory = root.read("/proc/meminfo").and_then(|text| {
+            mem_total_bytes(&text).map_err(|why| ReadError::malformed("/proc/meminfo", why))
+        });
+        let memory_bytes = notes.keep("memory", memory);
+        let many_nodes = nodes.len() > 1;
+        let mut devices = devices::network::read(root, many_nodes, &mut notes);
+        devices.extend(devices::block::read(root, many_nodes, &mut notes));
+        Self {
+            possible: cpus.possible,
+            nodes,
+            caches,
+            packages: cpus.packages,
+            memory_bytes,
+            devices,
+            irqs: irqs::read(root, &mut notes),
+            kernel: kernel::read(root, &mut notes),
+            idle: idle::read(root, &cpus.online, &mut notes),
+            limits,
+            virtualization: virtualization::read(root, &mut notes),
+            cpus: cpus.cpus,
+            missing: notes.into_vec(),
+        }
+    }
+
+    /// A CPU by number.
+    pub fn cpu(&self, id: u32) -> Option<&Cpu> {
+        self.cpus.iter().find(|cpu| cpu.id == id)
+    }
+
+    /// CPUs that are online.
+    pub fn online(&self) -> CpuSet {
+        self.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect()
+    }
+
+    /// Online CPUs that this process may use: all that are online when no limit is known.
+    pub fn usable(&self) -> CpuSet {
+        self.cpus.iter().filter(|cpu| cpu.online && cpu.allowed != Some(false)).map(|cpu| cpu.id).collect()
+    }
+
+    /// Cores as sets of online CPUs; CPUs whose siblings are not known are left out.
+    pub fn cores(&self) -> Vec<CpuSet> {
+        let mut cores: Vec<CpuSet> = self.cpus.iter().filter_map(|cpu| cpu.siblings.clone()).collect();
+        cores.sort();
+        cores.dedup();
+        cores
+    }
+
+    /// The last-level cache of a CPU: the data or unified cache of the highest level that it uses.
+    pub fn last_level_cache(&self, cpu: u32) -> Option<&Cache> {
+        let of_cpu = self.caches.iter().filter(|c| c.cpus.contains(cpu) && c.kind != CacheType::Instruction);
+        of_cpu.max_by_key(|cache| cache.level)
+    }
+
+    /// A device by kind and name.
+    pub fn device(&self, kind: DeviceKind, name: &str) -> Option<&Device> {
+        self.devices.iter().find(|device| device.kind == kind && device.name == name)
+    }
+
+    /// An interrupt line by number.
+    pub fn irq(&self, number: u32) -> Option<&Irq> {
+        self.irqs.iter().find(|irq| irq.irq == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    #[test]
+    fn an_empty_tree_is_a_machine_of_which_nothing_is_known() {
+        let machine = Machine::read(&Root::from_tree(Tree::new()));
+        let unknown = Machine { missing: machine.missing.clone(), ..Machine::default() };
+        assert_eq!(machine, unknown);
+        assert!(machine.missing.len() > 15, "{:?}", machine.missing);
+        assert!(machine.missing.iter().all(|m| !m.why.is_empty()));
+    }
+
+    #[test]
+    fn the_live_machine_has_cpus_and_survives_json() {
+        let machine = Machine::read(&Root::live());
+        assert!(!machine.online().is_empty());
+        assert!(machine.kernel.release.is_some());
+        assert!(machine.usable().is_subset(&machine.online()));
+        let json = serde_json::to_string(&machine).unwrap();
+        assert_eq!(serde_json::from_str::<Machine>(&json).unwrap(), machine);
+    }
+
+    #[test]
+    fn json_has_the_promised_keys() {
+        let json = serde_json::to_value(Machine::read(&Root::live())).unwrap();
+        for key in ["cpus", "nodes", "caches", "packages", "devices", "irqs", "kernel", "idle", "missing"] {
+            assert!(json.get(key).is_some(), "{key}");
+        }
+        for key in ["id", "online", "allowed", "package", "core", "node", "siblings"] {
+            assert!(json["cpus"][0].get(key).is_some(), "{key}");
+        }
+        for key in ["release", "cmdline", "hz", "isolated", "nohz_full"] {
+            assert!(json["kernel"].get(key).is_some(), "{key}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Which CPUs there are and how they form cores and packages.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CPUS, Gaps, numbered};
+use crate::{CpuSet, Notes, ReadError, Root};
+
+/// One CPU as the scheduler sees it: a hardware thread.
+///
+/// Topology is `None` where the kernel does not tell it: for every offline CPU, and as `missing` says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cpu {
+    /// Number.
+    pub id: u32,
+    /// Whether the scheduler uses it.
+    pub online: bool,
+    /// Whether this process may run on it (affinity and cgroups); `None` when neither is known.
+    pub allowed: Option<bool>,
+    /// Package (socket) number, `physical_package_id`. Not unique on some old machines: use the machine's `packages`.
+    pub package: Option<u32>,
+    /// Die within the package, `die_id`.
+    pub die: Option<u32>,
+    /// Group of cores that share more than the die does, `cluster_id`.
+    pub cluster: Option<u32>,
+    /// Core number, `core_id`; unique within its die only: use `siblings`.
+    pub core: Option<u32>,
+    /// NUMA node.
+    pub node: Option<u32>,
+    /// All online hardware threads of its core, itself included.
+    pub siblings: Option<CpuSet>,
+    /// Relative computing power, 1024 for the strongest (`cpu_capacity`, mostly arm64).
+    pub capacity: Option<u32>,
+    /// Highest frequency, kHz (`cpufreq/cpuinfo_max_freq`).
+    pub max_frequency_khz: Option<u64>,
+}
+
+/// What /sys/devices/system/cpu says.
+#[derive(Debug, Default)]
+pub(crate) struct Cpus {
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) packages: Vec<CpuSet>,
+    pub(crate) online: CpuSet,
+    pub(crate) possible: Option<CpuSet>,
+}
+
+/// Reads all CPUs that are present; `node` and `allowed` are filled in later.
+pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
+    let Some(names) = notes.keep("CPUs", root.list(CPUS)) else { return Cpus::default() };
+    let folders = numbered(&names, "cpu");
+    let present = root.cpu_list(format!("{CPUS}/present"));
+    let present = old_kernels_lack_it(present, "CPUs present", notes);
+    let possible = root.cpu_list(format!("{CPUS}/possible"));
+    let possible = old_kernels_lack_it(possible, "CPUs possible", notes);
+    let online = match root.cpu_list(format!("{CPUS}/online")) {
+        Ok(online) => online,
+        Err(e) => {
+            if !e.is_absent() {
+                notes.missing("CPUs online (told from each CPU's folder instead)", e);
+            }
+            online_by_folder(root, &folders)
+        }
+    };
+    let mut gaps = Gaps::default();
+    let mut packages = Vec::new();
+    let mut cpus = Vec::new();
+    for id in present.as_ref().unwrap_or(&folders).union(&online).iter() {
+        let is_online = online.contains(id);
+        cpus.push(match is_online {
+            true => read_online(root, id, &online, &mut packages, &mut gaps),
+            false => Cpu { id, online: false, ..Cpu::default() },
+        });
+    }
+    gaps.tell(notes);
+    packages.sort();
+    Cpus { cpus, packages, online, possible }
+}
+
+/// The file came with 2.6.28: that it is absent says nothing about the machine.
+fn old_kernels_lack_it(answer: Result<CpuSet, ReadError>, fact: &str, notes: &mut Notes) -> Option<CpuSet> {
+    match answer {
+        Err(e) if e.is_absent() => None,
+        other => notes.keep(fact, other),
+    }
+}
+
+/// Without the list of online CPUs: `cpuN/online` where it is, else whether the kernel shows a topology. CPU 0 often
+/// has no `online` file because it cannot be taken offline.
+fn online_by_folder(root: &Root, folders: &CpuSet) -> CpuSet {
+    let has_topology = |id: &u32| root.exists(format!("{CPUS}/cpu{id}/topology"));
+    let topology_told = folders.iter().any(|id| has_topology(&id));
+    let is_online = |id: &u32| match root.number::<u32>(format!("{CPUS}/cpu{id}/online")) {
+        Ok(online) => online != 0,
+        Err(_) => has_topology(id) || !topology_told,
+    };
+    folders.iter().filter(is_online).collect()
+}
+
+fn read_online(root: &Root, id: u32, online: &CpuSet, packages: &mut Vec<CpuSet>, gaps: &mut Gaps) -> Cpu {
+    let cpu = format!("{CPUS}/cpu{id}");
+    let dir = format!("{cpu}/topology");
+    let package = gaps.keep("package", id, root.number::<i64>(format!("{dir}/physical_package_id")));
+    let core = gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")));
+    let siblings =
+        root.cpu_set(&dir, &["core_cpus_list", "thread_siblings_list"], &["core_cpus", "thread_siblings"]);
+    // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
+    let siblings = gaps.keep("siblings", id, siblings.map(|set| set.intersection(online)));
+    let mates =
+        root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"]);
+    match package {
+        // The kernel prints -1 when the firmware does not tell; what it then calls a package is only the core.
+        Some(..0) => {
+            let why = format!("{dir}/physical_package_id: -1, the firmware does not tell the package");
+            gaps.note("package", id, why);
+        }
+        _ => {
+            if let Some(mates) = gaps.keep("CPUs of the package", id, mates) {
+                let mates = mates.intersection(online);
+                if !packages.contains(&mates) && !mates.is_empty() {
+                    packages.push(mates);
+                }
+            }
+        }
+    }
+    Cpu {
+        id,
+        online: true,
+        allowed: None,
+        package: told(package),
+        // Kernels before 5.3 and 5.16 tell no die and no cluster: nothing to note.
+        die: told(root.number(format!("{dir}/die_id")).ok()),
+        cluster: told(root.number(format!("{dir}/cluster_id")).ok()),
+        core: told(core),
+        node: None,
+        siblings,
+        capacity: root.number(format!("{cpu}/cpu_capacity")).ok(),
+        max_frequency_khz: root.number(format!("{cpu}/cpufreq/cpuinfo_max_freq")).ok(),
+    }
+}
+
+/// A topology number; negative ones mean that it is not known.
+fn told(number: Option<i64>) -> Option<u32> {
+    number.and_then(|n| u32::try_from(n).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    fn with_topology(tree: Tree, cpu: u32, package: &str, core: &str, siblings: &str, mates: &str) -> Tree {
+        let dir = format!("{CPUS}/cpu{cpu}/topology");
+        tree.file(&format!("{dir}/physical_package_id"), package)
+            .file(&format!("{dir}/core_id"), core)
+            .file(&format!("{dir}/thread_siblings"), siblings)
+            .file(&format!("{dir}/core_siblings"), mates)
+    }
+
+    fn of(tree: Tree) -> (Cpus, Vec<crate::Missing>) {
+        let mut notes = Notes::new();
+        let cpus = read(&Root::from_tree(tree), &mut notes);
+        (cpus, notes.into_vec())
+    }
+
+    #[test]
+    fn cpu_0_offline_and_masks_past_64_cpus() {
+        let tree = Tree::new()
+            .file(&format!("{CPUS}/online"), "1,1030\n")
+            .file(&format!("{CPUS}/present"), "0-1,1030\n")
+            .dir(&format!("{CPUS}/cpu0"));
+        let mask = format!("{:x}{}2\n", 1u32 << 6, ",00000000".repeat(31) + ",0000000");
+        let tree = with_topology(tree, 1, "0\n", "0\n", &mask, &mask);
+        let tree = with_topology(tree, 1030, "0\n", "0\n", &mask, &mask);
+        let (cpus, missing) = of(tree);
+        let ids: Vec<_> = cpus.cpus.iter().map(|c| (c.id, c.online)).collect();
+        assert_eq!(ids, [(0, false), (1, true), (1030, true)]);
+        assert_eq!(cpus.cpus[0].core, None);
+        assert_eq!(cpus.cpus[1].siblings.as_ref().unwrap().to_list(), "1,1030");
+        assert_eq!(cpus.packages.len(), 1);
+        assert_eq!(missing, []);
+    }
+
+    #[test]
+    fn without_a_list_the_folders_tell_who_is_online() {
+        let tree = Tree::new().file(&format!("{CPUS}/cpu2/online"), "0\n");
+        let tree = with_topology(tree, 0, "0", "0", "1", "3");
+        let tree = with_topology(tree, 1, "0", "1", "2", "3");
+        let (cpus, missing) = of(tree);
+        assert_eq!(cpus.online.to_list(), "0-1");
+        assert_eq!(cpus.cpus.len(), 3);
+        assert_eq!(missing, []);
+    }
+
+    #[test]
+    fn a_package_of_minus_one_is_not_a_package() {
+        let tree = Tree::new().file(&format!("{CPUS}/online"), "0-1");
+        let tree = with_topology(tree, 0, "-1", "0", "1", "1");
+        let tree = with_topology(tree, 1, "-1", "1", "2", "2");
+        let (cpus, missing) = of(tree);
+        assert_eq!(cpus.cpus[0].package, None);
+        assert!(cpus.packages.is_empty());
+        assert_eq!(missing.len(), 1);
+        assert!(missing[0].fact == "package of CPUs 0-1" && missing[0].why.contains("-1"), "{missing:?}");
+    }
+
+    #[test]
+    fn malformed_and_absent_facts_are_noted_once_for_all_cpus() {
+        let tree = Tree::new().file(&format!("{CPUS}/online"), "0-1").file(&format!("{CPUS}/possible"), "0-");
+        let tree = with_topology(tree, 0, "0", "zero", "1", "3");
+        let tree = with_topology(tree, 1, "0", "one", "?", "3");
+        let (cpus, missing) = of(tree);
+        let facts: Vec<_> = missing.iter().map(|m| m.fact.as_str()).collect();
+        assert_eq!(facts, ["CPUs possible", "core of CPUs 0-1", "siblings of CPU 1"]);
+        assert_eq!(cpus.cpus[1].siblings, None);
+        let (none, missing) = of(Tree::new());
+        assert!(none.cpus.is_empty());
+        assert_eq!(missing[0].fact, "CPUs");
+    }
+}
