@@ -59,7 +59,7 @@ impl Watch {
     }
 }
 
-/// The process that has this number now.
+/// The process that has this number now and has not ended.
 pub(crate) fn identify(root: &Root, pid: u32) -> Option<ProcessRef> {
     let (_, start_time_ticks) = parent_and_start(root, pid)?;
     Some(ProcessRef { pid, start_time_ticks })
@@ -68,7 +68,7 @@ pub(crate) fn identify(root: &Root, pid: u32) -> Option<ProcessRef> {
 fn parent_and_start(root: &Root, pid: u32) -> Option<(u32, u64)> {
     let bytes = root.read_bytes(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let stat = pid_stat::parse(&text).ok()?;
+    let stat = pid_stat::parse(&text).ok().filter(|stat| !stat.ended())?;
     Some((stat.ppid, stat.start_time_ticks))
 }
 
@@ -157,6 +157,13 @@ mod tests {
         watch.refresh(&tree(&[(10, 1, 100), (11, 10, 101)], true), true).unwrap();
         watch.refresh(&tree(&[(11, 1, 101), (12, 11, 130)], true), true).unwrap();
         assert_eq!(pids(&watch), [11, 12]);
+    }
+
+    #[test]
+    fn a_process_that_waits_to_be_reaped_has_ended() {
+        let zombie = Tree::new().file("/proc/10/stat", stat(10, 1, 100).replace(" S ", " Z "));
+        let missing = Watch::new(NGINX).refresh(&Root::from_tree(zombie), true).unwrap_err();
+        assert!(missing.why.contains("ended"));
     }
 
     #[test]
