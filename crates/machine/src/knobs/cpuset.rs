@@ -1,0 +1,159 @@
+//! Which CPUs a cgroup may use.
+
+use super::{About, Knob, Target, cpus, no_such};
+use crate::{Act, Class, Fault, Root};
+
+/// The knob.
+#[derive(Debug)]
+pub struct Cpuset;
+
+static ABOUT: About = About {
+    id: "cpuset",
+    title: "CPUs that the processes of a cgroup may use",
+    docs: "A limit that processes cannot leave by setting their own affinity. It holds for all that is in the cgroup and \
+           below it, also for what is started later.",
+    unit: "CPU list; empty: those of the parent (version 2 only)",
+    scope: "one cgroup directory with the cpuset controller, by its absolute path",
+    owner: "systemd (AllowedCPUs=, which a daemon-reload writes again), container engines, kubelet, libvirt, slurm",
+    risk: "Kernels before 6.2 forget the affinities that threads had set themselves when the set changes. Version 1 \
+           refuses an empty set while there are processes.",
+    source: "cpuset(7); Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cpusets.rst",
+};
+
+/// Deeper trees are not walked: a cgroup of a container in a container lies at 8 or so.
+const DEEPEST: usize = 16;
+
+impl Knob for Cpuset {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
+        let mounts = match root.read("/proc/self/mountinfo") {
+            Err(e) if e.is_absent() => return Ok(Vec::new()),
+            text => text?,
+        };
+        let mut targets = Vec::new();
+        for mount in mounts.lines().filter_map(hierarchy) {
+            walk(root, mount, DEEPEST, &mut targets);
+        }
+        Ok(targets)
+    }
+
+    fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
+        Ok(root.cpu_list(existing(root, target)?)?.to_list())
+    }
+
+    fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
+        let path = existing(root, target)?;
+        let cpus = cpus(root, &ABOUT, target, value)?;
+        if cpus.is_empty() && root.exists(format!("{}/tasks", target.trim_end_matches('/'))) {
+            let cause = "a cgroup of version 1 cannot have an empty set while it has processes";
+            return Err(Fault::new(
+                Class::Usage,
+                format!("{} of {target}", ABOUT.id),
+                cause,
+                "name at least one CPU",
+            ));
+        }
+        Ok(vec![Act::WriteFile { path: path.into(), value: cpus.to_list(), netns: None }])
+    }
+}
+
+/// The mount point of a line of mountinfo, if it is one of cgroups that can have cpusets.
+fn hierarchy(line: &str) -> Option<&str> {
+    let (mount, super_block) = line.split_once(" - ")?;
+    let mut super_block = super_block.split(' ');
+    let of_cpusets = match super_block.next()? {
+        "cgroup2" => true,
+        "cgroup" => super_block.nth(1)?.split(',').any(|option| option == "cpuset"),
+        _ => false,
+    };
+    mount.split(' ').nth(4).filter(|_| of_cpusets)
+}
+
+/// Adds the cgroups below a directory; the top one, which is the whole machine, cannot be set.
+fn walk(root: &Root, directory: &str, depth: usize, targets: &mut Vec<Target>) {
+    // Of the many entries only folders that are cgroups have this file; version 1 has it everywhere.
+    let is_cgroup =
+        |path: &String| root.exists(format!("{path}/cgroup.procs")) || root.exists(format!("{path}/tasks"));
+    let below =
+        root.list(directory).unwrap_or_default().into_iter().map(|name| format!("{directory}/{name}"));
+    for path in below.filter(is_cgroup) {
+        if file(root, &path).is_some() {
+            targets.push(Target {
+                what: format!("cgroup {}", &path[path.rfind('/').map_or(0, |i| i + 1)..]),
+                id: path.clone(),
+            });
+        }
+        if depth > 0 {
+            walk(root, &path, depth - 1, targets);
+        }
+    }
+}
+
+/// Version 1 hierarchies mounted with `noprefix` leave `cpuset.` out.
+fn file(root: &Root, cgroup: &str) -> Option<String> {
+    let files = ["cpuset.cpus", "cpus"].map(|name| format!("{cgroup}/{name}"));
+    files.into_iter().find(|path| root.exists(path))
+}
+
+fn existing(root: &Root, target: &str) -> Result<String, Fault> {
+    let plain = target.starts_with('/') && !target.split('/').any(|part| part == "." || part == "..");
+    let found = if plain { file(root, target.trim_end_matches('/')) } else { None };
+    found
+        .ok_or_else(|| no_such(&ABOUT, target, "this is no directory of a cgroup with the cpuset controller"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    fn root() -> Root {
+        Root::from_tree(
+            Tree::new()
+                .file("/sys/devices/system/cpu/online", "0-3\n")
+                .file(
+                    "/proc/self/mountinfo",
+                    "22 27 0:21 / /proc rw - proc proc rw\n\
+                     34 31 0:31 / /cg/cpuset rw,relatime - cgroup cgroup rw,cpuset\n\
+                     35 31 0:32 / /cg/memory rw,relatime - cgroup cgroup rw,memory\n\
+                     41 31 0:38 / /cg/unified rw,relatime shared:4 - cgroup2 cgroup2 rw\n",
+                )
+                .file("/cg/cpuset/cpuset.cpus", "0-3\n")
+                .file("/cg/cpuset/tasks", "1\n")
+                .file("/cg/cpuset/batch/tasks", "")
+                .file("/cg/cpuset/batch/cpuset.cpus", "2-3\n")
+                .file("/cg/memory/x/tasks", "")
+                .file("/cg/unified/system.slice/cgroup.procs", "")
+                .file("/cg/unified/system.slice/nginx.service/cgroup.procs", "")
+                .file("/cg/unified/system.slice/nginx.service/cpuset.cpus", "\n"),
+        )
+    }
+
+    #[test]
+    fn cgroups_of_both_versions_are_found_below_their_tops() {
+        let ids: Vec<String> = Cpuset.targets(&root()).unwrap().into_iter().map(|t| t.id).collect();
+        assert_eq!(ids, ["/cg/cpuset/batch", "/cg/unified/system.slice/nginx.service"]);
+        assert_eq!(Cpuset.read(&root(), "/cg/cpuset/batch").unwrap(), "2-3");
+        assert_eq!(Cpuset.read(&root(), "/cg/unified/system.slice/nginx.service").unwrap(), "");
+    }
+
+    #[test]
+    fn what_is_no_cgroup_and_what_it_cannot_have_is_refused() {
+        for target in ["batch", "/cg/cpuset/../cpuset/batch", "/cg/cpuset/none", "/proc"] {
+            assert!(Cpuset.change(&root(), target, "0").is_err(), "{target}");
+        }
+        assert!(Cpuset.change(&root(), "/cg/cpuset/batch", "").unwrap_err().cause.contains("version 1"));
+        assert!(Cpuset.change(&root(), "/cg/unified/system.slice/nginx.service", "").is_ok());
+        assert!(Cpuset.change(&root(), "/cg/cpuset/batch", "9").is_err());
+    }
+
+    #[test]
+    fn malformed_mounts_are_passed_over() {
+        for line in ["", " - ", "1 2 3 - cgroup2", "1 2 - cgroup2 x y", "1 2 3 / /x rw - cgroup"] {
+            assert_eq!(hierarchy(line), None, "{line}");
+        }
+    }
+}
