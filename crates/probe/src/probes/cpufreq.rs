@@ -22,7 +22,7 @@ impl Probe for Cpufreq {
     fn about(&self) -> &About {
         &About {
             id: "cpufreq",
-            summary: "frequency of each CPU at the sampling instants",
+            title: "frequency of each CPU at the sampling instants",
             docs: "A gauge in kHz: what the frequency driver asked for or, on x86 with APERF/MPERF, what the CPU ran at since it was last \
                 asked. It says little about an idle CPU. Before Linux 5.18, x86 sends an interrupt to the CPU to find out: on such a kernel \
                 the probe itself adds ten CAL a second on each CPU.",

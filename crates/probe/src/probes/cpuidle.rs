@@ -32,7 +32,7 @@ impl Probe for Cpuidle {
     fn about(&self) -> &About {
         &About {
             id: "cpuidle",
-            summary: "how often and how long each CPU was in each idle state",
+            title: "how often and how long each CPU was in each idle state",
             docs: "Rows are 'NAME entries' (events) and 'NAME time' (us) for each state that the idle driver offers (POLL, C1, C6, HLT). Deep \
                 states are left slowly: a server that is woken for each request pays the exit latency each time. The kernel books a \
                 stay when it ends, so one that lasts through the window is not in it.",

@@ -18,7 +18,7 @@ impl Probe for Interrupts {
     fn about(&self) -> &About {
         &About {
             id: "interrupts",
-            summary: "interrupts taken by each CPU, by line: devices, timer, inter-processor",
+            title: "interrupts taken by each CPU, by line: devices, timer, inter-processor",
             docs: "Rows are IRQ numbers (label: the devices) and the kernel's own interrupts: LOC timer, RES rescheduling, CAL function \
                 calls, TLB shootdowns, NMI, on arm64 IPI0 and so on. ERR and MIS count for the whole system. The counts are 32 bits in the \
                 kernel and wrap; an IRQ number that is given to another device is another row. Not every interrupt is a \

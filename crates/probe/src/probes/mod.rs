@@ -18,7 +18,7 @@ pub struct About {
     /// Name in rows and findings: lower case, stays for ever.
     pub id: &'static str,
     /// What it tells, in one line.
-    pub summary: &'static str,
+    pub title: &'static str,
     /// What it reads, what the rows mean, and how they mislead.
     pub docs: &'static str,
     /// Files that it reads, with `*` and `PID` in place of numbers.
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(ids.len(), ALL.len(), "ids are unique");
         for about in ALL.iter().map(|probe| probe.about()) {
             assert!(
-                !about.summary.is_empty() && !about.docs.is_empty() && !about.files.is_empty(),
+                !about.title.is_empty() && !about.docs.is_empty() && !about.files.is_empty(),
                 "{}",
                 about.id
             );

@@ -23,7 +23,7 @@ impl Probe for Pressure {
     fn about(&self) -> &About {
         &About {
             id: "pressure",
-            summary: "time that tasks waited for CPU, memory, I/O (PSI), whole system",
+            title: "time that tasks waited for CPU, memory, I/O (PSI), whole system",
             docs: "System rows in us: 'cpu some' (at least one task waited for a CPU), 'memory full' (all tasks that were not idle waited) and \
                 so on. They say that somebody waited, not where: a crowded CPU beside an idle one shows as 'cpu some'.",
             files: &["/proc/pressure/*"],

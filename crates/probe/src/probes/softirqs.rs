@@ -16,7 +16,7 @@ impl Probe for Softirqs {
     fn about(&self) -> &About {
         &About {
             id: "softirqs",
-            summary: "softirq runs on each CPU, by kind: network receive, block, timer, scheduler, RCU",
+            title: "softirq runs on each CPU, by kind: network receive, block, timer, scheduler, RCU",
             docs: "Counts how often a handler was entered, not for how long: one NET_RX run may take one packet or three hundred, so the \
                 count on the CPU that does the receive work can be lower than on one that does little. Read it beside the time \
                 rows softirq and CAL. The kernel prints every possible CPU; offline ones are left out here.",

@@ -15,7 +15,7 @@ impl Probe for Stat {
     fn about(&self) -> &About {
         &About {
             id: "stat",
-            summary: "time of each CPU by kind: user, system, idle, irq, softirq, steal",
+            title: "time of each CPU by kind: user, system, idle, irq, softirq, steal",
             docs: "Rows are the columns of /proc/stat in us: user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice (user \
                 includes guest). Unless the kernel has IRQ_TIME_ACCOUNTING, time is sampled at the tick: what the tick finds is charged a \
                 whole tick, and the time of interrupts is charged to the task that they interrupt. So a server reads 95 % busy on the \

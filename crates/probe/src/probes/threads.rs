@@ -23,7 +23,7 @@ impl Probe for Threads {
     fn about(&self) -> &About {
         &About {
             id: "threads",
-            summary: "what the server's threads did: time on CPU, time waiting for one, switches, migrations, where they ran",
+            title: "what the server's threads did: time on CPU, time waiting for one, switches, migrations, where they ran",
             docs: "Follows a process and all its descendants, also those that it leaves behind; a process that lives for less than a sampling \
                 interval may be missed. schedstat gives time on and waiting for a CPU in ns; it includes the time of interrupts that \
                 hit the thread. User and system time come from the tick (10 ms). Switches and migrations come from sched, where the \
