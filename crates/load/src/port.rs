@@ -1,6 +1,7 @@
 //! TCP ports: a free one, whether a certain one is taken, and by whom.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use machine::{Class, Fault, Root};
 use rustix::io::Errno;
@@ -14,10 +15,13 @@ use crate::netns::within;
 const FIRST: u16 = 10_000;
 const COUNT: u16 = 20_000;
 
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
 /// A port that nobody listens on in the namespace, at any address. Fails when none of many is free.
 pub(crate) fn free(address: IpAddr, netns: Option<&str>) -> Result<u16, Fault> {
-    // Another start for each process and time: studies side by side rarely try the same ports.
-    let start = (monotonic_ns() / 1000 + u64::from(std::process::id()) * 7919) % u64::from(COUNT);
+    // Another start for each process, time and call: studies side by side rarely try the same ports.
+    let call = CALLS.fetch_add(1, Ordering::Relaxed) * 1009;
+    let start = (monotonic_ns() / 1000 + u64::from(std::process::id()) * 7919 + call) % u64::from(COUNT);
     let anywhere: IpAddr = match address {
         IpAddr::V4(_) => IpAddr::from([0; 4]),
         IpAddr::V6(_) => IpAddr::from([0; 16]),

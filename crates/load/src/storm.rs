@@ -6,14 +6,12 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use machine::{Class, CpuSet, Fault, Root};
+use machine::{Class, Fault, Root};
 use rustix::io::Errno;
 
-use crate::clock::monotonic_ns;
 use crate::perf_event;
 use crate::string::flags::Flags;
 use crate::string::signals;
-use crate::string::work::{digest, rounds_for};
 
 /// Interrupts a second that may be asked for. At 50,000 a small guest does nothing else any more.
 pub const RATES_PER_S: std::ops::RangeInclusive<u32> = 100..=20_000;
@@ -137,72 +135,6 @@ pub fn run(cpu: u32, rate_per_s: u32, for_s: f64) -> Result<(), Fault> {
             _ => return Ok(()),
         }
     }
-}
-
-/// The rate at which the cost of an interrupt is measured, and how often a run with and without it is repeated.
-const PROBE_RATE_PER_S: u32 = 10_000;
-const PROBE_PAIRS: usize = 15;
-const PROBE_RUN_US: f64 = 20_000.0;
-
-/// What one timer interrupt costs a thread that computes on `cpu`, ns: entry, handler, return, and the caches that it
-/// leaves cold.
-///
-/// A fixed amount of work is timed with and without a storm, 15 pairs in turn, about 0.7 s in all; the median of the
-/// pairs' differences counts, so that what else runs there matters little. Fails as [`Storm::start`] does, when we may not
-/// run on the CPU, and when the differences are lost in the noise.
-pub fn interrupt_cost_ns(cpu: u32) -> Result<f64, Fault> {
-    // A thread of its own: the caller keeps its CPUs.
-    let measured = std::thread::scope(|scope| scope.spawn(|| measure(cpu)).join());
-    let mut costs = measured.unwrap_or_else(|_| {
-        let remedy = "this is a fault of pinwise: please report it";
-        Err(Fault::new(
-            Class::WorkloadFailed,
-            "cost of an interrupt",
-            "the measuring thread panicked",
-            remedy,
-        ))
-    })?;
-    costs.sort_by(f64::total_cmp);
-    let median = costs[costs.len() / 2];
-    if median <= 0.0 {
-        let cause = "lost in the noise: the work was not slower with interrupts than without";
-        let remedy = "try again when less runs on this CPU";
-        return Err(Fault::new(
-            Class::MachineLacks,
-            format!("cost of an interrupt on CPU {cpu}"),
-            cause,
-            remedy,
-        ));
-    }
-    Ok(median)
-}
-
-fn measure(cpu: u32) -> Result<Vec<f64>, Fault> {
-    change::own::run_on(&CpuSet::single(cpu))?;
-    let rounds = rounds_for(PROBE_RUN_US);
-    let time_ns = || {
-        let from_ns = monotonic_ns();
-        std::hint::black_box(digest(std::hint::black_box(b"interrupt"), rounds));
-        (monotonic_ns() - from_ns) as f64
-    };
-    (0..PROBE_PAIRS)
-        .map(|pair| {
-            let (quiet, disturbed) = match pair % 2 {
-                0 => {
-                    let quiet = time_ns();
-                    let _storm = Storm::start(cpu, PROBE_RATE_PER_S)?;
-                    (quiet, time_ns())
-                }
-                _ => {
-                    let storm = Storm::start(cpu, PROBE_RATE_PER_S)?;
-                    let disturbed = time_ns();
-                    drop(storm);
-                    (time_ns(), disturbed)
-                }
-            };
-            Ok((disturbed - quiet) / (disturbed * 1e-9 * f64::from(PROBE_RATE_PER_S)))
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ use crate::template::Command;
 /// What it is.
 pub static ABOUT: About = About {
     id: "command",
-    summary: "any load tool by its command line, its figures taken from what it prints",
-    doc: "Runs `command` with {address}, {port}, {cpus}, {cpu} (the load's) and {seconds} filled in, waits for its end and \
+    title: "any load tool by its command line, its figures taken from what it prints",
+    docs: "Runs `command` with {address}, {port}, {cpus}, {cpu} (the load's) and {seconds} filled in, waits for its end and \
           takes each of `figures` from its output: by a regular expression whose group named `value` (or first group) is \
           the figure, or by a JSON pointer. Numbers may have separators (1,234.5) and suffixes (12.3k); times with a unit \
           (1.5ms) are turned into the unit that the figure's name ends in. It tells no intervals: the whole run counts.",

@@ -20,9 +20,9 @@ pub struct About {
     /// Its name in `driver = "..."`; also the name of its file.
     pub id: &'static str,
     /// One line.
-    pub summary: &'static str,
+    pub title: &'static str,
     /// What it does, what it needs, which figures it gives.
-    pub doc: &'static str,
+    pub docs: &'static str,
     /// A `[load]` table of a recipe.
     pub example: &'static str,
 }
@@ -121,7 +121,7 @@ mod tests {
         let ids: BTreeSet<&str> = ALL.iter().map(|about| about.id).collect();
         assert_eq!(ids.len(), ALL.len(), "ids are unique");
         for about in ALL {
-            assert!(!about.summary.is_empty() && about.doc.len() > 80, "{} is documented", about.id);
+            assert!(!about.title.is_empty() && about.docs.len() > 80, "{} is documented", about.id);
             let spec: LoadSpec =
                 toml::from_str(about.example).unwrap_or_else(|e| panic!("{}: {e}", about.id));
             assert_eq!(spec.workload().about().id, about.id, "the example is of this load");

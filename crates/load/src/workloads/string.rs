@@ -15,8 +15,8 @@ use crate::string::client::{ClientOptions, Document, StringLoad};
 /// What it is.
 pub static ABOUT: About = About {
     id: "string",
-    summary: "the built-in load generator: one short line out, one line back",
-    doc: "Drives the built-in string server, or any TCP server that answers a line with a line (`request`, `expect`). \
+    title: "the built-in load generator: one short line out, one line back",
+    docs: "Drives the built-in string server, or any TCP server that answers a line with a line (`request`, `expect`). \
           A connection for each request, or kept ones (`keep_alive`); a closed loop over `connections`, or an open loop \
           at `rate_per_s` with Poisson or uniform spacing, whose latencies count from the intended send time. Every \
           answer is checked. Gives requests_per_s, latency_p50_us, latency_p90_us, latency_p99_us, latency_p999_us, \
