@@ -1,2 +1,24 @@
-//! The binary: parse, call, exit code.
-fn main() {}
+//! SPEAKS: parses the command line, calls the other rooms, and turns what they say into text and an exit code.
+
+mod cli;
+mod conclusion;
+mod interrupt;
+mod output;
+mod progress;
+mod run_case;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match verbs::run(cli.verb) {
+        Ok(answer) => answer.into(),
+        Err(fault) => {
+            eprintln!("pinwise: {fault}");
+            fault.class.exit_code().into()
+        }
+    }
+}

@@ -7,6 +7,7 @@
 pub mod arm;
 pub mod case;
 pub mod design;
+pub mod engine;
 pub mod evidence;
 pub mod facts;
 pub mod intervention;

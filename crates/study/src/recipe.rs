@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use load::{LoadSpec, ServerSpec};
-use machine::{Class, CpuSet, Fault, Neighbour};
+use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::signed_rank::MOST_BLOCKS;
@@ -97,59 +97,79 @@ impl Default for Budget {
 }
 
 /// A whole study, as a file says it or as flags say it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Recipe {
     /// Title in reports.
-    #[serde(default)]
     pub name: String,
     /// The figure that decides; it must be among those that the load gives.
-    #[serde(default = "default_metric")]
     pub metric: String,
     /// Which way it is better.
-    #[serde(default)]
     pub better: Direction,
     /// Seed of the order; drawn when the case is made, if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Samples of the counters a second.
-    #[serde(default = "default_samples_per_s")]
     pub samples_per_s: f64,
+    /// Work per request of the built-in string server, us of computation on this machine at the start of the study.
+    pub work_us: f64,
     /// CPUs for the load; none named: whatever the server leaves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuSet>,
     /// The placements.
-    #[serde(default)]
     pub factor: Factor,
     /// How long and how often.
-    #[serde(default)]
     pub budget: Budget,
     /// What matters and how sure.
-    #[serde(default)]
     pub precision: Precision,
     /// The server.
-    #[serde(default)]
     pub server: ServerSpec,
     /// The load.
-    #[serde(default)]
     pub load: LoadSpec,
+    /// Knobs that are set in every trial, and taken back after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// What runs beside the server in every trial.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
     /// Free remarks that are copied into the case.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
 }
 
-fn default_metric() -> String {
-    "requests_per_s".into()
-}
-
-fn default_samples_per_s() -> f64 {
-    10.0
+impl Default for Recipe {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            metric: "requests_per_s".into(),
+            better: Direction::default(),
+            seed: None,
+            samples_per_s: 10.0,
+            // Enough that the server, not the client, is the limit: docs/study.md has the measurement.
+            work_us: 25.0,
+            load_cpus: None,
+            factor: Factor::default(),
+            budget: Budget::default(),
+            precision: Precision::default(),
+            server: ServerSpec::default(),
+            load: LoadSpec::default(),
+            settings: Vec::new(),
+            neighbours: Vec::new(),
+            notes: BTreeMap::new(),
+        }
+    }
 }
 
 impl Recipe {
+    /// What reports call the study.
+    pub fn title(&self) -> String {
+        match (self.name.is_empty(), self.server.command.is_empty()) {
+            (false, _) => self.name.clone(),
+            (true, true) => "built-in string server".into(),
+            (true, false) => self.server.command.to_string(),
+        }
+    }
+
     /// Reads a recipe; errors name `file`, line and column, the key and what would be right.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, Fault> {
         let recipe: Recipe = toml::from_str(text).map_err(|e| {
@@ -187,6 +207,7 @@ impl Recipe {
         range("budget.trial_timeout_s", self.budget.trial_timeout_s, 1.0, 86_400.0)?;
         range("precision.margin", self.precision.margin, 0.0, 0.5)?;
         range("precision.alpha", self.precision.alpha, 0.0001, 0.5)?;
+        range("work_us", self.work_us, 0.0, 1e6)?;
         range("samples_per_s", self.samples_per_s, 1.0, 100.0)?;
         if let Factor::AllAlike { copies } = self.factor {
             range("factor.copies", copies as f64, 1.0, 64.0)?;

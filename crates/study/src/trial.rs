@@ -53,6 +53,10 @@ pub struct Trial {
     pub began_unix_s: f64,
     /// How long it took with start and stop of the server, s.
     pub took_s: f64,
+    /// Start of the measured window, CLOCK_MONOTONIC ns.
+    pub from_ns: u64,
+    /// End of the measured window, CLOCK_MONOTONIC ns.
+    pub to_ns: u64,
     /// Length of the measured window, s.
     pub window_s: f64,
     /// Figures by name over the measured window.

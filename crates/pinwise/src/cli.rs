@@ -1,0 +1,93 @@
+//! The command line: one list that drives parsing, help, man page and completions.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::verbs;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    the answer is no (a finding was not proved, something could not be undone)
+  2    usage: unknown key or flag, malformed value, CPU that does not exist
+  3    not permitted
+  4    the machine lacks what was asked for
+  5    the server or the load failed
+  6    reading or writing files failed (disk full, malformed case)
+  130  stopped by Ctrl-C; the machine is as it was
+
+pinwise works without root and says what it cannot see or do then.
+Report of a first look at this machine:  pinwise study";
+
+/// Finds out where on this machine a server should run, proves it, and mends it so that it can be taken back.
+#[derive(Debug, Parser)]
+#[command(name = "pinwise", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs, in the order in which one uses them.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// What the machine is: CPUs, caches, nodes, devices, interrupts, kernel, power, limits
+    Map(verbs::map::Args),
+    /// Take the machine home: copy exactly the files that the readers read into an archive
+    Capture(verbs::capture::Args),
+    /// Run a study: by default the built-in string server on each CPU in turn
+    Study(Box<verbs::study::Args>),
+    /// Go on with a study that was stopped or killed; the remaining order is unchanged
+    Resume(verbs::resume::Args),
+    /// Say why a placement is slow; --prove moves the cause and measures again
+    Explain(verbs::explain::Args),
+    /// Write the report of a case as one HTML file, or print it
+    Report(verbs::report::Args),
+    /// What pinwise has changed on this machine and not yet taken back
+    Status(verbs::status::Args),
+    /// Take back everything that pinwise has changed, newest first
+    Undo(verbs::undo::Args),
+    /// List what pinwise knows: knobs, probes, workloads, rules, pages
+    List(verbs::list::Args),
+    /// Print shell completions
+    Completions(verbs::completions::Args),
+    /// Print the man page (roff)
+    #[command(after_help = "Example:\n  pinwise man | man -l -")]
+    Man,
+    /// The built-in string server (studies start it)
+    #[command(hide = true)]
+    StringServer(verbs::raw::Args),
+    /// The built-in load generator (studies start it)
+    #[command(hide = true)]
+    StringLoad(verbs::raw::Args),
+    /// A bounded storm of timer interrupts on one CPU: a disturbance whose size is known, to try rules and studies on
+    #[command(hide = true)]
+    Storm(verbs::storm::Args),
+}
+
+/// Form of what goes to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON document; progress and notes stay on stderr.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_verb_that_is_shown_has_an_example() {
+        let mut command = super::Cli::command();
+        command.build();
+        command.clone().debug_assert();
+        for verb in command.get_subcommands().filter(|v| !v.is_hide_set() && v.get_name() != "help") {
+            let mut verb = verb.clone();
+            let help = verb.render_long_help().to_string();
+            assert!(help.contains("Example"), "pinwise {} --help has no example", verb.get_name());
+            assert!(verb.get_about().is_some_and(|a| !a.to_string().is_empty()));
+        }
+    }
+}

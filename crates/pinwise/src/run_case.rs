@@ -1,0 +1,28 @@
+//! Runs what a case has still to run, with progress, Ctrl-C and everything taken back at the end.
+
+use std::path::PathBuf;
+
+use machine::{Class, Fault, Machine, Root};
+use study::Case;
+use study::engine::{self, live::LiveTrials};
+
+use crate::interrupt;
+use crate::progress::Progress;
+
+/// Runs the case to its end.
+pub fn to_its_end(case: &mut Case) -> Result<(), Fault> {
+    let interrupted = interrupt::flag()?;
+    let mut progress = Progress::new(&case.study.recipe);
+    let allowed = engine::prepare::usable(&Machine::read(&Root::live()))?;
+    let mut trials = LiveTrials::new(&case.study, own_binary()?, allowed, interrupted.clone())?;
+    let ran = engine::run(case, &mut trials, &interrupted, &mut |event| progress.show(&event));
+    progress.finish();
+    let taken_back = trials.finish();
+    ran.and(taken_back)
+}
+
+/// The binary that serves as built-in server and load generator.
+fn own_binary() -> Result<PathBuf, Fault> {
+    std::env::current_exe()
+        .map_err(|e| Fault::new(Class::MachineLacks, "/proc/self/exe", e, "mount /proc"))
+}

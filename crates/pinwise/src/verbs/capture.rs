@@ -1,0 +1,39 @@
+//! `pinwise capture`: the files that the readers read, taken home.
+
+use std::path::PathBuf;
+
+use machine::{Class, Fault, Machine, Root};
+
+use crate::output::Answer;
+
+/// Flags of `pinwise capture`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise capture -o web7.tar.zst              an archive
+  pinwise capture -o web7/                     a directory
+  pinwise map --from web7.tar.zst              read it anywhere")]
+pub struct Args {
+    /// Where to write: NAME.tar.zst, or a directory
+    #[arg(short, long, value_name = "PATH")]
+    output: PathBuf,
+}
+
+/// Reads the machine through a recording root and writes what was read.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let root = Root::recording(Root::live());
+    let machine = Machine::read(&root);
+    let capture = root.take_capture().ok_or_else(|| {
+        Fault::new(Class::Storage, args.output.display(), "nothing was recorded", "report this as a fault of pinwise")
+    })?;
+    capture.write(&args.output)?;
+    eprintln!(
+        "captured {} CPUs, {} devices, {} interrupts to {}; {} facts missing (pinwise map --from tells which)",
+        machine.cpus.len(),
+        machine.devices.len(),
+        machine.irqs.len(),
+        args.output.display(),
+        machine.missing.len()
+    );
+    Ok(Answer::Done)
+}

@@ -1,0 +1,66 @@
+//! `pinwise explain`: why a placement is slow; `--prove` moves the cause and measures again.
+
+use std::path::PathBuf;
+
+use advise::{Finding, Standing};
+use machine::Fault;
+use study::engine::prove;
+use study::{Case, Facts, Proof};
+
+use crate::cli::Format;
+use crate::output::Answer;
+use crate::{conclusion, run_case};
+
+/// Flags of `pinwise explain`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise explain cases/string-server-1              findings with their evidence
+  pinwise explain cases/string-server-1 --prove      move each cause, measure again, put it back")]
+pub struct Args {
+    /// The case folder
+    case: PathBuf,
+    /// Run the intervention of each finding as a small study; every change is taken back
+    #[arg(long)]
+    prove: bool,
+    /// Form of the result on stdout
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Explains, and proves when asked to; the answer is no when a finding was not proved.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let case = Case::open(&args.case)?;
+    if !args.prove {
+        return conclusion::conclude(&case, args.format);
+    }
+    let facts = Facts::read(&case)?;
+    let findings = advise::examine(&facts);
+    let provable: Vec<&Finding> = findings.iter().filter(|f| f.intervention.is_some() && f.proof.is_none()).collect();
+    if provable.is_empty() {
+        eprintln!("pinwise: no finding of this case waits for a proof");
+    }
+    let mut proofs = facts.proofs;
+    for finding in provable {
+        proofs.extend(prove_one(&case, finding)?);
+        case.write_json("proofs.json", &proofs)?;
+    }
+    conclusion::conclude(&case, args.format)?;
+    let findings = advise::examine(&Facts::read(&case)?);
+    let shown = findings.iter().filter(|f| f.intervention.is_some());
+    let all_shown = shown.fold(true, |all, f| all && matches!(f.standing, Standing::Proved | Standing::Imitated));
+    Ok(if all_shown { Answer::Done } else { Answer::No })
+}
+
+/// Runs the intervention of one finding.
+fn prove_one(case: &Case, finding: &Finding) -> Result<Option<Proof>, Fault> {
+    let Some(intervention) = &finding.intervention else { return Ok(None) };
+    let name = match finding.cpu {
+        Some(cpu) => format!("{}-cpu{cpu}", finding.rule),
+        None => finding.rule.clone(),
+    };
+    eprintln!("pinwise: proving \"{}\": {}", finding.title, intervention.what);
+    let mut proof_case = prove::open(case, &name, intervention)?;
+    run_case::to_its_end(&mut proof_case)?;
+    Ok(Some(prove::conclude(&finding.title, &name, intervention, &proof_case)))
+}

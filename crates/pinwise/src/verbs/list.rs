@@ -1,0 +1,81 @@
+//! `pinwise list`: what pinwise knows, from the very lists that it works with.
+
+use clap::ValueEnum;
+use machine::Fault;
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::output::{self, Answer};
+
+/// Flags of `pinwise list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  pinwise list knobs")]
+pub struct Args {
+    /// Which list
+    what: What,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The lists.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    /// Settings that can be described, read and changed
+    Knobs,
+    /// Counters that explain
+    Probes,
+    /// Ways to drive a server
+    Workloads,
+    /// Mechanisms that findings come from
+    Rules,
+    /// Parts of the report
+    Pages,
+}
+
+/// One entry of any list.
+#[derive(Debug, Serialize)]
+struct Row {
+    id: &'static str,
+    title: &'static str,
+    docs: &'static str,
+}
+
+/// Prints the list.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let rows = rows(args.what);
+    match args.format {
+        Format::Json => output::json(&rows)?,
+        Format::Text => {
+            let width = rows.iter().map(|r| r.id.len()).max().unwrap_or(0);
+            let lines: String = rows.iter().map(|r| format!("{:width$}  {}\n", r.id, r.title)).collect();
+            output::text(&lines)?;
+        }
+    }
+    Ok(Answer::Done)
+}
+
+/// Each list has an `About` of its own crate; they share these three fields.
+macro_rules! rows_of {
+    ($all:expr) => {
+        $all.iter().map(|entry| {
+            let about = entry.about();
+            Row { id: about.id, title: about.title, docs: about.docs }
+        }).collect()
+    };
+}
+
+fn rows(what: What) -> Vec<Row> {
+    match what {
+        What::Knobs => rows_of!(machine::knobs::ALL),
+        What::Probes => rows_of!(probe::probes::ALL),
+        What::Workloads => load::workloads::ALL
+            .iter()
+            .map(|about| Row { id: about.id, title: about.title, docs: about.docs })
+            .collect(),
+        What::Rules => rows_of!(advise::rules::ALL),
+        What::Pages => rows_of!(::report::pages::ALL),
+    }
+}

@@ -1,0 +1,40 @@
+//! One file a verb.
+
+use machine::Fault;
+
+use crate::cli::Verb;
+use crate::output::Answer;
+
+pub mod capture;
+pub mod completions;
+pub mod explain;
+pub mod list;
+pub mod man;
+pub mod map;
+pub mod raw;
+pub mod report;
+pub mod resume;
+pub mod status;
+pub mod storm;
+pub mod study;
+pub mod undo;
+
+/// Runs a verb.
+pub fn run(verb: Verb) -> Result<Answer, Fault> {
+    match verb {
+        Verb::Map(args) => map::run(&args),
+        Verb::Capture(args) => capture::run(&args),
+        Verb::Study(args) => study::run(&args),
+        Verb::Resume(args) => resume::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Report(args) => report::run(&args),
+        Verb::Status(args) => status::run(&args),
+        Verb::Undo(args) => undo::run(&args),
+        Verb::List(args) => list::run(&args),
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Man => man::run(),
+        Verb::StringServer(args) => raw::serve(&args),
+        Verb::StringLoad(args) => raw::load(&args),
+        Verb::Storm(args) => storm::run(&args),
+    }
+}

@@ -1,0 +1,33 @@
+//! `pinwise report`: shows a case that is there already.
+
+use std::path::PathBuf;
+
+use machine::Fault;
+use study::Case;
+
+use crate::cli::Format;
+use crate::conclusion;
+use crate::output::Answer;
+
+/// Flags of `pinwise report`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise report cases/string-server-1                      the table, and report.html anew
+  pinwise report cases/string-server-1 --format json | jq .findings")]
+pub struct Args {
+    /// The case folder
+    case: PathBuf,
+    /// Form of the result on stdout
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Computes evidence, findings and report again from the files of the case.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let case = Case::open(&args.case)?;
+    for mended in &case.mended {
+        eprintln!("pinwise: {mended}");
+    }
+    conclusion::conclude(&case, args.format)
+}

@@ -1,0 +1,33 @@
+//! `pinwise resume`: goes on with a study that was stopped or killed.
+
+use std::path::PathBuf;
+
+use machine::Fault;
+use study::Case;
+
+use crate::cli::Format;
+use crate::output::Answer;
+use crate::{conclusion, run_case};
+
+/// Flags of `pinwise resume`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  pinwise undo && pinwise resume cases/string-server-1      after a kill -9 in the middle of a trial")]
+pub struct Args {
+    /// The case folder
+    case: PathBuf,
+    /// Form of the result on stdout
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Runs what remains, in the order that was drawn when the case was made.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let mut case = Case::resume(&args.case)?;
+    for mended in &case.mended {
+        eprintln!("pinwise: {mended}");
+    }
+    run_case::to_its_end(&mut case)?;
+    conclusion::conclude(&case, args.format)
+}

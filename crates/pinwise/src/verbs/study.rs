@@ -1,0 +1,274 @@
+//! `pinwise study`: runs a study and says what came out.
+
+use std::path::{Path, PathBuf};
+
+use load::{CommandLoad, Extract, LoadSpec};
+use machine::{Class, CpuSet, Fault, Neighbour, Setting};
+use study::Recipe;
+use study::engine::prepare::{Request, free_dir, make_case};
+use study::recipe::{Direction, Factor};
+
+use crate::cli::Format;
+use crate::conclusion;
+use crate::output::{self, Answer};
+use crate::run_case;
+
+/// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise study                                          the built-in string server, each CPU in turn (2 minutes on 2 CPUs)
+  pinwise study --server './my-server --port {port}' --load string --metric requests_per_s
+  pinwise study --server 'redis-server --port {port} --save \"\"' --load command \\
+      --command 'redis-benchmark -p {port} -n 60000 -q -t get --csv' \\
+      --figure 'requests_per_s=\"GET\",\"([0-9.]+)\"'
+  pinwise study --aa 2                                   all placements alike: what it says when there is nothing to say
+  pinwise study recipes/redis.toml -o cases/redis        the same from a file")]
+pub struct Args {
+    /// A recipe (TOML); flags override its keys
+    recipe: Option<PathBuf>,
+    /// Command line of the server; {port}, {address}, {cpu} and {cpus} are filled in. Without it: the built-in string server
+    #[arg(long, value_name = "CMD")]
+    server: Option<String>,
+    /// Port of the server; without it a free one is chosen for each trial
+    #[arg(long)]
+    port: Option<u16>,
+    /// Address of the server
+    #[arg(long, value_name = "IP")]
+    address: Option<std::net::IpAddr>,
+    /// Network namespace (ip netns) that the server runs in
+    #[arg(long, value_name = "NAME")]
+    server_netns: Option<String>,
+    /// How the server is driven: string (one line out, one line back) or command (any load tool)
+    #[arg(long, value_name = "DRIVER")]
+    load: Option<String>,
+    /// Network namespace that the load runs in
+    #[arg(long, value_name = "NAME")]
+    load_netns: Option<String>,
+    /// Command line of the load tool, for --load command; {port}, {address}, {cpu} and {cpus} are filled in
+    #[arg(long, value_name = "CMD")]
+    command: Option<String>,
+    /// A figure in the load tool's output: NAME=REGEX (its first group, or the one named value) or NAME=json:/POINTER
+    #[arg(long = "figure", value_name = "NAME=WHERE")]
+    figures: Vec<String>,
+    /// Connections of the string load
+    #[arg(long, value_name = "N")]
+    connections: Option<u32>,
+    /// Keep connections open instead of one a request (string load)
+    #[arg(long)]
+    keep_alive: bool,
+    /// Open loop at this many requests a second (string load); without it a closed loop
+    #[arg(long, value_name = "PER_S")]
+    rate: Option<f64>,
+    /// Work per request of the built-in server, us
+    #[arg(long, value_name = "US")]
+    work_us: Option<f64>,
+    /// The figure that decides
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// The deciding figure is better when lower (latency)
+    #[arg(long)]
+    lower_is_better: bool,
+    /// CPUs to try, one after the other; without it: all that pinwise may use
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// CPUs for the load; without it: those that the server leaves
+    #[arg(long, value_name = "LIST")]
+    load_cpus: Option<CpuSet>,
+    /// A/A study: N arms that are all placed as the baseline is
+    #[arg(long, value_name = "N")]
+    aa: Option<usize>,
+    /// A command to run beside the server in every trial: CPULIST:CMD
+    #[arg(long = "neighbour", value_name = "CPUS:CMD")]
+    neighbours: Vec<String>,
+    /// A knob to set in every trial: KNOB:TARGET=VALUE (pinwise list knobs)
+    #[arg(long = "set", value_name = "SETTING")]
+    settings: Vec<String>,
+    /// Complete blocks; without it: as many as the comparisons need, at least 8
+    #[arg(long, value_name = "N")]
+    blocks: Option<usize>,
+    /// Length of the measured window of a trial, s
+    #[arg(long, value_name = "S")]
+    window: Option<f64>,
+    /// Most that may be left out as warm-up, s
+    #[arg(long, value_name = "S")]
+    warm_up: Option<f64>,
+    /// A trial that has not ended after this long has failed, s
+    #[arg(long, value_name = "S")]
+    trial_timeout: Option<f64>,
+    /// Differences up to this share count as equal
+    #[arg(long, value_name = "SHARE")]
+    margin: Option<f64>,
+    /// Seed of the order of trials
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The case folder; without it: a new one under cases/
+    #[arg(short, long, value_name = "CASE")]
+    output: Option<PathBuf>,
+    /// Form of the result on stdout
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Print the recipe that the flags mean, and run nothing
+    #[arg(long)]
+    print_recipe: bool,
+}
+
+/// Makes the case, runs it, and says what came out.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let recipe = recipe(args)?;
+    if args.print_recipe {
+        output::text(&recipe.to_toml()?)?;
+        return Ok(Answer::Done);
+    }
+    let name = if recipe.server.command.is_empty() { "string-server" } else { "server" };
+    let dir = args.output.clone().unwrap_or_else(|| free_dir(Path::new("cases"), name));
+    let request = Request {
+        dir,
+        recipe,
+        command: std::env::args().collect(),
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let mut case = make_case(request)?;
+    run_case::to_its_end(&mut case)?;
+    conclusion::conclude(&case, args.format)
+}
+
+/// The recipe that file and flags mean together.
+fn recipe(args: &Args) -> Result<Recipe, Fault> {
+    let mut recipe = match &args.recipe {
+        None => Recipe::default(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| Fault::new(Class::Usage, path.display(), e, "name a recipe that can be read"))?;
+            Recipe::from_toml(&text, &path.display().to_string())?
+        }
+    };
+    server_flags(args, &mut recipe)?;
+    load_flags(args, &mut recipe)?;
+    design_flags(args, &mut recipe)?;
+    recipe.check()?;
+    Ok(recipe)
+}
+
+fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
+    if let Some(command) = &args.server {
+        recipe.server.command = command.parse()?;
+    }
+    set(&mut recipe.work_us, args.work_us);
+    set(&mut recipe.server.address, args.address);
+    if args.port.is_some() {
+        recipe.server.port = args.port;
+    }
+    if args.server_netns.is_some() {
+        recipe.server.netns = args.server_netns.clone();
+    }
+    Ok(())
+}
+
+fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
+    match (args.load.as_deref(), &args.command) {
+        (None, None) => {}
+        (Some("string"), None) => recipe.load = LoadSpec::default(),
+        (Some("command") | None, Some(command)) => recipe.load = LoadSpec::Command(CommandLoad::new(command.parse()?)),
+        (Some("command"), None) => {
+            return Err(Fault::new(Class::Usage, "--load command", "it lacks the command", "give it with --command 'wrk ... {port}'"));
+        }
+        (Some("string"), Some(_)) => {
+            return Err(Fault::new(Class::Usage, "--command", "the string load takes none", "choose --load command"));
+        }
+        (Some(other), _) => {
+            return Err(Fault::new(Class::Usage, format!("--load {other}"), "there is no such driver", "choose string or command (pinwise list workloads)"));
+        }
+    }
+    match &mut recipe.load {
+        LoadSpec::String(load) => {
+            set(&mut load.connections, args.connections);
+            load.keep_alive |= args.keep_alive;
+            load.rate_per_s = args.rate.or(load.rate_per_s);
+            load.netns = args.load_netns.clone().or(load.netns.take());
+            if let Some(figure) = args.figures.first() {
+                return Err(Fault::new(Class::Usage, format!("--figure {figure}"), "the string load tells its own figures", "choose --load command"));
+            }
+        }
+        LoadSpec::Command(load) => {
+            for (flag, given) in [
+                ("--connections", args.connections.is_some()),
+                ("--keep-alive", args.keep_alive),
+                ("--rate", args.rate.is_some()),
+            ] {
+                if given {
+                    return Err(Fault::new(Class::Usage, flag, "only the string load knows it", "put it into --command, in the tool's own way"));
+                }
+            }
+            load.netns = args.load_netns.clone().or(load.netns.take());
+            for figure in &args.figures {
+                let (name, place) = figure.split_once('=').ok_or_else(|| {
+                    Fault::new(Class::Usage, format!("--figure {figure}"), "it has no '='", "give NAME=REGEX or NAME=json:/POINTER")
+                })?;
+                let place = match place.strip_prefix("json:") {
+                    Some(pointer) => Extract::JsonPointer(pointer.to_string()),
+                    None => Extract::Regex(place.to_string()),
+                };
+                load.figures.insert(name.to_string(), place);
+            }
+            if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
+                recipe.metric = load.figures.keys().next().cloned().unwrap_or_default();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
+    set(&mut recipe.metric, args.metric.clone());
+    if args.lower_is_better {
+        recipe.better = Direction::Lower;
+    }
+    match (args.aa, &args.cpus) {
+        (Some(_), Some(_)) => {
+            return Err(Fault::new(Class::Usage, "--aa", "all its arms are placed alike, so --cpus has no meaning", "leave one of them out"));
+        }
+        (Some(copies), None) => recipe.factor = Factor::AllAlike { copies },
+        (None, Some(cpus)) => recipe.factor = Factor::EachCpu { cpus: Some(cpus.clone()) },
+        (None, None) => {}
+    }
+    if args.load_cpus.is_some() {
+        recipe.load_cpus = args.load_cpus.clone();
+    }
+    for neighbour in &args.neighbours {
+        recipe.neighbours.push(parse_neighbour(neighbour)?);
+    }
+    for setting in &args.settings {
+        recipe.settings.push(parse_setting(setting)?);
+    }
+    set(&mut recipe.budget.blocks, args.blocks);
+    set(&mut recipe.budget.window_s, args.window);
+    set(&mut recipe.budget.warm_up_cap_s, args.warm_up);
+    set(&mut recipe.budget.trial_timeout_s, args.trial_timeout);
+    set(&mut recipe.precision.margin, args.margin);
+    if args.seed.is_some() {
+        recipe.seed = args.seed;
+    }
+    Ok(())
+}
+
+fn parse_neighbour(text: &str) -> Result<Neighbour, Fault> {
+    let wrong = |why: String| Fault::new(Class::Usage, format!("--neighbour {text}"), why, "give CPULIST:COMMAND, such as '3:./batch-job'");
+    let (cpus, command) = text.split_once(':').ok_or_else(|| wrong("it has no ':'".into()))?;
+    let cpus = CpuSet::from_list(cpus).map_err(|e| wrong(e.to_string()))?;
+    Ok(Neighbour { command: command.to_string(), cpus })
+}
+
+fn parse_setting(text: &str) -> Result<Setting, Fault> {
+    let parts = text.split_once(':').and_then(|(knob, rest)| Some((knob, rest.rsplit_once('=')?)));
+    let (knob, (target, value)) = parts.ok_or_else(|| {
+        Fault::new(Class::Usage, format!("--set {text}"), "it is not KNOB:TARGET=VALUE", "give one such as 'irq-affinity:38=1'")
+    })?;
+    Ok(Setting { knob: knob.into(), target: target.into(), value: value.into() })
+}
+
+fn set<T>(key: &mut T, flag: Option<T>) {
+    if let Some(value) = flag {
+        *key = value;
+    }
+}

@@ -1,0 +1,13 @@
+//! Studies on this kernel where the truth is known because the tests build it: receive work steered onto one CPU, a
+//! storm of timer interrupts on one CPU, nothing at all, and pinwise killed in the middle.
+//!
+//! They need root, iproute2 (`ip netns`), two CPUs, and some minutes of an otherwise idle machine, so they are ignored
+//! by default: `make test` runs them, one at a time. They send traffic only between two network namespaces that they
+//! make and delete.
+
+mod killed;
+mod nothing;
+mod pinwise;
+mod steered;
+mod stormed;
+mod testbed;

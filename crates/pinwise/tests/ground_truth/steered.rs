@@ -1,0 +1,37 @@
+//! rps_cpus steers the receive work of both veth ends onto CPU k. Feasibility: -49 to -54 % on k.
+
+use crate::pinwise::{Bench, findings, slow_cpus, told};
+use crate::testbed::Testbed;
+
+fn names_the_cpu_and_the_mechanism(cpu: u32) {
+    let Some(bed) = Testbed::new() else { return };
+    bed.steer_onto(cpu);
+    let before = bed.steering();
+    let bench = Bench::new();
+    let result = bench.study(&bed, &[]);
+    assert_eq!(slow_cpus(&result), [u64::from(cpu)], "{}", told(&result));
+    let named = findings(&result);
+    assert!(named.iter().any(|(rule, on, _)| rule == "receive-softirq" && *on == Some(u64::from(cpu))), "{}", told(&result));
+    assert!(named.iter().all(|(_, on, _)| *on == Some(u64::from(cpu))), "{}", told(&result));
+
+    let case = bench.case().display().to_string();
+    let proved = bench.json(&["explain", &case, "--prove", "--format", "json"]);
+    assert!(
+        findings(&proved).iter().any(|(rule, _, standing)| rule == "receive-softirq" && standing == "proved"),
+        "{}",
+        told(&proved)
+    );
+    assert_eq!(bed.steering(), before, "the steering must be as it was found");
+}
+
+#[test]
+#[ignore = "ground truth: needs root, ip netns and some 4 minutes; run by `make test`"]
+fn receive_work_on_cpu_0_is_named_and_proved() {
+    names_the_cpu_and_the_mechanism(0);
+}
+
+#[test]
+#[ignore = "ground truth: needs root, ip netns and some 4 minutes; run by `make test`"]
+fn receive_work_on_cpu_1_is_named_and_proved() {
+    names_the_cpu_and_the_mechanism(1);
+}

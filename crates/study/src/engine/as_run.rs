@@ -1,0 +1,123 @@
+//! What was really so during a trial, from its observation: pure.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+use probe::{Observation, ThreadSeen};
+
+use crate::trial::AsRun;
+
+/// Reduces an observation of the server's threads to what a trial records. `not_as_asked` is filled by the caller.
+pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>) -> AsRun {
+    let threads = &observation.threads;
+    let window_us = observation.window_s() * 1e6;
+    let sum = |field: fn(&ThreadSeen) -> Option<u64>| -> Option<u64> {
+        let known: Vec<u64> = threads.iter().filter_map(field).collect();
+        (!known.is_empty()).then(|| known.iter().sum())
+    };
+    AsRun {
+        server_cpus_used: cpus_used(threads),
+        server_allowed: threads
+            .iter()
+            .filter_map(|t| CpuSet::from_list(t.allowed.as_deref()?).ok())
+            .reduce(|a, b| a.union(&b)),
+        load_allowed,
+        server_migrations: sum(|t| t.migrations),
+        server_involuntary_switches: sum(|t| t.involuntary_switches),
+        server_waited_share: sum(|t| t.waited_us).filter(|_| window_us > 0.0).map(|us| us as f64 / window_us),
+        steal_share: steal_share(observation),
+        not_as_asked: Vec::new(),
+    }
+}
+
+/// Share of each CPU, each thread weighted by the CPU time that it used: a sleeping helper thread says nothing.
+fn cpus_used(threads: &[ThreadSeen]) -> BTreeMap<u32, f64> {
+    let mut used: BTreeMap<u32, f64> = BTreeMap::new();
+    for thread in threads {
+        let seen: u64 = thread.seen_on.values().sum();
+        let weight = thread.on_cpu_us.or(thread.user_us.zip(thread.system_us).map(|(u, s)| u + s)).unwrap_or(0) as f64;
+        for (cpu, times) in thread.seen_on.iter().filter(|_| seen > 0 && weight > 0.0) {
+            *used.entry(*cpu).or_default() += weight * *times as f64 / seen as f64;
+        }
+    }
+    let total: f64 = used.values().sum();
+    used.values_mut().for_each(|share| *share /= total);
+    used
+}
+
+/// Steal as a share of all CPUs' time; `None` when /proc/stat was not read.
+fn steal_share(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let cpus = observation.counter("stat", "idle").or(observation.counter("stat", "user"))?.by_cpu.len();
+    match observation.counter("stat", "steal") {
+        Some(steal) if window_us > 0.0 => Some(steal.by_cpu.values().sum::<u64>() as f64 / window_us / cpus as f64),
+        _ => observation.still.iter().any(|s| s == "stat/steal").then_some(0.0),
+    }
+}
+
+/// Busy share of the busiest thread, 0 to 1; `None` when CPU times are not known.
+pub fn busiest_thread(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let busiest = observation
+        .threads
+        .iter()
+        .filter_map(|t| t.on_cpu_us.or(t.user_us.zip(t.system_us).map(|(u, s)| u + s)))
+        .max()?;
+    (window_us > 0.0).then(|| busiest as f64 / window_us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use probe::Counter;
+
+    fn thread(tid: u32, on_cpu_us: u64, seen_on: &[(u32, u64)]) -> ThreadSeen {
+        ThreadSeen {
+            tid,
+            on_cpu_us: Some(on_cpu_us),
+            seen_on: seen_on.iter().copied().collect(),
+            allowed: Some("0-1".into()),
+            ..ThreadSeen::default()
+        }
+    }
+
+    fn one_second(threads: Vec<ThreadSeen>, counters: Vec<Counter>) -> Observation {
+        Observation { from_ns: 0, to_ns: 1_000_000_000, threads, counters, ..Observation::default() }
+    }
+
+    fn stat(name: &str, by_cpu: &[(u32, u64)]) -> Counter {
+        Counter {
+            probe: "stat".into(),
+            name: name.into(),
+            label: String::new(),
+            unit: "us".into(),
+            by_cpu: by_cpu.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn busy_threads_weigh_and_sleepers_do_not() {
+        let o = one_second(vec![thread(1, 900_000, &[(0, 3), (1, 1)]), thread(2, 0, &[(1, 4)])], vec![]);
+        let used = from_observation(&o, None).server_cpus_used;
+        assert_eq!(used, BTreeMap::from([(0, 0.75), (1, 0.25)]));
+        assert_eq!(busiest_thread(&o), Some(0.9));
+    }
+
+    #[test]
+    fn unknown_stays_unknown() {
+        let nothing = from_observation(&one_second(vec![], vec![]), None);
+        assert_eq!(nothing, AsRun::default());
+        assert_eq!(busiest_thread(&one_second(vec![], vec![])), None);
+    }
+
+    #[test]
+    fn steal_is_zero_only_when_it_was_read() {
+        let idle = stat("idle", &[(0, 500_000), (1, 500_000)]);
+        let mut o = one_second(vec![], vec![idle]);
+        assert_eq!(from_observation(&o, None).steal_share, None);
+        o.still.push("stat/steal".into());
+        assert_eq!(from_observation(&o, None).steal_share, Some(0.0));
+        o.counters.push(stat("steal", &[(0, 100_000), (1, 0)]));
+        assert_eq!(from_observation(&o, None).steal_share, Some(0.05));
+    }
+}

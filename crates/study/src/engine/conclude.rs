@@ -1,0 +1,151 @@
+//! From a run to a trial: the measured window is chosen, figures and observation are cut to it, all is written down.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use load::{Headroom, Outcome, headroom};
+use machine::{Class, Fault, Placement};
+use probe::{Observation, Recording};
+use serde::Serialize;
+
+use super::{Planned, as_run, window};
+use crate::recipe::Recipe;
+use crate::trial::{AsRun, Trial};
+
+/// What a run left in memory.
+pub(super) struct Run {
+    /// What the load says.
+    pub outcome: Outcome,
+    /// What the sampler saw.
+    pub recording: Recording,
+    /// Settings that read back otherwise than asked, in words.
+    pub not_as_asked: Vec<String>,
+    /// How long it all took.
+    pub took: Duration,
+}
+
+/// Makes the trial of a run and writes what was seen under `dir`.
+pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &Path) -> Result<Trial, Fault> {
+    let (from_ns, to_ns, warm_up) = window::measured(&run.outcome, recipe.budget.warm_up_cap_s);
+    let observation = run.recording.window(from_ns, to_ns);
+    let mut missing = run.outcome.missing.clone();
+    let mut figures = run.outcome.figures.clone();
+    if !run.outcome.intervals.is_empty() {
+        match run.outcome.window(from_ns, to_ns) {
+            Ok(windowed) => figures.extend(windowed),
+            Err(why) => missing.push(why),
+        }
+    }
+    add_cpu_cost(&mut figures, &observation);
+    require_metric(recipe, &figures)?;
+    missing.extend(observation.missing.iter().cloned());
+    write_beside(dir, &run, &observation)?;
+    let placement = &planned.arm.placement;
+    let as_run = as_run::from_observation(&observation, placement.load_cpus.clone());
+    let mut units = run.outcome.units.clone();
+    units.insert(CPU_COST.into(), "us".into());
+    Ok(Trial {
+        index: planned.index,
+        block: planned.block,
+        position: planned.position,
+        arm: planned.arm.name.clone(),
+        began_unix_s: unix_now_s() - run.took.as_secs_f64(),
+        took_s: run.took.as_secs_f64(),
+        from_ns,
+        to_ns,
+        window_s: to_ns.saturating_sub(from_ns) as f64 / 1e9,
+        figures,
+        units,
+        warm_up,
+        headroom: judge_headroom(&run.outcome, &observation, placement),
+        as_run: AsRun { not_as_asked: run.not_as_asked, ..as_run },
+        missing: missing.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
+    })
+}
+
+/// Name of the figure that [`add_cpu_cost`] adds.
+const CPU_COST: &str = "server_cpu_us_per_request";
+
+/// CPU time of the server per request, where both are known. Interrupts are charged to the interrupted task on kernels
+/// without IRQ_TIME_ACCOUNTING, so that it rises with them.
+fn add_cpu_cost(figures: &mut BTreeMap<String, f64>, observation: &Observation) {
+    let on_cpu_us: Vec<u64> = observation.threads.iter().filter_map(|t| t.on_cpu_us).collect();
+    let completed = figures.get("requests_per_s").map(|per_s| per_s * observation.window_s()).unwrap_or(0.0);
+    if !on_cpu_us.is_empty() && completed >= 1.0 {
+        figures.insert(CPU_COST.into(), on_cpu_us.iter().sum::<u64>() as f64 / completed);
+    }
+}
+
+/// The figure that decides must be there and must be a positive number: it is compared by ratios.
+fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<(), Fault> {
+    let names: Vec<&str> = figures.keys().map(String::as_str).collect();
+    match figures.get(&recipe.metric) {
+        Some(value) if value.is_finite() && *value > 0.0 => Ok(()),
+        Some(value) => Err(Fault::new(
+            Class::WorkloadFailed,
+            format!("figure {}", recipe.metric),
+            format!("it is {value}, which no ratio can be taken of"),
+            "look at the trial's load.log: did the load reach the server?",
+        )),
+        None => Err(Fault::new(
+            Class::Usage,
+            format!("figure {}", recipe.metric),
+            "the load gives no figure of that name",
+            format!("choose with --metric from: {}", names.join(", ")),
+        )),
+    }
+}
+
+/// Whether the client had room. With server and load on the same CPU neither can be told apart from the other.
+fn judge_headroom(outcome: &Outcome, observation: &Observation, placement: &Placement) -> Option<Headroom> {
+    let crowded = match (&placement.server_cpus, &placement.load_cpus) {
+        (Some(server), Some(load)) => !server.intersection(load).is_empty(),
+        _ => false,
+    };
+    let client_busy = outcome.figures.get("client_busy").copied();
+    Some(headroom(client_busy, as_run::busiest_thread(observation), crowded))
+}
+
+/// Writes the load's own document, the observation and the series.
+fn write_beside(dir: &Path, run: &Run, observation: &Observation) -> Result<(), Fault> {
+    write_json(&dir.join("outcome.json"), &run.outcome)?;
+    write_json(&dir.join("observation.json"), observation)?;
+    let path = dir.join("series.jsonl");
+    let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
+        run.recording.write_series(&mut file)?;
+        file.flush()
+    });
+    written.map_err(|e| Fault::io(path.display(), &e, FULL))
+}
+
+const FULL: &str = "free some space, then go on with pinwise resume; finished trials are kept";
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Fault> {
+    let bytes = serde_json::to_vec(value)
+        .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a fault of pinwise"))?;
+    fs::write(path, bytes).map_err(|e| Fault::io(path.display(), &e, FULL))
+}
+
+fn unix_now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_that_is_not_there_is_named_with_those_that_are() {
+        let recipe = Recipe::from_toml("metric = \"qps\"", "x").unwrap();
+        let figures = BTreeMap::from([("requests_per_s".to_string(), 5.0)]);
+        let fault = require_metric(&recipe, &figures).unwrap_err();
+        assert!(fault.to_string().contains("qps") && fault.remedy.contains("requests_per_s"), "{fault}");
+        let zero = BTreeMap::from([("qps".to_string(), 0.0)]);
+        assert_eq!(require_metric(&recipe, &zero).unwrap_err().class, Class::WorkloadFailed);
+        let some = BTreeMap::from([("qps".to_string(), 0.5)]);
+        assert!(require_metric(&recipe, &some).is_ok());
+    }
+}

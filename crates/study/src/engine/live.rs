@@ -1,0 +1,205 @@
+//! Trials on the running machine: settings and servers through the hand, counters beside them, all taken back after.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use change::{Hand, Launch, Launched, Undone, own};
+use load::{Command, Outcome, Server, ServerSpec};
+use machine::{Class, CpuSet, Fault, Neighbour, Placement, Root, Setting, knobs};
+use probe::{Recording, Sampler};
+
+use super::conclude::{Run, conclude};
+use super::{Planned, Trials};
+use crate::case::Resolved;
+use crate::recipe::Recipe;
+use crate::trial::Trial;
+
+/// How often a running trial is looked at. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Runs the trials of one study on the running machine.
+pub struct LiveTrials {
+    root: Arc<Root>,
+    hand: Hand,
+    study: Resolved,
+    exe: PathBuf,
+    allowed: CpuSet,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl LiveTrials {
+    /// Trials of `study`; `exe` is the pinwise binary that serves as built-in server and load.
+    pub fn new(study: &Resolved, exe: PathBuf, allowed: CpuSet, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
+        let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
+        Ok(Self { root: Arc::new(Root::live()), hand, study: study.clone(), exe, allowed, interrupted })
+    }
+
+    /// Ends the session; fails when something could not be taken back.
+    pub fn finish(mut self) -> Result<(), Fault> {
+        own::run_on(&self.allowed)?;
+        all_taken_back(&self.hand.undo_all())?;
+        self.hand.finish()
+    }
+
+    fn run_placed(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
+        let began = Instant::now();
+        let placement = &planned.arm.placement;
+        // Our own threads keep off the server's CPU, where the placement leaves us another.
+        own::run_on(&self.observer_cpus(placement))?;
+        let mut not_as_asked = Vec::new();
+        for setting in &placement.settings {
+            not_as_asked.extend(self.set(setting)?);
+        }
+        let _neighbours = placement
+            .neighbours
+            .iter()
+            .map(|neighbour| self.start_neighbour(neighbour, dir))
+            .collect::<Result<Vec<Launched>, Fault>>()?;
+        let mut server = Server::start(&self.server_spec(), placement, &mut self.hand, dir)?;
+        let run = self.observe(&mut server, placement, dir);
+        let stopped = server.stop();
+        let (outcome, recording) = run?;
+        stopped?;
+        let seen = Run { outcome, recording, not_as_asked, took: began.elapsed() };
+        conclude(&self.study.recipe, planned, seen, dir)
+    }
+
+    /// Puts one setting in force; tells in words when it reads back otherwise.
+    fn set(&mut self, setting: &Setting) -> Result<Vec<String>, Fault> {
+        let knob = knobs::ALL.iter().find(|k| k.about().id == setting.knob).ok_or_else(|| {
+            Fault::new(Class::Usage, format!("knob {}", setting.knob), "there is no such knob", "see pinwise list knobs")
+        })?;
+        let mut not_as_asked = Vec::new();
+        for act in knob.change(&self.root, &setting.target, &setting.value)? {
+            let receipt = self.hand.perform(&act)?;
+            if !receipt.took_effect {
+                not_as_asked.push(format!("{}: asked {}, reads {:?}", receipt.object, receipt.asked, receipt.read_back));
+            }
+        }
+        Ok(not_as_asked)
+    }
+
+    fn start_neighbour(&mut self, neighbour: &Neighbour, dir: &Path) -> Result<Launched, Fault> {
+        let argv = neighbour.command.parse::<Command>()?.fill(&self.stands_for(&neighbour.cpus))?;
+        self.hand.launch(&Launch {
+            argv,
+            cpus: Some(neighbour.cpus.clone()),
+            log: dir.join("neighbour.log"),
+            ..Launch::default()
+        })
+    }
+
+    /// What the placeholders of a neighbour's command stand for.
+    fn stands_for(&self, cpus: &CpuSet) -> BTreeMap<&'static str, String> {
+        BTreeMap::from([
+            ("exe", self.exe.display().to_string()),
+            ("cpus", cpus.to_list()),
+            ("cpu", cpus.first().map(|c| c.to_string()).unwrap_or_default()),
+        ])
+    }
+
+    /// The server of the recipe; the built-in one where it names none.
+    fn server_spec(&self) -> ServerSpec {
+        let asked = &self.study.recipe.server;
+        if !asked.command.is_empty() {
+            return asked.clone();
+        }
+        let rounds = self.study.string_rounds.unwrap_or_default();
+        ServerSpec { command: ServerSpec::built_in(Some(&self.exe), rounds).command, ..asked.clone() }
+    }
+
+    /// Where pinwise's own threads may run during a trial.
+    fn observer_cpus(&self, placement: &Placement) -> CpuSet {
+        let off_server = match &placement.server_cpus {
+            Some(server) => self.allowed.difference(server),
+            None => self.allowed.clone(),
+        };
+        if off_server.is_empty() { self.allowed.clone() } else { off_server }
+    }
+
+    /// Drives the load to its end while counters are sampled on a thread of their own.
+    fn observe(&mut self, server: &mut Server, placement: &Placement, dir: &Path) -> Result<(Outcome, Recording), Fault> {
+        let sampler = Sampler::new(Arc::clone(&self.root), Some(server.process()));
+        let every = Duration::from_secs_f64(1.0 / self.study.recipe.samples_per_s);
+        let over = AtomicBool::new(false);
+        let observer_cpus = self.observer_cpus(placement);
+        std::thread::scope(|scope| {
+            let sampling = scope.spawn(|| {
+                own::run_on(&observer_cpus)?;
+                Ok::<_, Fault>(sampler.run(&over, every))
+            });
+            let outcome = self.drive(server, placement, dir);
+            over.store(true, Ordering::Relaxed);
+            let recording = sampling.join().map_err(|_| {
+                Fault::new(Class::Storage, "sampler", "its thread panicked", "report this as a fault of pinwise")
+            })??;
+            Ok((outcome?, recording))
+        })
+    }
+
+    /// Starts the load and waits for its end, with an eye on Ctrl-C, the server and the clock.
+    fn drive(&mut self, server: &mut Server, placement: &Placement, dir: &Path) -> Result<Outcome, Fault> {
+        let recipe = &self.study.recipe;
+        let mut spec = recipe.load.clone();
+        spec.set_seconds(recipe.budget.warm_up_cap_s + recipe.budget.window_s);
+        let deadline = Instant::now() + Duration::from_secs_f64(recipe.budget.trial_timeout_s);
+        let mut running = spec.workload().start(server, placement, &mut self.hand, dir)?;
+        loop {
+            if let Some(outcome) = running.poll() {
+                return server.still_runs().and(outcome);
+            }
+            let stop = if self.interrupted.load(Ordering::Relaxed) {
+                Some(Fault::new(Class::Interrupted, "study", "stopped", ""))
+            } else if Instant::now() > deadline {
+                Some(timed_out(recipe))
+            } else {
+                server.still_runs().err()
+            };
+            if let Some(fault) = stop {
+                running.stop()?;
+                return Err(fault);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Trials for LiveTrials {
+    fn run(&mut self, planned: &Planned<'_>, dir: &PathBuf) -> Result<Trial, Fault> {
+        // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
+        let _ = std::fs::remove_dir_all(dir);
+        std::fs::create_dir_all(dir)
+            .map_err(|e| Fault::io(dir.display(), &e, "free some space or choose another folder with -o"))?;
+        let mark = self.hand.mark();
+        let trial = self.run_placed(planned, dir);
+        let taken_back = all_taken_back(&self.hand.undo_to(mark));
+        let trial = trial?;
+        taken_back?;
+        Ok(trial)
+    }
+}
+
+/// Fails when something of a trial is still in force.
+fn all_taken_back(undone: &[Undone]) -> Result<(), Fault> {
+    match undone.iter().find(|u| !u.how.is_final()) {
+        None => Ok(()),
+        Some(left) => Err(Fault::new(
+            Class::Storage,
+            &left.object,
+            format!("it could not be taken back: {left}"),
+            "look at it, then: pinwise undo",
+        )),
+    }
+}
+
+fn timed_out(recipe: &Recipe) -> Fault {
+    Fault::new(
+        Class::WorkloadFailed,
+        "load",
+        format!("it had not ended after {} s", recipe.budget.trial_timeout_s),
+        "shorten the load, or raise budget.trial_timeout_s (--trial-timeout)",
+    )
+}

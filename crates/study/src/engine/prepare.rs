@@ -1,0 +1,155 @@
+//! Makes a case from a recipe: reads the machine, resolves every default, draws the order. Runs nothing yet.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use load::string::work::rounds_for;
+use machine::knobs;
+use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
+
+use crate::arm::{self, Arm, Role};
+use crate::case::{Case, FORMAT, Resolved};
+use crate::design;
+use crate::facts::Calibration;
+use crate::recipe::{Factor, Recipe};
+
+/// Fewest blocks of a study that names no number: enough for an interval and a margin against one bad block.
+const FEWEST_BLOCKS: usize = 8;
+
+/// Knobs that steer interrupts and receive work onto CPUs; how they stand at the start goes into the case.
+const STEERING: [&str; 2] = ["irq-affinity", "rps-cpus"];
+
+/// Where a case is to lie and what it is made from.
+#[derive(Debug)]
+pub struct Request {
+    /// The case folder.
+    pub dir: PathBuf,
+    /// The recipe.
+    pub recipe: Recipe,
+    /// The command line that asks for it.
+    pub command: Vec<String>,
+    /// Version of pinwise.
+    pub version: String,
+}
+
+/// Reads the machine and makes the case.
+pub fn make_case(request: Request) -> Result<Case, Fault> {
+    let Request { dir, mut recipe, command, version } = request;
+    recipe.check()?;
+    let root = Root::recording(Root::live());
+    let machine = Machine::read(&root);
+    let allowed = usable(&machine)?;
+    let arms = arms(&recipe, &allowed)?;
+    let blocks = match recipe.budget.blocks {
+        0 => blocks_for(&arms, recipe.precision.alpha),
+        given => given,
+    };
+    recipe.budget.blocks = blocks;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // TOML holds signed 64-bit integers.
+    let seed = *recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
+    let string_rounds = recipe.server.command.is_empty().then(|| rounds_for(recipe.work_us));
+    let study = Resolved {
+        format: FORMAT,
+        pinwise: version,
+        made_unix_s: now.as_secs(),
+        command,
+        order: design::draw_order(arms.len(), blocks, seed),
+        string_rounds,
+        recipe,
+        arms,
+    };
+    let netns = namespaces(&study.recipe);
+    let case = Case::create(&dir, study)?;
+    case.write_json("machine.json", &machine)?;
+    if let Some(capture) = root.take_capture() {
+        capture.write(&case.dir().join("machine"))?;
+    }
+    case.write_json("as_found.json", &steering_as_found(&netns))?;
+    case.write_json("calibration.json", &calibrate(allowed.last()))?;
+    Ok(case)
+}
+
+/// Where this process may run: the CPUs that are online and that its affinity and cpuset allow.
+pub fn usable(machine: &Machine) -> Result<CpuSet, Fault> {
+    let usable = machine.usable();
+    if usable.is_empty() {
+        return Err(Fault::new(
+            Class::MachineLacks,
+            "/sys/devices/system/cpu",
+            "it tells of no CPU that pinwise may use",
+            "mount /sys and /proc",
+        ));
+    }
+    Ok(usable)
+}
+
+fn arms(recipe: &Recipe, allowed: &CpuSet) -> Result<Vec<Arm>, Fault> {
+    let mut arms = match &recipe.factor {
+        Factor::EachCpu { cpus } => {
+            arm::each_cpu_in_turn(cpus.as_ref().unwrap_or(allowed), allowed, recipe.load_cpus.as_ref())?
+        }
+        Factor::AllAlike { copies } => arm::all_alike(*copies, allowed),
+    };
+    for arm in &mut arms {
+        arm.placement.neighbours = recipe.neighbours.clone();
+        arm.placement.settings = recipe.settings.clone();
+    }
+    Ok(arms)
+}
+
+/// As many blocks as the largest family of comparisons needs, and one more.
+fn blocks_for(arms: &[Arm], alpha: f64) -> usize {
+    let claims = arms.iter().filter(|a| a.role == Role::OneCpu).count();
+    (design::fewest_blocks(claims, alpha) + 1).max(FEWEST_BLOCKS)
+}
+
+/// Network namespaces that the server and the load of a recipe run in.
+fn namespaces(recipe: &Recipe) -> Vec<String> {
+    let mut names: Vec<String> =
+        [recipe.server.netns.clone(), recipe.load.netns().cloned()].into_iter().flatten().collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Reads how interrupts and receive work are steered, in our own namespace and in those of the study. What cannot be
+/// read is left out: a rule then has fewer causes to offer, and says so.
+fn steering_as_found(netns: &[String]) -> Vec<Setting> {
+    let mut found = settings_of(&Root::live(), "");
+    for name in netns {
+        if let Ok(root) = Root::live_in_netns(name) {
+            found.extend(settings_of(&root, &format!("{name}:")).into_iter().filter(|s| s.knob == "rps-cpus"));
+        }
+    }
+    found
+}
+
+fn settings_of(root: &Root, prefix: &str) -> Vec<Setting> {
+    let mut found = Vec::new();
+    for knob in knobs::ALL.iter().filter(|k| STEERING.contains(&k.about().id)) {
+        for target in knob.targets(root).unwrap_or_default() {
+            if let Ok(value) = knob.read(root, &target.id) {
+                found.push(Setting { knob: knob.about().id.to_string(), target: format!("{prefix}{}", target.id), value });
+            }
+        }
+    }
+    found
+}
+
+/// Measures what one timer interrupt costs a computing thread on this machine, on one CPU.
+fn calibrate(cpu: Option<u32>) -> Calibration {
+    let mut notes = Notes::new();
+    let interrupt_cost_ns = cpu.and_then(|cpu| {
+        notes.keep("cost of one timer interrupt", load::storm::interrupt_cost_ns(cpu))
+    });
+    Calibration { interrupt_cost_ns, missing: notes.into_vec() }
+}
+
+/// A free folder name for a case in the current directory: `cases/2026-11-21-string-1`.
+pub fn free_dir(base: &Path, name: &str) -> PathBuf {
+    (1..)
+        .map(|n| base.join(format!("{name}-{n}")))
+        .find(|dir| !dir.exists())
+        .unwrap_or_else(|| base.join(name))
+}

@@ -1,0 +1,68 @@
+//! Which part of a run is measured: pure, from the run's own intervals.
+
+use load::{Interval, Outcome};
+
+use crate::statistics::warm_up;
+use crate::trial::WarmUp;
+
+/// The measured window of a run, CLOCK_MONOTONIC ns, and how its start was found.
+pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
+    let Some(first) = outcome.intervals.first() else {
+        let how = "the load tool tells only its final figure, so a slow start cannot be seen: use its own warm-up option";
+        return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: None, capped: false, how: how.into() });
+    };
+    let rates: Vec<f64> = outcome.intervals.iter().map(rate).collect();
+    let cap = outcome.intervals.iter().filter(|i| (i.to_ns - first.from_ns) as f64 / 1e9 <= warm_up_cap_s).count();
+    let dropped = warm_up::leading_intervals(&rates, cap);
+    let from_ns = outcome.intervals.get(dropped).map_or(outcome.from_ns, |i| i.from_ns);
+    let warm_up = WarmUp {
+        left_out_s: Some((from_ns - first.from_ns) as f64 / 1e9),
+        capped: cap > 0 && dropped == cap,
+        how: format!("marginal standard error rule over {} intervals, at most {cap} left out", rates.len()),
+    };
+    (from_ns, outcome.intervals.last().map_or(outcome.to_ns, |i| i.to_ns), warm_up)
+}
+
+fn rate(interval: &Interval) -> f64 {
+    let length_s = interval.to_ns.saturating_sub(interval.from_ns) as f64 / 1e9;
+    if length_s > 0.0 { interval.completed as f64 / length_s } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(completed: &[u64]) -> Outcome {
+        let intervals = completed
+            .iter()
+            .enumerate()
+            .map(|(i, completed)| Interval {
+                from_ns: 1_000_000_000 + i as u64 * 100_000_000,
+                to_ns: 1_100_000_000 + i as u64 * 100_000_000,
+                completed: *completed,
+                failed: 0,
+                latency: String::new(),
+            })
+            .collect();
+        Outcome { intervals, ..Outcome::default() }
+    }
+
+    #[test]
+    fn a_slow_start_is_left_out_up_to_the_cap() {
+        let outcome = run(&[10, 50, 100, 101, 99, 100, 101, 100, 99, 100]);
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 0.5);
+        assert_eq!((from_ns, to_ns), (1_200_000_000, 2_000_000_000));
+        assert_eq!(warm_up.left_out_s, Some(0.2));
+        assert!(!warm_up.capped);
+        let (_, _, capped) = measured(&outcome, 0.1);
+        assert!(capped.capped && capped.left_out_s == Some(0.1), "{capped:?}");
+    }
+
+    #[test]
+    fn without_intervals_the_whole_run_counts_and_says_so() {
+        let outcome = Outcome { from_ns: 5, to_ns: 9, ..Outcome::default() };
+        let (from_ns, to_ns, warm_up) = measured(&outcome, 1.0);
+        assert_eq!((from_ns, to_ns), (5, 9));
+        assert!(warm_up.left_out_s.is_none() && warm_up.how.contains("warm-up option"));
+    }
+}
