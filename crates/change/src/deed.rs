@@ -136,6 +136,20 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
                 }
             }
         }
+        (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state))
+            if state.is_lowered_by(&state.with(*scheduling)) && !kernel.may_raise_priority() =>
+        {
+            let cause = format!(
+                "lowering it from {} could not be undone without CAP_SYS_NICE",
+                scheduling_words(&state.scheduling)
+            );
+            return Err(Fault::new(
+                Class::NotPermitted,
+                object(act),
+                cause,
+                "run as root, or leave the priority as it is",
+            ));
+        }
         _ => {}
     }
     Ok(old)

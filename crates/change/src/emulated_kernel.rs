@@ -69,6 +69,7 @@ struct Inner {
     crash_at: Option<(u64, When)>,
     refusals: BTreeMap<String, i32>,
     lies: BTreeMap<PathBuf, String>,
+    unprivileged: bool,
 }
 
 /// An emulated operating system; clones share it.
@@ -120,7 +121,7 @@ impl EmulatedKernel {
             group: pid,
             marker: None,
             gated: false,
-            ..by_parent.unwrap_or_else(|| fresh(pid))
+            ..by_parent.unwrap_or_else(|| EmulatedThread::new(pid))
         };
         inner.state.threads.insert(pid, thread);
         ProcessRef { pid, start_time_ticks }
@@ -131,9 +132,16 @@ impl EmulatedKernel {
         let mut inner = self.inner();
         inner.ticks += 1;
         let start_time_ticks = inner.ticks;
-        let first = inner.state.threads.get(&pid).cloned().unwrap_or_else(|| fresh(pid));
+        let first = inner.state.threads.get(&pid).cloned().unwrap_or_else(|| EmulatedThread::new(pid));
         inner.state.threads.insert(tid, EmulatedThread { pid, start_time_ticks, ..first });
         ThreadRef { pid, tid, start_time_ticks }
+    }
+
+    /// Puts a thread as it is into the table, in place of one of its number.
+    pub fn insert_thread(&self, tid: u32, thread: EmulatedThread) {
+        let mut inner = self.inner();
+        inner.ticks = inner.ticks.max(thread.start_time_ticks + 1);
+        inner.state.threads.insert(tid, thread);
     }
 
     /// Changes a thread as somebody else would.
@@ -156,6 +164,11 @@ impl EmulatedKernel {
     /// Makes whatever is written to `path` read back as `content`.
     pub fn lie(&self, path: impl Into<PathBuf>, content: &str) {
         self.inner().lies.insert(path.into(), content.to_string());
+    }
+
+    /// Takes the right to raise priorities away.
+    pub fn drop_privilege(&self) {
+        self.inner().unprivileged = true;
     }
 
     /// Panics with [`Crash`] before or after the change of that number, counted from 0 since the start.
@@ -210,21 +223,24 @@ fn crash(inner: &mut Inner) -> ! {
     std::panic::panic_any(Crash)
 }
 
-fn fresh(pid: u32) -> EmulatedThread {
-    EmulatedThread {
-        pid,
-        start_time_ticks: 0,
-        parent: 1,
-        group: pid,
-        affinity: (0..4).collect(),
-        scheduling: SchedulingState {
-            scheduling: Scheduling::Other { nice: 0 },
-            nice: 0,
-            reset_on_fork: false,
-        },
-        cgroup: "/sys/fs/cgroup/cpuset".into(),
-        marker: None,
-        gated: false,
+impl EmulatedThread {
+    /// The first thread of process `pid`: allowed on CPUs 0 to 3, policy other, nice 0.
+    pub fn new(pid: u32) -> Self {
+        Self {
+            pid,
+            start_time_ticks: 0,
+            parent: 1,
+            group: pid,
+            affinity: (0..4).collect(),
+            scheduling: SchedulingState {
+                scheduling: Scheduling::Other { nice: 0 },
+                nice: 0,
+                reset_on_fork: false,
+            },
+            cgroup: "/sys/fs/cgroup/cpuset".into(),
+            marker: None,
+            gated: false,
+        }
     }
 }
 
@@ -284,6 +300,10 @@ impl Kernel for EmulatedKernel {
             thread(inner, tid)?.scheduling = *state;
             Ok(())
         })
+    }
+
+    fn may_raise_priority(&self) -> bool {
+        !self.inner().unprivileged
     }
 
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
@@ -384,7 +404,7 @@ impl Kernel for EmulatedKernel {
                 group: pid,
                 marker,
                 gated: true,
-                ..fresh(pid)
+                ..EmulatedThread::new(pid)
             };
             inner.state.threads.insert(pid, thread);
             Ok(ProcessRef { pid, start_time_ticks })

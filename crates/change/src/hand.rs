@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::{Act, Class, Fault};
@@ -57,15 +58,15 @@ impl Hand {
     pub fn with(kernel: Arc<dyn Kernel>, ledger_dir: &Path, purpose: &str) -> Result<Self, Fault> {
         let owner = kernel.own().map_err(|e| Fault::io("/proc/self/stat", &e, "mount /proc"))?;
         let began_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let mut header = Header {
+        let header = Header {
             format: FORMAT,
-            session: format!("{began_unix_s}-{}", owner.pid),
+            session: session_id(began_unix_s, owner.pid),
             purpose: purpose.to_string(),
             boot_id: kernel.boot_id().unwrap_or_default(),
             owner,
             began_unix_s,
         };
-        let ledger = Ledger::create(ledger_dir, &mut header)?;
+        let ledger = Ledger::create(ledger_dir, &header)?;
         Ok(Self { kernel, ledger: Some(ledger), session: header.session, entries: Vec::new() })
     }
 
@@ -233,6 +234,16 @@ impl Drop for Hand {
             self.undo_all();
             let _ = self.close();
         }
+    }
+}
+
+/// `SECONDS-PID`, and a number from the second session of a process on: processes and cgroups are known by it, so
+/// that it must be unique on the machine and not only in one folder of ledgers.
+fn session_id(began_unix_s: u64, pid: u32) -> String {
+    static SESSIONS: AtomicU64 = AtomicU64::new(1);
+    match SESSIONS.fetch_add(1, Ordering::Relaxed) {
+        1 => format!("{began_unix_s}-{pid}"),
+        n => format!("{began_unix_s}-{pid}-{n}"),
     }
 }
 

@@ -38,6 +38,20 @@ impl SchedulingState {
     }
 }
 
+impl SchedulingState {
+    /// Whether going from here to `other` gives something up: niceness grows, a real-time policy or priority is
+    /// lost, SCHED_IDLE is entered. The way back needs CAP_SYS_NICE.
+    pub fn is_lowered_by(&self, other: &Self) -> bool {
+        // Higher is stronger; nice counts within one rank.
+        let rank = |state: &Self| match state.scheduling {
+            Scheduling::Idle => 0,
+            Scheduling::Other { .. } | Scheduling::Batch { .. } => 1,
+            Scheduling::Fifo { priority } | Scheduling::RoundRobin { priority } => 1 + priority,
+        };
+        rank(other) < rank(self) || other.nice > self.nice
+    }
+}
+
 /// A process as a listing of /proc shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessSeen {
@@ -95,6 +109,9 @@ pub trait Kernel: Send + Sync {
 
     /// sched_setattr(2), and setpriority(2) for the nice value of a real-time thread.
     fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()>;
+
+    /// Whether this process may raise a priority (CAP_SYS_NICE): without that, what was lowered stays low.
+    fn may_raise_priority(&self) -> bool;
 
     /// Start of a thread in ticks since boot. Errors: `NotFound` when there is no such thread.
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64>;
@@ -189,5 +206,21 @@ mod tests {
         let fifo = was.with(Scheduling::Fifo { priority: 10 });
         assert_eq!((fifo.nice, fifo.reset_on_fork), (5, true));
         assert_eq!(was.with(Scheduling::Batch { nice: -3 }).nice, -3);
+    }
+
+    #[test]
+    fn what_gives_something_up_is_known() {
+        let other =
+            SchedulingState { scheduling: Scheduling::Other { nice: 0 }, nice: 0, reset_on_fork: false };
+        let lowers = |from: SchedulingState, to: Scheduling| from.is_lowered_by(&from.with(to));
+        let fifo = other.with(Scheduling::Fifo { priority: 5 });
+        assert!(lowers(other, Scheduling::Idle) && lowers(other, Scheduling::Batch { nice: 1 }));
+        assert!(
+            lowers(fifo, Scheduling::RoundRobin { priority: 4 })
+                && lowers(fifo, Scheduling::Other { nice: 0 })
+        );
+        assert!(
+            !lowers(other, Scheduling::Batch { nice: 0 }) && !lowers(other, Scheduling::Fifo { priority: 1 })
+        );
     }
 }

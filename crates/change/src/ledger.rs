@@ -1,6 +1,6 @@
 //! The write-ahead record of acts: `DIR/SESSION.jsonl`, one fsynced line a record.
 //!
-//! A session's file appears by rename, with its header whole. A line counts once its newline is on disk: no act is
+//! A session's file appears under its name with its header whole. A line counts once its newline is on disk: no act is
 //! performed before that, so a torn last line (kill -9, full disk) stands for nothing that was done.
 
 use std::fs::{self, File, OpenOptions};
@@ -46,39 +46,28 @@ pub struct Ledger {
 const REMEDY: &str = "free space or set PINWISE_STATE_DIR to a folder on a disk that you may write to";
 
 impl Ledger {
-    /// Makes the ledger of a new session; `header.session` gets a suffix when the name is taken.
-    pub fn create(dir: &Path, header: &mut Header) -> Result<Self, Fault> {
+    /// Makes the ledger of a new session.
+    ///
+    /// Errors: the folder cannot be written, the disk is full, a session of that id is there already.
+    pub fn create(dir: &Path, header: &Header) -> Result<Self, Fault> {
         let at = |path: &Path, error: &io::Error| Fault::io(path.display(), error, REMEDY);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| at(dir, &e))?;
-        let name = header.session.clone();
-        for attempt in 2.. {
-            let path = dir.join(format!("{}.jsonl", header.session));
-            let draft = dir.join(format!("{}.new", header.session));
-            match Self::draft(&draft, header) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    let _ = fs::remove_file(&draft);
-                    return Err(at(&path, &error));
-                }
-                // A hard link, not a rename: it fails when the name is taken.
-                Ok((file, whole_bytes)) => {
-                    let linked = fs::hard_link(&draft, &path).and_then(|()| sync_dir(dir));
-                    let _ = fs::remove_file(&draft);
-                    match linked {
-                        Ok(()) => return Ok(Self { file, path, whole_bytes }),
-                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                        Err(error) => return Err(at(&path, &error)),
-                    }
-                }
-            }
-            header.session = format!("{name}-{attempt}");
-        }
-        unreachable!("the numbers do not run out")
+        let path = dir.join(format!("{}.jsonl", header.session));
+        let draft = path.with_extension("new");
+        // A link and not a rename, which would replace a session of the same id.
+        let made = Self::draft(&draft, header).and_then(|(file, whole_bytes)| {
+            fs::hard_link(&draft, &path)?;
+            sync_dir(dir)?;
+            Ok((file, whole_bytes))
+        });
+        let _ = fs::remove_file(&draft);
+        let (file, whole_bytes) = made.map_err(|e| at(&path, &e))?;
+        Ok(Self { file, path, whole_bytes })
     }
 
     /// Writes the header to a file that `undo` does not look at yet.
     fn draft(path: &Path, header: &Header) -> io::Result<(File, u64)> {
-        let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         let line = line(&Record::Header(header.clone()))?;
         file.write_all(line.as_bytes())?;
         file.sync_all()?;

@@ -80,6 +80,16 @@ impl Kernel for LiveKernel {
         sched::set_scheduling(tid, state)
     }
 
+    fn may_raise_priority(&self) -> bool {
+        const CAP_SYS_NICE: u32 = 23;
+        let status = fs::read("/proc/thread-self/status").unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
+        let mask = status
+            .lines()
+            .find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+        mask.is_some_and(|mask| mask & (1 << CAP_SYS_NICE) != 0)
+    }
+
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
         stat(&format!("/proc/{pid}/task/{tid}/stat"), |stat| stat.start_time_ticks)
     }

@@ -113,8 +113,8 @@ mod tests {
     fn scheduling_of_a_thread_is_read_changed_and_put_back() {
         std::thread::spawn(|| {
             let old = scheduling(0).unwrap();
-            set_scheduling(0, &old.with(Scheduling::Idle)).unwrap();
-            assert_eq!(scheduling(0).unwrap().scheduling, Scheduling::Idle);
+            set_scheduling(0, &old.with(Scheduling::Batch { nice: old.nice })).unwrap();
+            assert_eq!(scheduling(0).unwrap().scheduling, Scheduling::Batch { nice: old.nice });
             assert!(set_scheduling(0, &old.with(Scheduling::Fifo { priority: -1 })).is_err());
             set_scheduling(0, &old).unwrap();
             assert_eq!(scheduling(0).unwrap(), old);

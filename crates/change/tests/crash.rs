@@ -1,4 +1,5 @@
 //! Crash safety: whatever the point at which pinwise dies, undo brings the emulated machine back exactly.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! The hand on the emulated kernel: what is recorded, what comes back, what a refusal leaves.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
 use std::path::Path;
 use std::sync::Arc;
@@ -174,6 +175,18 @@ fn scheduling_is_restored_with_the_nice_value_that_the_policy_hides() {
     hand.perform(&act).unwrap();
     hand.undo_all();
     assert_eq!(desk.kernel.state(), before);
+}
+
+#[test]
+fn what_could_not_be_undone_is_not_begun() {
+    let desk = Desk::new();
+    let process = desk.kernel.add_process(50, 1000);
+    desk.kernel.drop_privilege();
+    let mut hand = desk.hand();
+    let act = |scheduling| Act::SetScheduling { thread: leader(process), scheduling };
+    let fault = hand.perform(&act(Scheduling::Other { nice: 5 })).unwrap_err();
+    assert!(fault.class == Class::NotPermitted && fault.cause.contains("could not be undone"), "{fault}");
+    assert!(hand.perform(&act(Scheduling::Batch { nice: 0 })).unwrap().took_effect);
 }
 
 #[test]
