@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use change::exit_words::exit_words;
 use change::launch::Ended;
 use change::{Hand, Launch, Launched, Stdout};
-use machine::{Class, CpuSet, Fault, Placement, ProcessRef};
+use machine::{Class, CpuSet, Fault, Placement, ProcessRef, Scheduling};
 use serde::{Deserialize, Serialize};
 
 use crate::netns::within;
@@ -18,7 +18,7 @@ use crate::template::Command;
 use crate::{allowed_cpus, log_tail, port};
 
 /// What a server's command may ask to have filled in.
-pub const PLACEHOLDERS: [&str; 4] = ["address", "cpu", "cpus", "port"];
+pub const PLACEHOLDERS: [&str; 5] = ["address", "cpu", "cpus", "dir", "port"];
 
 /// How long a server has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -39,6 +39,12 @@ pub struct ServerSpec {
     /// Network namespace (/run/netns/NAME) that it runs in; none for ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netns: Option<String>,
+    /// Whether a cpuset cgroup holds it to its CPUs too: for servers that set their own affinity.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confine: bool,
+    /// Scheduling policy; none for ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Scheduling>,
     /// Address that it listens on, as the load reaches it.
     pub address: IpAddr,
     /// TCP port that it listens on; none to choose a free one for each trial.
@@ -55,6 +61,8 @@ impl Default for ServerSpec {
             env: BTreeMap::new(),
             cwd: None,
             netns: None,
+            confine: false,
+            scheduling: None,
             address: IpAddr::from([127, 0, 0, 1]),
             port: None,
             ready_timeout_s: 10.0,
@@ -136,7 +144,7 @@ impl Server {
             None => port::free(spec.address, netns)?,
         };
         let at = SocketAddr::new(spec.address, port);
-        let argv = spec.command.fill(&values(at, placement.server_cpus.as_ref())?)?;
+        let argv = spec.command.fill(&values(at, placement.server_cpus.as_ref(), dir)?)?;
         let log = dir.join("server.log");
         let launch = Launch {
             argv: argv.clone(),
@@ -144,8 +152,8 @@ impl Server {
             cwd: spec.cwd.clone(),
             netns: spec.netns.clone(),
             cpus: placement.server_cpus.clone(),
-            scheduling: None,
-            cpuset_cgroup: false,
+            scheduling: spec.scheduling,
+            cpuset_cgroup: spec.confine,
             log: log.clone(),
             stdout: Stdout::Log,
         };
@@ -244,7 +252,13 @@ impl Server {
 }
 
 /// What the placeholders stand for; without CPUs of its own a process has those that we may use.
-pub(crate) fn values(at: SocketAddr, cpus: Option<&CpuSet>) -> Result<BTreeMap<&'static str, String>, Fault> {
+pub(crate) fn values(
+    at: SocketAddr,
+    cpus: Option<&CpuSet>,
+    dir: &Path,
+) -> Result<BTreeMap<&'static str, String>, Fault> {
+    let dir = std::path::absolute(dir)
+        .map_err(|e| Fault::io(dir.display(), &e, "name the case by its full path"))?;
     let cpus = match cpus {
         Some(cpus) => cpus.clone(),
         None => allowed_cpus::read()?,
@@ -254,5 +268,6 @@ pub(crate) fn values(at: SocketAddr, cpus: Option<&CpuSet>) -> Result<BTreeMap<&
         ("port", at.port().to_string()),
         ("cpu", cpus.first().map(|cpu| cpu.to_string()).unwrap_or_default()),
         ("cpus", cpus.to_list()),
+        ("dir", dir.display().to_string()),
     ]))
 }

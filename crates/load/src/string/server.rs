@@ -1,4 +1,4 @@
-//! The built-in string server: single-threaded, one short line in, one line out (experiment E5 of docs).
+//! The built-in string server: single-threaded, one short line in, one line out.
 //!
 //! It serves clients that connect for each request and clients that keep their connection, without being told which.
 

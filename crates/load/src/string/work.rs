@@ -6,7 +6,7 @@ use crate::clock::monotonic_ns;
 
 /// Work of the built-in server for one request by default, us on an undisturbed CPU. Together with what the kernel
 /// does for a connection it keeps the server busier than its client (measured: docs of [`super::client`]).
-pub const DEFAULT_WORK_US: f64 = 30.0;
+pub const DEFAULT_WORK_US: f64 = 35.0;
 
 /// Odd multipliers with bits spread evenly, one for each lane (those of the 64-bit splitmix and murmur finalisers).
 const MULTIPLIERS: [u64; 4] =

@@ -31,7 +31,7 @@ pub static ABOUT: About = About {
 };
 
 /// What a load's command may ask to have filled in.
-pub const PLACEHOLDERS: [&str; 5] = ["address", "cpu", "cpus", "port", "seconds"];
+pub const PLACEHOLDERS: [&str; 6] = ["address", "cpu", "cpus", "dir", "port", "seconds"];
 
 /// A load tool and how to read its output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,7 +127,7 @@ impl Workload for CommandLoad {
         dir: &Path,
     ) -> Result<Running, Fault> {
         self.check()?;
-        let mut values = server::values(server.address(), placement.load_cpus.as_ref())?;
+        let mut values = server::values(server.address(), placement.load_cpus.as_ref(), dir)?;
         values.insert("seconds", format!("{}", self.seconds.ceil()));
         let launch = Launch {
             argv: self.command.fill(&values)?,
