@@ -11,6 +11,7 @@ pub mod fault;
 pub mod idle;
 pub mod irqs;
 pub mod kernel;
+pub mod knobs;
 pub mod limits;
 pub mod machine;
 pub mod missing;
