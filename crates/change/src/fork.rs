@@ -18,7 +18,7 @@ use machine::{Class, Fault, ProcessRef};
 use crate::kernel::{Gated, Kernel};
 use crate::launch::{Launch, Stdout};
 use crate::live_kernel::LiveKernel;
-use crate::{netns, own};
+use crate::{netns, own, sched};
 
 /// Variable that marks the environment of launched processes.
 pub const MARKER: &str = "PINWISE_LAUNCH";
@@ -145,24 +145,43 @@ fn program(launch: &Launch) -> Result<std::path::PathBuf, Fault> {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs `job` on a thread that lives as long as this process. PR_SET_PDEATHSIG looks at the *thread* that forked:
-/// a worker thread that ends would take its children with it.
-fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
-    let launcher = LAUNCHER.get_or_init(|| {
+/// The thread that forks. PR_SET_PDEATHSIG looks at the *thread* that forked: a worker thread that ends would take
+/// its children with it. And a thread of pinwise that has confined itself must not confine servers.
+static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
+
+/// Starts the thread that forks, if it does not run yet; it lives as long as this process.
+pub fn start_launcher() -> &'static mpsc::Sender<Job> {
+    LAUNCHER.get_or_init(|| {
         let (jobs, inbox) = mpsc::channel::<Job>();
         let work = move || {
             block_signals();
+            inherit_from_first_thread();
             inbox.into_iter().for_each(|job| job());
         };
         // Without the thread the channel is closed, which sending reports.
         let _ = std::thread::Builder::new().name("launcher".into()).spawn(work);
         jobs
-    });
+    })
+}
+
+/// Runs `job` on the launcher.
+fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     let (answer, result) = mpsc::channel();
     let dead = || io::Error::other("the thread that starts processes could not be started");
-    launcher.send(Box::new(move || drop(answer.send(job())))).map_err(|_| dead())?;
+    start_launcher().send(Box::new(move || drop(answer.send(job())))).map_err(|_| dead())?;
     result.recv().map_err(|_| dead())?
+}
+
+/// Whichever thread comes first to need the launcher: it takes after the process's first thread.
+fn inherit_from_first_thread() {
+    let pid = std::process::id();
+    // What fails here stays as it was inherited.
+    if let Ok(cpus) = LiveKernel::allowed(pid, pid) {
+        let _ = sched::set_affinity(0, &cpus);
+    }
+    if let Ok(state) = sched::scheduling(pid) {
+        let _ = sched::set_scheduling(0, &state);
+    }
 }
 
 /// The launcher takes no signals, so that a child that has not executed yet never runs our handlers.

@@ -9,7 +9,9 @@ use crate::kernel::Kernel;
 
 /// How long a process may take to die of SIGKILL (it can hang in the kernel, in state `D`).
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
-const POLL_EVERY: Duration = Duration::from_millis(5);
+/// Looking at all processes takes CPU time on a machine that has thousands, so that one looks less and less often.
+const FIRST_WAIT: Duration = Duration::from_millis(2);
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// The living processes of a launch: those of its process group, and those that left the group (setsid, daemon) and
 /// still carry its marker in their environment.
@@ -58,6 +60,7 @@ fn all_gone(
     within: Duration,
 ) -> Result<bool, Fault> {
     let until = Instant::now() + within;
+    let mut wait = FIRST_WAIT;
     let mut signalled = std::collections::BTreeSet::new();
     loop {
         let members = members(kernel, leader, marker)
@@ -77,6 +80,7 @@ fn all_gone(
         if Instant::now() >= until {
             return Ok(false);
         }
-        std::thread::sleep(POLL_EVERY);
+        std::thread::sleep(wait);
+        wait = (wait * 2).min(LONGEST_WAIT);
     }
 }

@@ -17,13 +17,34 @@ use crate::launch::Launch;
 use crate::{netns, sched};
 
 /// The running system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LiveKernel;
+#[derive(Debug, Clone, Copy)]
+pub struct LiveKernel(());
 
 impl LiveKernel {
     /// The running system.
+    ///
+    /// The first call starts the thread that launches processes, which hands its CPUs and its policy down to those
+    /// that are launched without any: call it before this process confines its own threads.
     pub fn new() -> Self {
-        Self
+        fork::start_launcher();
+        Self(())
+    }
+
+    /// CPUs that a thread may use.
+    pub(crate) fn allowed(pid: u32, tid: u32) -> io::Result<CpuSet> {
+        // Not sched_getaffinity(2): that leaves out CPUs which are offline, and putting its answer back would keep
+        // the thread off them when they return.
+        let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
+        let status = String::from_utf8_lossy(&status);
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let list = list.ok_or_else(|| malformed("there is no Cpus_allowed_list in its status"))?;
+        CpuSet::from_list(list).map_err(malformed)
+    }
+}
+
+impl Default for LiveKernel {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -59,13 +80,7 @@ impl Kernel for LiveKernel {
     }
 
     fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {
-        // Not sched_getaffinity(2): that leaves out CPUs which are offline, and putting its answer back would keep
-        // the thread off them when they return.
-        let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
-        let status = String::from_utf8_lossy(&status);
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        let list = list.ok_or_else(|| malformed("there is no Cpus_allowed_list in its status"))?;
-        CpuSet::from_list(list).map_err(malformed)
+        Self::allowed(pid, tid)
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {

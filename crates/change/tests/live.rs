@@ -324,6 +324,23 @@ fn a_launch_from_a_thread_that_ends_goes_on() {
 }
 
 #[test]
+fn a_launch_from_a_confined_thread_is_not_confined() {
+    let dir = tempfile::tempdir().unwrap();
+    let (kernel, pid) = (LiveKernel::new(), std::process::id());
+    let allowed = kernel.affinity(pid, pid).unwrap();
+    let path = dir.path().to_path_buf();
+    let one = CpuSet::single(allowed.first().unwrap());
+    let launched = std::thread::spawn(move || {
+        own::run_on(&one).unwrap();
+        let mut hand = hand(&path);
+        let launched = hand.launch(&launch(&["sleep", "1000"], &path)).unwrap();
+        let pid = launched.process().pid;
+        LiveKernel::new().affinity(pid, pid).unwrap()
+    });
+    assert_eq!(launched.join().unwrap(), allowed);
+}
+
+#[test]
 fn a_launch_that_fails_names_the_step() {
     let dir = tempfile::tempdir().unwrap();
     let mut hand = hand(dir.path());

@@ -1,0 +1,213 @@
+//! What the emulated operating system does when it is asked.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use machine::{CpuSet, Fault, ProcessRef};
+
+use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
+use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
+use crate::launch::Launch;
+
+fn error(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
+
+fn thread(inner: &mut Inner, tid: u32) -> io::Result<&mut EmulatedThread> {
+    inner.state.threads.get_mut(&tid).ok_or_else(|| error(libc::ESRCH))
+}
+
+impl Kernel for EmulatedKernel {
+    fn boot_id(&self) -> io::Result<String> {
+        Ok(format!("boot-{}", self.inner().boot))
+    }
+
+    fn now_ticks(&self) -> io::Result<u64> {
+        Ok(self.inner().ticks)
+    }
+
+    fn own(&self) -> io::Result<ProcessRef> {
+        Ok(ProcessRef { pid: OWN_PID, start_time_ticks: self.start_time(OWN_PID, OWN_PID)? })
+    }
+
+    fn read_file(&self, path: &Path, netns: Option<&str>) -> io::Result<String> {
+        let key = (netns.map(String::from), path.to_path_buf());
+        self.inner().state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))
+    }
+
+    fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()> {
+        self.change(&path.display().to_string(), |inner| {
+            let shown = inner.lies.get(path).cloned().unwrap_or_else(|| format!("{}\n", value.trim_end()));
+            let key = (netns.map(String::from), path.to_path_buf());
+            let file = inner.state.files.get_mut(&key).ok_or_else(|| error(libc::ENOENT))?;
+            *file = shown;
+            Ok(())
+        })
+    }
+
+    fn affinity(&self, _pid: u32, tid: u32) -> io::Result<CpuSet> {
+        Ok(thread(&mut self.inner(), tid)?.affinity.clone())
+    }
+
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {
+        self.change(&format!("affinity {tid}"), |inner| {
+            thread(inner, tid)?.affinity = cpus.clone();
+            Ok(())
+        })
+    }
+
+    fn scheduling(&self, tid: u32) -> io::Result<SchedulingState> {
+        Ok(thread(&mut self.inner(), tid)?.scheduling)
+    }
+
+    fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()> {
+        self.change(&format!("scheduling {tid}"), |inner| {
+            thread(inner, tid)?.scheduling = *state;
+            Ok(())
+        })
+    }
+
+    fn may_raise_priority(&self) -> bool {
+        !self.inner().unprivileged
+    }
+
+    fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
+        let mut inner = self.inner();
+        let thread = thread(&mut inner, tid)?;
+        if thread.pid == pid { Ok(thread.start_time_ticks) } else { Err(error(libc::ENOENT)) }
+    }
+
+    fn threads(&self, pid: u32) -> io::Result<Vec<u32>> {
+        let inner = self.inner();
+        let threads = inner.state.threads.iter().filter(|(_, thread)| thread.pid == pid).map(|(tid, _)| *tid);
+        let threads: Vec<u32> = threads.collect();
+        if threads.is_empty() { Err(error(libc::ENOENT)) } else { Ok(threads) }
+    }
+
+    fn processes(&self) -> io::Result<Vec<ProcessSeen>> {
+        let inner = self.inner();
+        let first = inner.state.threads.iter().filter(|(tid, thread)| thread.pid == **tid);
+        Ok(first
+            .map(|(pid, thread)| ProcessSeen {
+                process: ProcessRef { pid: *pid, start_time_ticks: thread.start_time_ticks },
+                parent: thread.parent,
+                group: thread.group,
+                ended: false,
+            })
+            .collect())
+    }
+
+    fn carries(&self, pid: u32, marker: &str) -> Option<bool> {
+        self.inner().state.threads.get(&pid).map(|thread| thread.marker.as_deref() == Some(marker))
+    }
+
+    fn signal(&self, process: &ProcessRef, signal: i32) -> io::Result<()> {
+        self.change(&format!("signal {}", process.pid), |inner| {
+            let found = thread(inner, process.pid)?;
+            if found.start_time_ticks != process.start_time_ticks {
+                return Err(error(libc::ESRCH));
+            }
+            if signal == libc::SIGKILL || signal == libc::SIGTERM {
+                inner.state.threads.retain(|_, thread| thread.pid != process.pid);
+            }
+            Ok(())
+        })
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        self.inner().state.folders.contains(path)
+    }
+
+    fn make_dir(&self, path: &Path) -> io::Result<()> {
+        self.change(&path.display().to_string(), |inner| {
+            if !inner.state.folders.insert(path.to_path_buf()) {
+                return Err(error(libc::EEXIST));
+            }
+            for file in ["cpuset.cpus", "cpuset.mems"] {
+                inner.state.files.insert((None, path.join(file)), "\n".into());
+            }
+            Ok(())
+        })
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.change(&path.display().to_string(), |inner| {
+            if inner.state.threads.values().any(|thread| thread.cgroup == path) {
+                return Err(error(libc::EBUSY));
+            }
+            if !inner.state.folders.remove(path) {
+                return Err(error(libc::ENOENT));
+            }
+            inner.state.files.retain(|(_, file), _| !file.starts_with(path));
+            Ok(())
+        })
+    }
+
+    fn process_cgroup(&self, pid: u32, _near: &Path) -> io::Result<PathBuf> {
+        Ok(thread(&mut self.inner(), pid)?.cgroup.clone())
+    }
+
+    fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()> {
+        self.change(&path.display().to_string(), |inner| {
+            thread(inner, pid)?;
+            for thread in inner.state.threads.values_mut().filter(|thread| thread.pid == pid) {
+                thread.cgroup = path.to_path_buf();
+            }
+            Ok(())
+        })
+    }
+
+    fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+        let forked = self.change("fork", |inner| {
+            let (pid, start_time_ticks) = (inner.next_pid, inner.ticks);
+            inner.next_pid += 1;
+            let marker = Some(marker.to_string());
+            let thread = EmulatedThread {
+                pid,
+                start_time_ticks,
+                parent: OWN_PID,
+                group: pid,
+                marker,
+                gated: true,
+                ..EmulatedThread::new(pid)
+            };
+            inner.state.threads.insert(pid, thread);
+            Ok(ProcessRef { pid, start_time_ticks })
+        });
+        let process = forked.map_err(|e| Fault::io(launch.argv.join(" "), &e, "emulated"))?;
+        Ok(Box::new(EmulatedGated { kernel: self.clone(), process }))
+    }
+
+    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
+        let runs = self.inner().state.threads.contains_key(&pid);
+        Ok((!runs).then(|| ExitStatus::from_raw(libc::SIGKILL)))
+    }
+}
+
+struct EmulatedGated {
+    kernel: EmulatedKernel,
+    process: ProcessRef,
+}
+
+impl Gated for EmulatedGated {
+    fn process(&self) -> ProcessRef {
+        self.process
+    }
+
+    fn release(self: Box<Self>) -> Result<Option<std::fs::File>, Fault> {
+        let released = self.kernel.change("release", |inner| {
+            thread(inner, self.process.pid)?.gated = false;
+            Ok(None)
+        });
+        released.map_err(|e| Fault::io(format!("process {}", self.process.pid), &e, "emulated"))
+    }
+}
+
+impl Drop for EmulatedGated {
+    fn drop(&mut self) {
+        let pid = self.process.pid;
+        self.kernel.inner().state.threads.retain(|_, thread| !(thread.pid == pid && thread.gated));
+    }
+}
