@@ -101,7 +101,9 @@ impl Managed {
     const DIR: &str = "/sys/kernel/debug/irq/irqs";
 
     fn of(root: &Root, notes: &mut Notes) -> Self {
-        let visible = notes.keep("which IRQs are managed by the kernel", root.list(Self::DIR)).is_some();
+        let listed = root.list(Self::DIR);
+        let listed = listed.map_err(|e| format!("{e} (debugfs and CONFIG_GENERIC_IRQ_DEBUGFS would tell)"));
+        let visible = notes.keep("which IRQs are managed by the kernel", listed).is_some();
         Self { visible }
     }
 

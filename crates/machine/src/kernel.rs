@@ -6,7 +6,7 @@ mod preempt;
 use serde::{Deserialize, Serialize};
 
 use crate::topology::CPUS;
-use crate::{Cause, CpuSet, Notes, ReadError, Root};
+use crate::{CpuSet, Notes, ReadError, Root};
 use config::Config;
 
 /// What runs the machine.
@@ -110,8 +110,11 @@ impl Uname {
         let (of_line, build) = parsed.map_or((None, None), |(r, v)| (Some(r), v));
         Self {
             release: release.ok().or(of_line).or_else(|| {
-                let why = "neither /proc/sys/kernel/osrelease nor /proc/version tells it";
-                notes.keep("kernel release", Err(ReadError::new("/proc/version", Cause::Absent, why)))
+                notes.missing(
+                    "kernel release",
+                    "neither /proc/sys/kernel/osrelease nor /proc/version tells it",
+                );
+                None
             }),
             version: version.ok().or(build),
         }

@@ -22,6 +22,7 @@ use crate::capture::{Capture, INDEX};
 use crate::tree::Tree;
 use crate::{Class, Fault};
 use paths::Located;
+pub(crate) use paths::resolve;
 
 /// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).
 pub(crate) trait Source: Send + Sync {
@@ -95,7 +96,7 @@ impl Root {
         }
         let tree = archive::load(path)?;
         let tree = match paths::single_folder(&tree) {
-            Some(folder) => tree.below(&folder),
+            Some(folder) => tree.subtree(&format!("/{folder}")),
             None => tree,
         };
         Self::over(tree, origin)
@@ -184,13 +185,6 @@ impl Root {
     /// Where it reads from, in words for messages.
     pub fn origin(&self) -> &str {
         &self.origin
-    }
-}
-
-impl Tree {
-    /// The same tree seen from one of its folders; empty when there is no such folder.
-    fn below(&self, folder: &str) -> Tree {
-        self.subtree(&format!("/{folder}"))
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::root::{Cause, ReadError};
+use crate::root::{Cause, ReadError, resolve};
 
-/// How many links may be followed on one path, as in path_resolution(7).
-const MOST_LINKS: usize = 40;
 /// How deep a path may be; sysfs stays below 30.
 const DEEPEST: usize = 200;
 
@@ -138,7 +136,7 @@ impl Tree {
 
     /// The content of a file, links followed.
     pub(crate) fn content(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        match self.follow(path, true)?.1 {
+        match self.follow(path, true)? {
             Entry::File(content) => Ok(content.clone()),
             Entry::Denied => Err(denied(path)),
             Entry::Dir(_) | Entry::Link(_) => Err(ReadError::new(path, Cause::Other, "it is a directory")),
@@ -147,7 +145,7 @@ impl Tree {
 
     /// The names in a directory, links followed.
     pub(crate) fn names(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        match self.follow(path, true)?.1 {
+        match self.follow(path, true)? {
             Entry::Dir(names) => Ok(names.iter().cloned().collect()),
             Entry::Denied => Err(denied(path)),
             Entry::File(_) | Entry::Link(_) => Err(ReadError::absent(path, "it is no directory")),
@@ -156,7 +154,7 @@ impl Tree {
 
     /// The target of a link; links above it are followed.
     pub(crate) fn target(&self, path: &str) -> Result<String, ReadError> {
-        match self.follow(path, false)?.1 {
+        match self.follow(path, false)? {
             Entry::Link(target) => Ok(target.clone()),
             _ => Err(ReadError::absent(path, "it is no symbolic link")),
         }
@@ -167,43 +165,27 @@ impl Tree {
         self.follow(path, true).is_ok()
     }
 
-    /// Walks from the root, following links on the way and, if `last` is set, at the end.
-    fn follow(&self, path: &str, last: bool) -> Result<(String, &Entry), ReadError> {
-        let absent = || ReadError::absent(path, "there is no such file");
-        let mut todo: Vec<String> = path.split('/').rev().map(String::from).collect();
-        let mut place = String::from("/");
-        let mut followed = 0;
-        while let Some(name) = todo.pop() {
-            match name.as_str() {
-                "" | "." => continue,
-                ".." => {
-                    let end = place.rfind('/').unwrap_or(0).max(1);
-                    place.truncate(end);
-                    continue;
-                }
-                _ => {}
+    /// The entry at a path: links on the way are followed, and one at the end if `last` is set.
+    fn follow(&self, path: &str, last: bool) -> Result<&Entry, ReadError> {
+        let link = |place: &str| match self.entries.get(place) {
+            Some(Entry::Link(target)) => Some(target.clone()),
+            _ => None,
+        };
+        let place = match (last, path.rsplit_once('/')) {
+            (false, Some((above, name))) if !name.is_empty() => {
+                joined(&resolve(above, link, |_| true)?, name)
             }
-            let next = joined(&place, &name);
-            let at_end = todo.iter().all(|rest| rest.is_empty() || rest == ".");
-            match self.entries.get(&next).ok_or_else(absent)? {
-                Entry::Link(target) if last || !at_end => {
-                    followed += 1;
-                    if followed > MOST_LINKS {
-                        let why = format!("more than {MOST_LINKS} links on the way");
-                        return Err(ReadError::malformed(path, why));
-                    }
-                    if target.starts_with('/') {
-                        place = "/".into();
-                    }
-                    todo.extend(target.split('/').rev().map(String::from));
-                }
-                Entry::File(_) if !at_end => return Err(ReadError::absent(path, "it lies below a file")),
-                Entry::Denied if !at_end => return Err(denied(path)),
-                _ => place = next,
-            }
-        }
-        let entry = self.entries.get(&place).ok_or_else(absent)?;
-        Ok((place, entry))
+            _ => resolve(path, link, |_| true)?,
+        };
+        self.entries.get(&place).ok_or_else(|| match self.is_behind_denied(&place) {
+            true => denied(path),
+            false => ReadError::absent(path, "there is no such file"),
+        })
+    }
+
+    fn is_behind_denied(&self, place: &str) -> bool {
+        let above = place.match_indices('/').map(|(end, _)| &place[..end]);
+        above.into_iter().any(|folder| matches!(self.entries.get(folder), Some(Entry::Denied)))
     }
 }
 
@@ -272,6 +254,7 @@ mod tests {
         assert!(tree.names("/sys/class/net/eth0/mtu").unwrap_err().is_absent());
         assert!(tree.content("/sys/class/net/eth0/mtu/x").unwrap_err().is_absent());
         assert!(tree.target("/sys").unwrap_err().is_absent());
+        assert_eq!(tree.content("/secret/below").unwrap_err().kind, Cause::Denied);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{ReadError, Source};
 pub(super) type Located = String;
 
 /// How many links may be followed on one path, as in path_resolution(7).
-pub(crate) const MOST_LINKS: usize = 40;
+const MOST_LINKS: usize = 40;
 
 /// Brings a path into its one spelling. `..` is refused: behind a link it means another place than it seems.
 pub(super) fn locate(path: &Path) -> Result<Located, ReadError> {
@@ -34,7 +34,7 @@ pub(super) fn locate(path: &Path) -> Result<Located, ReadError> {
 }
 
 /// Follows every link of `path`; `link` tells the target of a prefix that is a link. `..` at the top stays there.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     path: &str,
     link: impl Fn(&str) -> Option<String>,
     exists: impl Fn(&str) -> bool,

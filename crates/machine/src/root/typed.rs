@@ -8,9 +8,10 @@ use super::{ReadError, Root};
 use crate::CpuSet;
 
 impl Root {
-    /// The text of a file without blanks and line ends around it.
+    /// The text of a file without blanks, line ends and NULs around it.
     pub fn line(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
-        Ok(self.read(path)?.trim().to_string())
+        // Some kernels print a NUL before the line end where they mean an empty set.
+        Ok(self.read(path)?.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string())
     }
 
     /// A file that holds one number.
@@ -24,7 +25,7 @@ impl Root {
 
     /// A file that holds a list of CPUs or nodes (`0-3,8`).
     pub fn cpu_list(&self, path: impl AsRef<Path>) -> Result<CpuSet, ReadError> {
-        let text = self.read(path.as_ref())?;
+        let text = self.line(path.as_ref())?;
         CpuSet::from_list(&text).map_err(|e| ReadError::malformed(path, e))
     }
 
@@ -67,6 +68,7 @@ mod tests {
             .file("/n", "-1\n")
             .file("/bad", "x\n")
             .file("/list", "0-1,4\n\0\0\0")
+            .file("/nul", "\0\n")
             .file("/mask", "13\n")
             .file("/empty", "\n");
         let root = Root::from_tree(tree);
@@ -78,6 +80,7 @@ mod tests {
         assert_eq!(root.cpu_list("/list").unwrap().to_list(), "0-1,4");
         assert_eq!(root.cpu_mask("/mask").unwrap().to_list(), "0-1,4");
         assert!(root.cpu_list("/empty").unwrap().is_empty());
+        assert!(root.cpu_list("/nul").unwrap().is_empty());
         assert_eq!(root.cpu_mask("/empty").unwrap_err().kind, Cause::Malformed);
         assert_eq!(root.cpu_list("/bad").unwrap_err().kind, Cause::Malformed);
     }

@@ -129,7 +129,8 @@ fn read_online(root: &Root, id: u32, online: &CpuSet, packages: &mut Vec<CpuSet>
         package: told(package),
         // Kernels before 5.3 and 5.16 tell no die and no cluster: nothing to note.
         die: told(root.number(format!("{dir}/die_id")).ok()),
-        cluster: told(root.number(format!("{dir}/cluster_id")).ok()),
+        // x86 prints 65535 (BAD_APICID) where it knows none.
+        cluster: told(root.number(format!("{dir}/cluster_id")).ok()).filter(|id| *id != u32::from(u16::MAX)),
         core: told(core),
         node: None,
         siblings,
@@ -194,10 +195,12 @@ mod tests {
     #[test]
     fn a_package_of_minus_one_is_not_a_package() {
         let tree = Tree::new().file(&format!("{CPUS}/online"), "0-1");
-        let tree = with_topology(tree, 0, "-1", "0", "1", "1");
+        let tree = with_topology(tree, 0, "-1", "0", "1", "1")
+            .file(&format!("{CPUS}/cpu0/topology/cluster_id"), "65535\n")
+            .file(&format!("{CPUS}/cpu0/topology/die_id"), "-1\n");
         let tree = with_topology(tree, 1, "-1", "1", "2", "2");
         let (cpus, missing) = of(tree);
-        assert_eq!(cpus.cpus[0].package, None);
+        assert_eq!((cpus.cpus[0].package, cpus.cpus[0].cluster, cpus.cpus[0].die), (None, None, None));
         assert!(cpus.packages.is_empty());
         assert_eq!(missing.len(), 1);
         assert!(missing[0].fact == "package of CPUs 0-1" && missing[0].why.contains("-1"), "{missing:?}");

@@ -1,0 +1,100 @@
+//! Captured machines in fixtures/machines: each reads as its expected.json says.
+//!
+//! `cargo test -p pinwise-machine --test fixtures -- --ignored` takes the capture of the machine that it runs on anew.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use pinwise_machine::{Machine, Root};
+
+fn machines() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines"))
+}
+
+fn json(machine: &Machine) -> String {
+    serde_json::to_string_pretty(machine).expect("a machine is JSON") + "\n"
+}
+
+#[test]
+fn every_fixture_reads_as_expected() {
+    let mut count = 0;
+    for entry in machines().read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let machine = Machine::read(&Root::at(&path).unwrap());
+        let expected = std::fs::read_to_string(path.join("expected.json")).unwrap();
+        assert_eq!(json(&machine), expected, "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 0, "no fixtures in {}", machines().display());
+}
+
+#[test]
+fn the_virtual_machine_is_what_it_was() {
+    let machine = Machine::read(&Root::at(&machines().join("vm-2cpu")).unwrap());
+    assert_eq!(machine.online().to_list(), "0-1");
+    assert_eq!((machine.packages.len(), machine.nodes.len(), machine.cores().len()), (1, 1, 2));
+    assert_eq!((machine.kernel.hz, machine.kernel.irq_time_accounting), (Some(250), Some(false)));
+    assert_eq!(machine.virtualization.guest, Some(true));
+    let nic = machine.devices.iter().find(|d| d.name == "eth0").unwrap();
+    assert_eq!((nic.node, nic.driver.as_deref()), (None, Some("virtio_net")));
+    let names: Vec<&str> = nic.irqs.iter().map(|irq| machine.irq(*irq).unwrap().name.as_str()).collect();
+    assert_eq!(names, ["virtio2-config", "virtio2-input.0", "virtio2-output.0"]);
+    let idle: Vec<&str> = machine.idle.states.iter().map(|state| state.name.as_str()).collect();
+    assert_eq!(idle, ["POLL", "haltpoll idle"]);
+    assert_eq!(machine.kernel.cmdline.as_deref(), Some("console=ttyS0 quiet nomodule psi=1"));
+}
+
+/// Takes the capture of this machine anew, without what is private to it.
+#[test]
+#[ignore = "writes fixtures/machines/vm-2cpu from the machine that it runs on"]
+fn take_the_virtual_machine_anew() {
+    let path = machines().join("vm-2cpu");
+    let _ = std::fs::remove_dir_all(&path);
+    let root = Root::recording(Root::live());
+    Machine::read(&root);
+    let hostname = root.fact("nodename").unwrap();
+    let release = root.fact("release").unwrap();
+    let mut capture = root.take_capture().unwrap();
+    // What follows the version names who built it.
+    capture.scrub(&release, release.split('-').next().unwrap());
+    capture.write(&path).unwrap();
+    for file in ["proc/cmdline", "proc/self/cgroup", "proc/self/mountinfo", "proc/self/status"] {
+        let text = std::fs::read_to_string(path.join(file)).unwrap();
+        std::fs::write(path.join(file), public_part(file, &text)).unwrap();
+    }
+    let config = path.join("proc/config.gz");
+    std::fs::write(&config, repacked(&std::fs::read(&config).unwrap()).unwrap()).unwrap();
+    let index = path.join("pinwise-capture.json");
+    let text = std::fs::read_to_string(&index).unwrap();
+    let nodename = format!("\"nodename\": \"{hostname}\"");
+    assert!(text.contains(&nodename), "{text}");
+    std::fs::write(&index, text.replace(&nodename, "\"nodename\": \"host\"")).unwrap();
+    let machine = Machine::read(&Root::at(&path).unwrap());
+    std::fs::write(path.join("expected.json"), json(&machine)).unwrap();
+}
+
+/// The part of a file that is not private to the machine.
+fn public_part(file: &str, text: &str) -> String {
+    match file {
+        "proc/self/cgroup" => keep(text, |line| line.ends_with(":/")),
+        "proc/self/mountinfo" => keep(text, |line| line.contains(" - cgroup")),
+        "proc/self/status" => keep(text, |line| line.contains("_allowed_list:")),
+        _ => "console=ttyS0 quiet nomodule psi=1\n".into(),
+    }
+}
+
+fn keep(text: &str, wanted: impl Fn(&str) -> bool) -> String {
+    text.lines().filter(|line| wanted(line)).map(|line| format!("{line}\n")).collect()
+}
+
+/// The kernel's configuration with only the options that are read; the whole file names compiler and builder.
+fn repacked(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed).read_to_string(&mut text)?;
+    let wanted =
+        ["CONFIG_HZ", "CONFIG_PREEMPT", "CONFIG_IRQ_TIME", "CONFIG_VIRT_CPU_ACCOUNTING", "CONFIG_NO_HZ"];
+    let text = keep(&text, |line| wanted.iter().any(|name| line.contains(name)));
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    packer.write_all(text.as_bytes())?;
+    packer.finish()
+}
