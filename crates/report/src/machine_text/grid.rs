@@ -1,0 +1,43 @@
+//! Columns of text, as wide as their widest cell.
+
+/// Where the text of a column stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// Lines of the rows, each begun with `indent` blanks; the last column is not filled up. Rows may be shorter.
+pub(super) fn lines(sides: &[Side], rows: &[Vec<String>], indent: usize) -> String {
+    let length = |text: &String| text.chars().count();
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..sides.len()).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = " ".repeat(indent);
+        for (column, cell) in row.iter().enumerate() {
+            let (side, width) = (sides.get(column), widths.get(column).copied().unwrap_or(0));
+            let filler = " ".repeat(width.saturating_sub(length(cell)));
+            match side {
+                Some(Side::Right) => line.push_str(&(filler + cell)),
+                _ => line.push_str(&(cell.clone() + &filler)),
+            }
+            line.push_str("  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let rows = [vec!["a".to_string(), "100".into(), "x".into()], vec!["bcd".into(), "1".into()]];
+        assert_eq!(lines(&[Side::Left, Side::Right, Side::Left], &rows, 1), " a    100  x\n bcd    1\n");
+        assert_eq!(lines(&[], &[], 2), "");
+    }
+}
