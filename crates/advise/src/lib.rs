@@ -29,9 +29,9 @@ pub use unexplained::unexplained;
 
 /// Everything that can be said of a case, slowest CPU first and its best explanation first, with the proofs made so far.
 ///
-/// Without knowledge of SMT siblings; see [`examine_with`].
+/// SMT siblings are taken from the machine of the case; see [`examine_with`].
 pub fn examine(facts: &Facts) -> Vec<Finding> {
-    examine_with(facts, &Siblings::unknown())
+    examine_with(facts, &Siblings::from_cores(&facts.machine.cores()))
 }
 
 /// As [`examine`], on a machine whose SMT siblings are known: what slows a CPU through its core's other thread is

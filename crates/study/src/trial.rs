@@ -32,6 +32,8 @@ pub struct AsRun {
     pub server_involuntary_switches: Option<u64>,
     /// Time that the server's threads waited for a CPU while runnable, share of the window.
     pub server_waited_share: Option<f64>,
+    /// CPU time of anything but the server, load included, in CPUs: 1.0 is one CPU's worth. Tells other load on the machine.
+    pub others_busy_cpus: Option<f64>,
     /// Steal over all CPUs, share of their time.
     pub steal_share: Option<f64>,
     /// How many settings of the placement read back otherwise than asked, in words.

@@ -43,7 +43,7 @@ pub struct Interrupts;
 static ABOUT: About = About {
     id: "interrupts",
     title: "interrupts take this CPU",
-    doc: "Compares every row of /proc/interrupts on a slow CPU with the server there against the other CPUs with the \
+    docs: "Compares every row of /proc/interrupts on a slow CPU with the server there against the other CPUs with the \
           server there: numbered IRQs, timer, inter-processor. The excess rate times the cost of one interrupt predicts \
           the loss. Proof: the IRQ (or the neighbour that arms the timer) is moved to a good CPU, which must turn slow \
           while the slow one turns fast; a timer whose cause is not known is imitated on a good CPU. Function-call \

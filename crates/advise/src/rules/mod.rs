@@ -18,7 +18,7 @@ pub struct About {
     /// The claim in a few words, without a CPU: *interrupts take this CPU*.
     pub title: &'static str,
     /// What it looks at, what it predicts and how that can be proved: a paragraph.
-    pub doc: &'static str,
+    pub docs: &'static str,
 }
 
 /// A mechanism that can make a CPU slow for a server.
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(ids.len(), ALL.len());
         for rule in ALL {
             let about = rule.about();
-            assert!(!about.title.is_empty() && about.doc.len() > 80, "{about:?}");
+            assert!(!about.title.is_empty() && about.docs.len() > 80, "{about:?}");
             assert!(about.id.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", about.id);
         }
     }

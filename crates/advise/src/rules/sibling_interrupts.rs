@@ -18,7 +18,7 @@ pub struct SiblingInterrupts;
 static ABOUT: About = About {
     id: "sibling-interrupts",
     title: "interrupts take this CPU's SMT sibling",
-    doc: "For a slow CPU whose core has another hardware thread: compares numbered IRQs on that thread, with the server on \
+    docs: "For a slow CPU whose core has another hardware thread: compares numbered IRQs on that thread, with the server on \
           the slow CPU, against the siblings of the other CPUs. Both threads share the core's execution units, so work \
           on one slows the other; by how much cannot be predicted from counters. Proof: the IRQ is moved to a CPU of \
           another core. Needs to know the SMT siblings.",

@@ -20,7 +20,7 @@ fn an_a_a_study_calls_nothing_better_or_worse() {
     let bench = Bench::new();
     let case = bench.case().display().to_string();
     let result = bench.json(&["study", "--aa", "2", "--seed", "1", "--format", "json", "-o", &case]);
-    let contrasts = result["evidence"]["against_baseline"].as_array().unwrap();
+    let contrasts = result["contrasts"]["against_baseline"].as_array().unwrap();
     assert_eq!(contrasts.len(), 2);
     assert!(contrasts.iter().all(|c| c["verdict"] != "better" && c["verdict"] != "worse"), "{contrasts:#?}");
 }

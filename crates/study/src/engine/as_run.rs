@@ -25,6 +25,7 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         server_migrations: sum(|t| t.migrations),
         server_involuntary_switches: sum(|t| t.involuntary_switches),
         server_waited_share: sum(|t| t.waited_us).filter(|_| window_us > 0.0).map(|us| us as f64 / window_us),
+        others_busy_cpus: others_busy_cpus(observation),
         steal_share: steal_share(observation),
         not_as_asked: Vec::new(),
     }
@@ -43,6 +44,16 @@ fn cpus_used(threads: &[ThreadSeen]) -> BTreeMap<u32, f64> {
     let total: f64 = used.values().sum();
     used.values_mut().for_each(|share| *share /= total);
     used
+}
+
+/// Busy time of all CPUs less that of the server's threads, in CPUs; `None` when one of them is not known.
+fn others_busy_cpus(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let total = |name: &str| observation.counter("stat", name).map(|c| c.by_cpu.values().sum::<u64>());
+    let (user, system) = (total("user")?, total("system")?);
+    let busy = user + system + ["nice", "irq", "softirq"].iter().filter_map(|name| total(name)).sum::<u64>();
+    let server: u64 = observation.threads.iter().filter_map(|t| t.on_cpu_us).sum();
+    (window_us > 0.0).then(|| busy.saturating_sub(server) as f64 / window_us)
 }
 
 /// Steal as a share of all CPUs' time; `None` when /proc/stat was not read.
@@ -108,6 +119,13 @@ mod tests {
         let nothing = from_observation(&one_second(vec![], vec![]), None);
         assert_eq!(nothing, AsRun::default());
         assert_eq!(busiest_thread(&one_second(vec![], vec![])), None);
+    }
+
+    #[test]
+    fn what_others_used_is_all_less_the_server() {
+        let busy = vec![stat("user", &[(0, 900_000), (1, 500_000)]), stat("system", &[(0, 100_000), (1, 0)])];
+        let o = one_second(vec![thread(1, 800_000, &[(0, 1)])], busy);
+        assert_eq!(from_observation(&o, None).others_busy_cpus, Some(0.7));
     }
 
     #[test]

@@ -17,6 +17,9 @@ use crate::case::Resolved;
 use crate::recipe::Recipe;
 use crate::trial::Trial;
 
+/// The target of a setting that means the server's process, whose number is known only once it runs.
+const SERVER: &str = "server";
+
 /// How often a running trial is looked at. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -50,7 +53,9 @@ impl LiveTrials {
         // Our own threads keep off the server's CPU, where the placement leaves us another.
         own::run_on(&self.observer_cpus(placement))?;
         let mut not_as_asked = Vec::new();
-        for setting in &placement.settings {
+        let (of_server, of_machine): (Vec<&Setting>, Vec<&Setting>) =
+            placement.settings.iter().partition(|s| s.target == SERVER);
+        for setting in of_machine {
             not_as_asked.extend(self.set(setting)?);
         }
         let _neighbours = placement
@@ -59,6 +64,10 @@ impl LiveTrials {
             .map(|neighbour| self.start_neighbour(neighbour, dir))
             .collect::<Result<Vec<Launched>, Fault>>()?;
         let mut server = Server::start(&self.server_spec(), placement, &mut self.hand, dir)?;
+        for setting in of_server {
+            let target = server.process().pid.to_string();
+            not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
+        }
         let run = self.observe(&mut server, placement, dir);
         let stopped = server.stop();
         let (outcome, recording) = run?;

@@ -141,7 +141,7 @@ fn settings_of(root: &Root, prefix: &str) -> Vec<Setting> {
 fn calibrate(cpu: Option<u32>) -> Calibration {
     let mut notes = Notes::new();
     let interrupt_cost_ns = cpu.and_then(|cpu| {
-        notes.keep("cost of one timer interrupt", load::storm::interrupt_cost_ns(cpu))
+        notes.keep("cost of one timer interrupt", load::interrupt_cost_ns(cpu))
     });
     Calibration { interrupt_cost_ns, missing: notes.into_vec() }
 }
