@@ -16,6 +16,9 @@ use crate::statistics::signed_rank::{self, p_above, p_below};
 use crate::statistics::summary::{self, Summary};
 use crate::trial::Trial;
 
+/// Other programs that use less than this, in CPUs, are the background that every machine has.
+const OTHERS_MATTER_CPUS: f64 = 0.3;
+
 /// What may be said of one arm against its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,7 +133,7 @@ pub struct Evidence {
     pub trust: Trust,
     /// Baseline against itself.
     pub a_a: Option<Contrast>,
-    /// The mis-tuning against the baseline.
+    /// The mis-tuning against the arm with the server on the same CPU, or the baseline where there is none.
     pub control: Option<Contrast>,
     /// Every other arm against the baseline (mean of both runs in the block).
     pub against_baseline: Vec<Contrast>,
@@ -181,10 +184,7 @@ pub fn weigh(
         }
         _ => None,
     };
-    let control = of_role(Role::MisTuning)
-        .map(|(arm, g)| (arm, differences(g, &baseline), "unpinned".to_string()))
-        .next()
-        .and_then(|row| comparison.family(vec![row]).pop());
+    let control = mis_tuning(arms, &gains, &baseline).and_then(|row| comparison.family(vec![row]).pop());
     let against_baseline = match baselines.is_empty() {
         true => Vec::new(),
         false => comparison.family(
@@ -245,6 +245,21 @@ fn mean_by_block(arms: &[&Gains], blocks: usize) -> Gains {
 
 fn differences(a: &Gains, b: &Gains) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// The mis-tuning against the arm that differs from it by nothing but where the load runs: the server on the same CPU.
+/// Against the unpinned baseline it need not be worse at all: where one CPU carries the interrupts of every placement,
+/// crowding server and load on another is not the worst that can be done. Without such an arm the baseline has to do.
+fn mis_tuning<'a>(arms: &'a [Arm], gains: &[Gains], baseline: &Gains) -> Option<(&'a Arm, Vec<f64>, String)> {
+    let at = arms.iter().position(|a| a.role == Role::MisTuning)?;
+    let alike = arms
+        .iter()
+        .position(|a| a.role == Role::OneCpu && a.cpu.is_some() && a.placement.server_cpus == arms[at].placement.server_cpus);
+    let (reference, words) = match alike {
+        Some(alike) => (&gains[alike], arms[alike].name.clone()),
+        None => (baseline, "unpinned".to_string()),
+    };
+    Some((&arms[at], differences(&gains[at], reference), words))
 }
 
 /// Each CPU's differences to the median of the other CPUs of its block.
@@ -408,6 +423,7 @@ fn notes(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
             trials.len()
         ));
     }
+    notes.extend(busy_machine(trials));
     let capped = trials.iter().filter(|t| t.warm_up.capped).count();
     if capped > trials.len() / 4 {
         notes.push(format!(
@@ -416,6 +432,21 @@ fn notes(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Other programs took CPU time: what they take is charged to chance, and makes intervals wide.
+fn busy_machine(trials: &[Trial]) -> Option<String> {
+    let by_others: Vec<f64> = trials
+        .iter()
+        .filter_map(|t| Some(t.as_run.others_busy_cpus? - t.headroom.as_ref()?.client_busy?))
+        .filter(|cpus| *cpus > OTHERS_MATTER_CPUS)
+        .collect();
+    let typical = summary::median(&by_others).filter(|_| by_others.len() * 10 > trials.len())?;
+    Some(format!(
+        "programs other than server and load used {typical:.1} CPUs in {} of {} trials: repeat on a quieter machine for narrower intervals",
+        by_others.len(),
+        trials.len()
+    ))
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ impl Default for Recipe {
             seed: None,
             samples_per_s: 10.0,
             // Enough that the server, not the client, is the limit: docs/study.md has the measurement.
-            work_us: 25.0,
+            work_us: load::string::work::DEFAULT_WORK_US,
             load_cpus: None,
             factor: Factor::default(),
             budget: Budget::default(),

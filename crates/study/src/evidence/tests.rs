@@ -48,6 +48,7 @@ fn set(list: &str) -> CpuSet {
     CpuSet::from_list(list).unwrap()
 }
 
+/// Crowding costs 0.5 beside what the CPU itself costs.
 fn crowding_shows(arm: &Arm) -> f64 {
     if arm.role == Role::MisTuning { -0.5 } else { 0.0 }
 }
@@ -103,11 +104,27 @@ fn the_interval_covers_the_truth_under_drift() {
 #[test]
 fn a_mis_tuning_that_does_not_show_silences_all_claims() {
     let arms = each_cpu_in_turn(&set("0-1"), &set("0-1"), None).unwrap();
-    let trials = simulate(&arms, 10, 1, |arm| if arm.cpu == Some(0) { -0.5 } else { 0.0 });
+    let trials = simulate(&arms, 10, 1, |arm| if arm.cpu == Some(1) { -0.5 } else { 0.0 });
     let evidence = weigh_all(&arms, &trials);
     assert!(matches!(evidence.trust, Trust::Insensitive { .. }), "{:?}", evidence.trust);
     assert!(evidence.against_baseline.iter().all(|c| c.verdict == Verdict::Insensitive));
     assert!(evidence.slow_cpus().is_empty());
+}
+
+#[test]
+fn the_mis_tuning_is_seen_where_another_cpu_carries_all_interrupts() {
+    // CPU 1 carries the interrupts of every placement: unpinned and crowded-on-0 are about as bad, and yet crowding shows
+    // against the server on CPU 0 with the load elsewhere.
+    let arms = each_cpu_in_turn(&set("0-1"), &set("0-1"), None).unwrap();
+    let trials = simulate(&arms, 10, 1, |arm| match (arm.role, arm.cpu) {
+        (Role::Baseline, _) => -0.6,
+        (_, Some(1)) => -0.8,
+        _ => crowding_shows(arm),
+    });
+    let evidence = weigh_all(&arms, &trials);
+    assert_eq!(evidence.control.as_ref().map(|c| c.reference.as_str()), Some("cpu 0"));
+    assert_eq!(evidence.trust, Trust::Sound);
+    assert_eq!(evidence.slow_cpus().iter().map(|c| c.cpu).collect::<Vec<_>>(), [Some(1)]);
 }
 
 #[test]
