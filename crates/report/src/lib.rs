@@ -1,1 +1,25 @@
-//! placeholder
+//! SHOWS: machine and case as terminal text, HTML and JSON.
+//!
+//! Everything here is pure: what is shown comes in as [`view::CaseView`] or [`study::Facts`], what comes out is text.
+//! Deciding what the answer is ([`headline`], [`heat`], [`unpinned`], [`absent`]) is apart from drawing it
+//! ([`table`], [`pages`], [`json`]), so that terminal, page and JSON cannot say different things.
+
+pub mod absent;
+mod drawings;
+pub mod headline;
+pub mod heat;
+pub mod html;
+pub mod json;
+pub mod machine_text;
+pub mod markup;
+pub mod number;
+pub mod pages;
+pub mod svg;
+pub mod table;
+pub mod told;
+pub mod unpinned;
+pub mod view;
+pub mod visible;
+
+pub use markup::Html;
+pub use view::{CaseView, Commands};

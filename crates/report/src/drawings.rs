@@ -1,0 +1,9 @@
+//! The drawings of the pages. Each takes plain data and gives back one accessible SVG.
+
+pub mod bars;
+pub mod curves;
+pub mod order;
+
+mod kind;
+
+pub use kind::Kind;

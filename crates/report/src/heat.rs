@@ -1,0 +1,204 @@
+//! Which interrupts, softirqs and stolen time differ from CPU to CPU while the server runs there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use probe::Observation;
+use study::statistics::summary::median;
+use study::{Facts, Role};
+
+/// What an interrupt is taken to cost when that could not be measured, us; it only orders the rows.
+const ASSUMED_INTERRUPT_COST_US: f64 = 5.0;
+
+/// Event rates that differ by less than this are noise, events/s.
+const LEAST_EVENTS_PER_S: f64 = 20.0;
+
+/// Times that differ by less than this are noise, us/s (1 %).
+const LEAST_US_PER_S: f64 = 10_000.0;
+
+/// The highest rate must be this many times the lowest.
+const LEAST_FACTOR: f64 = 1.25;
+
+/// Rows that a page shows at most.
+const MOST_ROWS: usize = 12;
+
+/// Rows of /proc/stat that take a CPU away from the server; the others (user, system, idle) are the server itself.
+const THIEVES: [&str; 3] = ["irq", "softirq", "steal"];
+
+/// One counter over the CPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Probe that read it.
+    pub probe: String,
+    /// Row name as the probe gives it.
+    pub name: String,
+    /// What the kernel calls it.
+    pub label: String,
+    /// Whether the rate is a time (us a second), not a count.
+    pub is_time: bool,
+    /// Rate on each CPU, a second, while the server was on that CPU: median over trials; `None` where it is not known.
+    pub rates: Vec<Option<f64>>,
+    /// Whether the CPUs differ in it by more than noise.
+    pub differs: bool,
+}
+
+/// The rows of interest.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Heat {
+    /// CPUs that the server was pinned to, ascending.
+    pub cpus: Vec<u32>,
+    /// Rows by probe, within a probe the one that differs most first.
+    pub rows: Vec<Row>,
+    /// Rows that differ but found no room.
+    pub left_out: usize,
+}
+
+impl Row {
+    /// Name for a reader: `IRQ 85 (p7p1-rx-0)`, `function-call interrupts (CAL)`, `NET_RX softirq`, `softirq time`.
+    pub fn title(&self) -> String {
+        match (self.is_time, self.probe.as_str()) {
+            (true, _) => format!("{} time", self.name),
+            (_, "interrupts") => advise::row::words(&self.name, &self.label),
+            (_, "softirqs") => format!("{} softirq", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// Unit of a shown rate.
+    pub fn unit(&self) -> &'static str {
+        if self.is_time { "% of time" } else { "/s" }
+    }
+
+    /// The rate of CPU number `index` in few characters; times as percent.
+    pub fn shown(&self, index: usize) -> String {
+        match self.rates.get(index).copied().flatten() {
+            None => "?".into(),
+            Some(us_per_s) if self.is_time => crate::number::compact(us_per_s / 1e4),
+            Some(rate) => crate::number::compact(rate),
+        }
+    }
+
+    /// How far a CPU stands above the row's lowest, as a share of the row's highest: 0 to 1. Equal CPUs are all pale.
+    pub fn intensity(&self, index: usize) -> Option<f64> {
+        let (low, high) = range(&self.rates)?;
+        let rate = self.rates.get(index).copied().flatten()?;
+        Some(if high > 0.0 { (rate - low) / high } else { 0.0 })
+    }
+}
+
+/// Reads the heat out of the trials of the pinned arms.
+pub fn read(facts: &Facts) -> Heat {
+    let mut arms: Vec<(u32, &str)> = facts
+        .study
+        .arms
+        .iter()
+        .filter(|a| a.role == Role::OneCpu)
+        .filter_map(|a| Some((a.cpu?, a.name.as_str())))
+        .collect();
+    arms.sort_unstable();
+    let known: Vec<BTreeMap<Key, f64>> =
+        arms.iter().map(|(cpu, arm)| rates_on(&facts.observations(arm), *cpu)).collect();
+    let moved: BTreeSet<(Key, &str, bool)> = arms
+        .iter()
+        .flat_map(|(_, arm)| facts.observations(arm))
+        .flat_map(|o| &o.counters)
+        .filter(|c| c.probe != "stat" || THIEVES.contains(&c.name.as_str()))
+        .map(|c| ((c.probe.as_str(), c.name.as_str()), c.label.as_str(), c.unit == "us"))
+        .collect();
+    let mut rows: Vec<Row> = moved
+        .into_iter()
+        .map(|(key, label, is_time)| {
+            row(key, label, is_time, known.iter().map(|k| k.get(&key).copied()).collect())
+        })
+        .collect();
+    rows.dedup_by(|a, b| a.probe == b.probe && a.name == b.name);
+    let cost_us = facts.interrupt_cost_ns.map_or(ASSUMED_INTERRUPT_COST_US, |ns| ns / 1e3);
+    let (rows, left_out) = choose(rows, cost_us);
+    Heat { cpus: arms.into_iter().map(|(cpu, _)| cpu).collect(), rows, left_out }
+}
+
+/// Probe and row name.
+type Key<'a> = (&'a str, &'a str);
+
+/// Median rates on `cpu` over an arm's observations. Rows that were read and stood still count as 0.
+fn rates_on<'a>(observations: &[&'a Observation], cpu: u32) -> BTreeMap<Key<'a>, f64> {
+    let mut values: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
+    for observation in observations.iter().filter(|o| o.window_s() > 0.0) {
+        for counter in &observation.counters {
+            if let Some(n) = counter.by_cpu.get(&cpu) {
+                let rate = *n as f64 / observation.window_s();
+                values.entry((&counter.probe, &counter.name)).or_default().push(rate);
+            }
+        }
+        for key in observation.still.iter().filter_map(|s| s.split_once('/')) {
+            values.entry(key).or_default().push(0.0);
+        }
+    }
+    values.into_iter().filter_map(|(key, rates)| Some((key, median(&rates)?))).collect()
+}
+
+fn row((probe, name): Key, label: &str, is_time: bool, rates: Vec<Option<f64>>) -> Row {
+    let least = if is_time { LEAST_US_PER_S } else { LEAST_EVENTS_PER_S };
+    let differs = range(&rates).is_some_and(|(low, high)| high - low >= least && high >= LEAST_FACTOR * low);
+    Row { probe: probe.into(), name: name.into(), label: label.into(), is_time, rates, differs }
+}
+
+/// The rows that differ, dearest first; when none does, the busiest ones, so that a reader sees that they are even.
+fn choose(rows: Vec<Row>, cost_us: f64) -> (Vec<Row>, usize) {
+    const FOR_REFERENCE: usize = 5;
+    let us_per_s = |row: &Row, rate: f64| if row.is_time { rate } else { rate * cost_us };
+    let (differing, even): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|r| r.differs);
+    let weight = |row: &Row| {
+        let (low, high) = range(&row.rates).unwrap_or_default();
+        us_per_s(row, if row.differs { high - low } else { high })
+    };
+    let (mut chosen, room) = match differing.is_empty() {
+        true => (even, FOR_REFERENCE),
+        false => (differing, MOST_ROWS),
+    };
+    chosen.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    let left_out =
+        if chosen.first().is_some_and(|r| r.differs) { chosen.len().saturating_sub(room) } else { 0 };
+    chosen.truncate(room);
+    chosen.sort_by(|a, b| a.probe.cmp(&b.probe));
+    (chosen, left_out)
+}
+
+fn range(rates: &[Option<f64>]) -> Option<(f64, f64)> {
+    let known = || rates.iter().flatten().copied();
+    known().next()?;
+    Some((known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hot_cell_stands_out_and_even_rows_stay_pale() {
+        let hot = row(("interrupts", "85"), "p7p1-rx-0", false, vec![Some(10.0), Some(9000.0), None]);
+        assert!(hot.differs);
+        assert_eq!(hot.title(), "IRQ 85 (p7p1-rx-0)");
+        assert_eq!((hot.shown(1), hot.shown(2), hot.intensity(2)), ("9,000".into(), "?".into(), None));
+        assert!(hot.intensity(1).unwrap() > 0.99 && hot.intensity(0) == Some(0.0));
+        let even =
+            row(("interrupts", "LOC"), "Local timer interrupts", false, vec![Some(250.0), Some(251.0)]);
+        assert!(!even.differs && even.intensity(1).unwrap() < 0.01);
+    }
+
+    #[test]
+    fn times_read_as_percent() {
+        let softirq = row(("stat", "softirq"), "", true, vec![Some(240_000.0), Some(740_000.0)]);
+        assert_eq!((softirq.shown(0), softirq.shown(1)), ("24".into(), "74".into()));
+        assert_eq!((softirq.title().as_str(), softirq.unit()), ("softirq time", "% of time"));
+    }
+
+    #[test]
+    fn without_a_difference_the_busiest_rows_are_shown() {
+        let rows = (0..9)
+            .map(|i| row(("interrupts", &i.to_string()), "", false, vec![Some(f64::from(i)); 2]))
+            .collect();
+        let (chosen, left_out) = choose(rows, 5.0);
+        assert_eq!((chosen.len(), left_out), (5, 0));
+        assert!(chosen.iter().any(|r| r.name == "8") && chosen.iter().all(|r| !r.differs));
+    }
+}

@@ -1,0 +1,116 @@
+//! The answer at the top: which CPU is slow, why, and how sure that is.
+
+use study::{Contrast, Trust};
+
+use super::{About, Page, table};
+use crate::headline::{self, Tone};
+use crate::{CaseView, Html, number, told, unpinned};
+
+/// See [`About::docs`].
+pub struct Summary;
+
+static ABOUT: About = About {
+    id: "summary",
+    title: "Answer",
+    docs: "Which CPU is slow, why, how sure that is, and how the controls came out.",
+};
+
+impl Page for Summary {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let headline = headline::read(case.facts, case.findings);
+        let mut html = Html::new();
+        let tone = match headline.tone {
+            Tone::Slow => "verdict slow",
+            Tone::Even => "verdict even",
+            Tone::Undecided => "verdict undecided",
+            Tone::NoClaim => "verdict no-claim",
+        };
+        html.within("div", &[("class", &tone)], |banner| {
+            banner.element("p", &[("class", &"answer")], format!("{}.", headline.title));
+            if !headline.points.is_empty() {
+                banner.within("ul", &[], |list| {
+                    for point in &headline.points {
+                        list.element("li", &[], point);
+                    }
+                });
+            }
+            banner.element("p", &[("class", &"sure")], &headline.sure);
+        });
+        controls(&mut html, case);
+        unpinned_in_words(&mut html, case);
+        notes(&mut html, case);
+        html
+    }
+}
+
+fn controls(html: &mut Html, case: &CaseView) {
+    let evidence = &case.facts.evidence;
+    html.element("h3", &[], "Controls");
+    let row = |name: &str, must: &str, contrast: Option<&Contrast>, (passed, passed_words): (bool, &str)| {
+        let found = contrast.map_or("not available yet".into(), told::contrast);
+        let result = match passed {
+            _ if contrast.is_none() || matches!(evidence.trust, Trust::TooFew { .. }) => "too early to tell",
+            true => passed_words,
+            false => "FAILED: no claim is made",
+        };
+        vec![name.to_string(), must.to_string(), found, result.to_string()]
+    };
+    let a_a = !matches!(evidence.trust, Trust::Untrustworthy { .. });
+    let sensitive = !matches!(evidence.trust, Trust::Insensitive { .. });
+    let rows = [
+        row(
+            "unpinned against itself (A/A)",
+            "must not differ",
+            evidence.a_a.as_ref(),
+            (a_a, "passed: no difference seen"),
+        ),
+        row("deliberate mis-tuning", "must differ", evidence.control.as_ref(), (sensitive, "passed: seen")),
+    ];
+    table(html, &["control", "", "change and interval", "result"], &[], &rows);
+}
+
+fn unpinned_in_words(html: &mut Html, case: &CaseView) {
+    let Some(unpinned) = unpinned::pool(&case.facts.evidence) else { return };
+    let sd = unpinned
+        .figure
+        .sd
+        .map(|sd| format!(", sd between trials {}", number::figure(sd)))
+        .unwrap_or_default();
+    let used = unpinned.cpus_in_words().map(|used| format!(" It ran on {used}.")).unwrap_or_default();
+    html.within("p", &[], |p| {
+        p.text(format!(
+            "Unpinned: mean {}{sd}, {} trials, from {} to {}.{used}",
+            number::figure(unpinned.figure.mean),
+            unpinned.figure.n,
+            number::figure(unpinned.figure.min),
+            number::figure(unpinned.figure.max),
+        ));
+        if let Some(why) = &unpinned.mixture {
+            p.text(" ").element("strong", &[], "It is a mixture, not a mean:");
+            p.text(format!(" {why}."));
+        }
+    });
+}
+
+fn notes(html: &mut Html, case: &CaseView) {
+    let mut notes = case.facts.evidence.notes.clone();
+    for words in case.facts.trials.iter().flat_map(|s| &s.trial.as_run.not_as_asked) {
+        let note = format!("Not as asked: {words}");
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    if notes.is_empty() {
+        return;
+    }
+    html.element("h3", &[], "To be known");
+    html.within("ul", &[], |list| {
+        for note in &notes {
+            list.element("li", &[], note);
+        }
+    });
+}

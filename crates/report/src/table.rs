@@ -1,0 +1,166 @@
+//! The terminal table of a study: the answer, the figures, the controls, the findings, and what is missing.
+
+mod columns;
+mod findings;
+mod rows;
+mod wrap;
+
+use advise::Finding;
+use study::{Direction, Facts, Trust};
+
+use crate::headline::{self, Headline, Tone, sentence_start};
+use crate::{absent, number, told, unpinned, visible};
+use columns::{Cell, Colour};
+use wrap::wrap;
+
+/// How the terminal wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether ANSI colours may be used. Nothing is told by colour alone.
+    pub colour: bool,
+    /// Columns of the terminal; held to 60 to 160.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// 80 columns without colour: what a file or a pipe gets.
+    fn default() -> Self {
+        Self { colour: false, width: 80 }
+    }
+}
+
+/// Renders a study for a terminal. Foreign text (names of commands, interrupts, threads) cannot drive the terminal.
+pub fn render(facts: &Facts, findings: &[Finding], style: Style) -> String {
+    let style = Style { width: style.width.clamp(60, 160), ..style };
+    let mut out = Page { style, text: String::new() };
+    out.answer(&headline::read(facts, findings));
+    if !facts.evidence.arms.is_empty() {
+        out.what_is_measured(facts);
+        out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
+        out.legend(facts);
+        out.controls(facts);
+    }
+    findings::print(&mut out, facts, findings);
+    out.notes(facts);
+    out.missing(facts);
+    out.text
+}
+
+/// The text so far.
+struct Page {
+    style: Style,
+    text: String,
+}
+
+impl Page {
+    fn heading(&mut self, title: &str) {
+        self.text.push('\n');
+        self.text.push_str(&Cell::coloured(title, Colour::Bold).painted(self.style));
+        self.text.push('\n');
+    }
+
+    /// A paragraph; `first` starts its first line, the others are indented as far.
+    fn paragraph(&mut self, first: &str, text: &str) {
+        let indent = " ".repeat(first.chars().count());
+        for (i, line) in wrap(&visible::one_line(text), self.style.width - indent.len()).iter().enumerate() {
+            self.text.push_str(if i == 0 { first } else { &indent });
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+    }
+
+    fn answer(&mut self, headline: &Headline) {
+        let colour = match headline.tone {
+            Tone::Slow | Tone::NoClaim => Colour::Worse,
+            Tone::Even => Colour::Better,
+            Tone::Undecided => Colour::Bold,
+        };
+        for line in wrap(&visible::one_line(&headline.title), self.style.width) {
+            self.text.push_str(&Cell::coloured(line, colour).painted(self.style));
+            self.text.push('\n');
+        }
+        headline.points.iter().for_each(|point| self.paragraph("- ", point));
+        self.paragraph("", &headline.sure);
+    }
+
+    fn what_is_measured(&mut self, facts: &Facts) {
+        let evidence = &facts.evidence;
+        let unit = match evidence.unit.is_empty() {
+            true => String::new(),
+            false => format!(", {}", visible::one_line(&evidence.unit)),
+        };
+        let better = match evidence.better {
+            Direction::Higher => "higher is better",
+            Direction::Lower => "lower is better",
+        };
+        self.heading(&format!("{}{unit} ({better})", visible::one_line(&evidence.metric)));
+    }
+
+    /// What the words and columns mean, and what unpinned really was.
+    fn legend(&mut self, facts: &Facts) {
+        let evidence = &facts.evidence;
+        self.text.push('\n');
+        self.paragraph(
+            "",
+            &format!(
+                "Equal: no difference above {}. Mean and sd are over trials; changes are compared within blocks.",
+                number::share(evidence.precision.margin)
+            ),
+        );
+        let Some(unpinned) = unpinned::pool(evidence) else { return };
+        if let Some(used) = unpinned.cpus_in_words() {
+            self.paragraph("", &format!("Unpinned ran on: {used}."));
+        }
+        if let Some(why) = &unpinned.mixture {
+            self.paragraph("", &format!("Unpinned is a mixture, not a mean: {why}."));
+        }
+    }
+
+    fn controls(&mut self, facts: &Facts) {
+        let evidence = &facts.evidence;
+        self.heading("Controls");
+        let told = |contrast: &Option<study::Contrast>| match contrast {
+            Some(c) => told::contrast(c),
+            None => "not available: no complete block yet, or no such arm in this study".into(),
+        };
+        self.paragraph("  unpinned, twice        ", &format!("must not differ; {}", told(&evidence.a_a)));
+        self.paragraph("  deliberate mis-tuning  ", &format!("must differ; {}", told(&evidence.control)));
+        self.paragraph("  trust                  ", &trust_in_words(&evidence.trust));
+    }
+
+    fn notes(&mut self, facts: &Facts) {
+        let mut notes = facts.evidence.notes.clone();
+        for words in facts.trials.iter().flat_map(|s| &s.trial.as_run.not_as_asked) {
+            let note = format!("not as asked: {words}");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        if !notes.is_empty() {
+            self.heading("Notes");
+            notes.iter().for_each(|note| self.paragraph("  - ", note));
+        }
+    }
+
+    fn missing(&mut self, facts: &Facts) {
+        let missing = absent::in_trials(facts);
+        if missing.is_empty() {
+            return;
+        }
+        self.heading("Not measured");
+        for absent in missing {
+            let text = format!("{}: {} [{}]", absent.fact, absent.why, absent.place(facts.trials.len()));
+            self.paragraph("  - ", &text);
+        }
+    }
+}
+
+/// The trust statement as one sentence.
+fn trust_in_words(trust: &Trust) -> String {
+    match trust {
+        Trust::Sound => "sound: claims may be made".into(),
+        Trust::Insensitive { why } => format!("insensitive: {why}"),
+        Trust::Untrustworthy { why } => format!("untrustworthy: {why}"),
+        Trust::TooFew { why } => format!("too few: {}", sentence_start(why)),
+    }
+}

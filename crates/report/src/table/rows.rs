@@ -1,0 +1,192 @@
+//! The rows of the table: unpinned, each CPU, the other arms, and the mis-tuning.
+
+use advise::Finding;
+use machine::CpuSet;
+use study::evidence::ArmSummary;
+use study::{Contrast, Facts, Role, Verdict};
+
+use super::columns::{Cell, Colour, Head, Row, Table};
+use super::wrap::cut;
+use crate::{number, told, unpinned, visible};
+
+/// From this many CPUs on, neighbours about which there is nothing to say share a row.
+const MOST_SINGLE_ROWS: usize = 32;
+
+/// From this width on, the comparison with the other CPUs has room for its interval.
+const WIDE: usize = 110;
+
+/// Longest name of an arm, characters.
+const LONGEST_NAME: usize = 20;
+
+/// Reads the table out of the evidence.
+pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
+    let reader = Reader { facts, findings, wide: width >= WIDE, decimals: decimals(facts) };
+    let level = number::share(1.0 - facts.evidence.precision.alpha);
+    let with_interval = format!("change [{level}]");
+    let beside = if reader.wide { with_interval.as_str() } else { "change" };
+    let mut heads = vec![
+        ("", "server", false),
+        ("", "mean", true),
+        ("", "sd", true),
+        ("against unpinned", &with_interval, true),
+        ("", "", false),
+    ];
+    if reader.has_others() {
+        heads.extend([("against other CPUs", beside, true), ("", "", false)]);
+    }
+    let heads =
+        heads.into_iter().map(|(over, name, right)| Head { over, name: name.into(), right }).collect();
+    let mut rows: Vec<Row> = reader.unpinned().into_iter().collect();
+    let pinned: Vec<&ArmSummary> = facts.evidence.arms.iter().filter(|a| a.role == Role::OneCpu).collect();
+    match pinned.len() > MOST_SINGLE_ROWS {
+        false => rows.extend(pinned.iter().map(|arm| reader.arm(arm))),
+        true => rows.extend(reader.grouped(&pinned)),
+    }
+    let last = [Role::Intervention, Role::MisTuning];
+    rows.extend(
+        last.iter()
+            .flat_map(|role| facts.evidence.arms.iter().filter(|a| a.role == *role))
+            .map(|a| reader.arm(a)),
+    );
+    Table { heads, rows }
+}
+
+/// Against the baseline, and against the other CPUs.
+type Verdicts = (Option<Verdict>, Option<Verdict>);
+
+struct Reader<'a> {
+    facts: &'a Facts,
+    findings: &'a [Finding],
+    wide: bool,
+    decimals: usize,
+}
+
+impl Reader<'_> {
+    /// Whether CPUs were compared with each other: not with one CPU alone, nor before there are blocks.
+    fn has_others(&self) -> bool {
+        !self.facts.evidence.against_other_cpus.is_empty()
+    }
+
+    fn unpinned(&self) -> Option<Row> {
+        let figure = unpinned::pool(&self.facts.evidence)?.figure;
+        let mut cells = vec![Cell::plain("unpinned")];
+        cells.extend(self.mean_and_sd(figure.mean, figure.sd));
+        Some(Row { cells, why: String::new() })
+    }
+
+    fn arm(&self, arm: &ArmSummary) -> Row {
+        let evidence = &self.facts.evidence;
+        let mut cells = vec![Cell::plain(cut(&visible::one_line(&arm.arm), LONGEST_NAME))];
+        cells.extend(self.mean_and_sd(arm.figure.mean, arm.figure.sd));
+        let base = find(&evidence.against_baseline, &arm.arm);
+        let others = find(&evidence.against_other_cpus, &arm.arm);
+        cells.extend(self.contrast(base, true));
+        if self.has_others() {
+            cells.extend(self.contrast(others, self.wide));
+        }
+        Row { cells, why: self.why(arm) }
+    }
+
+    fn why(&self, arm: &ArmSummary) -> String {
+        match arm.role {
+            Role::MisTuning => match &self.facts.evidence.control {
+                Some(control) => format!("control: {}", visible::one_line(&told::contrast(control))),
+                None => "control: server and load on one CPU".into(),
+            },
+            Role::OneCpu => told::about(self.findings, arm.cpu)
+                .map(|(number, finding)| format!("{number}: {}", visible::one_line(&finding.title)))
+                .unwrap_or_default(),
+            _ => String::new(),
+        }
+    }
+
+    fn mean_and_sd(&self, mean: f64, sd: Option<f64>) -> [Cell; 2] {
+        let sd = sd.map_or("-".into(), |sd| number::grouped(sd, self.decimals));
+        [Cell::plain(number::grouped(mean, self.decimals)), Cell::plain(sd)]
+    }
+
+    fn contrast(&self, contrast: Option<&Contrast>, with_interval: bool) -> [Cell; 2] {
+        let Some(contrast) = contrast else { return [Cell::plain(""), Cell::plain("")] };
+        let size = match with_interval {
+            true => number::change_with_interval(contrast.ratio, contrast.interval),
+            false => number::change(contrast.ratio),
+        };
+        let (word, colour) = word(contrast.verdict);
+        [Cell::coloured(size, colour), Cell::coloured(word, colour)]
+    }
+
+    /// CPUs about which there is something to say one by one; the others by what their verdicts are.
+    fn grouped(&self, arms: &[&ArmSummary]) -> Vec<Row> {
+        let verdicts = |arm: &ArmSummary| {
+            let evidence = &self.facts.evidence;
+            let of = |contrasts| find(contrasts, &arm.arm).map(|c| c.verdict);
+            (of(&evidence.against_baseline), of(&evidence.against_other_cpus))
+        };
+        let mut rows = Vec::new();
+        let mut groups: Vec<(Verdicts, Vec<&ArmSummary>)> = Vec::new();
+        for arm in arms {
+            let special = matches!(verdicts(arm).1, Some(Verdict::Worse | Verdict::Better))
+                || told::about(self.findings, arm.cpu).is_some();
+            if special || arm.cpu.is_none() {
+                rows.push(self.arm(arm));
+                continue;
+            }
+            match groups.iter_mut().find(|(v, _)| *v == verdicts(arm)) {
+                Some((_, members)) => members.push(arm),
+                None => groups.push((verdicts(arm), vec![arm])),
+            }
+        }
+        rows.extend(groups.iter().map(|(_, members)| self.group(members)));
+        rows
+    }
+
+    /// One row for several CPUs: the range of their means and of their changes.
+    fn group(&self, members: &[&ArmSummary]) -> Row {
+        if let [single] = members {
+            return self.arm(single);
+        }
+        let cpus: CpuSet = members.iter().filter_map(|a| a.cpu).collect();
+        let range = |values: Vec<f64>, shown: &dyn Fn(f64) -> String| {
+            let (low, high) = (
+                values.iter().copied().fold(f64::INFINITY, f64::min),
+                values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            );
+            match values.is_empty() {
+                true => String::new(),
+                false => format!("{} to {}", shown(low), shown(high)),
+            }
+        };
+        let mut cells = vec![Cell::plain(format!("{} CPUs", members.len()))];
+        let means = members.iter().map(|a| a.figure.mean).collect();
+        cells.push(Cell::plain(range(means, &|m| number::grouped(m, self.decimals))));
+        cells.push(Cell::plain(""));
+        for contrasts in [&self.facts.evidence.against_baseline, &self.facts.evidence.against_other_cpus] {
+            let own: Vec<&Contrast> = members.iter().filter_map(|a| find(contrasts, &a.arm)).collect();
+            let (verdict, colour) = own.first().map_or(("", Colour::Plain), |c| word(c.verdict));
+            let size = range(own.iter().map(|c| c.ratio).collect(), &number::change);
+            cells.extend([Cell::coloured(size, colour), Cell::coloured(verdict, colour)]);
+        }
+        Row { cells, why: format!("CPUs {cpus}") }
+    }
+}
+
+fn find<'a>(contrasts: &'a [Contrast], arm: &str) -> Option<&'a Contrast> {
+    contrasts.iter().find(|c| c.arm == arm)
+}
+
+/// The verdict in one short word, and its colour.
+fn word(verdict: Verdict) -> (&'static str, Colour) {
+    let colour = match verdict {
+        Verdict::Better => Colour::Better,
+        Verdict::Worse => Colour::Worse,
+        Verdict::Equal => Colour::Plain,
+        Verdict::Undecided | Verdict::Insensitive | Verdict::Untrustworthy => Colour::Dim,
+    };
+    (told::verdict(verdict), colour)
+}
+
+/// Digits after the point that the figures of this study deserve.
+fn decimals(facts: &Facts) -> usize {
+    let means: Vec<f64> = facts.evidence.arms.iter().map(|a| a.figure.mean).collect();
+    number::decimals_for(study::statistics::summary::median(&means).unwrap_or(0.0))
+}

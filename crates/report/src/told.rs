@@ -1,0 +1,109 @@
+//! Findings in words that terminal and page share.
+
+use advise::{Finding, Predicted, Standing};
+use study::intervention::Outcome;
+use study::{Contrast, Verdict};
+
+use crate::number;
+
+/// The best explanation of a CPU with its number in the list, counted from 1. A refuted finding explains nothing, and
+/// neither does one whose size does not fit, unless moving the cause has proved it.
+pub fn about(findings: &[Finding], cpu: Option<u32>) -> Option<(usize, &Finding)> {
+    let cpu = cpu?;
+    findings
+        .iter()
+        .enumerate()
+        .map(|(i, finding)| (i + 1, finding))
+        .find(|(_, f)| f.cpu == Some(cpu) && (f.standing <= Standing::Imitated || explains(f)))
+}
+
+fn explains(finding: &Finding) -> bool {
+    finding.standing != Standing::Refuted && finding.fit.may_explain()
+}
+
+/// The verdict in one short word; what counts as equal and why no claim is made stand elsewhere.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equal => "equal",
+        Verdict::Undecided => "undecided",
+        Verdict::Insensitive | Verdict::Untrustworthy => "no claim",
+    }
+}
+
+/// `-36.3 % [-38.8, -35.2] against cpu 0: worse`.
+pub fn contrast(contrast: &Contrast) -> String {
+    format!(
+        "{} against {}: {}",
+        number::change_with_interval(contrast.ratio, contrast.interval),
+        contrast.reference,
+        verdict(contrast.verdict)
+    )
+}
+
+/// What the standing of a finding means.
+pub fn standing_in_words(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Proved => "the cause was moved, and the loss moved with it",
+        Standing::Imitated => "an imitation of the cause on a good CPU cost as much",
+        Standing::Supported => {
+            "the predicted size agrees with the observed loss; not yet proved by moving the cause"
+        }
+        Standing::Possible => "the counter moved on a slow CPU; its size does not settle it",
+        Standing::Unexplained => "no rule explains this",
+        Standing::Refuted => "the cause was moved, and the loss did not move with it",
+    }
+}
+
+/// `21 % less`, or `8.0 % to 23 % less` where only a range is known.
+pub fn predicted_in_words(predicted: &Predicted) -> String {
+    let (from, to) = (number::share(predicted.from), number::share(predicted.to));
+    match from == to {
+        true => format!("{} less", number::share(predicted.share)),
+        false => format!("{from} to {to} less"),
+    }
+}
+
+/// What was observed, or why there is nothing to compare with.
+pub fn observed_in_words(finding: &Finding) -> String {
+    match &finding.observed {
+        Some(c) => format!("{} against {}", number::change_with_interval(c.ratio, c.interval), c.reference),
+        None => "not measured".into(),
+    }
+}
+
+/// How one prediction of a proof came out.
+pub fn outcome_in_words(outcome: &Outcome) -> String {
+    let found = outcome.contrast.as_ref().map_or("too few blocks to tell".into(), contrast);
+    format!("{}: {found}", if outcome.held { "held" } else { "did not hold" })
+}
+
+/// The parts of a finding below its evidence: a name and a sentence each, in order.
+pub fn parts(finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut parts = Vec::new();
+    if let Some(predicted) = &finding.predicted_loss {
+        parts.push(("predicted", format!("{}: {}", predicted_in_words(predicted), predicted.how)));
+    } else if finding.standing != Standing::Unexplained {
+        parts.push(("predicted", "no size can be predicted".into()));
+    }
+    parts.push(("observed", observed_in_words(finding)));
+    if !finding.agreement.is_empty() {
+        parts.push(("so", finding.agreement.clone()));
+    }
+    if finding.standing != Standing::Unexplained {
+        parts.push((
+            "standing",
+            format!("{}: {}", finding.standing.word(), standing_in_words(finding.standing)),
+        ));
+    }
+    parts.extend(finding.proof_words.iter().map(|words| ("proof", words.clone())));
+    parts.extend(finding.missing.iter().map(|m| ("not seen", format!("{}: {}", m.fact, m.why))));
+    parts.push(("remedy", finding.remedy.clone()));
+    parts
+}
+
+/// A counted number: whole from 10 on, one digit below.
+pub fn counted(value: f64) -> String {
+    number::grouped(value, usize::from(value.abs() < 9.95))
+}

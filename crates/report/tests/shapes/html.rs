@@ -1,0 +1,138 @@
+//! The HTML report.
+
+use report::{CaseView, Commands, html};
+use study::Facts;
+
+use crate::{build, e5, others};
+
+fn of(facts: &Facts) -> String {
+    html::render(&CaseView {
+        facts,
+        findings: &[],
+        latency: build::latency(facts),
+        commands: Commands::default(),
+        case_dir: "case".into(),
+        machine_text: String::new(),
+    })
+}
+
+fn e5_html() -> String {
+    let facts = e5::facts();
+    let findings = e5::findings(&facts);
+    html::render(&e5::view(&facts, &findings))
+}
+
+/// Every start tag has its end tag, in order; void elements have none. Holds for the HTML that we write.
+fn check_nesting(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let body = html.split_once("</style>").unwrap();
+    let html = format!("{}{}", body.0.split_once("<style>").unwrap().0, body.1);
+    let mut rest = html.as_str();
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').unwrap();
+        let tag = &rest[start + 1..end];
+        let name = tag.split([' ', '\n']).next().unwrap();
+        match name.strip_prefix('/') {
+            Some(closed) => assert_eq!(open.pop(), Some(closed), "near {}", &rest[..end.min(80)]),
+            None if name.starts_with('!') || ["meta", "br", "hr"].contains(&name) => {}
+            None => {
+                let open_name = html[html.len() - rest.len() + start + 1..].split([' ', '>']).next().unwrap();
+                open.push(open_name);
+            }
+        }
+        rest = &rest[end + 1..];
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn the_report_is_one_file_that_needs_nothing_else() {
+    let html = e5_html();
+    for outside in ["http://", "https://", "<script", "<link", "@import", "url(", "src="] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    assert!(html.starts_with("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"));
+    check_nesting(&html);
+}
+
+#[test]
+fn every_page_is_there_and_linked() {
+    let html = e5_html();
+    for page in report::pages::ALL {
+        let id = page.about().id;
+        assert!(
+            html.contains(&format!("<section id=\"{id}\"")) && html.contains(&format!("href=\"#{id}\"")),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn the_answer_the_heat_and_the_commands_are_there() {
+    let html = e5_html();
+    for part in [
+        "CPUs 5, 13 and 14 are slow; CPU 5 most: 23.",
+        "Why: IRQ 85 (p7p1-rx-0) takes CPU 5 (supported)",
+        "7,074",
+        "class=\"cell h9\"",
+        "taskset -c 5 ./string-server --port {port} --rounds 400",
+        "taskset -c 0-4,6-15 ./string-load",
+        "pinwise explain &#39;my case&#39; --prove",
+        "sibling of 13",
+        "every trial",
+        "no cgroup file system is mounted",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn drawings_are_named_for_those_who_cannot_see_them() {
+    let html = e5_html();
+    let drawings = html.matches("<svg viewBox").count();
+    assert_eq!(drawings, 3);
+    assert_eq!(html.matches("role=\"img\" aria-label=\"").count(), drawings);
+}
+
+#[test]
+fn names_from_outside_cannot_inject() {
+    let html = of(&others::hostile());
+    assert!(
+        !html.contains("<script") && !html.contains("onload='") && !html.contains("</svg><script"),
+        "injected"
+    );
+    assert!(html.contains("&lt;script&gt;"), "the name is shown as text");
+    assert!(!html.contains('\x1b') && !html.contains('\u{202e}'));
+    check_nesting(&html);
+}
+
+#[test]
+fn a_case_without_trials_still_gives_a_report() {
+    let html = of(&others::empty());
+    assert!(html.contains("Nothing measured yet") && html.contains("No trial has a figure yet."));
+    check_nesting(&html);
+}
+
+#[test]
+fn a_case_without_observations_has_bars_but_no_heat() {
+    let html = of(&others::unobserved());
+    assert!(html.contains("class=\"bar slow\"") && !html.contains("class=\"cell"));
+    assert!(html.contains("Permission denied: run as root"));
+}
+
+#[test]
+fn many_cpus_become_a_strip() {
+    let html = of(&others::many(256));
+    assert!(html.contains("class=\"bar slow\"") && !html.contains("cell-text\""));
+    // Two slow CPUs, the baseline and the mis-tuning: nothing else has dots.
+    assert!(html.matches("class=\"dot pinned\"").count() <= 1, "one in the legend");
+    assert!(html.len() < 4_000_000, "{} bytes", html.len());
+    check_nesting(&html);
+}
+
+#[test]
+fn one_cpu_alone_is_no_comparison() {
+    let html = of(&others::many(1));
+    assert!(html.contains("class=\"bar pinned\""));
+    check_nesting(&html);
+}

@@ -1,0 +1,28 @@
+//! The JSON document.
+
+use report::json::render;
+
+use crate::{e5, others};
+
+#[test]
+fn a_program_finds_the_answer() {
+    let facts = e5::facts();
+    let json = render(&facts, &e5::findings(&facts), "my case");
+    assert_eq!(json["slow_cpus"], serde_json::json!([5, 13, 14]));
+    assert_eq!(json["answer"]["tone"], "slow");
+    assert_eq!(json["trust"]["is"], "sound");
+    assert_eq!(json["progress"]["trials_run"], 228);
+    assert_eq!(json["findings"][0]["standing"], "supported");
+    let contrast = &json["contrasts"]["against_other_cpus"][5];
+    assert_eq!((contrast["cpu"].as_u64(), contrast["verdict"].as_str()), (Some(5), Some("worse")));
+    assert_eq!(json["missing"].as_array().unwrap().len(), 2);
+    assert!(json["unpinned"]["mixture"].as_str().unwrap().contains("slow CPUs 5,13-14"));
+}
+
+#[test]
+fn every_shape_is_valid_json() {
+    for facts in [others::empty(), others::hostile(), others::unobserved()] {
+        let text = render(&facts, &[], "x").to_string();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    }
+}

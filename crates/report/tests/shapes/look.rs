@@ -1,0 +1,39 @@
+//! Writes reports of the shapes to the folder that `REPORT_LOOK` names, to be looked at in a browser and a terminal:
+//! `REPORT_LOOK=/tmp/look cargo test -p pinwise-report --test shapes -- --ignored`.
+
+use std::path::Path;
+
+use report::table::{Style, render};
+use report::{CaseView, html};
+
+use crate::{e5, others};
+
+#[test]
+#[ignore = "writes files for people to look at"]
+fn write_reports() {
+    let Some(dir) = std::env::var_os("REPORT_LOOK") else {
+        eprintln!("skipped: REPORT_LOOK names no folder");
+        return;
+    };
+    let dir = Path::new(&dir);
+    std::fs::create_dir_all(dir).unwrap();
+    let shapes = [
+        ("e5", e5::facts()),
+        ("two", others::two_cpus()),
+        ("many", others::many(256)),
+        ("64", others::many(64)),
+        ("one", others::many(1)),
+        ("empty", others::empty()),
+        ("hostile", others::hostile()),
+        ("unobserved", others::unobserved()),
+    ];
+    for (name, facts) in &shapes {
+        let findings = if *name == "e5" { e5::findings(facts) } else { advise::examine(facts) };
+        let view: CaseView = e5::view(facts, &findings);
+        std::fs::write(dir.join(format!("{name}.html")), html::render(&view)).unwrap();
+        for width in [80, 120] {
+            let text = render(facts, &findings, Style { colour: false, width });
+            std::fs::write(dir.join(format!("{name}-{width}.txt")), text).unwrap();
+        }
+    }
+}

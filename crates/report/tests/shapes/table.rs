@@ -1,0 +1,152 @@
+//! The terminal table.
+
+use report::table::{Style, render};
+
+use crate::{e5, others};
+
+fn at(width: usize) -> Style {
+    Style { colour: false, width }
+}
+
+fn e5_text(width: usize) -> String {
+    let facts = e5::facts();
+    render(&facts, &e5::findings(&facts), at(width))
+}
+
+/// Text without its line breaks, for sentences that are broken somewhere.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_slow_cpu_and_why_stand_first() {
+    let text = e5_text(80);
+    assert!(
+        text.starts_with("CPUs 5, 13 and 14 are slow; CPU 5 most: 23.7 % fewer requests/s than on the"),
+        "{text}"
+    );
+    let text = flat(&text);
+    assert!(text.contains("Why: IRQ 85 (p7p1-rx-0) takes CPU 5 (supported)."), "{text}");
+    assert!(text.contains("CPU 14: -3.7 %") && text.contains("Why: no rule explains it."), "{text}");
+}
+
+#[test]
+fn figures_are_the_published_ones() {
+    let text = e5_text(120);
+    for row in [
+        "cpu 0     10,244   47",
+        "cpu 5      7,807   41",
+        "cpu 13     8,874   44",
+        "cpu 15    10,352   55",
+        "unpinned   9,523  8",
+    ] {
+        assert!(text.contains(row), "{row}\n{text}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [80, 100, 120, 160] {
+        // Commands are left whole, so that they can be copied.
+        for line in e5_text(width).lines().filter(|l| !l.contains(" $ ")) {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn unpinned_is_said_to_be_a_mixture() {
+    let text = e5_text(120);
+    assert!(
+        text.contains("Unpinned ran on: CPU 5 31 %, CPU 13 18 %, CPU 0 17 %, CPU 2 14 %, and 3 more."),
+        "{text}"
+    );
+    assert!(text.contains("Unpinned is a mixture, not a mean: its trials spread 1"), "{text}");
+    assert!(text.contains("it spent 55 % of its time on the slow CPUs 5,13-14"), "{text}");
+}
+
+#[test]
+fn controls_and_findings_and_what_is_missing_are_told() {
+    let text = e5_text(80);
+    assert!(text.contains("     $ echo 7 | sudo tee /proc/irq/85/smp_affinity_list\n"), "{text}");
+    let text = flat(&text);
+    for part in ["unpinned, twice", "deliberate mis-tuning", "sound: claims may be made", "Findings", "7,074"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("without schedstats").count(), 1, "{text}");
+    assert!(text.contains("[every trial]"), "{text}");
+}
+
+#[test]
+fn colour_only_where_it_is_wanted() {
+    let facts = e5::facts();
+    let coloured = render(&facts, &[], Style { colour: true, width: 80 });
+    let mut plain = coloured.clone();
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[36m"] {
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, render(&facts, &[], at(80)));
+    assert!(coloured.contains("\x1b[1;31m"));
+}
+
+#[test]
+fn two_cpus_name_the_slow_one() {
+    let text = render(&others::two_cpus(), &[], at(80));
+    assert!(text.starts_with("CPU 0 is slow: 28.6 % fewer requests/s than on the other CPU\n"), "{text}");
+    assert!(
+        flat(&text)
+            .contains("CPU 0: -28.6 % [-30.0, -26.8] against the other CPU. Why: no rule explains it."),
+        "{text}"
+    );
+    assert!(
+        flat(&text).contains("Pinning the server to CPU 1 is better than leaving it unpinned: +16."),
+        "{text}"
+    );
+    assert!(text.contains("None: no rule explains"), "{text}");
+}
+
+#[test]
+fn many_cpus_share_rows_about_which_there_is_nothing_to_say() {
+    let text = render(&others::many(256), &[], at(80));
+    assert!(text.starts_with("CPUs 37 and 200 are slow; CPU 37 most: 23.5 %"), "{text}");
+    assert!(text.contains("\ncpu 37 ") && text.contains("\ncpu 200 "), "{text}");
+    assert!(text.contains("254 CPUs") && text.contains("CPUs 0-36,38-199,201-255"), "{text}");
+    assert!(text.lines().count() < 50, "{text}");
+}
+
+#[test]
+fn an_empty_case_says_that_nothing_is_measured() {
+    let text = render(&others::empty(), &[], at(80));
+    assert!(text.starts_with("Nothing measured yet\n"), "{text}");
+    assert!(text.contains("0 of 5 trials were run"), "{text}");
+}
+
+#[test]
+fn without_observations_the_figures_stand_and_the_reason_is_told_once() {
+    let text = render(&others::unobserved(), &[], at(80));
+    assert!(
+        text.contains("/proc/1000/stat: Permission denied: run as root [every trial (and 49 alike)]"),
+        "{text}"
+    );
+    assert!(!text.contains("Unpinned ran on"), "{text}");
+}
+
+#[test]
+fn a_hostile_name_cannot_drive_the_terminal() {
+    let text = render(&others::hostile(), &[], at(80));
+    assert!(!text.contains('\x1b') && !text.contains('\u{202e}'), "{text:?}");
+}
+
+#[test]
+fn failed_controls_are_told_instead_of_a_claim() {
+    let mut facts = e5::facts();
+    facts.evidence.trust =
+        study::Trust::Untrustworthy { why: "the baseline differed from itself by a factor of 1.200".into() };
+    for contrast in facts.evidence.against_other_cpus.iter_mut() {
+        contrast.verdict = study::Verdict::Untrustworthy;
+    }
+    let text = render(&facts, &[], at(80));
+    assert!(text.starts_with("No claim: the baseline differed from itself\n"), "{text}");
+    assert!(text.contains("by a factor of 1.200"), "{text}");
+}
