@@ -56,7 +56,8 @@ impl Bench {
 
     /// A whole study between the two namespaces.
     pub fn study(&self, bed: &Testbed, more: &[&str]) -> Value {
-        let arguments = self.study_arguments(bed, more);
+        let shorter = ["--window", "1.0", "--warm-up", "0.4"];
+        let arguments = self.study_arguments(bed, &[&shorter[..], more].concat());
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
