@@ -11,7 +11,7 @@ study: build
 
 ## Builds everything and runs every test: units, properties, snapshots, ground truth on this kernel.
 test: setup-tests
-	$(CARGO) test --workspace --no-fail-fast -- --test-threads=2
+	$(CARGO) test --workspace --no-fail-fast -- --test-threads=1
 	$(CARGO) test --package pinwise --test ground_truth --no-fail-fast -- --ignored --test-threads=1
 
 build: setup
@@ -29,6 +29,7 @@ lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- --deny warnings
 	@scripts/setup lint
+	$(CARGO) fetch --locked
 	$(CARGO) deny --offline check bans licenses sources
 
 clean:

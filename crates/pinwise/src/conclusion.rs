@@ -21,7 +21,11 @@ pub fn conclude(case: &Case, format: Format) -> Result<Answer, Fault> {
         Format::Json => output::json(&json::render(&facts, &findings, &case.dir().display().to_string()))?,
         Format::Text => {
             output::text(&table::render(&facts, &findings, output::style()))?;
-            eprintln!("\ncase    {}\nreport  {}", case.dir().display(), case.dir().join("report.html").display());
+            eprintln!(
+                "\ncase    {}\nreport  {}",
+                case.dir().display(),
+                case.dir().join("report.html").display()
+            );
         }
     }
     Ok(Answer::Done)
@@ -52,10 +56,17 @@ fn latency_by_arm(case: &Case) -> Result<BTreeMap<String, Vec<(f64, f64)>>, Faul
         match outcome.latency(trial.from_ns, trial.to_ns) {
             Ok(latency) if latency.count() > 0 => merged.entry(trial.arm.clone()).or_default().add(&latency),
             Ok(_) => {}
-            Err(why) => eprintln!("pinwise: trial {}: its latencies are left out of the curves: {why}", trial.index),
+            Err(why) => {
+                eprintln!("pinwise: trial {}: its latencies are left out of the curves: {why}", trial.index)
+            }
         }
     }
-    Ok(merged.into_iter().map(|(arm, latency)| (arm, latency.curve().into_iter().map(|(quantile, us)| (quantile * 100.0, us)).collect())).collect())
+    Ok(merged
+        .into_iter()
+        .map(|(arm, latency)| {
+            (arm, latency.curve().into_iter().map(|(quantile, us)| (quantile * 100.0, us)).collect())
+        })
+        .collect())
 }
 
 /// How server and load are started, as a shell would take it.

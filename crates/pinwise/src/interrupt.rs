@@ -14,7 +14,14 @@ pub fn flag() -> Result<Arc<AtomicBool>, Fault> {
         // Registered first, so that it acts only when the flag is already up: on the second signal.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .map_err(|e| Fault::new(Class::MachineLacks, format!("signal {signal}"), e, "report this as a fault of pinwise"))?;
+            .map_err(|e| {
+                Fault::new(
+                    Class::MachineLacks,
+                    format!("signal {signal}"),
+                    e,
+                    "report this as a fault of pinwise",
+                )
+            })?;
     }
     Ok(flag)
 }

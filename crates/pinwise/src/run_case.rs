@@ -23,6 +23,5 @@ pub fn to_its_end(case: &mut Case) -> Result<(), Fault> {
 
 /// The binary that serves as built-in server and load generator.
 fn own_binary() -> Result<PathBuf, Fault> {
-    std::env::current_exe()
-        .map_err(|e| Fault::new(Class::MachineLacks, "/proc/self/exe", e, "mount /proc"))
+    std::env::current_exe().map_err(|e| Fault::new(Class::MachineLacks, "/proc/self/exe", e, "mount /proc"))
 }

@@ -1,6 +1,8 @@
 //! What a user can get wrong, and what a machine can: each ends with a clear error that names the object, the cause and
 //! the remedy, with the documented exit code, and with finished trials kept. No root needed.
 
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -62,13 +64,18 @@ fn a_recipe_that_is_not_there() {
 
 #[test]
 fn a_server_that_does_not_exist() {
-    Place::new().refuses(&short(&["--server", "./no-such-server {port}"]), 5, &["no-such-server", "No such file"]);
+    Place::new().refuses(
+        &short(&["--server", "./no-such-server {port}"]),
+        5,
+        &["no-such-server", "No such file"],
+    );
 }
 
 #[test]
 fn a_server_that_never_listens() {
     let place = Place::new();
-    std::fs::write(place.path("r.toml"), "[server]\ncommand = \"sleep 30\"\nready_timeout_s = 0.5\n").unwrap();
+    std::fs::write(place.path("r.toml"), "[server]\ncommand = \"sleep 30\"\nready_timeout_s = 0.5\n")
+        .unwrap();
     place.refuses(&short(&["r.toml"]), 5, &["sleep 30", "listen", "ready_timeout_s"]);
 }
 
@@ -80,7 +87,10 @@ fn a_server_that_ends_at_once() {
 #[test]
 fn a_server_that_dies_in_the_middle() {
     let place = Place::new();
-    let server = format!("timeout -s KILL 0.3 {} string-server --port {{port}} --rounds 100", env!("CARGO_BIN_EXE_pinwise"));
+    let server = format!(
+        "timeout -s KILL 0.3 {} string-server --port {{port}} --rounds 100",
+        env!("CARGO_BIN_EXE_pinwise")
+    );
     place.refuses(
         &["study", "--server", &server, "--blocks", "1", "--window", "2", "-o", "case"],
         5,
@@ -178,12 +188,14 @@ fn a_full_disk_keeps_the_finished_trials() {
     let place = Place::new();
     let small = place.path("small");
     std::fs::create_dir(&small).unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1500k", "pinwise-test"]).arg(&small).status();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=1500k", "pinwise-test"]).arg(&small).status();
     if !mounted.is_ok_and(|s| s.success()) {
         return eprintln!("skipped: mounting a small tmpfs needs root");
     }
     let case = small.join("case").display().to_string();
-    let arguments = ["study", "--cpus", "0", "--blocks", "40", "--window", "0.3", "--warm-up", "0.1", "-o", &case];
+    let arguments =
+        ["study", "--cpus", "0", "--blocks", "40", "--window", "0.3", "--warm-up", "0.1", "-o", &case];
     let out = place.pinwise(&arguments);
     let kept = trials(Path::new(&case));
     // Room again: a larger file system, the same files.

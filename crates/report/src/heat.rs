@@ -101,7 +101,11 @@ pub fn read(facts: &Facts) -> Heat {
         .iter()
         .flat_map(|(_, arm)| facts.observations(arm))
         .flat_map(|o| &o.counters)
-        .filter(|c| c.probe != "stat" || THIEVES.contains(&c.name.as_str()))
+        .filter(|c| match c.probe.as_str() {
+            "interrupts" | "softirqs" => true,
+            "stat" => THIEVES.contains(&c.name.as_str()),
+            _ => false,
+        })
         .map(|c| ((c.probe.as_str(), c.name.as_str()), c.label.as_str(), c.unit == "us"))
         .collect();
     let mut rows: Vec<Row> = moved

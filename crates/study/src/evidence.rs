@@ -252,9 +252,9 @@ fn differences(a: &Gains, b: &Gains) -> Vec<f64> {
 /// crowding server and load on another is not the worst that can be done. Without such an arm the baseline has to do.
 fn mis_tuning<'a>(arms: &'a [Arm], gains: &[Gains], baseline: &Gains) -> Option<(&'a Arm, Vec<f64>, String)> {
     let at = arms.iter().position(|a| a.role == Role::MisTuning)?;
-    let alike = arms
-        .iter()
-        .position(|a| a.role == Role::OneCpu && a.cpu.is_some() && a.placement.server_cpus == arms[at].placement.server_cpus);
+    let alike = arms.iter().position(|a| {
+        a.role == Role::OneCpu && a.cpu.is_some() && a.placement.server_cpus == arms[at].placement.server_cpus
+    });
     let (reference, words) = match alike {
         Some(alike) => (&gains[alike], arms[alike].name.clone()),
         None => (baseline, "unpinned".to_string()),
@@ -349,7 +349,7 @@ fn trust(comparison: &Comparison, a_a: Option<&Contrast>, control: Option<&Contr
         },
         (_, Some(control)) if !differs(control) => Trust::Insensitive {
             why: format!(
-                "crowding server and load on one CPU changed the figure by a factor of {:.3} only: this load would not show a bad placement",
+                "crowding the load onto the server's CPU changed the figure by a factor of {:.3}, which is not told apart from no change: this load would not show a bad placement",
                 control.ratio
             ),
         },

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::arm::Arm;
 use crate::evidence::{Comparison, Contrast, Verdict, gains_by_arm};
 use crate::recipe::{Direction, Precision};
+use crate::statistics::holm;
+use crate::statistics::signed_rank::{p_above, p_below};
 use crate::trial::Trial;
 
 /// What must come out if the mechanism is true.
@@ -90,19 +92,98 @@ pub fn judge(
         .iter()
         .filter_map(|p| {
             let (arm, reference) = (index(&p.arm)?, index(&p.reference)?);
-            let differences = gains[arm].iter().zip(&gains[reference]).map(|(a, b)| a - b).collect();
+            let differences: Vec<f64> =
+                gains[arm].iter().zip(&gains[reference]).map(|(a, b)| a - b).collect();
             Some((p, (&intervention.arms[arm], differences, p.reference.clone())))
         })
         .collect();
     let (predictions, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    let p: Vec<f64> =
+        predictions.iter().zip(&rows).map(|(p, (_, d, _))| one_sided(p, d, precision)).collect();
+    let adjusted = holm::adjust(&p);
     let contrasts = comparison.family(rows);
     predictions
         .into_iter()
         .enumerate()
-        .map(|(i, prediction)| {
-            let contrast = contrasts.get(i).cloned();
-            let held = contrast.as_ref().is_some_and(|c| c.verdict == prediction.expect);
-            Outcome { prediction: prediction.clone(), contrast, held }
+        .map(|(i, prediction)| Outcome {
+            prediction: prediction.clone(),
+            contrast: contrasts.get(i).cloned(),
+            held: adjusted.get(i).is_some_and(|p| *p <= precision.alpha),
         })
         .collect()
+}
+
+/// A prediction names its direction before the trials are run, so that one side is tested: beyond the margin there.
+fn one_sided(prediction: &Prediction, differences: &[f64], precision: Precision) -> f64 {
+    let margin = (1.0 + precision.margin).ln();
+    match prediction.expect {
+        Verdict::Better => p_above(differences, margin),
+        Verdict::Worse => p_below(differences, -margin),
+        Verdict::Equal => p_above(differences, -margin).max(p_below(differences, margin)),
+        // Nothing else can be predicted.
+        Verdict::Undecided | Verdict::Insensitive | Verdict::Untrustworthy => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use machine::Placement;
+
+    use super::*;
+    use crate::arm::Role;
+
+    fn arm(name: &str) -> Arm {
+        Arm { name: name.into(), role: Role::Intervention, cpu: None, placement: Placement::default() }
+    }
+
+    fn moved() -> Intervention {
+        let prediction = |expect| Prediction {
+            arm: "moved".into(),
+            reference: "found".into(),
+            expect,
+            words: "turns fast".into(),
+        };
+        Intervention {
+            what: "a cause".into(),
+            arms: vec![arm("found"), arm("moved")],
+            predictions: vec![prediction(Verdict::Better)],
+        }
+    }
+
+    fn trials(blocks: usize, factor: f64) -> Vec<Trial> {
+        (0..blocks)
+            .flat_map(|block| {
+                let noise = 1.0 + 0.01 * block as f64;
+                [("found", 100.0 * noise), ("moved", 100.0 * noise * noise * factor)].map(|(arm, figure)| {
+                    Trial {
+                        block,
+                        arm: arm.into(),
+                        figures: BTreeMap::from([("requests_per_s".to_string(), figure)]),
+                        ..Trial::default()
+                    }
+                })
+            })
+            .collect()
+    }
+
+    fn held(blocks: usize, factor: f64) -> bool {
+        let outcomes = judge(
+            &moved(),
+            &trials(blocks, factor),
+            "requests_per_s",
+            Direction::Higher,
+            Precision::default(),
+        );
+        outcomes[0].held
+    }
+
+    #[test]
+    fn a_prediction_holds_when_it_comes_out_and_not_otherwise() {
+        assert!(held(8, 1.3));
+        assert!(!held(8, 0.7), "the other way round");
+        assert!(!held(8, 1.0 / 1.03), "no more than noise");
+        assert!(!held(4, 1.3), "too few blocks");
+    }
 }

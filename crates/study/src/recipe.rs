@@ -80,7 +80,7 @@ impl Default for Factor {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
-    /// Complete blocks; 0: as many as the comparisons need, at least 8.
+    /// Complete blocks; 0: as many as the comparisons need, at least 14.
     pub blocks: usize,
     /// Length of the measured window of a trial, s.
     pub window_s: f64,
@@ -92,7 +92,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { blocks: 0, window_s: 1.6, warm_up_cap_s: 0.6, trial_timeout_s: 120.0 }
+        Self { blocks: 0, window_s: 1.0, warm_up_cap_s: 0.4, trial_timeout_s: 120.0 }
     }
 }
 

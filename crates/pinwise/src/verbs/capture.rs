@@ -24,7 +24,12 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::recording(Root::live());
     let machine = Machine::read(&root);
     let capture = root.take_capture().ok_or_else(|| {
-        Fault::new(Class::Storage, args.output.display(), "nothing was recorded", "report this as a fault of pinwise")
+        Fault::new(
+            Class::Storage,
+            args.output.display(),
+            "nothing was recorded",
+            "report this as a fault of pinwise",
+        )
     })?;
     capture.write(&args.output)?;
     eprintln!(

@@ -36,7 +36,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     let facts = Facts::read(&case)?;
     let findings = advise::examine(&facts);
-    let provable: Vec<&Finding> = findings.iter().filter(|f| f.intervention.is_some() && f.proof.is_none()).collect();
+    let provable: Vec<&Finding> =
+        findings.iter().filter(|f| f.intervention.is_some() && f.proof.is_none()).collect();
     if provable.is_empty() {
         eprintln!("pinwise: no finding of this case waits for a proof");
     }
@@ -48,7 +49,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     conclusion::conclude(&case, args.format)?;
     let findings = advise::examine(&Facts::read(&case)?);
     let shown = findings.iter().filter(|f| f.intervention.is_some());
-    let all_shown = shown.fold(true, |all, f| all && matches!(f.standing, Standing::Proved | Standing::Imitated));
+    let all_shown =
+        shown.fold(true, |all, f| all && matches!(f.standing, Standing::Proved | Standing::Imitated));
     Ok(if all_shown { Answer::Done } else { Answer::No })
 }
 

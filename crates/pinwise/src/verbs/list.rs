@@ -60,10 +60,12 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 /// Each list has an `About` of its own crate; they share these three fields.
 macro_rules! rows_of {
     ($all:expr) => {
-        $all.iter().map(|entry| {
-            let about = entry.about();
-            Row { id: about.id, title: about.title, docs: about.docs }
-        }).collect()
+        $all.iter()
+            .map(|entry| {
+                let about = entry.about();
+                Row { id: about.id, title: about.title, docs: about.docs }
+            })
+            .collect()
     };
 }
 

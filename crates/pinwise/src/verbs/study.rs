@@ -84,7 +84,7 @@ pub struct Args {
     /// A knob to set in every trial: KNOB:TARGET=VALUE (pinwise list knobs)
     #[arg(long = "set", value_name = "SETTING")]
     settings: Vec<String>,
-    /// Complete blocks; without it: as many as the comparisons need, at least 8
+    /// Complete blocks; without it: as many as the comparisons need, at least 14
     #[arg(long, value_name = "N")]
     blocks: Option<usize>,
     /// Length of the measured window of a trial, s
@@ -169,15 +169,32 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     match (args.load.as_deref(), &args.command) {
         (None, None) => {}
         (Some("string"), None) => recipe.load = LoadSpec::default(),
-        (Some("command") | None, Some(command)) => recipe.load = LoadSpec::Command(CommandLoad::new(command.parse()?)),
+        (Some("command") | None, Some(command)) => {
+            recipe.load = LoadSpec::Command(CommandLoad::new(command.parse()?))
+        }
         (Some("command"), None) => {
-            return Err(Fault::new(Class::Usage, "--load command", "it lacks the command", "give it with --command 'wrk ... {port}'"));
+            return Err(Fault::new(
+                Class::Usage,
+                "--load command",
+                "it lacks the command",
+                "give it with --command 'wrk ... {port}'",
+            ));
         }
         (Some("string"), Some(_)) => {
-            return Err(Fault::new(Class::Usage, "--command", "the string load takes none", "choose --load command"));
+            return Err(Fault::new(
+                Class::Usage,
+                "--command",
+                "the string load takes none",
+                "choose --load command",
+            ));
         }
         (Some(other), _) => {
-            return Err(Fault::new(Class::Usage, format!("--load {other}"), "there is no such driver", "choose string or command (pinwise list workloads)"));
+            return Err(Fault::new(
+                Class::Usage,
+                format!("--load {other}"),
+                "there is no such driver",
+                "choose string or command (pinwise list workloads)",
+            ));
         }
     }
     match &mut recipe.load {
@@ -187,7 +204,12 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
             load.rate_per_s = args.rate.or(load.rate_per_s);
             load.netns = args.load_netns.clone().or(load.netns.take());
             if let Some(figure) = args.figures.first() {
-                return Err(Fault::new(Class::Usage, format!("--figure {figure}"), "the string load tells its own figures", "choose --load command"));
+                return Err(Fault::new(
+                    Class::Usage,
+                    format!("--figure {figure}"),
+                    "the string load tells its own figures",
+                    "choose --load command",
+                ));
             }
         }
         LoadSpec::Command(load) => {
@@ -197,13 +219,23 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 ("--rate", args.rate.is_some()),
             ] {
                 if given {
-                    return Err(Fault::new(Class::Usage, flag, "only the string load knows it", "put it into --command, in the tool's own way"));
+                    return Err(Fault::new(
+                        Class::Usage,
+                        flag,
+                        "only the string load knows it",
+                        "put it into --command, in the tool's own way",
+                    ));
                 }
             }
             load.netns = args.load_netns.clone().or(load.netns.take());
             for figure in &args.figures {
                 let (name, place) = figure.split_once('=').ok_or_else(|| {
-                    Fault::new(Class::Usage, format!("--figure {figure}"), "it has no '='", "give NAME=REGEX or NAME=json:/POINTER")
+                    Fault::new(
+                        Class::Usage,
+                        format!("--figure {figure}"),
+                        "it has no '='",
+                        "give NAME=REGEX or NAME=json:/POINTER",
+                    )
                 })?;
                 let place = match place.strip_prefix("json:") {
                     Some(pointer) => Extract::JsonPointer(pointer.to_string()),
@@ -211,7 +243,8 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 };
                 load.figures.insert(name.to_string(), place);
             }
-            if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
+            if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1
+            {
                 recipe.metric = load.figures.keys().next().cloned().unwrap_or_default();
             }
         }
@@ -226,7 +259,12 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     }
     match (args.aa, &args.cpus) {
         (Some(_), Some(_)) => {
-            return Err(Fault::new(Class::Usage, "--aa", "all its arms are placed alike, so --cpus has no meaning", "leave one of them out"));
+            return Err(Fault::new(
+                Class::Usage,
+                "--aa",
+                "all its arms are placed alike, so --cpus has no meaning",
+                "leave one of them out",
+            ));
         }
         (Some(copies), None) => recipe.factor = Factor::AllAlike { copies },
         (None, Some(cpus)) => recipe.factor = Factor::EachCpu { cpus: Some(cpus.clone()) },
@@ -253,7 +291,14 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
 }
 
 fn parse_neighbour(text: &str) -> Result<Neighbour, Fault> {
-    let wrong = |why: String| Fault::new(Class::Usage, format!("--neighbour {text}"), why, "give CPULIST:COMMAND, such as '3:./batch-job'");
+    let wrong = |why: String| {
+        Fault::new(
+            Class::Usage,
+            format!("--neighbour {text}"),
+            why,
+            "give CPULIST:COMMAND, such as '3:./batch-job'",
+        )
+    };
     let (cpus, command) = text.split_once(':').ok_or_else(|| wrong("it has no ':'".into()))?;
     let cpus = CpuSet::from_list(cpus).map_err(|e| wrong(e.to_string()))?;
     Ok(Neighbour { command: command.to_string(), cpus })
@@ -262,7 +307,12 @@ fn parse_neighbour(text: &str) -> Result<Neighbour, Fault> {
 fn parse_setting(text: &str) -> Result<Setting, Fault> {
     let parts = text.split_once(':').and_then(|(knob, rest)| Some((knob, rest.rsplit_once('=')?)));
     let (knob, (target, value)) = parts.ok_or_else(|| {
-        Fault::new(Class::Usage, format!("--set {text}"), "it is not KNOB:TARGET=VALUE", "give one such as 'irq-affinity:38=1'")
+        Fault::new(
+            Class::Usage,
+            format!("--set {text}"),
+            "it is not KNOB:TARGET=VALUE",
+            "give one such as 'irq-affinity:38=1'",
+        )
     })?;
     Ok(Setting { knob: knob.into(), target: target.into(), value: value.into() })
 }

@@ -29,7 +29,11 @@ fn a_killed_study_leaves_nothing_changed_and_goes_on() {
     let recipe = bench.case().with_file_name("recipe.toml");
     let arguments = bench.study_arguments(&bed, &["--blocks", "2", "--window", "0.6", "--warm-up", "0.2"]);
     let target = format!("{}:vs/rx-0", bed.server);
-    std::fs::write(&recipe, format!("[[settings]]\nknob = \"rps-cpus\"\ntarget = \"{target}\"\nvalue = \"1\"\n")).unwrap();
+    std::fs::write(
+        &recipe,
+        format!("[[settings]]\nknob = \"rps-cpus\"\ntarget = \"{target}\"\nvalue = \"1\"\n"),
+    )
+    .unwrap();
     let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let recipe = recipe.display().to_string();
     arguments.insert(1, &recipe);
@@ -39,7 +43,11 @@ fn a_killed_study_leaves_nothing_changed_and_goes_on() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     let kept = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
-    assert_ne!(bed.steering(), steering, "killed in the middle of a trial, the mask must still be changed here");
+    assert_ne!(
+        bed.steering(),
+        steering,
+        "killed in the middle of a trial, the mask must still be changed here"
+    );
 
     let status = bench.json(&["status", "--format", "json"]);
     assert!(status.to_string().contains("rps_cpus"), "{status:#}");

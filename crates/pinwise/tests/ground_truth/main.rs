@@ -5,6 +5,8 @@
 //! by default: `make test` runs them, one at a time. They send traffic only between two network namespaces that they
 //! make and delete.
 
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
+
 mod killed;
 mod nothing;
 mod pinwise;

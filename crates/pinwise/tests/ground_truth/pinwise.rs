@@ -24,7 +24,10 @@ impl Bench {
     /// `pinwise` with these arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pinwise"));
-        command.args(arguments).env("PINWISE_STATE_DIR", self.dir.path().join("state")).current_dir(self.dir.path());
+        command
+            .args(arguments)
+            .env("PINWISE_STATE_DIR", self.dir.path().join("state"))
+            .current_dir(self.dir.path());
         command
     }
 
@@ -37,17 +40,18 @@ impl Bench {
         let out = self.run(arguments);
         let stderr = String::from_utf8_lossy(&out.stderr);
         assert!(out.status.success(), "pinwise {arguments:?}: {}\n{stderr}", out.status);
-        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stdout)))
+        serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stdout)))
     }
 
     /// Arguments of a study between the two namespaces.
     pub fn study_arguments<'a>(&self, bed: &'a Testbed, more: &[&'a str]) -> Vec<String> {
         let case = self.case().display().to_string();
-        let mut arguments: Vec<String> = ["study", "--format", "json", "--seed", "1", "-o", &case]
-            .iter()
-            .map(|s| s.to_string())
-            .collect();
-        for (flag, value) in [("--server-netns", bed.server.as_str()), ("--load-netns", &bed.load), ("--address", bed.address)] {
+        let mut arguments: Vec<String> =
+            ["study", "--format", "json", "--seed", "1", "-o", &case].iter().map(|s| s.to_string()).collect();
+        for (flag, value) in
+            [("--server-netns", bed.server.as_str()), ("--load-netns", &bed.load), ("--address", bed.address)]
+        {
             arguments.extend([flag.to_string(), value.to_string()]);
         }
         arguments.extend(more.iter().map(|s| s.to_string()));
@@ -56,9 +60,62 @@ impl Bench {
 
     /// A whole study between the two namespaces.
     pub fn study(&self, bed: &Testbed, more: &[&str]) -> Value {
-        let shorter = ["--window", "1.0", "--warm-up", "0.4"];
-        let arguments = self.study_arguments(bed, &[&shorter[..], more].concat());
+        let arguments = self.study_arguments(bed, more);
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Studies until CPU `slow` is named. On a shared host *undecided* is an honest answer to a noisy minute, and is
+    /// asked again, three times at most; a wrong answer is not, and neither is silence about a quiet machine.
+    pub fn study_until_named(&self, bed: &Testbed, slow: u32, more: &[&str]) -> Option<Value> {
+        for _ in 0..ATTEMPTS {
+            let _ = std::fs::remove_dir_all(self.case());
+            let result = self.study(bed, more);
+            let named = slow_cpus(&result);
+            if named == [u64::from(slow)] {
+                return Some(result);
+            }
+            assert!(named.is_empty(), "CPU {slow} was made slow: {}", told(&result));
+            assert!(
+                is_noisy(&result),
+                "CPU {slow} was made slow, and the machine is quiet: {}",
+                told(&result)
+            );
+        }
+        eprintln!(
+            "skipped: the host is too noisy: the same placement twice differed by more than a tenth, {ATTEMPTS} times"
+        );
+        None
+    }
+
+    /// Proves until `rule` is proved, likewise; nothing may be refuted.
+    pub fn prove(&self, rule: &str) -> bool {
+        let case = self.case().display().to_string();
+        for _ in 0..ATTEMPTS {
+            let _ = std::fs::remove_dir_all(self.case().join("proofs"));
+            let _ = std::fs::remove_file(self.case().join("proofs.json"));
+            let out = self.run(&["explain", &case, "--prove", "--format", "json"]);
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            assert!(matches!(out.status.code(), Some(0 | 1)), "{stderr}");
+            let result: Value = serde_json::from_slice(&out.stdout).unwrap();
+            let found = findings(&result);
+            assert!(found.iter().all(|(_, _, standing)| standing != "refuted"), "{}", told(&result));
+            if found.iter().any(|(name, _, standing)| name == rule && standing == "proved") {
+                assert_eq!(out.status.code(), Some(0), "{stderr}");
+                return true;
+            }
+        }
+        false
+    }
+}
+
+const ATTEMPTS: usize = 3;
+
+/// Whether the very same placement, run twice in each block, differed by more than a tenth: then the host is the cause.
+fn is_noisy(result: &Value) -> bool {
+    let interval = &result["contrasts"]["a_a"]["interval"];
+    match (interval[0].as_f64(), interval[1].as_f64()) {
+        (Some(low), Some(high)) => low < 0.9 || high > 1.1,
+        _ => true,
     }
 }
 
@@ -76,5 +133,10 @@ pub fn findings(result: &Value) -> Vec<(String, Option<u64>, String)> {
 
 /// What a failing assertion prints.
 pub fn told(result: &Value) -> String {
-    format!("trust {}\n{:#}\n{:#?}", result["trust"], result["contrasts"]["against_other_cpus"], findings(result))
+    format!(
+        "trust {}\n{:#}\n{:#?}",
+        result["trust"],
+        result["contrasts"]["against_other_cpus"],
+        findings(result)
+    )
 }

@@ -31,7 +31,9 @@ impl Testbed {
         ip(&format!("netns add {}", bed.server));
         ip(&format!("netns add {}", bed.load));
         ip(&format!("-n {} link add vs type veth peer name vl netns {}", bed.server, bed.load));
-        for (netns, device, address) in [(&bed.server, "vs", "10.213.7.1/24"), (&bed.load, "vl", "10.213.7.2/24")] {
+        for (netns, device, address) in
+            [(&bed.server, "vs", "10.213.7.1/24"), (&bed.load, "vl", "10.213.7.2/24")]
+        {
             ip(&format!("-n {netns} addr add {address} dev {device}"));
             ip(&format!("-n {netns} link set lo up"));
             ip(&format!("-n {netns} link set {device} up"));
@@ -42,13 +44,20 @@ impl Testbed {
     /// Steers the receive work of both ends onto one CPU.
     pub fn steer_onto(&self, cpu: u32) {
         for (netns, device) in self.ends() {
-            self.shell(netns, &format!("echo {:x} > /sys/class/net/{device}/queues/rx-0/rps_cpus", 1u64 << cpu));
+            self.shell(
+                netns,
+                &format!("echo {:x} > /sys/class/net/{device}/queues/rx-0/rps_cpus", 1u64 << cpu),
+            );
         }
     }
 
     /// The rps_cpus masks of both ends.
     pub fn steering(&self) -> Vec<String> {
-        self.ends().map(|(netns, device)| self.shell(netns, &format!("cat /sys/class/net/{device}/queues/rx-0/rps_cpus"))).to_vec()
+        self.ends()
+            .map(|(netns, device)| {
+                self.shell(netns, &format!("cat /sys/class/net/{device}/queues/rx-0/rps_cpus"))
+            })
+            .to_vec()
     }
 
     fn ends(&self) -> [(&str, &str); 2] {

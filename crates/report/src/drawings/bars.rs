@@ -13,7 +13,7 @@ mod heat_rows;
 pub const MOST_WITH_NUMBERS: usize = 32;
 
 const WIDTH: f64 = 1120.0;
-const LEFT: f64 = 214.0;
+const LEFT: f64 = 226.0;
 const RIGHT: f64 = 8.0;
 const WIDEST_COLUMN: f64 = 92.0;
 /// Least width of the columns beside the CPUs.

@@ -1,7 +1,7 @@
 //! What the rules say: claim, evidence, prediction against observation, standing, remedy.
 
 use advise::{Finding, Standing};
-use study::Proof;
+use study::{Facts, Proof, Trust};
 
 use super::{About, Page, commands, facts_list, table};
 use crate::{CaseView, Html, told};
@@ -23,19 +23,23 @@ impl Page for Findings {
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
         if case.findings.is_empty() {
-            html.element(
-                "p",
-                &[],
-                match case.facts.evidence.slow_cpus().is_empty() {
-                    true => "No CPU is shown to be slow, so there is nothing to explain.",
-                    false => "No rule explains why some CPUs are slower than others.",
-                },
-            );
+            html.element("p", &[], nothing_found(case.facts));
         }
         for (i, finding) in case.findings.iter().enumerate() {
             html.within("article", &[("class", &"finding")], |article| one(article, case, i + 1, finding));
         }
         html
+    }
+}
+
+/// Why there is no finding.
+fn nothing_found(facts: &Facts) -> &'static str {
+    match (&facts.evidence.trust, facts.evidence.slow_cpus().is_empty()) {
+        (Trust::Insensitive { .. } | Trust::Untrustworthy { .. }, _) => {
+            "No claim is made that any CPU is slow, so nothing is explained."
+        }
+        (_, true) => "No CPU is shown to be slow, so there is nothing to explain.",
+        (_, false) => "No rule explains why some CPUs are slower than others.",
     }
 }
 

@@ -25,8 +25,11 @@ impl Page for Machine {
         let mut html = Html::new();
         facts_list(&mut html, &facts(&case.facts.machine));
         if !case.machine_text.is_empty() {
-            html.within("pre", &[("class", &"map"), ("tabindex", &"0")], |pre| {
-                pre.lines(&case.machine_text);
+            html.within("details", &[], |details| {
+                details.element("summary", &[], "The whole machine, as pinwise map prints it");
+                details.within("pre", &[("class", &"map"), ("tabindex", &"0")], |pre| {
+                    pre.lines(&case.machine_text);
+                });
             });
         }
         let mut missing = absent::in_trials(case.facts);

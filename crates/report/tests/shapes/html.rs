@@ -136,3 +136,12 @@ fn one_cpu_alone_is_no_comparison() {
     assert!(html.contains("class=\"bar pinned\""));
     check_nesting(&html);
 }
+
+#[test]
+fn a_proof_is_shown_with_what_came_out() {
+    let facts = e5::facts();
+    let findings = e5::proved(&facts);
+    let html = html::render(&e5::view(&facts, &findings));
+    assert!(html.contains("held: +31.0 % [+29.0, +33.0]") && html.contains("proofs/0000"), "the outcome");
+    check_nesting(&html);
+}

@@ -150,3 +150,11 @@ fn failed_controls_are_told_instead_of_a_claim() {
     assert!(text.starts_with("No claim: the baseline differed from itself\n"), "{text}");
     assert!(text.contains("by a factor of 1.200"), "{text}");
 }
+
+#[test]
+fn a_proof_is_told_with_what_came_out() {
+    let facts = e5::facts();
+    let text = flat(&render(&facts, &e5::proved(&facts), at(80)));
+    assert!(text.contains("1. IRQ 85 (p7p1-rx-0) takes CPU 5 [proved]"), "{text}");
+    assert!(text.contains("turns fast when IRQ 85 is on CPU 7 - held: +31.0 % [+29.0, +33.0]"), "{text}");
+}

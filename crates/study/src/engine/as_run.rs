@@ -36,7 +36,8 @@ fn cpus_used(threads: &[ThreadSeen]) -> BTreeMap<u32, f64> {
     let mut used: BTreeMap<u32, f64> = BTreeMap::new();
     for thread in threads {
         let seen: u64 = thread.seen_on.values().sum();
-        let weight = thread.on_cpu_us.or(thread.user_us.zip(thread.system_us).map(|(u, s)| u + s)).unwrap_or(0) as f64;
+        let weight =
+            thread.on_cpu_us.or(thread.user_us.zip(thread.system_us).map(|(u, s)| u + s)).unwrap_or(0) as f64;
         for (cpu, times) in thread.seen_on.iter().filter(|_| seen > 0 && weight > 0.0) {
             *used.entry(*cpu).or_default() += weight * *times as f64 / seen as f64;
         }
@@ -61,7 +62,9 @@ fn steal_share(observation: &Observation) -> Option<f64> {
     let window_us = observation.window_s() * 1e6;
     let cpus = observation.counter("stat", "idle").or(observation.counter("stat", "user"))?.by_cpu.len();
     match observation.counter("stat", "steal") {
-        Some(steal) if window_us > 0.0 => Some(steal.by_cpu.values().sum::<u64>() as f64 / window_us / cpus as f64),
+        Some(steal) if window_us > 0.0 => {
+            Some(steal.by_cpu.values().sum::<u64>() as f64 / window_us / cpus as f64)
+        }
         _ => observation.still.iter().any(|s| s == "stat/steal").then_some(0.0),
     }
 }

@@ -35,7 +35,12 @@ pub struct LiveTrials {
 
 impl LiveTrials {
     /// Trials of `study`; `exe` is the pinwise binary that serves as built-in server and load.
-    pub fn new(study: &Resolved, exe: PathBuf, allowed: CpuSet, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
+    pub fn new(
+        study: &Resolved,
+        exe: PathBuf,
+        allowed: CpuSet,
+        interrupted: Arc<AtomicBool>,
+    ) -> Result<Self, Fault> {
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         Ok(Self { root: Arc::new(Root::live()), hand, study: study.clone(), exe, allowed, interrupted })
     }
@@ -79,13 +84,21 @@ impl LiveTrials {
     /// Puts one setting in force; tells in words when it reads back otherwise.
     fn set(&mut self, setting: &Setting) -> Result<Vec<String>, Fault> {
         let knob = knobs::ALL.iter().find(|k| k.about().id == setting.knob).ok_or_else(|| {
-            Fault::new(Class::Usage, format!("knob {}", setting.knob), "there is no such knob", "see pinwise list knobs")
+            Fault::new(
+                Class::Usage,
+                format!("knob {}", setting.knob),
+                "there is no such knob",
+                "see pinwise list knobs",
+            )
         })?;
         let mut not_as_asked = Vec::new();
         for act in knob.change(&self.root, &setting.target, &setting.value)? {
             let receipt = self.hand.perform(&act)?;
             if !receipt.took_effect {
-                not_as_asked.push(format!("{}: asked {}, reads {:?}", receipt.object, receipt.asked, receipt.read_back));
+                not_as_asked.push(format!(
+                    "{}: asked {}, reads {:?}",
+                    receipt.object, receipt.asked, receipt.read_back
+                ));
             }
         }
         Ok(not_as_asked)
@@ -130,7 +143,12 @@ impl LiveTrials {
     }
 
     /// Drives the load to its end while counters are sampled on a thread of their own.
-    fn observe(&mut self, server: &mut Server, placement: &Placement, dir: &Path) -> Result<(Outcome, Recording), Fault> {
+    fn observe(
+        &mut self,
+        server: &mut Server,
+        placement: &Placement,
+        dir: &Path,
+    ) -> Result<(Outcome, Recording), Fault> {
         let sampler = Sampler::new(Arc::clone(&self.root), Some(server.process()));
         let every = Duration::from_secs_f64(1.0 / self.study.recipe.samples_per_s);
         let over = AtomicBool::new(false);
@@ -143,7 +161,12 @@ impl LiveTrials {
             let outcome = self.drive(server, placement, dir);
             over.store(true, Ordering::Relaxed);
             let recording = sampling.join().map_err(|_| {
-                Fault::new(Class::Storage, "sampler", "its thread panicked", "report this as a fault of pinwise")
+                Fault::new(
+                    Class::Storage,
+                    "sampler",
+                    "its thread panicked",
+                    "report this as a fault of pinwise",
+                )
             })??;
             Ok((outcome?, recording))
         })

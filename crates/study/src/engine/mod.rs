@@ -67,7 +67,8 @@ pub fn run(
         }
         let planned = Planned { index, block, position, arm: &arms[arm] };
         events(Event::TrialBegan(planned));
-        let trial = trials.run(&planned, &case.trial_dir(index)).map_err(|fault| in_trial(case, &planned, fault))?;
+        let trial =
+            trials.run(&planned, &case.trial_dir(index)).map_err(|fault| in_trial(case, &planned, fault))?;
         case.append(trial)?;
         if let Some(trial) = case.trials.last() {
             events(Event::TrialEnded(trial));
@@ -80,7 +81,11 @@ fn interruption(case: &Case) -> Fault {
     Fault::new(
         Class::Interrupted,
         case.dir().display(),
-        format!("stopped after {} of {} trials; the machine is as it was", case.trials.len(), case.planned().count()),
+        format!(
+            "stopped after {} of {} trials; the machine is as it was",
+            case.trials.len(),
+            case.planned().count()
+        ),
         format!("go on with: pinwise resume {}", case.dir().display()),
     )
 }
@@ -119,7 +124,12 @@ mod tests {
                 return Err(Fault::new(Class::WorkloadFailed, "server", "died", "look at its log"));
             }
             self.seen.push(planned.index);
-            Ok(Trial { index: planned.index, block: planned.block, arm: planned.arm.name.clone(), ..Trial::default() })
+            Ok(Trial {
+                index: planned.index,
+                block: planned.block,
+                arm: planned.arm.name.clone(),
+                ..Trial::default()
+            })
         }
     }
 

@@ -13,8 +13,10 @@ use crate::design;
 use crate::facts::Calibration;
 use crate::recipe::{Factor, Recipe};
 
-/// Fewest blocks of a study that names no number: enough for an interval and a margin against one bad block.
-const FEWEST_BLOCKS: usize = 8;
+/// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
+/// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
+/// (docs/journal/0006-many-short-blocks.md).
+const FEWEST_BLOCKS: usize = 14;
 
 /// Knobs that steer interrupts and receive work onto CPUs; how they stand at the start goes into the case.
 const STEERING: [&str; 2] = ["irq-affinity", "rps-cpus"];
@@ -47,7 +49,8 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     recipe.budget.blocks = blocks;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // TOML holds signed 64-bit integers.
-    let seed = *recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
+    let seed =
+        *recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
     let string_rounds = recipe.server.command.is_empty().then(|| rounds_for(recipe.work_us));
     let study = Resolved {
         format: FORMAT,
@@ -119,7 +122,8 @@ fn steering_as_found(netns: &[String]) -> Vec<Setting> {
     let mut found = settings_of(&Root::live(), "");
     for name in netns {
         if let Ok(root) = Root::live_in_netns(name) {
-            found.extend(settings_of(&root, &format!("{name}:")).into_iter().filter(|s| s.knob == "rps-cpus"));
+            found
+                .extend(settings_of(&root, &format!("{name}:")).into_iter().filter(|s| s.knob == "rps-cpus"));
         }
     }
     found
@@ -130,7 +134,11 @@ fn settings_of(root: &Root, prefix: &str) -> Vec<Setting> {
     for knob in knobs::ALL.iter().filter(|k| STEERING.contains(&k.about().id)) {
         for target in knob.targets(root).unwrap_or_default() {
             if let Ok(value) = knob.read(root, &target.id) {
-                found.push(Setting { knob: knob.about().id.to_string(), target: format!("{prefix}{}", target.id), value });
+                found.push(Setting {
+                    knob: knob.about().id.to_string(),
+                    target: format!("{prefix}{}", target.id),
+                    value,
+                });
             }
         }
     }
@@ -140,9 +148,8 @@ fn settings_of(root: &Root, prefix: &str) -> Vec<Setting> {
 /// Measures what one timer interrupt costs a computing thread on this machine, on one CPU.
 fn calibrate(cpu: Option<u32>) -> Calibration {
     let mut notes = Notes::new();
-    let interrupt_cost_ns = cpu.and_then(|cpu| {
-        notes.keep("cost of one timer interrupt", load::interrupt_cost_ns(cpu))
-    });
+    let interrupt_cost_ns =
+        cpu.and_then(|cpu| notes.keep("cost of one timer interrupt", load::interrupt_cost_ns(cpu)));
     Calibration { interrupt_cost_ns, missing: notes.into_vec() }
 }
 

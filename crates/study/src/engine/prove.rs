@@ -8,9 +8,12 @@ use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
 use crate::intervention::{Intervention, Proof, judge};
 
+/// Fewest blocks of a proof; as in a study, many short ones.
+const FEWEST_BLOCKS: usize = 16;
+
 /// Blocks of a proof: what its predictions need at the study's level, and one more against a lost block.
 fn blocks_for(intervention: &Intervention, alpha: f64) -> usize {
-    design::fewest_blocks(intervention.predictions.len(), alpha) + 1
+    (design::fewest_blocks(intervention.predictions.len(), alpha) + 1).max(FEWEST_BLOCKS)
 }
 
 /// Makes (or goes on with) the case of an intervention under `proofs/NAME` of `case`.

@@ -12,7 +12,8 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: None, capped: false, how: how.into() });
     };
     let rates: Vec<f64> = outcome.intervals.iter().map(rate).collect();
-    let cap = outcome.intervals.iter().filter(|i| (i.to_ns - first.from_ns) as f64 / 1e9 <= warm_up_cap_s).count();
+    let cap =
+        outcome.intervals.iter().filter(|i| (i.to_ns - first.from_ns) as f64 / 1e9 <= warm_up_cap_s).count();
     let dropped = warm_up::leading_intervals(&rates, cap);
     let from_ns = outcome.intervals.get(dropped).map_or(outcome.from_ns, |i| i.from_ns);
     let warm_up = WarmUp {

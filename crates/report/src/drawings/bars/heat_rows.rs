@@ -10,7 +10,7 @@ const COMPACT_ROW_HEIGHT: f64 = 16.0;
 const HEAD: f64 = 14.0;
 
 /// Longest row title that fits to the left of the columns, characters.
-const LONGEST_TITLE: usize = 28;
+const LONGEST_TITLE: usize = 31;
 
 /// Height that the rows take.
 pub(super) fn height(heat: &Heat) -> f64 {
