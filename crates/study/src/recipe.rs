@@ -212,6 +212,10 @@ impl Recipe {
         if let Factor::AllAlike { copies } = self.factor {
             range("factor.copies", copies as f64, 1.0, 64.0)?;
         }
+        if !self.server.command.is_empty() {
+            self.server.check()?;
+        }
+        self.load.workload().check()?;
         if self.metric.is_empty() {
             return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
         }

@@ -48,9 +48,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     conclusion::conclude(&case, args.format)?;
     let findings = advise::examine(&Facts::read(&case)?);
-    let shown = findings.iter().filter(|f| f.intervention.is_some());
-    let all_shown =
-        shown.fold(true, |all, f| all && matches!(f.standing, Standing::Proved | Standing::Imitated));
+    let all_shown = findings
+        .iter()
+        .filter(|f| f.intervention.is_some())
+        .all(|f| matches!(f.standing, Standing::Proved | Standing::Imitated));
     Ok(if all_shown { Answer::Done } else { Answer::No })
 }
 

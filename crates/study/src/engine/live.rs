@@ -200,7 +200,7 @@ impl LiveTrials {
 }
 
 impl Trials for LiveTrials {
-    fn run(&mut self, planned: &Planned<'_>, dir: &PathBuf) -> Result<Trial, Fault> {
+    fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
         let _ = std::fs::remove_dir_all(dir);
         std::fs::create_dir_all(dir)

@@ -1,6 +1,6 @@
 //! Runs what a case has still to run: trial by trial, each on disk before the next begins.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::{Class, Fault};
@@ -48,7 +48,7 @@ pub enum Event<'a> {
 /// The measuring act, behind a trait so that the engine can be tested on a machine whose truth is known.
 pub trait Trials {
     /// Runs one trial, leaves the machine as it was, and writes whatever else it saw under `dir`.
-    fn run(&mut self, planned: &Planned<'_>, dir: &PathBuf) -> Result<Trial, Fault>;
+    fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault>;
 }
 
 /// Runs all that remains of `case`. A failing trial ends the run; what was finished stays finished.
@@ -119,7 +119,7 @@ mod tests {
     }
 
     impl Trials for Simulated {
-        fn run(&mut self, planned: &Planned<'_>, _dir: &PathBuf) -> Result<Trial, Fault> {
+        fn run(&mut self, planned: &Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
             if self.fail_at == Some(planned.index) {
                 return Err(Fault::new(Class::WorkloadFailed, "server", "died", "look at its log"));
             }
