@@ -254,6 +254,18 @@ mod tests {
     }
 
     #[test]
+    fn every_recipe_that_we_ship_is_one() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+        let recipes: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+        assert!(!recipes.is_empty());
+        for path in recipes {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let recipe = Recipe::from_toml(&text, &path.display().to_string()).unwrap();
+            assert!(!recipe.name.is_empty(), "{} has no name", path.display());
+        }
+    }
+
+    #[test]
     fn numbers_out_of_range_are_named() {
         let fault = Recipe::from_toml("[precision]\nmargin = 7.0\n", "x.toml").unwrap_err();
         assert!(fault.to_string().contains("precision.margin"), "{fault}");

@@ -10,6 +10,7 @@
 mod killed;
 mod nothing;
 mod pinwise;
+mod real_servers;
 mod steered;
 mod stormed;
 mod testbed;
