@@ -7,7 +7,7 @@ use load::string::client::ClientOptions;
 use load::{LoadSpec, Outcome};
 use machine::Fault;
 use report::{CaseView, Commands, html, json, table};
-use study::{Case, Facts};
+use study::{Calibration, Case, Facts};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
@@ -17,6 +17,10 @@ pub fn conclude(case: &Case, format: Format) -> Result<Answer, Fault> {
     let facts = Facts::read(case)?;
     let findings = advise::examine(&facts);
     write(case, &facts, &findings)?;
+    let calibration: Calibration = case.read_json("calibration.json")?.unwrap_or_default();
+    for missing in &calibration.missing {
+        eprintln!("pinwise: not measured before the study: {}: {}", missing.fact, missing.why);
+    }
     match format {
         Format::Json => output::json(&json::render(&facts, &findings, &case.dir().display().to_string()))?,
         Format::Text => {
