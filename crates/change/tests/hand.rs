@@ -355,6 +355,18 @@ fn a_launch_in_a_cpuset_cgroup_is_confined_written_down_and_taken_back() {
 }
 
 #[test]
+fn a_cgroup_that_is_not_there_cannot_be_joined() {
+    let desk = Desk::new();
+    let process = desk.kernel.add_process(50, 1);
+    let mut hand = desk.hand();
+    let path: std::path::PathBuf = "/sys/fs/cgroup/cpuset/g1".into();
+    let fault = hand.perform(&Act::JoinCgroup { process, path: path.clone() }).unwrap_err();
+    assert!(fault.to_string().contains("g1"), "{fault}");
+    hand.perform(&Act::CreateCgroup { path: path.clone() }).unwrap();
+    assert!(hand.perform(&Act::JoinCgroup { process, path }).unwrap().took_effect);
+}
+
+#[test]
 fn a_launch_that_fails_leaves_nothing() {
     let desk = Desk::new();
     let process = |hand: &mut Hand, launch: &Launch| hand.launch(launch).unwrap_err();

@@ -152,6 +152,10 @@ impl Kernel for EmulatedKernel {
     fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()> {
         self.change(&path.display().to_string(), |inner| {
             thread(inner, pid)?;
+            // As the kernel: there is no cgroup.procs to write to.
+            if path != EmulatedThread::new(pid).cgroup && !inner.state.folders.contains(path) {
+                return Err(error(libc::ENOENT));
+            }
             for thread in inner.state.threads.values_mut().filter(|thread| thread.pid == pid) {
                 thread.cgroup = path.to_path_buf();
             }
