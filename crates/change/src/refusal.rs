@@ -11,6 +11,9 @@ use crate::deed;
 pub fn refusal(act: &Act, error: &io::Error) -> Fault {
     let (class, meaning, remedy) = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => permission(act),
+        Some(libc::ENOENT) if matches!(act, Act::JoinCgroup { .. }) => {
+            (Class::MachineLacks, "the cgroup is not there", "create it first, or check the path")
+        }
         Some(libc::ENOENT | libc::ESRCH) => (Class::MachineLacks, "it does not exist (any more)", gone(act)),
         _ => specific(act, error),
     };

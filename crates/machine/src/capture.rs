@@ -24,6 +24,7 @@ pub(crate) struct Answers {
     pub(crate) links: BTreeMap<String, Result<String, ReadError>>,
     pub(crate) resolved: BTreeMap<String, Result<String, ReadError>>,
     pub(crate) exists: BTreeMap<String, bool>,
+    pub(crate) facts: BTreeMap<String, Result<String, ReadError>>,
 }
 
 /// What was asked when a read failed.

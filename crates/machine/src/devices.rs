@@ -1,25 +1,41 @@
-//! Network interfaces and disks: where they are attached, which interrupts they raise, which queues they have.
+//! Network interfaces, disks and accelerators: where they are attached, which interrupts they raise, which queues
+//! they have.
 
+pub(crate) mod accelerators;
 pub mod block;
+pub mod chain;
+pub mod ethtool;
+mod links;
 pub mod network;
 pub(crate) mod place;
 
 use serde::{Deserialize, Serialize};
 
 use crate::CpuSet;
+use ethtool::Ethtool;
 
 /// What kind of device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
     /// Network interface (/sys/class/net), also virtual ones.
+    #[default]
     Net,
     /// Disk (/sys/class/block) with hardware behind it; no partitions, loop or RAM disks.
     Block,
+    /// Graphics card or compute GPU (/sys/class/drm, /proc/driver/nvidia).
+    Gpu,
+    /// RDMA adapter (/sys/class/infiniband).
+    Rdma,
+    /// Other accelerator (/sys/class/accel).
+    Accelerator,
+    /// Memory that is used as a device (/sys/bus/dax).
+    Dax,
 }
 
 /// One device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Device {
     /// What kind.
     pub kind: DeviceKind,
@@ -29,6 +45,10 @@ pub struct Device {
     pub node: Option<u32>,
     /// PCI address (`0000:3b:00.0`) of the function behind it.
     pub pci: Option<String>,
+    /// PCI addresses of the bridges above the function, from the root port down.
+    pub bridges: Vec<String>,
+    /// CPUs that firmware calls near to it (`local_cpulist`); all of them where it does not tell.
+    pub local_cpus: Option<CpuSet>,
     /// Interrupts of that PCI function. Devices that share the function (ports, disks of one controller) share them.
     pub irqs: Vec<u32>,
     /// Receive, transmit and request queues.
@@ -37,6 +57,18 @@ pub struct Device {
     pub driver: Option<String>,
     /// Whether no hardware is behind it (lo, veth, bridges).
     pub is_virtual: bool,
+    /// Network: `bond`, `bridge`, `vlan`, `veth`, `loopback`, `tun`, or the type that its driver tells.
+    pub link: Option<String>,
+    /// Network, virtual: interfaces directly below (ports of a bridge, slaves of a bond).
+    pub lower: Vec<String>,
+    /// Network, virtual: the cards at the bottom.
+    pub hardware: Vec<String>,
+    /// Network, veth: the other end, where it is in the same namespace.
+    pub peer: Option<String>,
+    /// Network: PCI address of the physical function, for a function that was split off (SR-IOV).
+    pub physical_function: Option<String>,
+    /// Network: channels, coalescing and rings, where the driver tells them.
+    pub ethtool: Option<Ethtool>,
     /// Network: link speed, Mbit/s, where the driver tells it.
     pub speed_mbit: Option<u64>,
     /// Network: `up`, `down`, `unknown` (operstate, RFC 2863).

@@ -30,6 +30,38 @@ pub struct IdleState {
     pub target_residency_us: Option<u64>,
     /// Whether it is switched off on that CPU.
     pub disabled: Option<bool>,
+    /// All online CPUs on which it is switched off.
+    #[serde(default)]
+    pub disabled_on: CpuSet,
+}
+
+impl Idle {
+    /// The states that idle CPUs may use under a latency limit, as a row for each limit that changes anything.
+    ///
+    /// A limit of 0 leaves only the shallowest state; else a state stays allowed whose exit latency is not above the
+    /// limit (drivers/cpuidle/governors/menu.c, teo.c). States whose latency is not known are left out.
+    pub fn under_limits(&self) -> Vec<UnderLimit> {
+        let mut limits: Vec<u64> = self.states.iter().filter_map(|state| state.exit_latency_us).collect();
+        limits.push(0);
+        limits.sort_unstable();
+        limits.dedup();
+        let allowed = |limit_us: u64| {
+            let good = |(n, state): &(usize, &IdleState)| {
+                *n == 0 || (limit_us > 0 && state.exit_latency_us.is_some_and(|us| us <= limit_us))
+            };
+            self.states.iter().enumerate().filter(good).map(|(_, state)| state.name.clone()).collect()
+        };
+        limits.into_iter().map(|limit_us| UnderLimit { limit_us, allowed: allowed(limit_us) }).collect()
+    }
+}
+
+/// What a limit on the exit latency (PM QoS) leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnderLimit {
+    /// The limit, us.
+    pub limit_us: u64,
+    /// Names of the states that stay allowed.
+    pub allowed: Vec<String>,
 }
 
 /// Reads driver, governor and the states of the lowest online CPU that has any.
@@ -59,10 +91,20 @@ pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Idle {
             exit_latency_us: notes.keep(format!("exit latency of idle state {name}"), latency),
             target_residency_us: root.number(format!("{dir}/residency")).ok(),
             disabled: root.number::<u32>(format!("{dir}/disable")).ok().map(|n| n != 0),
+            disabled_on: disabled_on(root, online, index),
             name,
         });
     }
     Idle { driver, governor, of_cpu: Some(cpu), states }
+}
+
+/// The CPUs on which state number `index` is switched off.
+fn disabled_on(root: &Root, online: &CpuSet, index: u32) -> CpuSet {
+    let is_off = |cpu: &u32| {
+        let file = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}/disable");
+        root.number::<u32>(file).is_ok_and(|n| n != 0)
+    };
+    online.iter().filter(is_off).collect()
 }
 
 #[cfg(test)]
@@ -88,6 +130,28 @@ mod tests {
         assert_eq!((idle.states[0].exit_latency_us, idle.states[0].disabled), (Some(0), Some(false)));
         assert_eq!((idle.states[1].exit_latency_us, idle.states[1].disabled), (None, None));
         assert_eq!(notes.into_vec()[0].fact, "exit latency of idle state C6");
+    }
+
+    #[test]
+    fn limits_leave_fewer_states_and_switched_off_ones_are_named() {
+        let mut tree = Tree::new();
+        for (cpu, off) in [(0, "0"), (1, "1")] {
+            for (index, name, latency) in [(0, "POLL", "0"), (1, "C1", "2"), (2, "C6", "133")] {
+                let dir = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}");
+                let off = if index == 2 { off } else { "0" };
+                tree = tree
+                    .file(&format!("{dir}/name"), name)
+                    .file(&format!("{dir}/latency"), latency)
+                    .file(&format!("{dir}/disable"), off);
+            }
+        }
+        let idle = read(&Root::from_tree(tree), &(0..2).collect(), &mut Notes::new());
+        assert_eq!(idle.states[2].disabled_on, CpuSet::single(1));
+        assert_eq!(idle.states[2].disabled, Some(false));
+        let rows: Vec<_> =
+            idle.under_limits().into_iter().map(|row| (row.limit_us, row.allowed.join(" "))).collect();
+        let expected = [(0, "POLL"), (2, "POLL C1"), (133, "POLL C1 C6")];
+        assert_eq!(rows, expected.map(|(us, names)| (us, names.to_string())));
     }
 
     #[test]

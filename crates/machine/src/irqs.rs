@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::devices::Device;
 use crate::procfs::interrupts;
 use crate::topology::numbered;
 use crate::{CpuSet, Notes, ReadError, Root};
@@ -23,6 +24,12 @@ pub struct Irq {
     pub affinity: Option<CpuSet>,
     /// CPU that it really goes to (`effective_affinity_list`, since 4.15); changes when the next interrupt comes.
     pub effective: Option<CpuSet>,
+    /// CPUs that the driver recommends (`affinity_hint`); empty when it recommends none.
+    pub hint: Option<CpuSet>,
+    /// Devices that it belongs to, by name; several share a function, or a line.
+    pub devices: Vec<String>,
+    /// PCI function that raises it, where the controller's name tells it.
+    pub pci: Option<String>,
     /// NUMA node of its device; `None` when not told.
     pub node: Option<u32>,
     /// Whether the kernel spreads it itself and refuses other affinities; `None` when that cannot be seen.
@@ -45,10 +52,12 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<Irq> {
     let folders = notes.keep("interrupt affinities", root.list("/proc/irq")).unwrap_or_default();
     let counted = table.iter().flat_map(|table| table.rows.iter().filter_map(interrupts::Row::irq));
     let ids: BTreeSet<u32> = numbered(&folders, "").iter().chain(counted).collect();
+    let rows: BTreeMap<u32, &interrupts::Row<'_>> =
+        table.iter().flat_map(|table| table.rows.iter()).filter_map(|row| Some((row.irq()?, row))).collect();
     let managed = Managed::of(root, notes);
     let mut irqs = Vec::new();
     for id in ids {
-        let row = table.as_ref().and_then(|table| table.rows.iter().find(|row| row.irq() == Some(id)));
+        let row = rows.get(&id).copied();
         let counts = row.and_then(|row| table.as_ref()?.per_cpu(row));
         let cpus = table.as_ref().map(|table| table.cpus.as_slice()).unwrap_or_default();
         let irq = Irq {
@@ -83,12 +92,35 @@ fn line(root: &Root, id: u32, row: Option<&interrupts::Row<'_>>, notes: &mut Not
     Irq {
         irq: id,
         name: name.unwrap_or_default(),
+        pci: chip.as_deref().and_then(pci_of_chip).map(String::from),
+        hint: root.cpu_mask(format!("{dir}/affinity_hint")).ok(),
+        devices: Vec::new(),
         chip,
         affinity: notes.keep(format!("affinity of IRQ {id}"), affinity),
         effective,
         node: root.number::<i64>(format!("{dir}/node")).ok().and_then(|node| u32::try_from(node).ok()),
         managed: None,
         counts: None,
+    }
+}
+
+/// `IR-PCI-MSIX-0000:3b:00.0` names the function (since 6.2); `IO-APIC` does not.
+fn pci_of_chip(chip: &str) -> Option<&str> {
+    let at = chip.find("MSI")?;
+    let (_, address) = chip.get(at..)?.split_once('-')?;
+    crate::devices::place::pci_address(address)
+}
+
+/// Writes into each line the devices that own it.
+pub(crate) fn name_owners(irqs: &mut [Irq], devices: &[Device]) {
+    for device in devices {
+        for number in &device.irqs {
+            if let Ok(at) = irqs.binary_search_by_key(number, |irq| irq.irq)
+                && let Some(irq) = irqs.get_mut(at)
+            {
+                irq.devices.push(device.name.clone());
+            }
+        }
     }
 }
 
@@ -135,6 +167,7 @@ mod tests {
             .file("/proc/irq/38/smp_affinity_list", "0,2\n")
             .file("/proc/irq/38/effective_affinity_list", "2\n")
             .file("/proc/irq/38/node", "-1\n")
+            .file("/proc/irq/38/affinity_hint", "0\n")
             .file("/sys/kernel/irq/38/actions", "eth0-rx-0\n")
             .file("/sys/kernel/irq/38/chip_name", "PCI-MSIX-0000:00:03.0\n")
             .file("/sys/kernel/debug/irq/irqs/38", "dstate: 0x1\n            IRQD_AFFINITY_MANAGED\n")
@@ -148,6 +181,8 @@ mod tests {
         assert_eq!(irqs[1].counts, Some(BTreeMap::from([(0, 0), (2, 2163)])));
         assert_eq!(irqs[1].effective, Some(CpuSet::single(2)));
         assert_eq!((irqs[1].node, irqs[1].managed), (None, Some(true)));
+        assert_eq!((irqs[0].pci.as_deref(), irqs[1].pci.as_deref()), (None, Some("0000:00:03.0")));
+        assert_eq!((&irqs[0].hint, &irqs[1].hint), (&None, &Some(CpuSet::new())));
         assert_eq!(missing, Vec::<String>::new());
     }
 

@@ -1,12 +1,18 @@
 //! The kernel: release, command line, tick rate, preemption, isolation.
 
+pub mod boot;
 mod config;
 mod preempt;
+pub mod tunables;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits;
 use crate::topology::CPUS;
 use crate::{CpuSet, Notes, ReadError, Root};
+use boot::BootParameter;
 use config::Config;
 
 /// What runs the machine.
@@ -21,6 +27,20 @@ pub struct Kernel {
     pub architecture: Option<String>,
     /// Boot command line.
     pub cmdline: Option<String>,
+    /// Its parameters that bear on placement, each with what really took effect.
+    pub boot: Vec<BootParameter>,
+    /// Settings of the running kernel by name (`vm.swappiness`), as the kernel prints them; absent ones are left out.
+    pub tunables: BTreeMap<String, String>,
+    /// What is done against each weakness of the CPU, by its name.
+    pub mitigations: BTreeMap<String, String>,
+    /// Which cgroup hierarchies are mounted: `v1`, `v2`, `hybrid` (v1 with an empty v2 beside it).
+    pub cgroups: Option<String>,
+    /// Whether types for CO-RE eBPF are there (/sys/kernel/btf/vmlinux).
+    pub btf: Option<bool>,
+    /// Whether run-queue times of threads are there (/proc/schedstat, CONFIG_SCHED_INFO).
+    pub schedstat: Option<bool>,
+    /// Whether pressure stall information is there and on (/proc/pressure).
+    pub pressure: Option<bool>,
     /// Timer ticks a second of a busy CPU (CONFIG_HZ).
     pub hz: Option<u32>,
     /// Preemption model: `none`, `voluntary`, `full`, `lazy`, `rt`.
@@ -66,6 +86,14 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
         nohz_full: notes.keep("nohz_full CPUs", nohz_full(root, config.as_ref().ok())),
         clocksource: root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok(),
         smt: root.line(format!("{CPUS}/smt/control")).ok(),
+        boot: Vec::new(),
+        tunables: tunables::read(root, notes),
+        mitigations: tunables::mitigations(root),
+        cgroups: limits::cgroup_mode(root),
+        btf: told(root, "/sys/kernel/btf", "vmlinux"),
+        schedstat: told(root, "/proc", "schedstat"),
+        // Built in and switched off at boot, its files are there and refuse (EOPNOTSUPP).
+        pressure: root.exists("/proc/loadavg").then(|| root.read("/proc/pressure/cpu").is_ok()),
         page_size_bytes: root.fact("page_size").ok().and_then(|n| n.parse().ok()),
         clock_ticks: root.fact("clock_ticks").ok().and_then(|n| n.parse().ok()),
         architecture: root.fact("machine").ok(),
@@ -73,6 +101,11 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
         version: uname.version,
         cmdline,
     }
+}
+
+/// Whether `dir` holds `file`; `None` when even the folder above says nothing.
+fn told(root: &Root, dir: &str, file: &str) -> Option<bool> {
+    root.exists("/proc/self/status").then(|| root.exists(format!("{dir}/{file}")))
 }
 
 /// A kernel that is known to be built without CONFIG_NO_HZ_FULL has no file and no such CPUs; some print `(null)`

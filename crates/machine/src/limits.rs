@@ -6,7 +6,7 @@ mod mounts;
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, Notes, ReadError, Root};
-use cgroups::{Cgroup, Quota};
+use cgroups::{Cgroup, MemoryLimit, Quota};
 
 /// Limits of the process that read the machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub struct Limits {
     pub cpuset_cpus: Option<CpuSet>,
     /// Nodes that its cgroup's cpuset allows.
     pub cpuset_nodes: Option<CpuSet>,
+    /// The tightest memory limit of its cgroup and those above; `None` without one.
+    pub memory_limit: Option<MemoryLimit>,
     /// The tightest CPU bandwidth limit of its cgroup and those above; `None` without one, or see `missing`.
     pub cpu_quota: Option<Quota>,
     /// Its cgroups, one for each hierarchy.
@@ -46,10 +48,30 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Limits {
     };
     let affinity = list("affinity of this process", "Cpus_allowed_list");
     let memory_nodes = list("memory nodes of this process", "Mems_allowed_list");
-    let cgroups = cgroups::read(root, notes);
+    let mut cgroups = cgroups::read(root, notes);
+    cgroups::fill_cpusets(root, &mut cgroups);
     let (cpuset_cpus, cpuset_nodes) = cgroups::cpuset(root, &cgroups, notes);
     let cpu_quota = cgroups::cpu_quota(root, &cgroups, notes);
-    Limits { affinity, memory_nodes, cpuset_cpus, cpuset_nodes, cpu_quota, cgroups }
+    let memory_limit = cgroups::memory_limit(root, &cgroups, notes);
+    Limits { affinity, memory_nodes, cpuset_cpus, cpuset_nodes, memory_limit, cpu_quota, cgroups }
+}
+
+/// Which versions of cgroups are mounted: `v1`, `v2`, or `hybrid`; `None` without any.
+pub(crate) fn cgroup_mode(root: &Root) -> Option<String> {
+    let mounts = mounts::read(root).ok()?;
+    let of = |kind: &str| mounts.iter().any(|mount| mount.kind == kind);
+    // v1 hierarchies without a controller (systemd's own) beside v2 are no v1.
+    let controllers = ["cpu", "cpuset", "memory", "cpuacct", "pids"];
+    let v1 = mounts
+        .iter()
+        .any(|m| m.kind == "cgroup" && m.options.iter().any(|o| controllers.contains(&o.as_str())));
+    let mode = match (v1, of("cgroup2")) {
+        (true, true) => "hybrid",
+        (true, false) => "v1",
+        (false, true) => "v2",
+        (false, false) => return None,
+    };
+    Some(mode.to_string())
 }
 
 fn status_list(text: &str, key: &str) -> Result<CpuSet, String> {

@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::devices::{self, Device, DeviceKind};
 use crate::idle::{self, Idle};
 use crate::irqs::{self, Irq};
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Kernel, boot};
 use crate::limits::{self, Limits};
+use crate::power::{self, Power};
 use crate::topology::caches::{self, Cache, CacheType};
 use crate::topology::cpus::{self, Cpu};
+use crate::topology::kinds::{self, CoreKind};
+use crate::topology::memory::{self, Memory};
 use crate::topology::nodes::{self, Node, mem_total_bytes};
 use crate::virtualization::{self, Virtualization};
 use crate::{CpuSet, Missing, Notes, ReadError, Root};
@@ -23,6 +26,12 @@ pub struct Machine {
     pub cpus: Vec<Cpu>,
     /// CPUs that the kernel could ever have (`possible`), and so the width of its masks.
     pub possible: Option<CpuSet>,
+    /// CPUs that are there, online or not.
+    pub present: Option<CpuSet>,
+    /// CPUs that could be online and are not, as the kernel counts them: of all that are *possible*.
+    pub offline: Option<CpuSet>,
+    /// Kinds of cores, where they are not all alike.
+    pub core_kinds: Vec<CoreKind>,
     /// NUMA nodes that are online; empty on kernels without NUMA.
     pub nodes: Vec<Node>,
     /// Caches, each once, nearest to the core first.
@@ -31,7 +40,9 @@ pub struct Machine {
     pub packages: Vec<CpuSet>,
     /// Memory that the kernel manages, bytes.
     pub memory_bytes: Option<u64>,
-    /// Network interfaces, then disks.
+    /// What of it is free or set aside, and swap.
+    pub memory: Memory,
+    /// Network interfaces, then disks, then accelerators.
     pub devices: Vec<Device>,
     /// Interrupt lines in use, by number.
     pub irqs: Vec<Irq>,
@@ -39,6 +50,8 @@ pub struct Machine {
     pub kernel: Kernel,
     /// CPU idle states.
     pub idle: Idle,
+    /// Clock speed and latency limits.
+    pub power: Power,
     /// What this process may use.
     pub limits: Limits,
     /// Whether a hypervisor runs below.
@@ -59,28 +72,42 @@ impl Machine {
         }
         let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, &mut notes);
         let caches = caches::read(root, &cpus.online, &mut notes);
-        let memory = root.read("/proc/meminfo").and_then(|text| {
-            mem_total_bytes(&text).map_err(|why| ReadError::malformed("/proc/meminfo", why))
-        });
-        let memory_bytes = notes.keep("memory", memory);
+        let meminfo = root.read("/proc/meminfo");
+        let memory = memory::read(root, meminfo.as_deref().ok(), &mut notes);
+        let memory_bytes = notes.keep(
+            "memory",
+            meminfo.and_then(|text| {
+                mem_total_bytes(&text).map_err(|why| ReadError::malformed("/proc/meminfo", why))
+            }),
+        );
         let many_nodes = nodes.len() > 1;
         let mut devices = devices::network::read(root, many_nodes, &mut notes);
         devices.extend(devices::block::read(root, many_nodes, &mut notes));
-        Self {
+        devices.extend(devices::accelerators::read(root, many_nodes, &mut notes));
+        let mut irqs = irqs::read(root, &mut notes);
+        irqs::name_owners(&mut irqs, &devices);
+        let mut machine = Self {
             possible: cpus.possible,
+            present: cpus.present,
+            offline: cpus.offline,
+            core_kinds: kinds::read(root, &cpus.online, &cpus.cpus),
             nodes,
             caches,
             packages: cpus.packages,
             memory_bytes,
+            memory,
             devices,
-            irqs: irqs::read(root, &mut notes),
+            irqs,
             kernel: kernel::read(root, &mut notes),
             idle: idle::read(root, &cpus.online, &mut notes),
+            power: power::read(root, &cpus.online, &mut notes),
             limits,
             virtualization: virtualization::read(root, &mut notes),
             cpus: cpus.cpus,
             missing: notes.into_vec(),
-        }
+        };
+        machine.kernel.boot = boot::decode(&machine);
+        machine
     }
 
     /// A CPU by number.

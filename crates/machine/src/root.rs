@@ -6,6 +6,7 @@
 mod archive;
 mod directory;
 mod error;
+mod ethtool_netlink;
 mod live;
 mod netns;
 mod paths;
@@ -16,6 +17,7 @@ mod typed;
 use std::path::{Path, PathBuf};
 
 pub use error::{Cause, ReadError};
+pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
 
 use crate::capture::{Capture, INDEX};

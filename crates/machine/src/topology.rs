@@ -1,8 +1,11 @@
 //! CPUs, caches and NUMA nodes, from /sys/devices/system (Documentation/ABI/testing/sysfs-devices-system-cpu,
 //! Documentation/admin-guide/cputopology.rst, Documentation/ABI/stable/sysfs-devices-node).
 
+pub mod access;
 pub mod caches;
 pub mod cpus;
+pub mod kinds;
+pub mod memory;
 pub mod nodes;
 
 use std::collections::BTreeMap;

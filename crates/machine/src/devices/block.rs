@@ -54,15 +54,9 @@ fn one(root: &Root, dir: &str, place: place::Place, name: &str, notes: &mut Note
     Device {
         kind: DeviceKind::Block,
         name: name.to_string(),
-        node: place.node,
-        pci: place.pci,
-        irqs: place.irqs,
         queues: queues(root, dir, name, notes),
-        driver: place.driver,
-        is_virtual: false,
-        speed_mbit: None,
-        state: None,
         bytes: sectors.and_then(|n| n.checked_mul(512)),
+        ..place.into_device()
     }
 }
 

@@ -1,6 +1,9 @@
 //! Network interfaces, from /sys/class/net (Documentation/ABI/testing/sysfs-class-net, sysfs-class-net-queues).
 
-use super::{Device, DeviceKind, Queue, place};
+use std::collections::BTreeMap;
+
+use super::links::{self, Link};
+use super::{Device, DeviceKind, Queue, ethtool, place};
 use crate::{CpuSet, Notes, ReadError, Root};
 
 const NET: &str = "/sys/class/net";
@@ -8,33 +11,46 @@ const NET: &str = "/sys/class/net";
 /// Reads all interfaces, virtual ones too: receive work of a veth pair can be steered like that of a card.
 pub(crate) fn read(root: &Root, many_nodes: bool, notes: &mut Notes) -> Vec<Device> {
     let names = notes.keep("network interfaces", root.list(NET)).unwrap_or_default();
-    names.iter().filter_map(|name| one(root, name, many_nodes, notes)).collect()
+    let mut links = BTreeMap::new();
+    let mut devices: Vec<Device> =
+        names.iter().filter_map(|name| one(root, name, many_nodes, &mut links, notes)).collect();
+    links::resolve(&mut devices, &links);
+    devices
 }
 
-fn one(root: &Root, name: &str, many_nodes: bool, notes: &mut Notes) -> Option<Device> {
+fn one(
+    root: &Root,
+    name: &str,
+    many_nodes: bool,
+    links: &mut BTreeMap<String, Link>,
+    notes: &mut Notes,
+) -> Option<Device> {
     let dir = format!("{NET}/{name}");
     // Files like `bonding_masters` lie between the interfaces.
-    match root.list(&dir) {
+    let entries = match root.list(&dir) {
         Err(e) if e.is_absent() => return None,
         other => notes.keep(format!("interface {name}"), other)?,
     };
+    let link = links::read(root, name, &entries);
     let hardware = place::hardware(root, &dir);
     let is_virtual = hardware.is_none();
     let place = hardware.map(|path| place::read(root, path, name, many_nodes, notes)).unwrap_or_default();
-    Some(Device {
+    let device = Device {
         kind: DeviceKind::Net,
         name: name.to_string(),
-        node: place.node,
-        pci: place.pci,
-        irqs: place.irqs,
         queues: queues(root, &dir, name, notes),
-        driver: place.driver,
         is_virtual,
+        link: link.kind.clone(),
+        lower: link.lower.clone(),
+        physical_function: links::physical_function(root, &dir),
+        ethtool: if is_virtual { None } else { ethtool::read(root, name, notes) },
         // -1 or an error (EINVAL) when the link is down or the driver has no notion of speed.
         speed_mbit: root.number::<i64>(format!("{dir}/speed")).ok().and_then(|n| u64::try_from(n).ok()),
         state: root.line(format!("{dir}/operstate")).ok(),
-        bytes: None,
-    })
+        ..place.into_device()
+    };
+    links.insert(name.to_string(), link);
+    Some(device)
 }
 
 fn queues(root: &Root, dir: &str, interface: &str, notes: &mut Notes) -> Vec<Queue> {

@@ -2,15 +2,33 @@
 
 use std::path::PathBuf;
 
-use crate::{Notes, Root};
+use super::Device;
+use crate::{CpuSet, Notes, Root};
 
 /// What the device tree says about the hardware behind a class device.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) node: Option<u32>,
     pub(crate) pci: Option<String>,
+    pub(crate) bridges: Vec<String>,
+    pub(crate) local_cpus: Option<CpuSet>,
     pub(crate) irqs: Vec<u32>,
     pub(crate) driver: Option<String>,
+}
+
+impl Place {
+    /// A device at this place, all else left open.
+    pub(crate) fn into_device(self) -> Device {
+        Device {
+            node: self.node,
+            pci: self.pci,
+            bridges: self.bridges,
+            local_cpus: self.local_cpus,
+            irqs: self.irqs,
+            driver: self.driver,
+            ..Device::default()
+        }
+    }
 }
 
 /// Where the hardware behind `/sys/class/.../NAME` stands in the device tree; `None` for a virtual device.
@@ -32,7 +50,13 @@ pub(crate) fn read(root: &Root, path: PathBuf, name: &str, many_nodes: bool, not
     let first = |file: &str| ancestors.iter().find(|dir| root.exists(format!("{dir}/{file}")));
     let driver = ancestors.iter().find_map(|dir| root.link(format!("{dir}/driver")).ok());
     let function = ancestors.iter().find(|dir| pci_address(dir).is_some());
+    let bridges = ancestors.iter().rev().filter_map(|dir| pci_address(dir)).map(String::from);
+    let mut bridges: Vec<String> = bridges.collect();
+    bridges.pop();
+    let near = |dir: &String| root.cpu_set(dir, &["local_cpulist"], &["local_cpus"]).ok();
     Place {
+        bridges,
+        local_cpus: function.and_then(near),
         node: first("numa_node").and_then(|dir| node_of(root, dir, name, many_nodes, notes)),
         pci: function.and_then(|dir| pci_address(dir)).map(String::from),
         irqs: function.map_or_else(Vec::new, |dir| irqs_of(root, dir, name, notes)),
@@ -79,7 +103,7 @@ fn irqs_of(root: &Root, dir: &str, name: &str, notes: &mut Notes) -> Vec<u32> {
 }
 
 /// The last part of a path if it is a PCI address, `DOMAIN:BUS:DEVICE.FUNCTION`; domains may have 4 to 8 digits.
-fn pci_address(path: &str) -> Option<&str> {
+pub(crate) fn pci_address(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     let hex = |text: &str, from, to| {
         (from..=to).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit())

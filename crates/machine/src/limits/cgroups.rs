@@ -19,6 +19,21 @@ pub struct Cgroup {
     pub directory: Option<String>,
     /// Where the hierarchy is mounted.
     pub mount: Option<String>,
+    /// CPUs that its cpuset allows, where this hierarchy has the controller: v1 and v2 apart.
+    #[serde(default)]
+    pub cpus: Option<CpuSet>,
+    /// Memory nodes that its cpuset allows.
+    #[serde(default)]
+    pub nodes: Option<CpuSet>,
+}
+
+/// A limit of memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryLimit {
+    /// Most that may be used, bytes.
+    pub bytes: u64,
+    /// The file that says so.
+    pub file: String,
 }
 
 /// A CPU bandwidth limit.
@@ -45,7 +60,15 @@ pub(super) fn read(root: &Root, notes: &mut Notes) -> Vec<Cgroup> {
     let with_directory = |(version, controllers, path): Place| {
         let mount = mounts.iter().find(|mount| carries(mount, version, &controllers));
         let directory = mount.and_then(|mount| directory(mount, &path));
-        Cgroup { version, controllers, path, directory, mount: mount.map(|mount| mount.point.clone()) }
+        Cgroup {
+            version,
+            controllers,
+            path,
+            directory,
+            mount: mount.map(|mount| mount.point.clone()),
+            cpus: None,
+            nodes: None,
+        }
     };
     let cgroups = places.into_iter().map(with_directory);
     match by_cpuset {
@@ -148,6 +171,48 @@ pub(super) fn cpuset(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> (Opt
             ["cpuset.effective_mems", "cpuset.mems", "mems"],
         ),
     )
+}
+
+/// Writes into each cgroup what its own files allow.
+pub(super) fn fill_cpusets(root: &Root, cgroups: &mut [Cgroup]) {
+    for cgroup in cgroups.iter_mut() {
+        let Some(dir) = cgroup.directory.clone() else { continue };
+        let first =
+            |names: &[&str]| names.iter().find_map(|name| root.cpu_list(format!("{dir}/{name}")).ok());
+        let (cpus, nodes) = match cgroup.version {
+            2 => (first(&["cpuset.cpus.effective"]), first(&["cpuset.mems.effective"])),
+            _ if cgroup.has("cpuset") => (
+                first(&["cpuset.effective_cpus", "cpuset.cpus", "cpus"]),
+                first(&["cpuset.effective_mems", "cpuset.mems", "mems"]),
+            ),
+            _ => (None, None),
+        };
+        (cgroup.cpus, cgroup.nodes) = (cpus, nodes);
+    }
+}
+
+/// The tightest memory limit from the cgroup up to the mount.
+pub(super) fn memory_limit(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> Option<MemoryLimit> {
+    /// v1 prints the largest multiple of a page below 2^63 where there is no limit.
+    const NO_LIMIT: u64 = 1 << 62;
+    let mut tightest: Option<MemoryLimit> = None;
+    for cgroup in cgroups.iter().filter(|c| c.has("memory")) {
+        let name = if cgroup.version == 2 { "memory.max" } else { "memory.limit_in_bytes" };
+        for file in cgroup.upwards().iter().map(|dir| format!("{dir}/{name}")) {
+            let bytes = match root.line(&file) {
+                Err(e) if e.is_absent() => continue,
+                Ok(text) if text == "max" => continue,
+                Ok(_) => notes.keep("memory limit", root.number::<u64>(&file)),
+                Err(e) => notes.keep("memory limit", Err(e)),
+            };
+            if let Some(bytes) = bytes.filter(|bytes| *bytes < NO_LIMIT)
+                && tightest.as_ref().is_none_or(|t| bytes < t.bytes)
+            {
+                tightest = Some(MemoryLimit { bytes, file });
+            }
+        }
+    }
+    tightest
 }
 
 /// The tightest CPU bandwidth limit from the cgroup up to the mount.
@@ -272,7 +337,7 @@ mod tests {
             let _ = place(&line);
             let mount = Mount { root, point: "/m".into(), kind: "cgroup2".into(), options: vec![] };
             let directory = directory(&mount, &path);
-            let cgroup = Cgroup { version: 2, controllers: vec![], path, directory, mount: Some("/m".into()) };
+            let cgroup = Cgroup { version: 2, controllers: vec![], path, directory, mount: Some("/m".into()), cpus: None, nodes: None };
             let _ = cgroup.upwards();
         }
     }

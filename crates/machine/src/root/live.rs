@@ -2,15 +2,41 @@
 
 use std::path::Path;
 
-use super::{ReadError, Source};
+use super::{ReadError, Source, ethtool_netlink};
 
 /// The facts that are no files. All are kept in a capture.
 ///
 /// `page_size` (bytes) and `clock_ticks` (a second) from sysconf(3); `release`, `version`, `machine` and `nodename`
 /// from uname(2); `euid`, the effective user that read the machine, from geteuid(2); `hypervisor`, the signature of the
-/// hypervisor below, from CPUID leaf 0x40000000 (x86; absent without one).
-pub const FACTS: [&str; 8] =
-    ["page_size", "clock_ticks", "release", "version", "machine", "nodename", "euid", "hypervisor"];
+/// hypervisor below, from CPUID leaf 0x40000000 (x86; absent without one); `pm_qos_cpu_latency_us`, the exit latency
+/// that somebody asks idle CPUs to keep below, from /dev/cpu_dma_latency (root; 2000000000 when nobody does).
+pub const FACTS: [&str; 9] = [
+    "page_size",
+    "clock_ticks",
+    "release",
+    "version",
+    "machine",
+    "nodename",
+    "euid",
+    "hypervisor",
+    "pm_qos_cpu_latency_us",
+];
+
+/// `ethtool NAME` is what the driver of network interface NAME tells of its channels, interrupt coalescing and rings,
+/// as JSON. It is kept in a capture when a reader has asked for it.
+pub(crate) const ETHTOOL: &str = "ethtool ";
+
+/// Where the kernel tells the limit, as four bytes in its own byte order (kernel/power/qos.c).
+const CPU_LATENCY: &str = "/dev/cpu_dma_latency";
+
+/// Opening the file asks for the default, which is no limit: it changes nothing.
+fn cpu_latency_limit_us() -> Result<String, ReadError> {
+    use std::io::Read;
+    let error = |e: std::io::Error| ReadError::from_io(CPU_LATENCY, &e);
+    let mut bytes = [0; 4];
+    std::fs::File::open(CPU_LATENCY).and_then(|mut file| file.read_exact(&mut bytes)).map_err(error)?;
+    Ok(i32::from_ne_bytes(bytes).to_string())
+}
 
 /// The file system of this process.
 pub(super) struct Live;
@@ -56,7 +82,13 @@ impl Source for Live {
             "hypervisor" => {
                 hypervisor().ok_or_else(|| ReadError::absent(name, "the CPU names no hypervisor"))
             }
-            _ => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
+            "pm_qos_cpu_latency_us" => cpu_latency_limit_us(),
+            _ => match name.strip_prefix(ETHTOOL) {
+                Some(interface) => {
+                    ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e))
+                }
+                None => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
+            },
         }
     }
 
@@ -100,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_fact_of_the_list_is_known_and_no_other() {
-        for name in FACTS.into_iter().filter(|name| *name != "hypervisor") {
+        for name in FACTS.into_iter().filter(|name| !["hypervisor", "pm_qos_cpu_latency_us"].contains(name)) {
             assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
         }
         assert!(Live.fact("colour").unwrap_err().is_absent());

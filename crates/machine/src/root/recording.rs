@@ -14,8 +14,10 @@ impl Record {
     /// Ends the record and hands it out, with the facts that are no files.
     pub(super) fn take(&self, fact: impl Fn(&str) -> Result<String, ReadError>) -> Capture {
         let known = FACTS.iter().filter_map(|name| Some((name.to_string(), fact(name).ok()?)));
-        let facts: BTreeMap<String, String> = known.collect();
-        let answers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut facts: BTreeMap<String, String> = known.collect();
+        let mut answers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let asked = std::mem::take(&mut answers.facts);
+        facts.extend(asked.into_iter().filter_map(|(name, answer)| Some((name, answer.ok()?))));
         Capture::new(answers, facts)
     }
 
@@ -69,7 +71,7 @@ impl Source for Recording {
     }
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
-        self.inner.fact(name)
+        self.record.once(|answers| &mut answers.facts, name, || self.inner.fact(name))
     }
 
     fn is_live(&self) -> bool {

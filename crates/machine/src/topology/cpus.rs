@@ -42,6 +42,8 @@ pub(crate) struct Cpus {
     pub(crate) packages: Vec<CpuSet>,
     pub(crate) online: CpuSet,
     pub(crate) possible: Option<CpuSet>,
+    pub(crate) present: Option<CpuSet>,
+    pub(crate) offline: Option<CpuSet>,
 }
 
 /// Reads all CPUs that are present; `node` and `allowed` are filled in later.
@@ -73,7 +75,9 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
     }
     gaps.tell(notes);
     packages.sort();
-    Cpus { cpus, packages, online, possible }
+    let offline = root.cpu_list(format!("{CPUS}/offline"));
+    let offline = old_kernels_lack_it(offline, "CPUs offline", notes);
+    Cpus { cpus, packages, online, possible, present, offline }
 }
 
 /// The file came with 2.6.28: that it is absent says nothing about the machine.

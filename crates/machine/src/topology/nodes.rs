@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::access::{self, Access, MemorySideCache};
 use super::cpus::Cpu;
+use super::memory::{self, HugePages};
 use super::{CPUS, NODES, numbered};
 use crate::{CpuSet, Notes, ReadError, Root};
 
 /// One NUMA node that is online. It may have no CPUs (CXL, HBM, GPU memory) or no memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Node {
     /// Number; numbers may have holes.
     pub id: u32,
@@ -19,6 +22,14 @@ pub struct Node {
     pub memory_bytes: Option<u64>,
     /// The firmware's distance to each online node, 10 for itself (ACPI SLIT).
     pub distances: BTreeMap<u32, u32>,
+    /// Memory that is not used for anything, bytes (`MemFree`).
+    pub free_bytes: Option<u64>,
+    /// Pages set aside on it, by size.
+    pub huge_pages: Vec<HugePages>,
+    /// How fast its memory is (ACPI HMAT); empty where the firmware does not tell.
+    pub access: Vec<Access>,
+    /// Caches in front of its memory.
+    pub side_caches: Vec<MemorySideCache>,
 }
 
 /// Reads the nodes that are online and gives each CPU its node.
@@ -43,7 +54,9 @@ pub(crate) fn read(root: &Root, online: &CpuSet, cpus: &mut [Cpu], notes: &mut N
 fn one(root: &Root, id: u32, ids: &CpuSet, online: &CpuSet, notes: &mut Notes) -> Node {
     let dir = format!("{NODES}/node{id}");
     let cpus = root.cpu_set(&dir, &["cpulist"], &["cpumap"]);
-    let memory = root.read(format!("{dir}/meminfo")).and_then(|text| {
+    let meminfo = root.read(format!("{dir}/meminfo"));
+    let free_bytes = meminfo.as_ref().ok().and_then(|text| memory::parse_meminfo(text).remove("MemFree"));
+    let memory = meminfo.and_then(|text| {
         mem_total_bytes(&text).map_err(|why| ReadError::malformed(format!("{dir}/meminfo"), why))
     });
     let distances = root.read(format!("{dir}/distance")).and_then(|text| {
@@ -54,6 +67,10 @@ fn one(root: &Root, id: u32, ids: &CpuSet, online: &CpuSet, notes: &mut Notes) -
         cpus: notes.keep(format!("CPUs of node {id}"), cpus).unwrap_or_default().intersection(online),
         memory_bytes: notes.keep(format!("memory of node {id}"), memory),
         distances: notes.keep(format!("distances of node {id}"), distances).unwrap_or_default(),
+        free_bytes,
+        huge_pages: memory::huge_pages(root, &format!("{dir}/hugepages"), notes),
+        access: access::classes(root, id, notes),
+        side_caches: access::side_caches(root, id),
     }
 }
 
