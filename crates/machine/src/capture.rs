@@ -1,5 +1,7 @@
 //! A copy of exactly what the readers read, to take home.
 
+mod mask;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -112,6 +114,22 @@ impl Capture {
     /// The paths of the files in it, in order.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
+    }
+
+    /// Masks what names this host and says nothing about its shape: host name, addresses (MAC, IPv4, UUID), serial
+    /// numbers, and values of the command line whose names speak of secrets.
+    pub fn mask(&mut self) {
+        let hostname = self.index.facts.get("nodename").cloned().unwrap_or_default();
+        if let Some(name) = self.index.facts.get_mut("nodename") {
+            *name = "host".into();
+        }
+        for (path, content) in &mut self.files {
+            let masked =
+                std::str::from_utf8(content).ok().and_then(|text| mask::masked(path, text, &hostname));
+            if let Some(text) = masked {
+                *content = text.into_bytes();
+            }
+        }
     }
 
     /// Puts another text in the place of `secret` wherever it stands in a file or fact, so that a capture can be

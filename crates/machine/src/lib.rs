@@ -7,6 +7,7 @@ pub mod act;
 pub mod capture;
 pub mod cpuset;
 pub mod devices;
+pub mod diff;
 pub mod fault;
 pub mod idle;
 pub mod irqs;

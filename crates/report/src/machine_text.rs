@@ -3,12 +3,17 @@
 //! Sections in the order in which somebody looks for a place for a server: CPUs and memory, devices, interrupts,
 //! kernel, idle states, limits, and at the end what is not known and why.
 
+mod device;
 mod devices;
 mod grid;
 mod interrupts;
-mod system;
+mod kernel;
+mod limits;
+mod power;
 mod topology;
 
+use machine::devices::Device;
+use machine::diff::Difference;
 use machine::{CpuSet, Machine};
 
 use crate::visible;
@@ -22,13 +27,66 @@ pub fn render(machine: &Machine) -> String {
         topology::section(machine),
         devices::section(machine),
         interrupts::section(machine),
-        system::kernel(machine),
-        system::idle(machine),
-        system::limits(machine),
+        kernel::section(machine),
+        power::section(machine),
+        limits::section(machine),
         missing(machine),
     ];
     let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     visible::lines(&told.join("\n")).into_owned()
+}
+
+/// One part of the map in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Every interrupt line.
+    Irqs,
+    /// Idle states, what latency limits leave of them, clock policies.
+    Power,
+    /// Command line decoded, settings, mitigations.
+    Kernel,
+    /// One device with its queues and interrupts.
+    Device(&'a Device),
+}
+
+/// Renders one part in full.
+pub fn in_full(machine: &Machine, part: Part) -> String {
+    let text = match part {
+        Part::Irqs => interrupts::in_full(machine),
+        Part::Power => power::in_full(machine),
+        Part::Kernel => kernel::in_full(machine),
+        Part::Device(device) => device::in_full(machine, device),
+    };
+    let text = if text.is_empty() { "Nothing of it is known.\n".into() } else { text };
+    visible::lines(&text).into_owned()
+}
+
+/// Renders what differs between two machines, a line a fact.
+pub fn differences(differences: &[Difference]) -> String {
+    if differences.is_empty() {
+        return "No difference.\n".into();
+    }
+    /// Longer values are cut here, and whole in JSON.
+    const LONGEST: usize = 40;
+    let words = |value: &Option<String>| match value {
+        None => "-".into(),
+        Some(text) if text.chars().count() <= LONGEST => text.clone(),
+        Some(text) => text.chars().take(LONGEST - 3).chain("...".chars()).collect(),
+    };
+    let mut rows = vec![["FACT", "BEFORE", "AFTER"].map(String::from).to_vec()];
+    rows.extend(differences.iter().map(|d| vec![d.fact.clone(), words(&d.before), words(&d.after)]));
+    visible::lines(&grid::lines(&[grid::Side::Left; 3], &rows, 0)).into_owned()
+}
+
+/// A headline and a line for each fact that is known; nothing when none is.
+fn facts(title: &str, facts: &[(&str, Option<String>)]) -> String {
+    let width =
+        facts.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines: String = facts
+        .iter()
+        .filter_map(|(name, value)| Some(wrapped(&format!("  {name:width$}  "), value.as_ref()?, width + 4)))
+        .collect();
+    if lines.is_empty() { lines } else { format!("{title}\n{lines}") }
 }
 
 fn missing(machine: &Machine) -> String {
@@ -137,7 +195,7 @@ mod tests {
             "package 0 CPUs 0-1",
             "L3 32 MiB CPUs 0-1",
             "L2 unified 2 x 512 KiB of one CPU each",
-            "eth0 - 0000:00:03.0 virtio_net 1 rx 1 tx 37-39 CPUs 0-1 up",
+            "eth0 not told 0000:00:03.0 virtio_net 1 rx 1 tx 37-39 CPUs 0-1 up",
             "without hardware: ifb0 ifb1 lo",
             "interrupt time charged to the interrupted task: its CPU time does not tell it",
             "affinity CPUs 0-1, memory nodes 0",

@@ -17,13 +17,16 @@ pub struct Args {
     /// Where to write: NAME.tar.zst, or a directory
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
+    /// Keep host name, addresses, serial numbers and secrets of the command line instead of masking them
+    #[arg(long)]
+    unmasked: bool,
 }
 
 /// Reads the machine through a recording root and writes what was read.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::recording(Root::live());
     let machine = Machine::read(&root);
-    let capture = root.take_capture().ok_or_else(|| {
+    let mut capture = root.take_capture().ok_or_else(|| {
         Fault::new(
             Class::Storage,
             args.output.display(),
@@ -31,6 +34,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
             "report this as a fault of pinwise",
         )
     })?;
+    if !args.unmasked {
+        capture.mask();
+    }
     capture.write(&args.output)?;
     eprintln!(
         "captured {} CPUs, {} devices, {} interrupts to {}; {} facts missing (pinwise map --from tells which)",

@@ -24,8 +24,14 @@ pub(super) fn section(machine: &Machine) -> String {
     for device in &machine.devices {
         text.push_str(&steering(device));
     }
-    if !virtual_ones.is_empty() {
-        let names: Vec<&str> = virtual_ones.iter().map(|device| device.name.as_str()).collect();
+    let (upon, alone): (Vec<&Device>, Vec<&Device>) =
+        virtual_ones.into_iter().partition(|device| !device.hardware.is_empty());
+    for device in upon {
+        let kind = device.link.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
+        text.push_str(&format!("  {}{kind} upon {}\n", device.name, device.hardware.join(" ")));
+    }
+    if !alone.is_empty() {
+        let names: Vec<&str> = alone.iter().map(|device| device.name.as_str()).collect();
         text.push_str(&wrapped("  without hardware: ", &names.join(" "), 4));
     }
     text
@@ -35,7 +41,7 @@ fn row(machine: &Machine, device: &Device) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     vec![
         device.name.clone(),
-        or_dash(device.node.map(|node| node.to_string())),
+        device.node.map_or("not told".into(), |node| node.to_string()),
         or_dash(device.pci.clone()),
         or_dash(device.driver.clone()),
         or_dash(queues(device)),
@@ -54,7 +60,7 @@ fn queues(device: &Device) -> Option<String> {
         _ if device.queues.is_empty() => None,
         DeviceKind::Net if count("tx-") == 0 => Some(format!("{} rx", count("rx-"))),
         DeviceKind::Net => Some(format!("{} rx {} tx", count("rx-"), count("tx-"))),
-        DeviceKind::Block => Some(device.queues.len().to_string()),
+        _ => Some(device.queues.len().to_string()),
     }
 }
 
@@ -73,6 +79,10 @@ fn what(device: &Device) -> String {
     let words = match device.kind {
         DeviceKind::Net => [device.state.clone(), speed],
         DeviceKind::Block => [Some("disk".into()), device.bytes.map(size)],
+        DeviceKind::Gpu => [Some("GPU".into()), None],
+        DeviceKind::Rdma => [Some("RDMA adapter".into()), None],
+        DeviceKind::Accelerator => [Some("accelerator".into()), None],
+        DeviceKind::Dax => [Some("memory device".into()), None],
     };
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -105,7 +115,7 @@ mod tests {
             is_virtual,
             speed_mbit: Some(25_000),
             state: Some("up".into()),
-            bytes: None,
+            ..Device::default()
         }
     }
 

@@ -1,4 +1,4 @@
-//! Interrupt lines, the busiest first.
+//! Interrupt lines, the busiest first: a dozen on the map, all of them in full.
 
 use machine::irqs::Irq;
 use machine::{CpuSet, Machine};
@@ -9,46 +9,101 @@ use crate::number;
 /// How many CPUs are named with their share before the rest is summed up.
 const SHARES: usize = 3;
 
+/// How many lines the map shows: the busiest.
+const SHOWN: usize = 12;
+
+/// The busiest lines, the rest summed up.
 pub(super) fn section(machine: &Machine) -> String {
+    let came = busiest_first(machine).into_iter().filter(|irq| total(irq) > 0);
+    let came: Vec<&Irq> = came.take(SHOWN).collect();
+    let rest: Vec<&Irq> =
+        machine.irqs.iter().filter(|irq| !came.iter().any(|shown| shown.irq == irq.irq)).collect();
     if machine.irqs.is_empty() {
         return String::new();
     }
-    let mut came: Vec<(&Irq, u64)> =
-        machine.irqs.iter().map(|irq| (irq, total(irq))).filter(|(_, n)| *n > 0).collect();
-    came.sort_by_key(|(irq, count)| (std::cmp::Reverse(*count), irq.irq));
-    let head = ["IRQ", "COUNT", "TAKEN BY", "RUNS ON", "MAY RUN ON", "NODE", "NAME"];
-    let mut rows = vec![head.map(String::from).to_vec()];
-    rows.extend(came.iter().map(|(irq, count)| row(irq, *count)));
-    let mut sides = vec![Side::Left; head.len()];
-    (sides[0], sides[1], sides[5]) = (Side::Right, Side::Right, Side::Right);
-    let quiet = machine.irqs.len() - came.len();
-    let rest = match quiet {
-        0 => String::new(),
-        1 => "  and 1 line that has not come, or whose count is not known\n".into(),
-        n => format!("  and {n} lines that have not come, or whose counts are not known\n"),
+    let sum: u64 = rest.iter().map(|irq| total(irq)).sum();
+    let rest = match (rest.len(), sum) {
+        (0, _) => String::new(),
+        (1, 0) => "  and 1 line that has not come, or whose count is not known\n".into(),
+        (n, 0) => format!("  and {n} lines that have not come, or whose counts are not known\n"),
+        (n, sum) => format!(
+            "  and {n} more, {} interrupts in all (pinwise map --irqs)\n",
+            number::grouped(sum as f64, 0)
+        ),
     };
     match came.is_empty() {
         true => format!("Interrupts since boot\n{rest}"),
-        false => format!("Interrupts since boot\n{}{rest}", grid::lines(&sides, &rows, 2)),
+        false => format!("Interrupts since boot\n{}{rest}", table(&came)),
     }
+}
+
+/// Every line, with controller, hint and owner.
+pub fn in_full(machine: &Machine) -> String {
+    if machine.irqs.is_empty() {
+        return String::new();
+    }
+    let head =
+        ["IRQ", "COUNT", "TAKEN BY", "RUNS ON", "MAY RUN ON", "HINT", "NODE", "DEVICE", "CHIP", "NAME"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for irq in busiest_first(machine) {
+        let mut cells = row(irq, total(irq));
+        let name = cells.pop().unwrap_or_default();
+        let node = cells.pop().unwrap_or_default();
+        cells.push(or_dash(listed(&irq.hint)));
+        cells.push(node);
+        cells
+            .push(or_dash(Some(irq.devices.join(",")).filter(|names| !names.is_empty()).or(irq.pci.clone())));
+        cells.push(or_dash(irq.chip.clone()));
+        cells.push(name);
+        rows.push(cells);
+    }
+    let mut sides = vec![Side::Left; head.len()];
+    (sides[0], sides[1], sides[6]) = (Side::Right, Side::Right, Side::Right);
+    format!("Interrupts since boot\n{}", grid::lines(&sides, &rows, 2))
+}
+
+fn busiest_first(machine: &Machine) -> Vec<&Irq> {
+    let mut irqs: Vec<&Irq> = machine.irqs.iter().collect();
+    irqs.sort_by_key(|irq| (std::cmp::Reverse(total(irq)), irq.irq));
+    irqs
+}
+
+fn table(irqs: &[&Irq]) -> String {
+    let head = ["IRQ", "COUNT", "TAKEN BY", "RUNS ON", "MAY RUN ON", "NODE", "NAME"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(irqs.iter().map(|irq| row(irq, total(irq))));
+    let mut sides = vec![Side::Left; head.len()];
+    (sides[0], sides[1], sides[5]) = (Side::Right, Side::Right, Side::Right);
+    grid::lines(&sides, &rows, 2)
 }
 
 fn total(irq: &Irq) -> u64 {
     irq.counts.iter().flat_map(|counts| counts.values()).sum()
 }
 
+fn listed(set: &Option<CpuSet>) -> Option<String> {
+    set.as_ref().map(CpuSet::to_list).filter(|list| !list.is_empty())
+}
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".into())
+}
+
 fn row(irq: &Irq, count: u64) -> Vec<String> {
-    let set = |set: &Option<CpuSet>| set.as_ref().map(CpuSet::to_list).filter(|list| !list.is_empty());
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let managed = if irq.managed == Some(true) { " (managed)" } else { "" };
+    let name = if irq.name.is_empty() { "(no name)".into() } else { irq.name.clone() };
     vec![
         irq.irq.to_string(),
-        number::grouped(count as f64, 0),
-        taken_by(irq, count),
-        or_dash(set(&irq.effective)),
-        or_dash(set(&irq.affinity)) + managed,
+        irq.counts.as_ref().map_or("-".into(), |_| number::grouped(count as f64, 0)),
+        or_dash(Some(taken_by(irq, count)).filter(|text| !text.is_empty())),
+        or_dash(listed(&irq.effective)),
+        or_dash(listed(&irq.affinity)) + managed,
         or_dash(irq.node.map(|node| node.to_string())),
-        if irq.name.is_empty() { "(no name)".into() } else { irq.name.clone() },
+        // The device tells more than `virtio2-input.0` does.
+        match irq.devices.iter().find(|device| !name.contains(device.as_str())) {
+            Some(_) => format!("{name} ({})", irq.devices.join(",")),
+            None => name,
+        },
     ]
 }
 
@@ -94,6 +149,18 @@ mod tests {
         assert!(lines[2].trim().starts_with("3  2,003  CPU 0 >99 %, CPU 1 <1 %"), "{text}");
         assert!(lines[3].trim().starts_with("1      5  CPU 0"), "{text}");
         assert!(lines[4].contains("and 2 lines"), "{text}");
+    }
+
+    #[test]
+    fn in_full_every_line_has_its_device_and_what_is_not_known_a_dash() {
+        let mut lines = vec![irq(38, &[(1, 7)]), Irq { irq: 40, ..Irq::default() }];
+        (lines[0].name, lines[0].devices) = ("virtio2-input.0".into(), vec!["eth0".into()]);
+        let machine = Machine { irqs: lines, ..Machine::default() };
+        assert!(section(&machine).contains("virtio2-input.0 (eth0)"), "{}", section(&machine));
+        let text = in_full(&machine);
+        let words = |n: usize| text.lines().nth(n).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(2), "38 7 CPU 1 - - - - eth0 - virtio2-input.0 (eth0)");
+        assert_eq!(words(3), "40 - - - - - - - - (no name)");
     }
 
     #[test]

@@ -271,6 +271,7 @@ mod tests {
             cpus: set(cpus),
             memory_bytes: Some(bytes),
             distances: [(0, 10), (1, 21), (8, 30)].into(),
+            ..Node::default()
         };
         let l3 = |cpus| Cache { level: 3, kind: CacheType::Unified, bytes: Some(16 << 20), cpus: set(cpus) };
         Machine {
