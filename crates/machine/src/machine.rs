@@ -84,13 +84,14 @@ impl Machine {
         let mut devices = devices::network::read(root, many_nodes, &mut notes);
         devices.extend(devices::block::read(root, many_nodes, &mut notes));
         devices.extend(devices::accelerators::read(root, many_nodes, &mut notes));
+        let power = power::read(root, &cpus.online, &mut notes);
         let mut irqs = irqs::read(root, &mut notes);
         irqs::name_owners(&mut irqs, &devices);
         let mut machine = Self {
             possible: cpus.possible,
             present: cpus.present,
             offline: cpus.offline,
-            core_kinds: kinds::read(root, &cpus.online, &cpus.cpus),
+            core_kinds: kinds::read(root, &cpus.online, &cpus.cpus, &power.frequency),
             nodes,
             caches,
             packages: cpus.packages,
@@ -100,7 +101,7 @@ impl Machine {
             irqs,
             kernel: kernel::read(root, &mut notes),
             idle: idle::read(root, &cpus.online, &mut notes),
-            power: power::read(root, &cpus.online, &mut notes),
+            power,
             limits,
             virtualization: virtualization::read(root, &mut notes),
             cpus: cpus.cpus,

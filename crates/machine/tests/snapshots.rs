@@ -67,3 +67,33 @@ fn every_tree_reads_as_lstopo_says_or_as_its_own_files_say() {
     }
     assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// The table of docs/truth.md, made from the exceptions themselves so that it cannot go stale.
+fn table() -> String {
+    let mut text = String::from("| tree | fact | why | decided by |\n|---|---|---|---|\n");
+    for exception in EXCEPTIONS {
+        let facts: Vec<&str> = exception.ours.iter().map(|(fact, _)| *fact).collect();
+        let says = exception.says.trim();
+        text.push_str(&format!(
+            "| {} | {} | {} | `{}`: {says} |\n",
+            exception.tree,
+            facts.join(", "),
+            exception.why,
+            exception.file,
+        ));
+    }
+    text
+}
+
+#[test]
+fn the_table_in_the_docs_is_that_of_the_exceptions() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/truth.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let start = text.find("| tree |").expect("docs/truth.md has the table");
+    let end = text[start..].find("\n\n").map_or(text.len(), |length| start + length + 1);
+    if std::env::var_os("PINWISE_WRITE_DOCS").is_some() {
+        std::fs::write(path, format!("{}{}{}", &text[..start], table(), &text[end..])).unwrap();
+        return;
+    }
+    assert_eq!(text[start..end], table(), "run this test with PINWISE_WRITE_DOCS=1 to write the table anew");
+}

@@ -9,6 +9,7 @@ mod grid;
 mod interrupts;
 mod kernel;
 mod limits;
+mod memory;
 mod power;
 mod topology;
 

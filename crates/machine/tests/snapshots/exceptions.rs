@@ -4,6 +4,8 @@
 pub struct Exception {
     /// Name of the tree.
     pub tree: &'static str,
+    /// Why the two differ.
+    pub why: &'static str,
     /// The file that says otherwise.
     pub file: &'static str,
     /// What stands in it, or in the message that it cannot be read.
@@ -14,50 +16,50 @@ pub struct Exception {
 
 /// All of them.
 pub const EXCEPTIONS: &[Exception] = &[
-    // Without a package number (-1) what core_siblings names is the core again; lstopo calls that a package.
     Exception {
+        why: "Without a package number (-1) what core_siblings names is the core again; lstopo calls that a package",
         tree: "256ppc-8n8s4t",
         file: "/sys/devices/system/cpu/cpu8/topology/physical_package_id",
         says: "-1",
         ours: &[("packages", "")],
     },
-    // A kernel without NUMA has no nodes; lstopo makes one of the whole machine.
     Exception {
+        why: "A kernel without NUMA has no nodes; lstopo makes one of the whole machine",
         tree: "2i386-2c-nohugepage",
         file: "/sys/devices/system/node",
         says: "no such file",
         ours: &[("node 0 cpus", "-"), ("node 0 memory", "-")],
     },
-    // DAX devices are no block devices: they are not in the class.
     Exception {
+        why: "DAX devices are no block devices: they are not in the class",
         tree: "32em64t-2n8c+dax+nvme+mic+dimms",
         file: "/sys/class/block/dax0.0",
         says: "no such file",
         ours: &[("block dax0.0", "-")],
     },
-    // As above.
     Exception {
+        why: "DAX devices are no block devices: they are not in the class",
         tree: "32em64t-2n8c+dax+nvme+mic+dimms",
         file: "/sys/class/block/dax1.3",
         says: "no such file",
         ours: &[("block dax1.3", "-")],
     },
-    // The disk was put into this tree from another machine; lstopo goes by its local_cpus (0-3).
     Exception {
+        why: "The disk was put into this tree from another machine; lstopo goes by its local_cpus (0-3)",
         tree: "32em64t-2n8c+dax+nvme+mic+dimms",
         file: "/sys/devices/pci0000:00/0000:00:02.0/numa_node",
         says: "-1",
         ours: &[("block nvme0n1", "any")],
     },
-    // lstopo corrects the firmware of this machine by the bus (0000:40), the kernel says node 2.
     Exception {
+        why: "lstopo corrects the firmware of this machine by the bus (0000:40), the kernel says node 2",
         tree: "40intel64-2g2n4c+pcilocality",
         file: "/sys/devices/pci0000:40/0000:40:03.0/0000:43:00.0/numa_node",
         says: "2",
-        ours: &[("net ib0", "2")],
+        ours: &[("net ib0", "2"), ("rdma qib0", "2")],
     },
-    // lstopo asks CPUID of this AMD family for the threads of a module; the kernel calls a module a core.
     Exception {
+        why: "lstopo asks CPUID of this AMD family for the threads of a module; the kernel calls a module a core",
         tree: "64amd64-4s2n4ca2co",
         file: "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
         says: "0-1",
@@ -66,8 +68,8 @@ pub const EXCEPTIONS: &[Exception] = &[
             "0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15 16-17 18-19 20-21 22-23 24-25 26-27 28-29 30-31 32-33 34-35 36-37 38-39 40-41 42-43 44-45 46-47 48-49 50-51 52-53 54-55 56-57 58-59 60-61 62-63",
         )],
     },
-    // As above, for the cache that the module shares.
     Exception {
+        why: "As above, for the cache that the module shares",
         tree: "64amd64-4s2n4ca2co",
         file: "/sys/devices/system/cpu/cpu0/cache/index2/shared_cpu_list",
         says: "0\n",
@@ -76,8 +78,8 @@ pub const EXCEPTIONS: &[Exception] = &[
             "2097152: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63",
         )],
     },
-    // Every node claims every CPU; lstopo keeps node 0 only, we keep what the kernel says and give the CPUs no node.
     Exception {
+        why: "Every node claims every CPU; lstopo keeps node 0 only, we keep what the kernel says and give the CPUs no node",
         tree: "8em64t-2s2ca2c-buggynuma",
         file: "/sys/devices/system/node/node1/cpulist",
         says: "0-7",
@@ -106,22 +108,22 @@ pub const EXCEPTIONS: &[Exception] = &[
             ("node 7 memory", "2147483648"),
         ],
     },
-    // DAX devices are no block devices.
     Exception {
+        why: "DAX devices are no block devices",
         tree: "fakeheteromemtiers",
         file: "/sys/class/block/dax0.0",
         says: "no such file",
         ours: &[("block dax0.0", "-"), ("block dax2.0", "-"), ("block dax6.0", "-")],
     },
-    // A node of memory only has no CPUs; lstopo names the CPUs that are near to it.
     Exception {
+        why: "A node of memory only has no CPUs; lstopo names the CPUs that are near to it",
         tree: "fakeheteromemtiers",
         file: "/sys/devices/system/node/has_cpu",
         says: "0-2\n",
         ours: &[("node 4 cpus", ""), ("node 6 cpus", ""), ("node 8 cpus", ""), ("node 9 cpus", "")],
     },
-    // The memory of the GPUs is memory of the kernel; lstopo leaves it out.
     Exception {
+        why: "The memory of the GPUs is memory of the kernel; lstopo leaves it out",
         tree: "nvidiagpunumanodes",
         file: "/sys/devices/system/node/online",
         says: "0,8,250-255",
@@ -148,8 +150,8 @@ pub const EXCEPTIONS: &[Exception] = &[
             ("node 255 memory", "16106127360"),
         ],
     },
-    // lstopo 2.9 reads what was asked for (cpuset.cpus) instead of what is in force.
     Exception {
+        why: "lstopo 2.9 reads what was asked for (cpuset.cpus) instead of what is in force",
         tree: "nvidiagpunumanodes",
         file: "/sys/fs/cgroup/cpuset/jjh/cpuset.effective_cpus",
         says: "0-87\n",

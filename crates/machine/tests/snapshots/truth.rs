@@ -98,7 +98,7 @@ impl Truth {
                 say(format!("node {from} distances"), row.join(" "));
             }
         }
-        for device in self.devices.iter().filter(|d| d.kind == "net" || d.kind == "block") {
+        for device in self.devices.iter().filter(|d| compared(d)) {
             // What hangs on the whole machine is what the kernel does not tell the node of.
             let nodes = device.nodes.len() == self.nodes.len();
             let nodes = if nodes { "any".into() } else { device.nodes.to_list() };
@@ -106,6 +106,11 @@ impl Truth {
         }
         facts
     }
+}
+
+/// DMA engines serve no server, and `controlD64` is the other name of a card.
+fn compared(device: &DeviceOf) -> bool {
+    device.kind != "dma" && !device.name.starts_with("controlD")
 }
 
 /// Our facts in the same words. Devices only where lstopo names them: it shows none that are virtual or unattached.
@@ -138,6 +143,8 @@ pub fn facts_of(machine: &Machine, truth: &Truth) -> Facts {
         let kind = match told.kind.as_str() {
             "net" => DeviceKind::Net,
             "block" => DeviceKind::Block,
+            "gpu" => DeviceKind::Gpu,
+            "rdma" => DeviceKind::Rdma,
             _ => continue,
         };
         if let Some(device) = machine.device(kind, &told.name) {

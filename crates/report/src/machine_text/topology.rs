@@ -6,6 +6,7 @@ use machine::topology::caches::{Cache, CacheType};
 use machine::{CpuSet, Machine};
 
 use super::grid::{self, Side};
+use super::memory;
 use super::{counted, cpus, size, wrapped};
 
 pub(super) fn section(machine: &Machine) -> String {
@@ -14,6 +15,7 @@ pub(super) fn section(machine: &Machine) -> String {
     text.push_str(&tree(machine));
     text.push_str(&caches(machine));
     text.push_str(&distances(machine));
+    text.push_str(&memory::section(machine));
     text
 }
 
@@ -54,7 +56,13 @@ fn exceptions(machine: &Machine) -> String {
     ];
     let told = kinds.iter().filter(|(_, set)| !set.is_empty());
     let mut text: String = told.map(|(kind, set)| format!("  {kind}: {}\n", cpus(set))).collect();
-    text.push_str(&speeds(machine));
+    match machine.core_kinds.is_empty() {
+        true => text.push_str(&speeds(machine)),
+        false => {
+            let kinds = machine.core_kinds.iter();
+            text.extend(kinds.map(|kind| format!("  cores of kind {}: {}\n", kind.name, cpus(&kind.cpus))));
+        }
+    }
     text
 }
 
