@@ -12,6 +12,9 @@ use super::live::not_a_link;
 use super::{ReadError, Source};
 use crate::{Class, Fault};
 
+/// No file of a machine is longer: /proc/interrupts of 4096 CPUs with 4096 lines has 180 MiB.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// Files below one directory, opened with openat2(2) and RESOLVE_IN_ROOT: `/` in links means that directory.
 pub(super) struct Directory {
     root: OwnedFd,
@@ -54,8 +57,11 @@ impl Source for Directory {
         // NONBLOCK: a named pipe in a foreign directory must not hang us.
         let fd = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|e| error(e.into()))?;
         let mut bytes = Vec::new();
-        std::fs::File::from(fd).read_to_end(&mut bytes).map_err(error)?;
-        Ok(bytes)
+        std::fs::File::from(fd).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(error)?;
+        match bytes.len() as u64 > MOST_BYTES {
+            true => Err(ReadError::malformed(path, format!("it is longer than {} MiB", MOST_BYTES >> 20))),
+            false => Ok(bytes),
+        }
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {

@@ -1,0 +1,190 @@
+//! Trees that somebody made to harm the reader, or that a torn copy left: no panic, no hang, no way out, bounded memory.
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use pinwise_machine::{Cause, Class, Machine, Root, Tree};
+use proptest::prelude::*;
+
+fn tree_on_disk(build: impl FnOnce(&Path)) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("sys/devices/system/cpu")).unwrap();
+    build(dir.path());
+    dir
+}
+
+#[test]
+fn links_out_of_the_root_lead_to_nothing_outside() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    let dir = tree_on_disk(|dir| {
+        symlink(outside.path().join("secret"), dir.join("sys/absolute")).unwrap();
+        symlink("../../../../../../../../../etc/passwd", dir.join("sys/relative")).unwrap();
+        symlink("/proc/self/root/etc/passwd", dir.join("sys/magic")).unwrap();
+    });
+    let root = Root::at(dir.path()).unwrap();
+    for name in ["/sys/absolute", "/sys/relative", "/sys/magic"] {
+        assert!(root.read(name).is_err(), "{name} was read");
+    }
+}
+
+#[test]
+fn loops_of_links_end() {
+    let dir = tree_on_disk(|dir| {
+        symlink("b", dir.join("sys/a")).unwrap();
+        symlink("a", dir.join("sys/b")).unwrap();
+        symlink("..", dir.join("sys/up")).unwrap();
+    });
+    let root = Root::at(dir.path()).unwrap();
+    assert!(root.read("/sys/a").is_err());
+    assert!(root.resolve("/sys/a").is_err());
+    let _ = root.list(format!("/sys{}", "/up/sys".repeat(100)));
+    Machine::read(&root);
+}
+
+#[test]
+fn a_pipe_does_not_hang_the_reader() {
+    let dir = tree_on_disk(|dir| {
+        let pipe = dir.join("sys/devices/system/cpu/online");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+    });
+    Machine::read(&Root::at(dir.path()).unwrap());
+}
+
+#[test]
+fn a_huge_file_is_refused_before_it_fills_the_memory() {
+    let dir = tree_on_disk(|dir| {
+        // Sparse: it takes no room on the disk, and would take 64 GiB of memory.
+        let file = std::fs::File::create(dir.join("sys/devices/system/cpu/online")).unwrap();
+        file.set_len(64 << 30).unwrap();
+    });
+    let root = Root::at(dir.path()).unwrap();
+    let error = root.read("/sys/devices/system/cpu/online").unwrap_err();
+    assert_eq!(error.kind, Cause::Malformed, "{error}");
+    Machine::read(&root);
+}
+
+#[test]
+fn binary_files_are_malformed() {
+    let dir = tree_on_disk(|dir| {
+        std::fs::write(dir.join("sys/devices/system/cpu/online"), [0xff, 0xfe, 0, 1]).unwrap();
+    });
+    let machine = Machine::read(&Root::at(dir.path()).unwrap());
+    assert!(machine.missing.iter().any(|m| m.fact.starts_with("CPUs online")), "{:?}", machine.missing);
+}
+
+#[test]
+fn an_archive_with_dots_and_absolute_paths_stays_inside() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.tar");
+    let mut builder = tar::Builder::new(std::fs::File::create(&path).unwrap());
+    for name in ["../../escaped", "/etc/absolute", "top/../../sys/up"] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(2);
+        header.set_mode(0o644);
+        // set_path refuses `..`: written as an attacker would.
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        builder.append(&header, &b"1\n"[..]).unwrap();
+    }
+    builder.into_inner().unwrap().flush().unwrap();
+    let root = Root::at(&path).unwrap();
+    assert_eq!(root.read("/escaped").unwrap(), "1\n");
+    assert_eq!(root.read("/sys/up").unwrap(), "1\n");
+    assert!(!dir.path().parent().unwrap().join("escaped").exists());
+}
+
+#[test]
+fn an_archive_that_unpacks_to_more_than_any_machine_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bomb.tar.zst");
+    let mut packer = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 1).unwrap();
+    let mut header = tar::Header::new_gnu();
+    header.set_size(8 << 30);
+    header.set_path("sys/devices/system/cpu/online").unwrap();
+    header.set_cksum();
+    packer.write_all(header.as_bytes()).unwrap();
+    // 2 GiB of zeros are enough to pass the limit, and pack to nothing.
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..2048 {
+        packer.write_all(&zeros).unwrap();
+    }
+    packer.finish().unwrap();
+    let fault = Root::at(&path).unwrap_err();
+    assert_eq!(fault.class, Class::Storage, "{fault}");
+}
+
+/// The files that reading this repository's own captured machine asks for.
+fn known_files() -> Vec<(String, Vec<u8>)> {
+    let dir = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/vm-2cpu"));
+    let root = Root::at(dir).unwrap();
+    let recorded = Root::recording(root);
+    Machine::read(&recorded);
+    let capture = recorded.take_capture().unwrap();
+    let files: Vec<String> = capture.files().map(String::from).collect();
+    let read = files.into_iter().filter_map(|file| Some((file.clone(), recorded.read_bytes(&file).ok()?)));
+    read.collect()
+}
+
+/// What a hostile hand does to a file.
+#[derive(Debug, Clone)]
+enum Damage {
+    Cut(usize),
+    Replace(usize, u8),
+    Instead(Vec<u8>),
+    Repeat(u8),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let numbers =
+        ["-1", "4294967295", "0-4294967295", "18446744073709551616", "0-", ",", "ffffffff,", "\0", "[", "é"];
+    prop_oneof![
+        (0..2000usize).prop_map(Damage::Cut),
+        (0..2000usize, any::<u8>()).prop_map(|(at, byte)| Damage::Replace(at, byte)),
+        prop::collection::vec(any::<u8>(), 0..60).prop_map(Damage::Instead),
+        prop::sample::select(numbers.to_vec()).prop_map(|text| Damage::Instead(text.as_bytes().to_vec())),
+        (2..20u8).prop_map(Damage::Repeat),
+    ]
+}
+
+fn damaged(mut content: Vec<u8>, damage: &Damage) -> Vec<u8> {
+    match damage {
+        Damage::Cut(at) => content.truncate(*at),
+        Damage::Replace(at, byte) => {
+            if let Some(place) = content.get_mut(*at) {
+                *place = *byte;
+            }
+        }
+        Damage::Instead(bytes) => content.clone_from(bytes),
+        Damage::Repeat(times) => content = content.repeat(usize::from(*times)),
+    }
+    content
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Every parser of this crate meets damage here, because every file that is read may be damaged.
+    #[test]
+    fn a_machine_with_damaged_files_is_read_without_panic(
+        hits in prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..12),
+    ) {
+        let mut files = known_files();
+        for (which, damage) in &hits {
+            let place = which.index(files.len());
+            files[place].1 = damaged(std::mem::take(&mut files[place].1), damage);
+        }
+        let tree = files.into_iter().fold(Tree::new(), |tree, (file, content)| tree.file(&file, content));
+        let machine = Machine::read(&Root::from_tree(tree));
+        let json = serde_json::to_string(&machine).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Machine>(&json).unwrap(), machine);
+    }
+}
