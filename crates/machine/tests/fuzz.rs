@@ -1,0 +1,90 @@
+//! Every parser against bytes that a fuzzer chooses: no panic, and memory bounded by what was read.
+//!
+//! `cargo test` runs each target for a second on random bytes. `docs/fuzzing.md` tells how the same targets run for
+//! hours under libFuzzer, which learns from the branches that it reaches.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use bolero::check;
+use pinwise_machine::procfs::{
+    interrupts, pid_sched, pid_schedstat, pid_stat, pid_status, pressure, softirqs, stat,
+};
+use pinwise_machine::{CpuSet, Machine, Root, Tree};
+
+/// Runs a parser of text on bytes; what is no UTF-8 never reaches it.
+macro_rules! parser {
+    ($name:ident, $parse:expr) => {
+        #[test]
+        fn $name() {
+            check!().for_each(|bytes: &[u8]| {
+                if let Ok(text) = std::str::from_utf8(bytes) {
+                    let _ = $parse(text);
+                }
+            });
+        }
+    };
+}
+
+parser!(proc_interrupts, interrupts::parse);
+parser!(proc_softirqs, softirqs::parse);
+parser!(proc_stat, stat::parse);
+parser!(proc_pressure, pressure::parse);
+parser!(proc_pid_stat, pid_stat::parse);
+parser!(proc_pid_status, pid_status::parse);
+parser!(proc_pid_sched, pid_sched::parse);
+parser!(proc_pid_schedstat, pid_schedstat::parse);
+
+#[test]
+fn cpu_lists_and_masks_print_as_they_were_read() {
+    check!().for_each(|bytes: &[u8]| {
+        let Ok(text) = std::str::from_utf8(bytes) else { return };
+        if let Ok(set) = CpuSet::from_list(text) {
+            assert_eq!(CpuSet::from_list(&set.to_list()).unwrap(), set);
+        }
+        if let Ok(set) = CpuSet::from_mask(text) {
+            assert!(set.len() <= text.len() * 4);
+        }
+    });
+}
+
+/// The machine of this repository, file by file.
+fn known() -> &'static [(String, Vec<u8>)] {
+    static KNOWN: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let dir = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/vm-2cpu"));
+        let root = Root::recording(Root::at(dir).unwrap());
+        Machine::read(&root);
+        let capture = root.take_capture().unwrap();
+        let files: Vec<String> = capture.files().map(String::from).collect();
+        files.into_iter().map(|file| (file.clone(), root.read_bytes(&file).unwrap())).collect()
+    })
+}
+
+/// The first two bytes choose one of the files that a machine is read from, the rest stands in it.
+#[test]
+fn one_file_of_a_machine() {
+    check!().for_each(|bytes: &[u8]| {
+        let [first, second, content @ ..] = bytes else { return };
+        let chosen = usize::from(u16::from_le_bytes([*first, *second])) % known().len();
+        let files = known().iter().enumerate();
+        let tree = files.fold(Tree::new(), |tree, (n, (file, whole))| {
+            tree.file(file, if n == chosen { content.to_vec() } else { whole.clone() })
+        });
+        Machine::read(&Root::from_tree(tree));
+    });
+}
+
+/// An archive from anywhere.
+#[test]
+fn an_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.tar");
+    check!().for_each(|bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        if let Ok(root) = Root::at(&path) {
+            Machine::read(&root);
+        }
+    });
+}
