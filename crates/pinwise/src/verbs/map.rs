@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use machine::{Fault, Machine, Root};
+use report::picture::{self, Heat};
 
-use crate::cli::Format;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise map`.
@@ -13,6 +14,8 @@ use crate::output::{self, Answer};
 Examples:
   pinwise map                                  this machine
   pinwise map --format json | jq .irqs         for programs
+  pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
+  pinwise map --format html -o map.html        the picture with the sheet and the interrupts, as one page
   pinwise map --from web7.tar.zst              a machine that pinwise capture took home")]
 pub struct Args {
     /// Read a captured directory or archive (.tar.zst, .tar.gz, .tar.bz2, .tar) instead of this machine
@@ -20,10 +23,24 @@ pub struct Args {
     from: Option<PathBuf>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: Form,
     /// Write to a file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// Forms of the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Form {
+    /// For people: the sheet.
+    #[default]
+    Text,
+    /// For programs: one JSON document.
+    Json,
+    /// A picture that needs nothing else.
+    Svg,
+    /// One page: the picture, the sheet, the interrupt lines, what is not known.
+    Html,
 }
 
 /// Reads and prints the machine.
@@ -34,8 +51,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     };
     let machine = Machine::read(&root);
     let text = match args.format {
-        Format::Text => report::machine_text::render(&machine),
-        Format::Json => output::pretty(&machine)?,
+        Form::Text => report::machine_text::render(&machine),
+        Form::Json => output::pretty(&machine)?,
+        Form::Svg => picture::svg(&machine, Heat::interrupts(&machine).as_ref()),
+        Form::Html => picture::page(&machine, Heat::interrupts(&machine).as_ref()),
     };
     output::to(args.output.as_deref(), &text)?;
     Ok(Answer::Done)
