@@ -8,7 +8,7 @@ mod arrange;
 pub mod draw;
 pub mod heat;
 pub mod layout;
-mod measure;
+pub mod measure;
 pub mod outline;
 mod page;
 
@@ -40,7 +40,7 @@ pub fn page(machine: &Machine, heat: Option<&Heat>) -> String {
 fn words(outline: &Outline, heat: Option<&Heat>) -> String {
     let mut words = vec![outline.headline.clone()];
     let groups = outline.groups.iter().skip(1).flat_map(|group| &group.strips);
-    let named = groups.filter(|strip| strip.kind <= outline::StripKind::Node);
+    let named = groups.filter(|strip| strip.kind <= outline::StripKind::Die);
     words.extend(named.map(|strip| format!("{} {}", strip.words(), strip.detail).trim().to_string()));
     let busiest = heat.and_then(|heat| {
         let cpu = heat.busiest()?;

@@ -143,7 +143,8 @@ fn draw_mark(svg: &mut Html, mark: Mark, area: Area) {
     match mark {
         Mark::Offline => {}
         Mark::NotAllowed => {
-            svg::line(svg, "struck", (area.left, area.bottom()), (area.right(), area.top));
+            let (right, top, side) = (area.right(), area.top, (area.height * 0.6).min(9.0));
+            svg::path(svg, "corner", &[(right - side, top), (right, top), (right, top + side)], "");
         }
         Mark::Isolated => {
             let inner = Area {

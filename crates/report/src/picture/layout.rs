@@ -115,15 +115,21 @@ pub enum Swatch {
 /// Room around the picture.
 const MARGIN: f64 = 18.0;
 /// No page is narrower.
-const NARROWEST: f64 = 500.0;
-/// No page is wider, if that can be had.
+const NARROWEST: f64 = 560.0;
+/// No page is wider, if that can be had: a screen, or a sheet of paper on which small type can still be read ...
 const WIDEST: f64 = 1160.0;
+/// ... with so many CPUs. With more the page grows in both directions.
+const WIDEST_UP_TO: f64 = 512.0;
 /// Widths that are tried are so far apart.
 const STEP: f64 = 40.0;
 /// Numbers of cores beside each other that are tried.
 const COLUMNS: [usize; 8] = [4, 6, 8, 12, 16, 24, 32, 48];
 /// The shape that a page should have, width to height: between a sheet of paper across and a screen.
-const SHAPE: f64 = 1.4;
+const SHAPE: f64 = 1.5;
+/// What a page costs more for each factor of e that its shape is off.
+const SHAPE_COSTS: f64 = 1.2;
+/// The likely height of what stands above the machine.
+const HEAD: f64 = 60.0;
 /// Type sizes of the title and of the lines below it.
 pub(super) const TITLE: f64 = 17.0;
 pub(super) const SUB: f64 = 12.0;
@@ -133,11 +139,11 @@ pub fn layout(outline: &Outline, heat: Option<&Heat>) -> Scene {
     let (plan, body) = best(outline);
     let body_width = body.as_ref().map_or(0.0, |body| body.width);
     let width = body_width.max(NARROWEST);
-    let mut page = Emitter::new(&plan, MARGIN);
+    let mut page = Emitter::new(outline, &plan, MARGIN);
     head(&mut page, outline, &plan, width);
     if let Some(body) = &body {
         page.space(8.0);
-        page.machine(body, outline);
+        page.machine(body);
     }
     page.space(14.0);
     foot::emit(&mut page, outline, heat, heat.and_then(Scale::of), width);
@@ -151,13 +157,16 @@ pub fn layout(outline: &Outline, heat: Option<&Heat>) -> Scene {
 
 /// Tries page widths and numbers of columns, and takes the smallest page of good shape.
 fn best(outline: &Outline) -> (Plan, Option<Placed<'_>>) {
+    let crowd = (outline.faces.len() as f64 / WIDEST_UP_TO).max(1.0);
+    let widest = WIDEST * crowd.powf(0.25);
     let mut best: Option<(f64, Plan, Placed)> = None;
+    let foot = foot::likely_height(outline);
     for columns in COLUMNS {
         let plan = Plan::of(outline, columns);
         let mut room = NARROWEST;
-        while room <= WIDEST {
+        while room <= widest {
             if let Some(placed) = arrange::machine(outline, room, &plan) {
-                let cost = cost(&placed);
+                let cost = cost(&placed, widest, foot);
                 if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
                     best = Some((cost, plan.clone(), placed));
                 }
@@ -172,11 +181,11 @@ fn best(outline: &Outline) -> (Plan, Option<Placed<'_>>) {
 }
 
 /// The area of the page, more for a page that is too wide or too tall, much more for one that is wider than asked.
-fn cost(placed: &Placed) -> f64 {
-    let (width, height) = (placed.width.max(NARROWEST), placed.height + 120.0);
+fn cost(placed: &Placed, widest: f64, foot: f64) -> f64 {
+    let (width, height) = (placed.width.max(NARROWEST), placed.height + HEAD + foot);
     let shape = (width / height / SHAPE).ln().abs();
-    let too_wide = (placed.width / WIDEST).max(1.0).powi(4);
-    width * height * (1.0 + 0.5 * shape) * too_wide
+    let too_wide = (placed.width / widest).max(1.0).powi(4);
+    width * height * (1.0 + SHAPE_COSTS * shape) * too_wide
 }
 
 fn head(page: &mut Emitter, outline: &Outline, plan: &Plan, width: f64) {

@@ -23,7 +23,7 @@ const ROUNDING: f64 = 1e-6;
 const BOLD: f64 = 1.08;
 
 /// The width of `text` in type of `size`, user units.
-pub(super) fn width(text: &str, size: f64, bold: bool) -> f64 {
+pub fn width(text: &str, size: f64, bold: bool) -> f64 {
     let thousandths: f64 = text.chars().map(|c| f64::from(of(c))).sum();
     thousandths / 1000.0 * size * ALLOWANCE * if bold { BOLD } else { 1.0 }
 }
@@ -37,7 +37,7 @@ fn of(c: char) -> u16 {
 }
 
 /// `text` cut so that it is no wider than `room`, with `...` where something is left out.
-pub(super) fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
+pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     if width(text, size, bold) <= room + ROUNDING {
         return text.to_string();
     }
@@ -54,7 +54,7 @@ pub(super) fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
 }
 
 /// `text` broken at blanks into lines no wider than `room`; a word that is wider is cut.
-pub(super) fn lines(text: &str, size: f64, bold: bool, room: f64) -> Vec<String> {
+pub fn lines(text: &str, size: f64, bold: bool, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let word = cut(word, size, bold, room);

@@ -1,5 +1,6 @@
 //! What is drawn and what is within what; not yet where.
 
+mod caches;
 mod chips;
 mod cores;
 mod faces;
@@ -55,6 +56,8 @@ pub struct Group {
 pub struct Strip {
     /// What it is.
     pub kind: StripKind,
+    /// Its number, where it has one; groups stand in order of it.
+    pub number: Option<u32>,
     /// Its name: `node 0`, `L3`.
     pub name: String,
     /// Its size; empty for what has none.
@@ -75,10 +78,10 @@ impl Strip {
 pub enum StripKind {
     /// A package (socket).
     Package,
-    /// A die within a package.
-    Die,
     /// A NUMA node, that is memory.
     Node,
+    /// A die within a package.
+    Die,
     /// A cluster of cores.
     Cluster,
     /// A cache that several cores share.
@@ -122,8 +125,9 @@ const MOST_NODES_IN_TABLE: usize = 16;
 impl Outline {
     /// Decides what of a machine is drawn, and within what.
     pub fn of(machine: &Machine) -> Self {
-        let mut nest = nest::Nest::of(machine);
-        let kinds = cores::place(machine, &mut nest);
+        let caches = caches::Caches::of(machine);
+        let mut nest = nest::Nest::of(machine, &caches);
+        let kinds = cores::place(machine, &caches, &mut nest);
         chips::hang(machine, &mut nest);
         nest.order();
         let mut notes = words::gaps(machine);

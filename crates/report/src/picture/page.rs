@@ -11,6 +11,9 @@ use crate::{Html, html, machine_text, number};
 /// Interrupt lines that the table holds at most, the busiest.
 const MOST_LINES: usize = 512;
 
+/// The picture of a machine with more CPUs is wider than the page.
+const SHRUNK_UP_TO: usize = 1536;
+
 /// CPUs that are named with their share before the rest is summed up.
 const SHARES: usize = 3;
 
@@ -25,7 +28,9 @@ pub(super) fn render(machine: &Machine, heat: Option<&Heat>) -> String {
         });
         body.within("main", &[], |main| {
             section(main, "picture", "Picture", |part| {
-                part.within("div", &[("class", &"drawing"), ("tabindex", &"0")], |frame| {
+                // Shrunk to the page the numbers of a very large machine could not be read: let it be scrolled.
+                let class = if machine.cpus.len() > SHRUNK_UP_TO { "drawing whole" } else { "drawing" };
+                part.within("div", &[("class", &class), ("tabindex", &"0")], |frame| {
                     frame.add(&super::element(machine, heat));
                 });
                 sheet(part, machine);

@@ -1,13 +1,14 @@
 //! From places within groups to places on the page.
 
 use super::{Item, LineStyle, What};
-use crate::picture::arrange::{self, Detail, PAD, Piece, PieceKind, Placed, Plan};
+use crate::picture::arrange::{self, Detail, PieceKind, Placed, Plan};
 use crate::picture::measure;
 use crate::picture::outline::{Chip, Core, Outline, Strip, StripKind};
 use crate::svg::Area;
 
 /// Writes items down the page.
 pub(super) struct Emitter<'p> {
+    outline: &'p Outline,
     plan: &'p Plan,
     items: Vec<Item>,
     left: f64,
@@ -15,8 +16,8 @@ pub(super) struct Emitter<'p> {
 }
 
 impl<'p> Emitter<'p> {
-    pub(super) fn new(plan: &'p Plan, margin: f64) -> Self {
-        Self { plan, items: Vec::new(), left: margin, bottom: margin }
+    pub(super) fn new(outline: &'p Outline, plan: &'p Plan, margin: f64) -> Self {
+        Self { outline, plan, items: Vec::new(), left: margin, bottom: margin }
     }
 
     pub(super) fn bottom(&self) -> f64 {
@@ -44,9 +45,8 @@ impl<'p> Emitter<'p> {
     }
 
     /// The groups of the machine, below what is there.
-    pub(super) fn machine(&mut self, placed: &Placed, outline: &Outline) {
-        let corner = (self.left, self.bottom);
-        placed.pieces.iter().for_each(|piece| self.piece(piece, corner, None, placed.width, outline));
+    pub(super) fn machine(&mut self, placed: &Placed) {
+        self.pieces(placed, (self.left, self.bottom), None);
         self.bottom += placed.height;
     }
 
@@ -55,61 +55,55 @@ impl<'p> Emitter<'p> {
         self.items.len() - 1
     }
 
-    /// One part of a group whose upper left corner is on the page at `corner` and which is `width` wide.
-    fn piece(
-        &mut self,
-        piece: &Piece,
-        corner: (f64, f64),
-        parent: Option<usize>,
-        width: f64,
-        outline: &Outline,
-    ) {
-        let (left, top) = (corner.0 + piece.left, corner.1 + piece.top);
-        let area = |width, height| Area { left, top, width, height };
-        match &piece.what {
-            PieceKind::Group(placed) => self.group(placed, (left, top), parent, outline),
-            PieceKind::Strip(strip) => {
-                let room = width - 2.0 * PAD;
-                self.push(area(room, arrange::STRIP), parent, title(strip), written(strip, room));
-            }
-            PieceKind::Line(text) => {
-                let room = measure::width(text, arrange::SMALL, false);
-                let line = What::Line(LineStyle::Caption, text.clone());
-                self.push(area(room, arrange::LINE), parent, String::new(), line);
-            }
-            PieceKind::Grid { cores, columns, core } => {
-                let gap = self.plan.core_gap();
-                for (i, each) in cores.iter().enumerate() {
-                    let (row, column) = ((i / columns) as f64, (i % columns) as f64);
-                    let (x, y) = (left + column * (core.0 + gap), top + row * (core.1 + gap));
-                    let area = Area { left: x, top: y, width: core.0, height: core.1 };
-                    self.core(each, area, parent, outline);
+    /// The parts of a group whose upper left corner is at `corner` of the page.
+    fn pieces(&mut self, placed: &Placed, corner: (f64, f64), parent: Option<usize>) {
+        for piece in &placed.pieces {
+            let (left, top) = (corner.0 + piece.left, corner.1 + piece.top);
+            let area = |width, height| Area { left, top, width, height };
+            match &piece.what {
+                PieceKind::Group(placed) => self.group(placed, (left, top), parent),
+                PieceKind::Strip(strip) => {
+                    let room = placed.width - 2.0 * self.plan.pad;
+                    let what = written(strip, room, placed.with_cpus);
+                    self.push(area(room, arrange::STRIP), parent, title(strip), what);
                 }
-            }
-            PieceKind::Chip(chip, (width, height)) => {
-                let area = area(*width, *height);
-                self.push(area, parent, chip.title.clone(), shown(chip, *width));
+                PieceKind::Line(text) => {
+                    let room = measure::width(text, arrange::SMALL, false);
+                    let line = What::Line(LineStyle::Caption, text.clone());
+                    self.push(area(room, arrange::LINE), parent, String::new(), line);
+                }
+                PieceKind::Grid { cores, columns, core } => {
+                    let gap = self.plan.core_gap;
+                    for (i, each) in cores.iter().enumerate() {
+                        let (row, column) = ((i / columns) as f64, (i % columns) as f64);
+                        let (x, y) = (left + column * (core.0 + gap), top + row * (core.1 + gap));
+                        self.core(each, Area { left: x, top: y, width: core.0, height: core.1 }, parent);
+                    }
+                }
+                PieceKind::Chip(chip, (width, height)) => {
+                    self.push(area(*width, *height), parent, chip.title.clone(), shown(chip, *width));
+                }
             }
         }
     }
 
-    fn group(&mut self, placed: &Placed, corner: (f64, f64), parent: Option<usize>, outline: &Outline) {
+    fn group(&mut self, placed: &Placed, corner: (f64, f64), parent: Option<usize>) {
         let area = Area { left: corner.0, top: corner.1, width: placed.width, height: placed.height };
         let strips = &placed.group.strips;
         let kind = strips.first().map_or(StripKind::Unplaced, |strip| strip.kind);
         let title = strips.iter().map(title).collect::<Vec<_>>().join("; ");
         let frame = self.push(area, parent, title, What::Frame(kind));
-        placed.pieces.iter().for_each(|piece| self.piece(piece, corner, Some(frame), placed.width, outline));
+        self.pieces(placed, corner, Some(frame));
     }
 
-    fn core(&mut self, core: &Core, area: Area, parent: Option<usize>, outline: &Outline) {
+    fn core(&mut self, core: &Core, area: Area, parent: Option<usize>) {
         let full = self.plan.detail == Detail::Full && core.has_box();
         let boxed = full || core.cpus.len() > 1;
         let words = core.name.iter().chain(&core.caches).cloned().collect::<Vec<_>>().join(", ");
         let inside = if boxed { Some(self.push(area, parent, words, What::Core)) } else { parent };
         let (pad, mut top) = match full {
             true => (arrange::CORE_PAD, area.top + arrange::CORE_PAD),
-            false if boxed => (arrange::RIM, area.top + arrange::RIM),
+            false if boxed => (self.plan.rim, area.top + self.plan.rim),
             false => (0.0, area.top),
         };
         if full {
@@ -118,14 +112,14 @@ impl<'p> Emitter<'p> {
         let (mut width, height) = self.plan.cell;
         if full {
             // The threads share the width of the box.
-            let gaps = self.plan.cell_gap() * (core.cpus.len() as f64 - 1.0);
+            let gaps = self.plan.cell_gap * (core.cpus.len() as f64 - 1.0);
             width = width.max((area.width - 2.0 * pad - gaps) / core.cpus.len() as f64);
         }
         // On the lower edge, however many lines a core has above.
         top = top.max(area.bottom() - pad - height);
         for (i, cpu) in core.cpus.iter().enumerate() {
-            let left = area.left + pad + i as f64 * (width + self.plan.cell_gap());
-            let title = outline.faces.get(cpu).map(|face| face.title.clone()).unwrap_or_default();
+            let left = area.left + pad + i as f64 * (width + self.plan.cell_gap);
+            let title = self.outline.faces.get(cpu).map(|face| face.title.clone()).unwrap_or_default();
             let cell = What::Cell { cpu: *cpu, numbered: self.plan.number > 0.0 };
             self.push(Area { left, top, width, height }, inside, title, cell);
         }
@@ -157,17 +151,18 @@ fn title(strip: &Strip) -> String {
     }
 }
 
-/// A strip as far as there is room for it.
-fn written(strip: &Strip, room: f64) -> What {
+/// A strip as far as there is room for it; half a list of CPUs would mislead, half a sentence does not.
+fn written(strip: &Strip, room: f64, with_cpus: bool) -> What {
     let room = room - 2.0 * arrange::inset(strip.kind);
     let name = measure::cut(&strip.name, arrange::SMALL, true, room);
     let rest = room - measure::width(&name, arrange::SMALL, true) - arrange::BESIDE;
     let figure = measure::cut(&strip.figure, arrange::SMALL, false, rest);
-    let rest = rest - measure::width(&figure, arrange::SMALL, false) - 2.0 * arrange::BESIDE;
-    let detail = measure::cut(&strip.detail, arrange::SMALL, false, rest);
-    // Half a list of CPUs misleads; half a sentence does not.
-    let whole = detail == strip.detail || !strip.detail.starts_with("CPU");
-    What::Strip { kind: strip.kind, name, figure, detail: if whole { detail } else { String::new() } }
+    let rest = rest - measure::width(&figure, arrange::SMALL, false) - arrange::BESIDE;
+    let detail = match with_cpus || !strip.detail.starts_with("CPU") {
+        true => measure::cut(&strip.detail, arrange::SMALL, false, rest),
+        false => String::new(),
+    };
+    What::Strip { kind: strip.kind, name, figure, detail }
 }
 
 fn shown(chip: &Chip, width: f64) -> What {

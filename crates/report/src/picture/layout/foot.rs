@@ -19,6 +19,12 @@ const ROW_NAME: f64 = 56.0;
 /// A note is cut after this many characters: the sheet has it in full.
 const LONGEST_NOTE: usize = 240;
 
+/// Roughly how high all of it will be, for the choice of the page's shape.
+pub(super) fn likely_height(outline: &Outline) -> f64 {
+    let table = outline.distances.as_ref().map_or(0, |distances| distances.nodes.len() + 2);
+    45.0 + table as f64 * DISTANCE.1 + outline.notes.len() as f64 * LINE
+}
+
 pub(super) fn emit(
     page: &mut Emitter,
     outline: &Outline,

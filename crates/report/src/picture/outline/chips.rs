@@ -3,9 +3,10 @@
 use machine::devices::{Device, DeviceKind};
 use machine::{CpuSet, Machine};
 
-use super::nest::round_size;
+use super::caches::round_size;
 use super::nest::{MACHINE, Nest};
 use crate::machine_text::cpus as cpu_words;
+use crate::number;
 
 /// One device as it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub enum ChipKind {
 
 /// Devices of one place beyond this number are only counted.
 const MOST_CHIPS: usize = 48;
+
+/// A list of CPUs that is longer, in characters, is only counted.
+const LONGEST_LIST: usize = 40;
 
 /// Beyond this number in one place only names are drawn.
 const MOST_WITH_DETAIL: usize = 8;
@@ -75,7 +79,10 @@ fn shorten(chips: &mut Vec<Chip>) {
 
 fn chip(machine: &Machine, device: &Device) -> Chip {
     let detail = [device.driver.clone(), figure(device)].into_iter().flatten().collect::<Vec<_>>();
-    let served = served_by(machine, device).map(|cpus| format!("interrupts: {}", cpu_words(&cpus)));
+    let served = served_by(machine, device).map(|cpus| match cpu_words(&cpus) {
+        words if words.len() > LONGEST_LIST => format!("interrupts: {} CPUs", number::count(cpus.len())),
+        words => format!("interrupts: {words}"),
+    });
     let node = device.node.map_or("node not told".into(), |node| format!("node {node}"));
     let irqs: CpuSet = device.irqs.iter().copied().collect();
     let irqs = (!irqs.is_empty()).then(|| format!("IRQs {irqs}"));

@@ -6,7 +6,8 @@ use machine::topology::caches::Cache;
 use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine};
 
-use super::nest::{MACHINE, Nest, cache_words};
+use super::caches::{self, Caches};
+use super::nest::{MACHINE, Nest};
 use super::{Block, Core, Group, Strip, StripKind};
 use crate::machine_text::{counted, cpus as cpu_words};
 
@@ -52,9 +53,8 @@ impl Kind {
 }
 
 /// Puts every CPU of the machine into a group, once.
-pub(super) fn place(machine: &Machine, nest: &mut Nest) -> Kinds {
+pub(super) fn place(machine: &Machine, caches: &Caches, nest: &mut Nest) -> Kinds {
     let cpus: BTreeMap<u32, &Cpu> = machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
-    let caches = private_caches(machine, &cpus);
     let mut kinds = Kinds::default();
     let mut placed: BTreeSet<u32> = BTreeSet::new();
     let mut of_group: BTreeMap<usize, BTreeMap<usize, Vec<Core>>> = BTreeMap::new();
@@ -65,7 +65,8 @@ pub(super) fn place(machine: &Machine, nest: &mut Nest) -> Kinds {
         let group = nest.around(cpu.id);
         let threads = threads(cpu, nest, &placed);
         placed.extend(threads.iter().copied());
-        let own: Vec<&Cache> = threads.iter().filter_map(|cpu| caches.get(cpu)).flatten().copied().collect();
+        let own: Vec<&Cache> =
+            threads.iter().filter_map(|cpu| caches.private.get(cpu)).flatten().copied().collect();
         let core = core(cpu, threads, &own);
         let kind = kinds.index(Kind { capacity: cpu.capacity, caches: core.caches.clone() });
         of_group.entry(group).or_default().entry(kind).or_default().push(core);
@@ -91,8 +92,10 @@ pub(super) fn place(machine: &Machine, nest: &mut Nest) -> Kinds {
 fn threads(cpu: &Cpu, nest: &mut Nest, placed: &BTreeSet<u32>) -> Vec<u32> {
     let group = nest.around(cpu.id);
     let Some(siblings) = &cpu.siblings else { return vec![cpu.id] };
-    let (here, elsewhere): (Vec<u32>, Vec<u32>) =
-        siblings.iter().filter(|id| !placed.contains(id)).partition(|id| nest.around(*id) == group);
+    let (here, elsewhere): (Vec<u32>, Vec<u32>) = siblings
+        .iter()
+        .filter(|id| nest.has(*id) && !placed.contains(id))
+        .partition(|id| nest.around(*id) == group);
     if !elsewhere.is_empty() {
         let who = cpu_words(siblings);
         nest.notes
@@ -104,7 +107,7 @@ fn threads(cpu: &Cpu, nest: &mut Nest, placed: &BTreeSet<u32>) -> Vec<u32> {
 fn core(cpu: &Cpu, cpus: Vec<u32>, own: &[&Cache]) -> Core {
     let mut counts: BTreeMap<(u32, String), usize> = BTreeMap::new();
     for cache in own {
-        *counts.entry((cache.level, cache_words(cache))).or_default() += 1;
+        *counts.entry((cache.level, caches::words(cache))).or_default() += 1;
     }
     let words = |((_, text), count): (&(u32, String), &usize)| match count {
         1 => text.clone(),
@@ -115,19 +118,6 @@ fn core(cpu: &Cpu, cpus: Vec<u32>, own: &[&Cache]) -> Core {
         cpus,
         caches: counts.iter().rev().map(words).collect(),
     }
-}
-
-/// The caches that only one core uses, by their first CPU.
-fn private_caches<'a>(machine: &'a Machine, cpus: &BTreeMap<u32, &Cpu>) -> BTreeMap<u32, Vec<&'a Cache>> {
-    let mut private: BTreeMap<u32, Vec<&Cache>> = BTreeMap::new();
-    for cache in &machine.caches {
-        let Some(first) = cache.cpus.first() else { continue };
-        let core = cpus.get(&first).and_then(|cpu| cpu.siblings.as_ref());
-        if cache.cpus.len() == 1 || core.is_some_and(|core| cache.cpus.is_subset(core)) {
-            private.entry(first).or_default().push(cache);
-        }
-    }
-    private
 }
 
 /// `6 cores of 2 threads, up to 4.70 GHz: L1d 48 KiB, L1i 32 KiB, L2 1.2 MiB`
@@ -150,8 +140,13 @@ fn caption(kind: &Kind, cores: &[Core], cpus: &BTreeMap<u32, &Cpu>) -> Option<St
 fn unplaced(blocks: Vec<Block>) -> Group {
     let cpus: CpuSet = blocks.iter().flat_map(|b| &b.cores).flat_map(|core| &core.cpus).copied().collect();
     let detail = cpu_words(&cpus);
-    let strip =
-        Strip { kind: StripKind::Unplaced, name: "place not told".into(), figure: String::new(), detail };
+    let strip = Strip {
+        kind: StripKind::Unplaced,
+        number: None,
+        name: "place not told".into(),
+        figure: String::new(),
+        detail,
+    };
     Group { cpus, strips: vec![strip], blocks, ..Group::default() }
 }
 

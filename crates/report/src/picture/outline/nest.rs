@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use machine::topology::caches::{Cache, CacheType};
 use machine::topology::nodes::Node;
 use machine::{CpuSet, Machine};
 
+use super::caches::{self, Caches, round_size};
 use super::{Group, Strip, StripKind};
-use crate::machine_text::{cpus as cpu_words, size};
+use crate::machine_text::cpus as cpu_words;
 
 /// The machine, group 0.
 pub(super) const MACHINE: usize = 0;
@@ -37,12 +37,13 @@ struct Candidate {
 
 impl Nest {
     /// Nests everything that has CPUs; nodes without CPUs stand right in the machine.
-    pub(super) fn of(machine: &Machine) -> Self {
+    pub(super) fn of(machine: &Machine, caches: &Caches) -> Self {
         let online = machine.online();
         let innermost = online.iter().map(|cpu| (cpu, MACHINE)).collect();
         let groups = vec![Group { cpus: online, ..Group::default() }];
         let mut nest = Self { groups, innermost, ..Self::default() };
-        let mut candidates = candidates(machine);
+        let mut candidates = candidates(machine, caches);
+        candidates.iter_mut().for_each(|c| c.cpus = c.cpus.iter().filter(|cpu| nest.has(*cpu)).collect());
         candidates.sort_by(|a, b| {
             let larger_first = b.cpus.len().cmp(&a.cpus.len());
             larger_first.then_with(|| (a.strip.kind, a.cpus.first()).cmp(&(b.strip.kind, b.cpus.first())))
@@ -59,6 +60,11 @@ impl Nest {
         self.innermost.get(&cpu).copied().unwrap_or(MACHINE)
     }
 
+    /// Whether a CPU is online: tables of a machine that changed while it was read may name others.
+    pub(super) fn has(&self, cpu: u32) -> bool {
+        self.innermost.contains_key(&cpu)
+    }
+
     /// The group of a node.
     pub(super) fn of_node(&self, node: u32) -> Option<usize> {
         self.nodes.get(&node).copied()
@@ -72,11 +78,14 @@ impl Nest {
         index
     }
 
-    /// Puts the groups within each in order of their CPUs, those without CPUs last.
+    /// Puts the groups within each in order: by number where they are of a kind that has numbers, else by CPU.
     pub(super) fn order(&mut self) {
-        let first: Vec<(bool, Option<u32>)> =
-            self.groups.iter().map(|group| (group.cpus.is_empty(), group.cpus.first())).collect();
-        self.groups.iter_mut().for_each(|group| group.inner.sort_by_key(|inner| first[*inner]));
+        let key = |group: &Group| {
+            let strip = group.strips.first();
+            (strip.map(|strip| strip.kind), strip.and_then(|strip| strip.number), group.cpus.first())
+        };
+        let keys: Vec<_> = self.groups.iter().map(key).collect();
+        self.groups.iter_mut().for_each(|group| group.inner.sort_by_key(|inner| keys[*inner]));
     }
 
     /// Makes a group of it, or a further strip of the group that has the same CPUs. Those before it were no smaller,
@@ -109,6 +118,10 @@ impl Nest {
             Some(last) if last.kind == StripKind::Cache && strip.kind == StripKind::Cache => {
                 last.figure = format!("{}, {}", last.figure, strip.words());
             }
+            // A die that is a node needs no line of its own.
+            Some(last) if last.kind == StripKind::Node && strip.kind == StripKind::Die => {
+                last.figure = format!("{}, {}", last.figure, strip.name);
+            }
             // One list of CPUs for each group is enough.
             Some(_) => strips.push(Strip { detail: String::new(), ..strip }),
             None => strips.push(strip),
@@ -117,48 +130,66 @@ impl Nest {
 
     fn stand_apart(&mut self, machine: &Machine, node: &Node) {
         let (name, detail) = (format!("node {}", node.id), why_apart(machine, node));
-        let strip = Strip { kind: StripKind::Node, name, figure: memory(node), detail };
+        let strip =
+            Strip { kind: StripKind::Node, number: Some(node.id), name, figure: memory(node), detail };
         let index = self.add(MACHINE, Group { strips: vec![strip], ..Group::default() });
         self.nodes.insert(node.id, index);
     }
 }
 
 /// All sets that may become groups.
-fn candidates(machine: &Machine) -> Vec<Candidate> {
+fn candidates(machine: &Machine, caches: &Caches) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::new();
     for package in &machine.packages {
         let id = package.first().and_then(|cpu| machine.cpu(cpu)?.package);
         let name = id.map_or("package".to_string(), |id| format!("package {id}"));
-        all.push(candidate(StripKind::Package, name, String::new(), package.clone()));
+        all.push(candidate((StripKind::Package, id), name, String::new(), package.clone()));
     }
     for node in machine.nodes.iter().filter(|node| !is_apart(machine, node)) {
-        let strip = candidate(StripKind::Node, format!("node {}", node.id), memory(node), node.cpus.clone());
+        let strip = candidate(
+            (StripKind::Node, Some(node.id)),
+            format!("node {}", node.id),
+            memory(node),
+            node.cpus.clone(),
+        );
         all.push(Candidate { node: Some(node.id), ..strip });
     }
     let dies = parts(machine, |cpu| cpu.die, |cpu| (cpu.package, None));
     all.extend(named(StripKind::Die, "die", dies));
-    let caches = shared_caches(machine);
     let clusters = parts(machine, |cpu| cpu.cluster, |cpu| (cpu.package, cpu.die));
     // A cluster that only says who shares a cache says nothing more than the cache; one core is no cluster.
     let clusters = clusters.into_iter().filter(|(_, cpus)| {
         let is_core = cpus.first().and_then(|cpu| machine.cpu(cpu)?.siblings.as_ref()) == Some(cpus);
-        !is_core && cpus.len() > 1 && !caches.iter().any(|cache| &cache.cpus == cpus)
+        !is_core && cpus.len() > 1 && !caches.shared.iter().any(|cache| &cache.cpus == cpus)
     });
     all.extend(named(StripKind::Cluster, "cluster", clusters.collect()));
     // Higher levels first: of caches that the same CPUs share, the farther one is named first.
-    for cache in caches.into_iter().rev() {
-        all.push(candidate(StripKind::Cache, cache_name(cache), cache_size(cache), cache.cpus.clone()));
+    for cache in caches.shared.iter().rev() {
+        all.push(candidate(
+            (StripKind::Cache, None),
+            caches::name(cache),
+            caches::figure(cache),
+            cache.cpus.clone(),
+        ));
     }
     all
 }
 
-fn candidate(kind: StripKind, name: String, figure: String, cpus: CpuSet) -> Candidate {
+fn candidate(
+    (kind, number): (StripKind, Option<u32>),
+    name: String,
+    figure: String,
+    cpus: CpuSet,
+) -> Candidate {
     let detail = cpu_words(&cpus);
-    Candidate { cpus, strip: Strip { kind, name, figure, detail }, node: None }
+    Candidate { cpus, strip: Strip { kind, number, name, figure, detail }, node: None }
 }
 
 fn named(kind: StripKind, noun: &str, parts: Vec<(u32, CpuSet)>) -> Vec<Candidate> {
-    parts.into_iter().map(|(id, cpus)| candidate(kind, format!("{noun} {id}"), String::new(), cpus)).collect()
+    parts
+        .into_iter()
+        .map(|(id, cpus)| candidate((kind, Some(id)), format!("{noun} {id}"), String::new(), cpus))
+        .collect()
 }
 
 type Above = (Option<u32>, Option<u32>);
@@ -178,40 +209,6 @@ fn parts(
     let wholes: std::collections::BTreeSet<&Above> = sets.keys().map(|(above, _)| above).collect();
     let says_something = sets.len() > wholes.len();
     sets.into_iter().filter(|_| says_something).map(|((_, id), cpus)| (id, cpus)).collect()
-}
-
-/// Caches that more than one core uses, lowest level first; the others are drawn with their core.
-fn shared_caches(machine: &Machine) -> Vec<&Cache> {
-    let cpus: BTreeMap<u32, Option<&CpuSet>> =
-        machine.cpus.iter().map(|cpu| (cpu.id, cpu.siblings.as_ref())).collect();
-    let is_private = |cache: &Cache| {
-        let core = cache.cpus.first().and_then(|cpu| *cpus.get(&cpu)?);
-        cache.cpus.len() == 1 || core.is_some_and(|core| cache.cpus.is_subset(core))
-    };
-    machine.caches.iter().filter(|cache| !is_private(cache)).collect()
-}
-
-/// `L1d 32 KiB`, `L3 16 MiB`.
-pub(super) fn cache_words(cache: &Cache) -> String {
-    format!("{} {}", cache_name(cache), cache_size(cache))
-}
-
-fn cache_name(cache: &Cache) -> String {
-    let letter = match cache.kind {
-        CacheType::Data => "d",
-        CacheType::Instruction => "i",
-        CacheType::Unified => "",
-    };
-    format!("L{}{letter}", cache.level)
-}
-
-fn cache_size(cache: &Cache) -> String {
-    cache.bytes.map_or("size not told".into(), round_size)
-}
-
-/// A size without a decimal that says nothing: `8 GiB` also for a little less.
-pub(super) fn round_size(bytes: u64) -> String {
-    size(bytes).replace(".0 ", " ")
 }
 
 fn memory(node: &Node) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine};
 
-use super::nest::round_size;
+use super::caches::round_size;
 use crate::machine_text::cpus as cpu_words;
 use crate::number;
 
