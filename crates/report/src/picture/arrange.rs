@@ -163,7 +163,7 @@ impl<'a, 'p> Stack<'a, 'p> {
         let sizes: Vec<(f64, f64)> = arranged.iter().map(|placed| (placed.width, placed.height)).collect();
         let flow = Flow::of(&sizes, room, self.plan.gap);
         let room_for = |((width, _), group): (&(f64, f64), &&Group)| {
-            let whole = |strip: &Strip| whole_width(strip) <= width - 2.0 * self.plan.pad;
+            let whole = |strip: &Strip| whole_width(strip) <= width - 2.0 * self.plan.pad + measure::ROUNDING;
             group.strips.first().is_none_or(whole)
         };
         let with_cpus = flow.sizes.iter().zip(groups).all(room_for);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::arrange::{self, SMALL};
 use super::heat::{Heat, Scale};
-use super::layout::{Item, LineStyle, Scene, Swatch, What};
+use super::layout::{Item, LineStyle, SUB, Scene, Swatch, TITLE, What};
 use super::outline::{ChipKind, Face, Mark, StripKind};
 use crate::markup::{Attributes, Html};
 use crate::svg::{self, Area, coordinate};
@@ -66,8 +67,8 @@ impl Pen<'_> {
                 strip(svg, *kind, [name, figure, detail], area, &item.title);
             }
             What::OwnCache(text) => {
-                rounded(svg, "bar cache", area, "");
-                put(svg, "small on-cache", (area.left + 5.0, middle(area, 11.0)), "start", text);
+                rounded(svg, "strip cache", area, "");
+                put(svg, "small on-cache", (area.left + 5.0, middle(area, SMALL)), "start", text);
             }
             What::Line(style, text) => line(svg, *style, text, area),
             What::Chip { kind, name, detail, served } => {
@@ -76,7 +77,7 @@ impl Pen<'_> {
             What::Swatch(swatch) => self.swatch(svg, *swatch, area),
             What::Distance(text, shade) => {
                 svg::rectangle(svg, &format!("distance d{shade}"), area, &item.title);
-                put(svg, "small", (area.left + area.width / 2.0, middle(area, 11.0)), "middle", text);
+                put(svg, "small", (area.left + area.width / 2.0, middle(area, SMALL)), "middle", text);
             }
         }
     }
@@ -143,7 +144,7 @@ fn draw_mark(svg: &mut Html, mark: Mark, area: Area) {
     match mark {
         Mark::Offline => {}
         Mark::NotAllowed => {
-            let (right, top, side) = (area.right(), area.top, (area.height * 0.6).min(9.0));
+            let (right, top, side) = (area.right(), area.top, (area.height * 0.4).min(9.0));
             svg::path(svg, "corner", &[(right - side, top), (right, top), (right, top + side)], "");
         }
         Mark::Isolated => {
@@ -165,21 +166,21 @@ fn draw_mark(svg: &mut Html, mark: Mark, area: Area) {
 fn strip(svg: &mut Html, kind: StripKind, [name, figure, detail]: [&str; 3], area: Area, title: &str) {
     let class = class_of(kind);
     let bar = matches!(kind, StripKind::Node | StripKind::Cache);
-    let inset = super::arrange::inset(kind);
+    let inset = arrange::inset(kind);
     if bar {
-        rounded(svg, &format!("bar {class}"), area, title);
+        rounded(svg, &format!("strip {class}"), area, title);
     }
-    let base = middle(area, 11.0);
+    let base = middle(area, SMALL);
     named(svg, &format!("small on-{class}"), (area.left + inset, base), name, figure);
     put(svg, &format!("small soft on-{class}"), (area.right() - inset, base), "end", detail);
 }
 
 fn line(svg: &mut Html, style: LineStyle, text: &str, area: Area) {
     let (class, size, anchor) = match style {
-        LineStyle::Title => ("title", 17.0, "start"),
-        LineStyle::Sub => ("sub soft", 12.0, "start"),
-        LineStyle::Caption => ("small soft", 11.0, "start"),
-        LineStyle::Centred => ("small soft", 11.0, "middle"),
+        LineStyle::Title => ("title", TITLE, "start"),
+        LineStyle::Sub => ("sub soft", SUB, "start"),
+        LineStyle::Caption => ("small soft", SMALL, "start"),
+        LineStyle::Centred => ("small soft", SMALL, "middle"),
     };
     let left = if anchor == "middle" { area.left + area.width / 2.0 } else { area.left };
     put(svg, class, (left, middle(area, size)), anchor, text);
@@ -193,8 +194,8 @@ fn chip(svg: &mut Html, kind: ChipKind, [name, detail, served]: [&str; 3], area:
     };
     rounded(svg, "chip", area, title);
     svg::rectangle(svg, edge, Area { width: 4.0, ..area }, "");
-    let (left, line) = (area.left + 9.0, super::arrange::LINE);
-    let base = area.top + 2.5 + line / 2.0 + 11.0 * BASE;
+    let (left, line) = (area.left + 9.0, arrange::LINE);
+    let base = area.top + 2.5 + line / 2.0 + SMALL * BASE;
     named(svg, "small", (left, base), name, detail);
     put(svg, "small soft", (left, base + line), "start", served);
 }
@@ -225,7 +226,7 @@ fn named(svg: &mut Html, class: &str, (left, base): (f64, f64), name: &str, rest
     svg.within("text", &[("class", &class), ("x", &coordinate(left)), ("y", &coordinate(base))], |text| {
         text.element("tspan", &[("class", &"head")], name);
         if !rest.is_empty() {
-            text.element("tspan", &[("dx", &super::arrange::BESIDE)], rest);
+            text.element("tspan", &[("dx", &arrange::BESIDE)], rest);
         }
     });
 }
@@ -245,4 +246,27 @@ fn rounded(svg: &mut Html, class: &str, area: Area, title: &str) {
             rect.element("title", &[], title);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_is_as_large_as_the_layout_takes_it_to_be() {
+        for (class, size) in
+            [("title", TITLE), ("sub", SUB), ("small", SMALL), ("n120", 12.0), ("n105", 10.5), ("n85", 8.5)]
+        {
+            let rule = format!(".machine .{class} {{ font-size: {size}px;");
+            assert!(STYLE.contains(&rule), "{rule}");
+        }
+        assert!(!STYLE.contains(['<', '&']), "it stands in XML as it is");
+    }
+
+    #[test]
+    fn every_step_of_heat_has_a_colour_in_light_and_in_dark() {
+        for step in 0..super::super::heat::STEPS {
+            assert_eq!(STYLE.matches(&format!(".machine .h{step} {{ fill: #")).count(), 2, "{step}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ const OTHER: u16 = 600;
 const ALLOWANCE: f64 = 1.04;
 
 /// What fits exactly must not be cut because sums of widths are rounded.
-const ROUNDING: f64 = 1e-6;
+pub const ROUNDING: f64 = 1e-6;
 
 /// Bold letters are wider.
 const BOLD: f64 = 1.08;

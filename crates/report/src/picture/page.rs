@@ -17,6 +17,9 @@ const SHRUNK_UP_TO: usize = 1536;
 /// CPUs that are named with their share before the rest is summed up.
 const SHARES: usize = 3;
 
+/// A CPU with less of a line is only counted.
+const LEAST_SHARE: f64 = 0.01;
+
 /// The page.
 pub(super) fn render(machine: &Machine, heat: Option<&Heat>) -> String {
     let headline = Outline::of(machine).headline;
@@ -24,7 +27,6 @@ pub(super) fn render(machine: &Machine, heat: Option<&Heat>) -> String {
         body.within("header", &[], |header| {
             header.element("p", &[("class", &"kicker")], "pinwise map");
             header.element("h1", &[], "The machine");
-            header.element("p", &[("class", &"meta")], &headline);
         });
         body.within("main", &[], |main| {
             section(main, "picture", "Picture", |part| {
@@ -113,11 +115,18 @@ fn taken_by(irq: &Irq, count: u64) -> String {
     if let [(cpu, _)] = shares.as_slice() {
         return format!("CPU {cpu}");
     }
-    let rest = shares.len().saturating_sub(SHARES);
-    let share = |(cpu, n): &(u32, u64)| format!("CPU {cpu} {}", number::share(*n as f64 / count as f64));
-    let named = shares.iter().take(SHARES).map(share);
+    let share = |n: u64| n as f64 / count as f64;
+    let worth_naming =
+        |(i, (_, n)): &(usize, &(u32, u64))| *i == 0 || *i < SHARES && share(*n) >= LEAST_SHARE;
+    let named: Vec<String> = shares
+        .iter()
+        .enumerate()
+        .take_while(worth_naming)
+        .map(|(_, (cpu, n))| format!("CPU {cpu} {}", number::share(share(*n))))
+        .collect();
+    let rest = shares.len() - named.len();
     let rest = (rest > 0).then(|| format!("{rest} more"));
-    named.chain(rest).collect::<Vec<_>>().join(", ")
+    named.into_iter().chain(rest).collect::<Vec<_>>().join(", ")
 }
 
 fn missing(part: &mut Html, machine: &Machine) {

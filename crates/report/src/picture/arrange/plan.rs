@@ -57,9 +57,9 @@ impl Plan {
         let count = outline.faces.len();
         let highest = outline.faces.last_key_value().map_or(0, |(cpu, _)| *cpu);
         let plan = match count {
-            0..=FULL_UP_TO => Self::full(),
-            0..=MEDIUM_UP_TO => Self::compact(),
-            0..=NUMBERED_UP_TO => Self::dense(),
+            _ if count <= FULL_UP_TO => Self::full(),
+            _ if count <= MEDIUM_UP_TO => Self::compact(),
+            _ if count <= NUMBERED_UP_TO => Self::dense(),
             _ => Self { number: 0.0, cell: (8.0, 8.0), ..Self::dense() },
         };
         let number = measure::width(&highest.to_string(), plan.number, false) + 4.0;

@@ -248,3 +248,74 @@ fn why_apart(machine: &Machine, node: &Node) -> String {
         _ => format!("no CPUs; nearest nodes {nearest} ({least})"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::topology::caches::{Cache, CacheType};
+    use machine::topology::cpus::Cpu;
+
+    fn set(list: &str) -> CpuSet {
+        CpuSet::from_list(list).unwrap()
+    }
+
+    fn node(id: u32, cpus: &str, distances: &[(u32, u32)]) -> Node {
+        let distances = distances.iter().copied().collect();
+        Node { id, cpus: set(cpus), memory_bytes: Some(8 << 30), distances }
+    }
+
+    fn machine() -> Machine {
+        let cpu = |id| Cpu { id, online: true, package: Some(id / 4), ..Cpu::default() };
+        let l2 = |list| Cache { level: 2, kind: CacheType::Unified, bytes: Some(1 << 20), cpus: set(list) };
+        Machine {
+            cpus: (0..8).map(cpu).collect(),
+            packages: vec![set("0-3"), set("4-7")],
+            nodes: vec![node(0, "0-3", &[]), node(1, "4-7", &[])],
+            caches: vec![l2("0-1"), l2("2-3"), l2("3-4")],
+            ..Machine::default()
+        }
+    }
+
+    fn nest(machine: &Machine) -> Nest {
+        Nest::of(machine, &Caches::of(machine))
+    }
+
+    #[test]
+    fn equal_sets_are_one_group_and_crossing_ones_are_told() {
+        let nest = nest(&machine());
+        let names: Vec<Vec<&str>> = nest
+            .groups
+            .iter()
+            .map(|group| group.strips.iter().map(|strip| strip.name.as_str()).collect())
+            .collect();
+        assert_eq!(
+            names,
+            [vec![], vec!["package 0", "node 0"], vec!["package 1", "node 1"], vec!["L2"], vec!["L2"]]
+        );
+        assert_eq!(nest.groups[MACHINE].inner, [1, 2]);
+        assert_eq!(nest.groups[1].inner, [3, 4]);
+        let note = "L2 1 MiB of CPUs 3-4 is not drawn: it overlaps with others without being within one";
+        assert_eq!(nest.notes, [note]);
+        assert_eq!((nest.around(2), nest.around(7), nest.of_node(1)), (4, 2, Some(2)));
+    }
+
+    #[test]
+    fn nodes_without_cpus_stand_apart_and_say_which_is_nearest() {
+        let mut machine = machine();
+        machine.nodes.push(node(2, "", &[(0, 17), (1, 28), (2, 10)]));
+        machine.nodes.push(node(3, "", &[(0, 20), (1, 20), (3, 10)]));
+        let nest = nest(&machine);
+        let detail = |id: u32| nest.groups[nest.of_node(id).unwrap()].strips[0].detail.as_str();
+        assert_eq!((detail(2), detail(3)), ("no CPUs; nearest node 0 (17)", "no CPUs"));
+    }
+
+    #[test]
+    fn nodes_that_claim_the_same_cpus_hold_nothing() {
+        let mut machine = machine();
+        machine.nodes[1].cpus = set("0-7");
+        let nest = nest(&machine);
+        let strips = &nest.groups[nest.of_node(1).unwrap()].strips;
+        assert_eq!(strips[0].detail, "claims CPUs 0-7, as others do");
+        assert_eq!(nest.groups[1].strips.len(), 1, "package 0 alone");
+    }
+}

@@ -36,7 +36,7 @@ pub(super) fn headline(machine: &Machine) -> String {
     if !machine.nodes.is_empty() {
         words.push(counted(machine.nodes.len(), "NUMA node"));
     }
-    words.extend(machine.memory_bytes.map(|bytes| round_size(bytes)));
+    words.extend(machine.memory_bytes.map(round_size));
     let offline = machine.cpus.len() - online;
     if offline > 0 {
         words.push(counted(offline, "CPU") + " offline");
