@@ -15,7 +15,7 @@ Examples:
   pinwise map                                  this machine
   pinwise map --format json | jq .irqs         for programs
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
-  pinwise map --format html -o map.html        the picture with the sheet and the interrupts, as one page
+  pinwise map --format html -o map.html        picture, sheet and interrupts on one page
   pinwise map --from web7.tar.zst              a machine that pinwise capture took home")]
 pub struct Args {
     /// Read a captured directory or archive (.tar.zst, .tar.gz, .tar.bz2, .tar) instead of this machine
