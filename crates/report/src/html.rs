@@ -12,34 +12,36 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Renders the whole report of a case.
 pub fn render(case: &CaseView) -> String {
+    let title = format!("{} - {}", headline::read(case.facts, case.findings).title, name(case));
+    document(&title, |body| {
+        write_header(body, case);
+        body.within("main", &[], |main| pages::ALL.iter().for_each(|page| write_page(main, case, *page)));
+        body.element(
+            "footer",
+            &[],
+            format!("Made by pinwise {} from {}.", case.facts.study.pinwise, case.case_dir),
+        );
+    })
+}
+
+/// A whole HTML file with the house's style sheet and nothing from elsewhere.
+pub(crate) fn document(title: &str, inside: impl FnOnce(&mut Html)) -> String {
     let mut html = Html::new();
     html.literal("<!doctype html>\n");
     html.within("html", &[("lang", &"en")], |root| {
-        root.within("head", &[], |head| write_head(head, case));
-        root.within("body", &[], |body| {
-            write_header(body, case);
-            body.within("main", &[], |main| pages::ALL.iter().for_each(|page| write_page(main, case, *page)));
-            body.element(
-                "footer",
-                &[],
-                format!("Made by pinwise {} from {}.", case.facts.study.pinwise, case.case_dir),
-            );
-        });
+        root.within("head", &[], |head| write_head(head, title));
+        root.within("body", &[], inside);
     });
     html.into_string()
 }
 
-fn write_head(head: &mut Html, case: &CaseView) {
+fn write_head(head: &mut Html, title: &str) {
     let viewport: Attributes = &[("name", &"viewport"), ("content", &"width=device-width, initial-scale=1")];
     head.empty("meta", &[("charset", &"utf-8")]);
     head.empty("meta", viewport);
     head.empty("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &POLICY)]);
     head.empty("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
-    head.element(
-        "title",
-        &[],
-        format!("{} - {}", headline::read(case.facts, case.findings).title, name(case)),
-    );
+    head.element("title", &[], title);
     head.within("style", &[], |style| {
         style.literal(STYLE);
     });

@@ -14,6 +14,7 @@ pub mod machine_text;
 pub mod markup;
 pub mod number;
 pub mod pages;
+pub mod picture;
 pub mod svg;
 pub mod table;
 pub mod told;

@@ -126,7 +126,7 @@ fn wrapped(start: &str, words: &str, indent: usize) -> String {
 }
 
 /// `CPU 3`, `CPUs 0-3,8`, `CPUs 0,4,8,...,76`, `no CPUs`.
-fn cpus(set: &CpuSet) -> String {
+pub(crate) fn cpus(set: &CpuSet) -> String {
     match set.len() {
         0 => "no CPUs".into(),
         1 => format!("CPU {set}"),
@@ -144,13 +144,13 @@ fn stepped(set: &CpuSet) -> Option<String> {
 }
 
 /// `1 package`, `2 packages`.
-fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }
 
 /// A size in the largest binary unit that it fills, one decimal where that says more: `48 KiB`, `23.5 GiB`.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     match units.iter().find(|(_, unit)| bytes >= *unit) {
         Some((name, unit)) if bytes.is_multiple_of(*unit) => format!("{} {name}", bytes / unit),

@@ -31,11 +31,12 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Control characters, and the bidirectional controls of Unicode UAX #9.
+/// Control characters, the bidirectional controls of Unicode UAX #9, and the two characters that no XML file may hold.
 fn hidden(c: char) -> bool {
     let turns_direction =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns_direction || c.is_control() && c != '\n' && c != '\t'
+    let no_xml = matches!(c, '\u{fffe}' | '\u{ffff}');
+    turns_direction || no_xml || c.is_control() && c != '\n' && c != '\t'
 }
 
 #[cfg(test)]
@@ -53,5 +54,6 @@ mod tests {
         assert_eq!(one_line("a\x1b[2Jb\nc"), "a\\u{1b}[2Jb c");
         assert_eq!(lines("a\r\nb\u{9b}1m"), "a\\u{d}\nb\\u{9b}1m");
         assert_eq!(one_line("x\u{202e}y"), "x\\u{202e}y");
+        assert_eq!(one_line("x\u{ffff}y"), "x\\u{ffff}y");
     }
 }

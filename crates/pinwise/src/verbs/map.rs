@@ -1,15 +1,17 @@
 //! `pinwise map`: what the machine is.
 
-use std::path::{Path, PathBuf};
+mod difference;
+mod part;
 
-use machine::devices::chain;
-use machine::{Class, Fault, Machine, Root, diff};
-use report::machine_text::{self, Part};
-use serde::Serialize;
-use serde_json::json;
+use std::path::PathBuf;
 
-use crate::cli::Format;
+use clap::ValueEnum;
+use machine::{Class, Fault, Machine, Root};
+use report::machine_text;
+use report::picture::{self, Heat};
+
 use crate::output::{self, Answer};
+use part::PartFlags;
 
 /// Flags of `pinwise map`.
 #[derive(Debug, clap::Args)]
@@ -17,6 +19,8 @@ use crate::output::{self, Answer};
 Examples:
   pinwise map                                  this machine
   pinwise map --format json | jq .irqs         for programs
+  pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
+  pinwise map --format html -o map.html        picture, sheet and interrupts on one page
   pinwise map --device eth0                    one device: where it hangs, queues, interrupts
   pinwise map --from web7.tar.zst              a machine that pinwise capture took home
   pinwise map --diff before.tar.zst after.tar.zst")]
@@ -26,108 +30,56 @@ pub struct Args {
     from: Option<PathBuf>,
     #[command(flatten)]
     part: PartFlags,
+    /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part"])]
+    diff: Option<Vec<PathBuf>>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: Form,
     /// Write to a file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// One part in full instead of the whole.
-#[derive(Debug, Default, clap::Args)]
-#[group(multiple = false)]
-struct PartFlags {
-    /// Every interrupt line, with controller, hint and owner
-    #[arg(long)]
-    irqs: bool,
-    /// Idle states, what a latency limit leaves of them, clock policies
-    #[arg(long)]
-    power: bool,
-    /// Boot parameters with what took effect, settings, mitigations
-    #[arg(long)]
-    kernel: bool,
-    /// One device: where it hangs, its queues, and the CPUs that serve them
-    #[arg(long, value_name = "NAME")]
-    device: Option<String>,
-    /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
-    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with = "from")]
-    diff: Option<Vec<PathBuf>>,
+/// Forms of the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Form {
+    /// For people: the sheet.
+    #[default]
+    Text,
+    /// For programs: one JSON document.
+    Json,
+    /// A picture that needs nothing else.
+    Svg,
+    /// One page: the picture, the sheet, the interrupt lines, what is not known.
+    Html,
 }
 
 /// Reads and prints the machine.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    if let Some([before, after]) = args.part.diff.as_deref() {
-        return differences(args, before, after);
+    let to = args.output.as_deref();
+    if let Some([before, after]) = args.diff.as_deref() {
+        return difference::run(before, after, args.format, to);
     }
     let root = match &args.from {
         Some(path) => Root::at(path)?,
         None => Root::live(),
     };
     let machine = Machine::read(&root);
-    let text = match (chosen_part(&args.part, &machine)?, args.format) {
-        (None, Format::Text) => machine_text::render(&machine),
-        (None, Format::Json) => output::pretty(&machine)?,
-        (Some(part), Format::Text) => machine_text::in_full(&machine, part),
-        (Some(part), Format::Json) => part_as_json(&machine, part)?,
+    let heat = Heat::interrupts(&machine);
+    let text = match (args.part.chosen(&machine)?, args.format) {
+        (None, Form::Text) => machine_text::render(&machine),
+        (None, Form::Json) => output::pretty(&machine)?,
+        (None, Form::Svg) => picture::svg(&machine, heat.as_ref()),
+        (None, Form::Html) => picture::page(&machine, heat.as_ref()),
+        (Some(part), Form::Text) => machine_text::in_full(&machine, part),
+        (Some(part), Form::Json) => part::as_json(&machine, part)?,
+        (Some(_), Form::Svg | Form::Html) => return Err(no_such_form("one part of the map")),
     };
-    output::to(args.output.as_deref(), &text)?;
+    output::to(to, &text)?;
     Ok(Answer::Done)
 }
 
-fn chosen_part<'a>(flags: &PartFlags, machine: &'a Machine) -> Result<Option<Part<'a>>, Fault> {
-    Ok(match flags {
-        PartFlags { irqs: true, .. } => Some(Part::Irqs),
-        PartFlags { power: true, .. } => Some(Part::Power),
-        PartFlags { kernel: true, .. } => Some(Part::Kernel),
-        PartFlags { device: Some(name), .. } => {
-            let device = machine.devices.iter().find(|device| device.name == *name);
-            Some(Part::Device(device.ok_or_else(|| no_such_device(name, machine))?))
-        }
-        _ => None,
-    })
-}
-
-fn no_such_device(name: &str, machine: &Machine) -> Fault {
-    let names: Vec<&str> = machine.devices.iter().map(|device| device.name.as_str()).collect();
-    let remedy = match names.is_empty() {
-        true => "no devices are known of this machine".to_string(),
-        false => format!("choose one of {}", names.join(", ")),
-    };
-    Fault::new(Class::Usage, format!("device {name}"), "there is no such device", remedy)
-}
-
-fn part_as_json(machine: &Machine, part: Part) -> Result<String, Fault> {
-    match part {
-        Part::Irqs => output::pretty(&machine.irqs),
-        Part::Kernel => output::pretty(&machine.kernel),
-        Part::Power => output::pretty(&json!({
-            "idle": machine.idle,
-            "power": machine.power,
-            "under_limits": machine.idle.under_limits(),
-        })),
-        Part::Device(device) => {
-            output::pretty(&json!({ "device": device, "chain": chain::of(machine, device) }))
-        }
-    }
-}
-
-/// What `--diff --format json` prints.
-#[derive(Serialize)]
-struct Differences {
-    differences: Vec<diff::Difference>,
-}
-
-fn differences(args: &Args, before: &Path, after: &Path) -> Result<Answer, Fault> {
-    let [before, after] = [before, after].map(|path| Ok::<_, Fault>(Machine::read(&Root::at(path)?)));
-    let differences = diff::between(&before?, &after?).map_err(|why| {
-        Fault::new(Class::Storage, "a machine as JSON", why, "report this as a fault of pinwise")
-    })?;
-    let answer = if differences.is_empty() { Answer::Done } else { Answer::No };
-    let text = match args.format {
-        Format::Text => machine_text::differences(&differences),
-        Format::Json => output::pretty(&Differences { differences })?,
-    };
-    output::to(args.output.as_deref(), &text)?;
-    Ok(answer)
+fn no_such_form(what: &str) -> Fault {
+    Fault::new(Class::Usage, "--format", format!("there is no picture of {what}"), "choose text or json")
 }
