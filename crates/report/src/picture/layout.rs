@@ -131,7 +131,7 @@ const SHAPE_COSTS: f64 = 1.2;
 /// The likely height of what stands above the machine.
 const HEAD: f64 = 60.0;
 /// Type sizes of the title and of the lines below it.
-pub(super) const TITLE: f64 = 17.0;
+pub(super) const TITLE: f64 = 16.0;
 pub(super) const SUB: f64 = 12.0;
 
 /// Lays the outline out. The heat decides only what the legend says.
