@@ -115,7 +115,7 @@ pub enum Swatch {
 /// Room around the picture.
 const MARGIN: f64 = 18.0;
 /// No page is narrower.
-const NARROWEST: f64 = 560.0;
+const NARROWEST: f64 = 580.0;
 /// No page is wider, if that can be had: a screen, or a sheet of paper on which small type can still be read ...
 const WIDEST: f64 = 1160.0;
 /// ... with so many CPUs. With more the page grows in both directions.
