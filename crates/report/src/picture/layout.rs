@@ -115,7 +115,7 @@ pub enum Swatch {
 /// Room around the picture.
 const MARGIN: f64 = 18.0;
 /// No page is narrower.
-const NARROWEST: f64 = 560.0;
+const NARROWEST: f64 = 580.0;
 /// No page is wider, if that can be had: a screen, or a sheet of paper on which small type can still be read ...
 const WIDEST: f64 = 1160.0;
 /// ... with so many CPUs. With more the page grows in both directions.
@@ -131,7 +131,7 @@ const SHAPE_COSTS: f64 = 1.2;
 /// The likely height of what stands above the machine.
 const HEAD: f64 = 60.0;
 /// Type sizes of the title and of the lines below it.
-pub(super) const TITLE: f64 = 17.0;
+pub(super) const TITLE: f64 = 16.0;
 pub(super) const SUB: f64 = 12.0;
 
 /// Lays the outline out. The heat decides only what the legend says.

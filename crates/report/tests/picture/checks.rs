@@ -74,7 +74,7 @@ fn texts_fit(name: &str, scene: &Scene) {
     for item in &scene.items {
         let small = |text: &str, bold| measure::width(text, 11.0, bold);
         let needed = match &item.what {
-            What::Line(LineStyle::Title, text) => measure::width(text, 17.0, true),
+            What::Line(LineStyle::Title, text) => measure::width(text, 16.0, true),
             What::Line(LineStyle::Sub, text) => measure::width(text, 12.0, false),
             What::Line(_, text) | What::OwnCache(text) | What::Distance(text, _) => small(text, false),
             What::Strip { name, figure, detail, .. } => {

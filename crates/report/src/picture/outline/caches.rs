@@ -55,9 +55,15 @@ pub(super) fn name(cache: &Cache) -> String {
     format!("L{}{letter}", cache.level)
 }
 
-/// The size, where it is told.
+/// The size, where it is told: `1280 KiB` rather than `1.2 MiB`, for that is how caches are known.
 pub(super) fn figure(cache: &Cache) -> String {
-    cache.bytes.map_or("size not told".into(), round_size)
+    match cache.bytes {
+        None => "size not told".into(),
+        Some(bytes) if bytes < 4 << 20 && !bytes.is_multiple_of(1 << 20) && bytes.is_multiple_of(1 << 10) => {
+            format!("{} KiB", bytes >> 10)
+        }
+        Some(bytes) => round_size(bytes),
+    }
 }
 
 /// A size without a decimal that says nothing: `8 GiB` also for a little less.
@@ -93,7 +99,8 @@ mod tests {
     #[test]
     fn sizes_are_round_and_unknown_ones_say_so() {
         assert_eq!(round_size((8 << 30) - 1000), "8 GiB");
-        assert_eq!(round_size(1280 << 10), "1.2 MiB");
+        assert_eq!(words(&cache(2, 1280, "0")), "L2 1280 KiB");
+        assert_eq!(words(&cache(3, 5118, "0")), "L3 5 MiB");
         assert_eq!(words(&Cache { bytes: None, ..cache(2, 0, "0") }), "L2 size not told");
     }
 }
