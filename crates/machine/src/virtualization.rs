@@ -14,6 +14,29 @@ pub struct Virtualization {
     pub hypervisor: Option<String>,
 }
 
+impl Virtualization {
+    /// The hypervisor as people call it: signatures of CPUID (arch/x86/kernel/cpu/hypervisor.c) are put into names.
+    pub fn name(&self) -> Option<&str> {
+        let told = self.hypervisor.as_deref()?;
+        let known = [
+            ("KVMKVMKVM", "KVM"),
+            ("TCGTCGTCGTCG", "QEMU without KVM (TCG)"),
+            ("VMwareVMware", "VMware"),
+            ("Microsoft Hv", "Hyper-V"),
+            ("XenVMMXenVMM", "Xen"),
+            ("ACRNACRNACRN", "ACRN"),
+            ("bhyve bhyve ", "bhyve"),
+            (" lrpepyh  vr", "Parallels"),
+            ("prl hyperv", "Parallels"),
+        ];
+        known
+            .iter()
+            .find(|(signature, _)| signature.trim() == told.trim())
+            .map(|(_, name)| *name)
+            .or(Some(told))
+    }
+}
+
 /// Reads the CPU's own word (x86), then what firmware and Xen tell.
 pub(crate) fn read(root: &Root, notes: &mut Notes) -> Virtualization {
     let told = [

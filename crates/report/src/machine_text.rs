@@ -149,14 +149,20 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// A size in the largest binary unit that it fills, one decimal where that says more: `48 KiB`, `23.5 GiB`.
+/// A size in the largest binary unit that it fills, with as many decimals as say something: `48 KiB`, `1.25 MiB`,
+/// `23.5 GiB`, `8 GiB` also for a little less.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    match units.iter().find(|(_, unit)| bytes >= *unit) {
-        Some((name, unit)) if bytes.is_multiple_of(*unit) => format!("{} {name}", bytes / unit),
-        Some((name, unit)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
-        None => format!("{bytes} B"),
-    }
+    let Some((name, unit)) = units.iter().find(|(_, unit)| bytes >= *unit) else {
+        return format!("{bytes} B");
+    };
+    let count = bytes as f64 / *unit as f64;
+    // Two decimals where they are exact, as caches have them; memory that firmware took a part of needs but one.
+    let text = match (count * 4.0).fract() == 0.0 {
+        true => format!("{count:.2}"),
+        false => format!("{count:.1}"),
+    };
+    format!("{} {name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -169,6 +175,8 @@ mod tests {
         assert_eq!(size(48 << 10), "48 KiB");
         assert_eq!(size((23 << 30) + (1 << 29)), "23.5 GiB");
         assert_eq!(size(0), "0 B");
+        assert_eq!(size(1280 << 10), "1.25 MiB");
+        assert_eq!((size((8 << 30) - (10 << 20)), size(100 << 30)), ("8 GiB".into(), "100 GiB".into()));
         assert_eq!(cpus(&CpuSet::new()), "no CPUs");
         assert_eq!(cpus(&CpuSet::single(3)), "CPU 3");
         assert_eq!(cpus(&(0..20).map(|n| n * 4).collect()), "CPUs 0,4,8,...,76");

@@ -17,7 +17,7 @@ pub(super) fn section(machine: &Machine) -> String {
         true => "accounted apart from tasks".to_string(),
         false => "charged to the interrupted task: its CPU time does not tell it".to_string(),
     });
-    let guest = machine.virtualization.guest.map(|guest| match (guest, &machine.virtualization.hypervisor) {
+    let guest = machine.virtualization.guest.map(|guest| match (guest, machine.virtualization.name()) {
         (true, Some(name)) => format!("yes, of {name}"),
         (true, None) => "yes".into(),
         (false, _) => "no".into(),

@@ -53,7 +53,7 @@ fn facts(machine: &machine::Machine) -> Vec<(&'static str, String)> {
         1 => ", 1 NUMA node".into(),
         n => format!(", {n} NUMA nodes"),
     };
-    let guest = match (&machine.virtualization.guest, &machine.virtualization.hypervisor) {
+    let guest = match (&machine.virtualization.guest, machine.virtualization.name()) {
         (Some(true), Some(who)) => format!("yes, of {who}"),
         (Some(true), None) => "yes".into(),
         (Some(false), _) => "no".into(),

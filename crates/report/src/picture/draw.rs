@@ -190,6 +190,7 @@ fn chip(svg: &mut Html, kind: ChipKind, [name, detail, served]: [&str; 3], area:
     let edge = match kind {
         ChipKind::Net => "edge net",
         ChipKind::Disk => "edge disk",
+        ChipKind::Gpu => "edge gpu",
         ChipKind::Other => "edge other",
     };
     rounded(svg, "chip", area, title);

@@ -48,7 +48,7 @@ prop_compose! {
             ..cpu
         });
         let node = |(id, (cpus, bytes)): (usize, (CpuSet, Option<u64>))| Node {
-            id: id as u32 * step, cpus: spread(&cpus), memory_bytes: bytes, distances: BTreeMap::new(),
+            id: id as u32 * step, cpus: spread(&cpus), memory_bytes: bytes, distances: BTreeMap::new(), ..Node::default()
         };
         Machine {
             cpus: cpus.collect(),

@@ -92,7 +92,7 @@ fn samples(outline: &Outline, heat: Option<&Heat>) -> Vec<(Swatch, String)> {
         .extend(Mark::ALL.into_iter().filter(marked).map(|mark| (Swatch::Mark(mark), mark.words().into())));
     let hangs =
         |kind: &ChipKind| outline.groups.iter().any(|g| g.chips.iter().any(|chip| chip.kind == *kind));
-    let kinds = [ChipKind::Net, ChipKind::Disk, ChipKind::Other].into_iter().filter(hangs);
+    let kinds = [ChipKind::Net, ChipKind::Disk, ChipKind::Gpu, ChipKind::Other].into_iter().filter(hangs);
     samples.extend(kinds.map(|kind| (Swatch::Chip(kind), chip_words(kind).into())));
     samples
 }

@@ -62,13 +62,8 @@ pub(super) fn figure(cache: &Cache) -> String {
         Some(bytes) if bytes < 4 << 20 && !bytes.is_multiple_of(1 << 20) && bytes.is_multiple_of(1 << 10) => {
             format!("{} KiB", bytes >> 10)
         }
-        Some(bytes) => round_size(bytes),
+        Some(bytes) => size(bytes),
     }
-}
-
-/// A size without a decimal that says nothing: `8 GiB` also for a little less.
-pub(super) fn round_size(bytes: u64) -> String {
-    size(bytes).replace(".0 ", " ")
 }
 
 #[cfg(test)]
@@ -98,7 +93,7 @@ mod tests {
 
     #[test]
     fn sizes_are_round_and_unknown_ones_say_so() {
-        assert_eq!(round_size((8 << 30) - 1000), "8 GiB");
+        assert_eq!(size((8 << 30) - 1000), "8 GiB");
         assert_eq!(words(&cache(2, 1280, "0")), "L2 1280 KiB");
         assert_eq!(words(&cache(3, 5118, "0")), "L3 5 MiB");
         assert_eq!(words(&Cache { bytes: None, ..cache(2, 0, "0") }), "L2 size not told");

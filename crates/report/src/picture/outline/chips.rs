@@ -3,9 +3,9 @@
 use machine::devices::{Device, DeviceKind};
 use machine::{CpuSet, Machine};
 
-use super::caches::round_size;
 use super::nest::{MACHINE, Nest};
 use crate::machine_text::cpus as cpu_words;
+use crate::machine_text::size;
 use crate::number;
 
 /// One device as it is drawn.
@@ -30,6 +30,8 @@ pub enum ChipKind {
     Net,
     /// Disk.
     Disk,
+    /// GPU.
+    Gpu,
     /// Anything else.
     Other,
 }
@@ -96,12 +98,11 @@ fn chip(machine: &Machine, device: &Device) -> Chip {
 }
 
 fn kind(device: &Device) -> ChipKind {
-    if device.kind == DeviceKind::Net {
-        ChipKind::Net
-    } else if device.kind == DeviceKind::Block {
-        ChipKind::Disk
-    } else {
-        ChipKind::Other
+    match device.kind {
+        DeviceKind::Net => ChipKind::Net,
+        DeviceKind::Block => ChipKind::Disk,
+        DeviceKind::Gpu => ChipKind::Gpu,
+        DeviceKind::Rdma | DeviceKind::Accelerator | DeviceKind::Dax => ChipKind::Other,
     }
 }
 
@@ -110,6 +111,7 @@ pub(in crate::picture) fn word(kind: ChipKind) -> &'static str {
     match kind {
         ChipKind::Net => "network card",
         ChipKind::Disk => "disk",
+        ChipKind::Gpu => "GPU",
         ChipKind::Other => "other device",
     }
 }
@@ -120,7 +122,7 @@ fn figure(device: &Device) -> Option<String> {
         _ if mbit >= 1000 && mbit.is_multiple_of(1000) => format!("{} Gbit/s", mbit / 1000),
         _ => format!("{mbit} Mbit/s"),
     });
-    speed.or_else(|| device.bytes.map(round_size))
+    speed.or_else(|| device.bytes.map(size))
 }
 
 /// The CPUs that took this device's interrupts.

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use machine::topology::nodes::Node;
 use machine::{CpuSet, Machine};
 
-use super::caches::{self, Caches, round_size};
+use super::caches::{self, Caches};
 use super::{Group, Strip, StripKind};
 use crate::machine_text::cpus as cpu_words;
+use crate::machine_text::size;
 
 /// The machine, group 0.
 pub(super) const MACHINE: usize = 0;
@@ -211,12 +212,21 @@ fn parts(
     sets.into_iter().filter(|_| says_something).map(|((_, id), cpus)| (id, cpus)).collect()
 }
 
+/// Size, the cache in front of it and how fast it is, as far as they are told.
 fn memory(node: &Node) -> String {
-    match node.memory_bytes {
+    let total = match node.memory_bytes {
         None => "memory not known".into(),
         Some(0) => "no memory".into(),
-        Some(bytes) => round_size(bytes),
-    }
+        Some(bytes) => size(bytes),
+    };
+    let front = node.side_caches.iter().filter_map(|cache| cache.bytes);
+    let fastest = node.access.first();
+    let figures = [
+        fastest.and_then(|access| access.read_bandwidth_mb_per_s).map(|mb| format!("{mb} MB/s")),
+        fastest.and_then(|access| access.read_latency_ns).map(|ns| format!("{ns} ns")),
+    ];
+    let more = front.map(|bytes| format!("behind a cache of {}", size(bytes)));
+    std::iter::once(total).chain(more).chain(figures.into_iter().flatten()).collect::<Vec<_>>().join(", ")
 }
 
 /// Nodes without CPUs, and those that claim the same CPUs as another: nothing can be said to be in them.
@@ -261,7 +271,7 @@ mod tests {
 
     fn node(id: u32, cpus: &str, distances: &[(u32, u32)]) -> Node {
         let distances = distances.iter().copied().collect();
-        Node { id, cpus: set(cpus), memory_bytes: Some(8 << 30), distances }
+        Node { id, cpus: set(cpus), memory_bytes: Some(8 << 30), distances, ..Node::default() }
     }
 
     fn machine() -> Machine {

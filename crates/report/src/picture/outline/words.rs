@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine};
 
-use super::caches::round_size;
 use crate::machine_text::cpus as cpu_words;
+use crate::machine_text::size;
 use crate::number;
 
 /// More speeds than this are told as a range.
@@ -36,7 +36,7 @@ pub(super) fn headline(machine: &Machine) -> String {
     if !machine.nodes.is_empty() {
         words.push(counted(machine.nodes.len(), "NUMA node"));
     }
-    words.extend(machine.memory_bytes.map(round_size));
+    words.extend(machine.memory_bytes.map(size));
     let offline = machine.cpus.len() - online;
     if offline > 0 {
         words.push(counted(offline, "CPU") + " offline");
@@ -46,7 +46,7 @@ pub(super) fn headline(machine: &Machine) -> String {
 
 /// Kernel and host, speeds where they differ, and interfaces without hardware.
 pub(super) fn lines(machine: &Machine) -> Vec<String> {
-    let guest = match (machine.virtualization.guest, &machine.virtualization.hypervisor) {
+    let guest = match (machine.virtualization.guest, machine.virtualization.name()) {
         (Some(true), Some(who)) => Some(format!("guest of {who}")),
         (Some(true), None) => Some("guest of a hypervisor".into()),
         _ => None,
