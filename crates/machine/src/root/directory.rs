@@ -1,6 +1,7 @@
 //! A directory that holds the /sys and /proc of another machine.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -54,8 +55,14 @@ impl Source for Directory {
         // NONBLOCK: a named pipe in a foreign directory must not hang us.
         let fd = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|e| error(e.into()))?;
         let mut bytes = Vec::new();
-        std::fs::File::from(fd).read_to_end(&mut bytes).map_err(error)?;
+        File::from(fd).read_to_end(&mut bytes).map_err(error)?;
         Ok(bytes)
+    }
+
+    fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
+        let error = |e: Errno| ReadError::from_io(path, &e.into());
+        let fd = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(error)?;
+        Ok(Some(File::from(fd)))
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {

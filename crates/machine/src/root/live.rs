@@ -1,5 +1,6 @@
 //! The running system.
 
+use std::fs::File;
 use std::path::Path;
 
 use super::{ReadError, Source};
@@ -58,6 +59,10 @@ impl Source for Live {
             }
             _ => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
         }
+    }
+
+    fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
+        File::open(path).map(Some).map_err(|e| ReadError::from_io(path, &e))
     }
 
     fn is_live(&self) -> bool {
