@@ -12,6 +12,7 @@ mod paths;
 mod recording;
 mod replay;
 mod typed;
+mod whole;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

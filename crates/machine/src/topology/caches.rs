@@ -1,5 +1,7 @@
 //! Caches and the CPUs that share them, from cpuN/cache/indexN.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{CPUS, Gaps, numbered};
@@ -35,14 +37,26 @@ pub struct Cache {
 pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Vec<Cache> {
     let mut caches: Vec<Cache> = Vec::new();
     let mut gaps = Gaps::default();
+    let mut told: HashMap<Vec<String>, HashMap<u32, CpuSet>> = HashMap::new();
     for cpu in online.iter() {
         let dir = format!("{CPUS}/cpu{cpu}/cache");
         let Some(names) = gaps.keep("caches", cpu, root.list(&dir)) else { continue };
-        for index in numbered(&names, "index").iter() {
-            let dir = format!("{dir}/index{index}");
-            match one(root, &dir, cpu, online) {
-                Ok(cache) if caches.contains(&cache) => {}
-                Ok(cache) => caches.push(cache),
+        let indexes = numbered(&names, "index");
+        let told = told.entry(names).or_default();
+        for index in indexes.iter() {
+            // A CPU that shares this cache and has as many as this one has told what it is: the kernel enters the CPUs
+            // that share a cache on both sides (cache_shared_cpu_map_setup in drivers/base/cacheinfo.c).
+            let known = told.entry(index).or_default();
+            if known.contains(cpu) {
+                continue;
+            }
+            match one(root, &format!("{dir}/index{index}"), cpu, online) {
+                Ok(cache) => {
+                    cache.cpus.iter().for_each(|cpu| drop(known.insert(cpu)));
+                    if !caches.contains(&cache) {
+                        caches.push(cache);
+                    }
+                }
                 Err(e) => gaps.note("a cache", cpu, e.to_string()),
             }
         }

@@ -56,9 +56,16 @@ fn read(root: &Root, kept: &mut KeptTable, into: &mut Rows) -> Result<(), Missin
             (torn, (!torn || tries_left == 0).then(|| book(&table, into)))
         });
         match parsed {
-            Ok((false, Some(booked))) => return Ok(kept.learn(&booked)),
-            Ok((true, None)) => kept.forget(),
-            Ok(_) => return Ok(kept.forget()),
+            Ok((false, Some(booked))) => {
+                kept.learn(&booked);
+                return Ok(());
+            }
+            Ok((_, last)) => {
+                kept.forget();
+                if last.is_some() {
+                    return Ok(());
+                }
+            }
             Err(malformed) => {
                 kept.forget();
                 return Err(Missing::new(FILE, malformed));
