@@ -106,6 +106,8 @@ struct Told {
     siblings: HashMap<u32, CpuSet>,
     /// Files that a CPU lacks; a kernel shows them for every CPU or for none.
     lacking: HashSet<&'static str>,
+    /// Whether some CPU has a frequency driver; `None` while that was not looked up.
+    has_frequencies: Option<bool>,
 }
 
 impl Told {
@@ -138,6 +140,21 @@ impl Told {
             self.lacking.insert(name);
         }
         answer.ok()
+    }
+
+    /// The highest frequency. Not every CPU needs to have a frequency policy: only where there is none at all, and the
+    /// first CPU lacks it, the others are not asked.
+    fn max_frequency(&mut self, root: &Root, cpu: &str) -> Option<u64> {
+        if self.has_frequencies == Some(false) {
+            return None;
+        }
+        let answer = root.number(format!("{cpu}/cpufreq/cpuinfo_max_freq")).ok();
+        if self.has_frequencies.is_none() {
+            let policies = || root.list(format!("{CPUS}/cpufreq")).unwrap_or_default();
+            self.has_frequencies =
+                Some(answer.is_some() || policies().iter().any(|name| name.starts_with("policy")));
+        }
+        answer
     }
 }
 
@@ -186,7 +203,7 @@ fn read_online(
         node: None,
         siblings,
         capacity: told_before.number(root, &cpu, "cpu_capacity"),
-        max_frequency_khz: root.number(format!("{cpu}/cpufreq/cpuinfo_max_freq")).ok(),
+        max_frequency_khz: told_before.max_frequency(root, &cpu),
     }
 }
 
