@@ -135,7 +135,8 @@ impl LineNow {
         least_cpu_first.max_by_key(|(cpu, n)| (*n, std::cmp::Reverse(*cpu)))
     }
 
-    /// The CPUs that take it, in few words: `CPU 3`, `CPU 3 80 %, 0 20 %`, `17 CPUs, most on CPU 3`.
+    /// The CPUs that take it, in few words: `CPU 3`, `CPU 3 80 %, 0 20 %`, `17 CPUs, CPU 3 60 %`,
+    /// `256 CPUs evenly`.
     pub fn taken_by(&self) -> String {
         let Some((cpu, most)) = self.most() else { return "-".into() };
         let percent = |n: u64| format!("{:.0} %", n as f64 / self.count as f64 * 100.0);
@@ -147,6 +148,7 @@ impl LineNow {
                     format!("CPU {cpu} {}, {other} {}", percent(most), percent(*n))
                 })
             }
+            n if (most as f64) < 1.5 * self.count as f64 / n as f64 => format!("{n} CPUs evenly"),
             n => format!("{n} CPUs, CPU {cpu} {}", percent(most)),
         }
     }
