@@ -13,7 +13,9 @@ mod paths;
 mod recording;
 mod replay;
 mod typed;
+mod whole;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use error::{Cause, ReadError};
@@ -42,6 +44,10 @@ pub(crate) trait Source: Send + Sync {
     }
     /// A fact that is no file, one of [`FACTS`].
     fn fact(&self, name: &str) -> Result<String, ReadError>;
+    /// An open file to read again and again; `None` where files are not kept by the kernel (an archive in memory).
+    fn open(&self, _path: &str) -> Result<Option<File>, ReadError> {
+        Ok(None)
+    }
     /// Whether it is the running system.
     fn is_live(&self) -> bool {
         false
@@ -148,6 +154,14 @@ impl Root {
     /// The content of a file, byte for byte.
     pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>, ReadError> {
         self.source.read(&paths::locate(path.as_ref())?)
+    }
+
+    /// The open file, for counters that are read again and again: it costs less than opening it each time. `None` where
+    /// there are no files (an archive in memory): [`Root::read_bytes`] serves there.
+    ///
+    /// What is read through it is in no capture, also when this root records.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Option<File>, ReadError> {
+        self.source.open(&paths::locate(path.as_ref())?)
     }
 
     /// The names in a directory, in natural order (`cpu2` before `cpu10`).

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use pinwise_machine::{Cause, Class, Machine, Root, Tree};
+use pinwise_machine::{Class, Machine, Root, Tree};
 use proptest::prelude::*;
 
 fn tree_on_disk(build: impl FnOnce(&Path)) -> tempfile::TempDir {
@@ -69,7 +69,7 @@ fn a_huge_file_is_refused_before_it_fills_the_memory() {
     });
     let root = Root::at(dir.path()).unwrap();
     let error = root.read("/sys/devices/system/cpu/online").unwrap_err();
-    assert_eq!(error.kind, Cause::Malformed, "{error}");
+    assert!(error.to_string().contains("too large"), "{error}");
     Machine::read(&root);
 }
 

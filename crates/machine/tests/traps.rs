@@ -1,4 +1,5 @@
 //! The traps of DESIGN.md that concern reading, each by name: machines that others have met, built by hand.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
 use pinwise_machine::devices::chain;
 use pinwise_machine::kernel::tunables::chosen;

@@ -28,12 +28,24 @@ impl From<Answer> for ExitCode {
 
 /// Prints text. A reader that went away (`pinwise map | head`) is no error.
 pub fn text(text: &str) -> Result<(), Fault> {
+    piece(text).map(|_| ())
+}
+
+/// Prints a piece of output that goes on; false when nobody reads it any more.
+pub fn piece(text: &str) -> Result<bool, Fault> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(e) => Err(Fault::io("stdout", &e, "look at where the output goes")),
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
     }
+}
+
+/// A JSON document on one line.
+pub fn one_line(value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value)
+        .map(|document| document + "\n")
+        .map_err(|e| Fault::new(Class::Storage, "JSON output", e, "report this as a fault of pinwise"))
 }
 
 /// A JSON document with its last line ended.

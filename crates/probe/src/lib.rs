@@ -5,6 +5,8 @@
 
 mod clock;
 mod handles;
+mod kept_table;
+pub mod meter;
 pub mod observation;
 mod online;
 pub mod probes;
@@ -14,6 +16,7 @@ pub mod sampler;
 pub mod thread_reading;
 mod watch;
 
+pub use meter::Meter;
 pub use observation::{Counter, Gauge, Observation, Sample, Spread, SystemCounter, ThreadSeen};
 pub use recording::Recording;
 pub use sampler::Sampler;

@@ -24,16 +24,28 @@ pub(crate) fn online_now(root: &Root, into: &mut Rows) -> Result<Arc<CpuSet>, Mi
         into.remember(known);
         return Ok(online);
     }
-    let text = into.read(root, ONLINE)?;
-    let online = Arc::new(CpuSet::from_list(&text).map_err(|e| Missing::new(ONLINE, e))?);
-    (known.frame, known.online) = (number, Some(online.clone()));
+    // The answer stays the same object for as long as the text does, which is nearly always.
+    let Known { frame, text, before, online } = &mut *known;
+    let answer = into.read_into(root, ONLINE, text).and_then(|()| match online.take() {
+        Some(online) if text == before => Ok(online),
+        _ => parsed(text),
+    });
+    std::mem::swap(text, before);
+    (*frame, *online) = (number, answer.as_ref().ok().cloned());
     into.remember(known);
-    Ok(online)
+    answer
 }
 
-/// The set of a frame.
+fn parsed(text: &[u8]) -> Result<Arc<CpuSet>, Missing> {
+    let text = String::from_utf8_lossy(text);
+    CpuSet::from_list(&text).map(Arc::new).map_err(|e| Missing::new(ONLINE, e))
+}
+
+/// The set of a frame, and the text that it was read from.
 #[derive(Default)]
 struct Known {
     frame: usize,
+    text: Vec<u8>,
+    before: Vec<u8>,
     online: Option<Arc<CpuSet>>,
 }

@@ -4,7 +4,7 @@ mod series;
 mod threads;
 mod window;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use machine::Missing;
 
@@ -22,8 +22,11 @@ pub struct Recording {
     pub(crate) tick_ns: u64,
 }
 
+/// The layout of a frame that has none yet, shared: making a frame asks for no memory.
+static NO_LAYOUT: LazyLock<Arc<Layout>> = LazyLock::new(Arc::default);
+
 /// One sampling instant.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Frame {
     /// Before the first file was read, CLOCK_MONOTONIC ns.
     pub at_ns: u64,
@@ -47,7 +50,32 @@ pub(crate) struct Frame {
     pub threads: Vec<Arc<ThreadReading>>,
 }
 
+impl Default for Frame {
+    fn default() -> Self {
+        Self {
+            at_ns: 0,
+            boot_ns: 0,
+            took_ns: 0,
+            cpu_ns: 0,
+            missed: 0,
+            layout: NO_LAYOUT.clone(),
+            moved: Vec::new(),
+            restarted: Vec::new(),
+            gauges: Vec::new(),
+            threads: Vec::new(),
+        }
+    }
+}
+
 impl Frame {
+    /// Empties it and keeps its room.
+    pub fn clear(&mut self) {
+        self.moved.clear();
+        self.restarted.clear();
+        self.gauges.clear();
+        self.threads.clear();
+    }
+
     /// The instant that its readings stand for, ns.
     pub fn middle_ns(&self) -> u64 {
         self.at_ns + self.took_ns / 2

@@ -4,17 +4,19 @@
 //! kept only for the last frame; a recording keeps, for each frame, the cells that moved. That also settles counters that
 //! wrap: they are compared every frame, never across a whole window.
 
+mod last;
 mod registry;
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use machine::{Missing, ProcessRef, Root};
 
-use crate::handles::Handles;
-use crate::recording::{Frame, Layout, Moved, Note, Recording};
+use crate::handles::{Handles, Piece};
+use crate::recording::{Frame, Layout, Note, Recording};
 use crate::thread_reading::ThreadReading;
+use last::{Book, LastSeen};
 pub(crate) use registry::{Head, Registry};
 
 /// How a counter grows.
@@ -58,24 +60,23 @@ impl Columns {
 /// The column of rows that have no CPU.
 pub(crate) const SYSTEM: u32 = u32::MAX;
 
-/// No CPU takes more interrupts than this a second: a 32-bit count that fell further behind did not wrap, it began again.
-const MOST_EVENTS_PER_S: u64 = 10_000_000;
-
 /// Ticks a second in /proc where the root cannot tell (a made-up tree): USER_HZ of every architecture but Alpha.
 const USUAL_USER_HZ: u64 = 100;
 
-struct LastSeen {
-    columns: Columns,
-    values: Vec<u64>,
-    frame: usize,
-    /// Last values of CPUs that went away: the kernel goes on counting from there when they come back.
-    parked: BTreeMap<u32, u64>,
+/// How many frames stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// All of them, for a recording.
+    All,
+    /// The last and the one before, whose memory is used again and again.
+    Last,
 }
 
 /// Collects the rows of one frame after another.
 pub struct Rows {
     registry: Registry,
-    last: HashMap<u32, LastSeen>,
+    /// By row number.
+    last: Vec<Option<LastSeen>>,
     known_columns: Vec<Columns>,
     system: Columns,
     memory: HashMap<TypeId, Box<dyn Any + Send>>,
@@ -87,6 +88,9 @@ pub struct Rows {
     layout_differs: bool,
     frame: Frame,
     frames: Vec<Frame>,
+    /// Number of the frame that is open.
+    number: usize,
+    keep: Keep,
     notes: Vec<Note>,
     thorough: bool,
     handles: Handles,
@@ -98,7 +102,7 @@ impl Rows {
         let user_hz = root.fact("clock_ticks").ok().and_then(|text| text.trim().parse().ok());
         Self {
             registry: Registry::default(),
-            last: HashMap::new(),
+            last: Vec::new(),
             known_columns: Vec::new(),
             system: Columns(Arc::from([SYSTEM])),
             memory: HashMap::new(),
@@ -110,10 +114,17 @@ impl Rows {
             layout_differs: false,
             frame: Frame::default(),
             frames: Vec::new(),
+            number: 0,
+            keep: Keep::All,
             notes: Vec::new(),
             thorough: true,
             handles: Handles::default(),
         }
+    }
+
+    /// The same, for a recording of this length.
+    pub(crate) fn keeping(self, keep: Keep) -> Self {
+        Self { keep, ..self }
     }
 
     /// The process whose threads are watched.
@@ -133,7 +144,7 @@ impl Rows {
 
     /// Number of the frame that is open, from 0.
     pub fn frame_number(&self) -> usize {
-        self.frames.len()
+        self.number
     }
 
     /// The text of a file that is wanted in every frame: it stays open. Names of threads need not be UTF-8: what is none
@@ -142,8 +153,24 @@ impl Rows {
     /// # Errors
     /// What to note when it cannot be read.
     pub fn read(&mut self, root: &Root, path: &str) -> Result<String, Missing> {
-        let bytes = self.handles.read(root, path).map_err(|e| because(path, &e))?;
+        let mut bytes = Vec::new();
+        self.read_into(root, path, &mut bytes)?;
         Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+    }
+
+    /// The same byte for byte, in place of what was in `content`.
+    pub fn read_into(&mut self, root: &Root, path: &str, content: &mut Vec<u8>) -> Result<(), Missing> {
+        self.handles.read(root, path, content).map_err(|e| because(path, &e))
+    }
+
+    /// The same in pieces of whole lines, for files that may be very long.
+    pub(crate) fn pieces(
+        &mut self,
+        root: &Root,
+        path: &str,
+        take: impl FnMut(Piece<'_>),
+    ) -> Result<(), Missing> {
+        self.handles.pieces(root, path, take).map_err(|e| because(path, &e))
     }
 
     /// What a probe wants to remember from frame to frame. It takes it out, and gives it back with [`Rows::remember`].
@@ -167,59 +194,72 @@ impl Rows {
         columns
     }
 
-    /// A row with one value (since boot) for each of its columns. Values beyond the columns are left out.
-    pub fn counter(&mut self, row: Row<'_>, columns: &Columns, values: &[u64]) {
-        let number = self.frames.len();
+    /// A row with one value (since boot) for each of its columns. Values beyond the columns are left out. Answers with the
+    /// row's number, see [`Rows::again`].
+    pub fn counter(&mut self, row: Row<'_>, columns: &Columns, values: &[u64]) -> u32 {
+        let number = self.number;
         let id = self.identify(row, columns);
-        let elapsed_ns = self.frames.last().map_or(0, |last| self.frame.at_ns.saturating_sub(last.at_ns));
-        let Some(last) = self.last.get_mut(&id) else {
-            let last = LastSeen {
-                columns: columns.clone(),
-                values: values.to_vec(),
-                frame: number,
-                parked: BTreeMap::new(),
-            };
-            self.last.insert(id, last);
-            return;
+        let elapsed_ns = self.elapsed_ns();
+        let index = id as usize;
+        if self.last.len() <= index {
+            self.last.resize_with(index + 1, || None);
+        }
+        let Some(last) = &mut self.last[index] else {
+            self.last[index] = Some(LastSeen::first(columns, values, number));
+            return id;
         };
-        let frame = &mut self.frame;
         if last.frame == number {
             let fact = format!("{}/{}", self.probe, row.name);
-            return self.missing(fact, "two rows have this name and label: only the first is counted");
+            self.missing(fact, "two rows have this name and label: only the first is counted");
+            return id;
         }
-        // A row that was away (driver unloaded) starts again, whatever its counts say.
         let was_away = last.frame + 1 < number;
-        let mut book = |cpu: u32, old: u64, new: u64| match step(row.kind, old, new, elapsed_ns) {
-            _ if was_away => frame.restarted.push((id, cpu)),
-            None => frame.restarted.push((id, cpu)),
-            Some(0) => {}
-            Some(delta) => frame.moved.push(Moved { row: id, cpu, delta }),
-        };
-        if last.columns.same(columns) {
-            for ((cpu, old), new) in columns.cpus().iter().zip(&mut last.values).zip(values) {
-                if old != new || was_away {
-                    book(*cpu, *old, *new);
-                    *old = *new;
-                }
-            }
-        } else {
-            let gone = last.columns.cpus().iter().copied().zip(last.values.iter().copied());
-            last.parked.extend(gone);
-            for (cpu, new) in columns.cpus().iter().zip(values) {
-                if let Some(old) = last.parked.remove(cpu) {
-                    book(*cpu, old, *new);
-                }
-            }
-            last.columns = columns.clone();
-            last.values = values.to_vec();
-        }
+        let mut book = Book { frame: &mut self.frame, id, kind: row.kind, elapsed_ns, was_away };
+        last.take(columns, values, &mut book);
         last.frame = number;
+        id
     }
 
-    /// A row of the whole system, with its value since boot.
-    pub fn system(&mut self, row: Row<'_>, value: u64) {
+    /// A row of the whole system, with its value since boot. Answers with the row's number.
+    pub fn system(&mut self, row: Row<'_>, value: u64) -> u32 {
         let columns = self.system.clone();
-        self.counter(row, &columns, &[value]);
+        self.counter(row, &columns, &[value])
+    }
+
+    /// The rows with these numbers, in the order of the frame before, as they were there but for some cells: place in
+    /// `rows`, column, value since boot. That saves looking at millions of counts that did not move. False, and nothing
+    /// is booked, if the rows are not those that are expected here.
+    pub fn again(&mut self, rows: &[u32], cells: impl Iterator<Item = (usize, usize, u64)>) -> bool {
+        let (number, elapsed_ns) = (self.number, self.elapsed_ns());
+        let before = self.frames.last().filter(|_| !self.layout_differs);
+        let expected = before.and_then(|frame| frame.layout.rows.get(self.cursor..self.cursor + rows.len()));
+        let stands = |(id, (expected, columns)): (&u32, &(u32, Columns))| {
+            let last = self.last.get(*id as usize).and_then(Option::as_ref);
+            id == expected && last.is_some_and(|last| last.frame + 1 == number && last.columns.same(columns))
+        };
+        if !expected.is_some_and(|expected| rows.iter().zip(expected).all(stands)) {
+            return false;
+        }
+        for id in rows {
+            if let Some(last) = &mut self.last[*id as usize] {
+                last.frame = number;
+            }
+        }
+        for (place, column, value) in cells {
+            let Some(id) = rows.get(place).copied() else { continue };
+            if let (Some(last), Some(head)) = (&mut self.last[id as usize], self.registry.head(id)) {
+                let frame = &mut self.frame;
+                let mut book = Book { frame, id, kind: head.kind, elapsed_ns, was_away: false };
+                last.take_one(column, value, &mut book);
+            }
+        }
+        self.cursor += rows.len();
+        true
+    }
+
+    /// Since the frame before, ns.
+    fn elapsed_ns(&self) -> u64 {
+        self.frames.last().map_or(0, |last| self.frame.at_ns.saturating_sub(last.at_ns))
     }
 
     /// What a gauge reads now on one CPU.
@@ -240,7 +280,7 @@ impl Rows {
 
     /// The same, from a result's error.
     pub fn note(&mut self, missing: Missing) {
-        let number = self.frames.len();
+        let number = self.number;
         match self.notes.iter_mut().find(|note| note.missing == missing) {
             Some(note) => note.last = number,
             None => self.notes.push(Note { missing, first: number, last: number }),
@@ -284,11 +324,16 @@ impl Rows {
 
     /// Begins a frame at `at_ns` (CLOCK_MONOTONIC), `boot_ns` (CLOCK_BOOTTIME).
     pub(crate) fn begin_frame(&mut self, at_ns: u64, boot_ns: u64, missed: u64, thorough: bool) {
-        self.frame = Frame { at_ns, boot_ns, missed, ..Frame::default() };
+        let mut frame = match self.keep {
+            Keep::Last if self.frames.len() > 1 => self.frames.remove(0),
+            _ => Frame::default(),
+        };
+        frame.clear();
+        self.frame = Frame { at_ns, boot_ns, missed, ..frame };
         self.cursor = 0;
         self.layout_differs = false;
         self.layout.clear();
-        self.thorough = thorough || self.frames.is_empty();
+        self.thorough = thorough || self.number == 0;
     }
 
     /// Rows from here on come from `probe`.
@@ -309,17 +354,38 @@ impl Rows {
             }
             _ => Arc::new(Layout { rows: std::mem::take(&mut self.layout) }),
         };
-        frame.moved.shrink_to_fit();
-        frame.threads.shrink_to_fit();
+        match self.keep {
+            Keep::All => {
+                frame.moved.shrink_to_fit();
+                frame.threads.shrink_to_fit();
+            }
+            Keep::Last => self.notes.retain(|note| note.last >= self.number),
+        }
         self.frames.push(frame);
+        self.number += 1;
         self.handles.end_frame();
     }
 
-    /// Values of the last frame by row: head, CPUs, values.
-    pub(crate) fn latest(&self) -> impl Iterator<Item = (&Head, &[u32], &[u64])> {
+    /// What a row is.
+    pub(crate) fn head(&self, id: u32) -> Option<&Head> {
+        self.registry.head(id)
+    }
+
+    /// Facts that were missed in the last frame.
+    pub(crate) fn noted(&self) -> impl Iterator<Item = &Missing> {
+        self.notes.iter().filter(|note| note.last.saturating_add(1) >= self.number).map(|note| &note.missing)
+    }
+
+    /// Values of the last frame by row: number, head, CPUs, values.
+    pub(crate) fn latest(&self) -> impl Iterator<Item = (u32, &Head, &[u32], &[u64])> {
         let rows = self.frames.last().map(|frame| frame.layout.rows.as_slice()).unwrap_or_default();
         rows.iter().filter_map(|(id, columns)| {
-            Some((self.registry.head(*id)?, columns.cpus(), self.last.get(id)?.values.as_slice()))
+            Some((
+                *id,
+                self.registry.head(*id)?,
+                columns.cpus(),
+                self.last.get(*id as usize)?.as_ref()?.values.as_slice(),
+            ))
         })
     }
 
@@ -344,39 +410,5 @@ pub(crate) fn because(path: &str, error: &machine::ReadError) -> Missing {
     match error.remedy() {
         "" => Missing::new(path, &error.why),
         remedy => Missing::new(path, format_args!("{} - {remedy}", error.why)),
-    }
-}
-
-/// How far a counter moved; `None` if it began again.
-fn step(kind: Kind, old: u64, new: u64, elapsed_ns: u64) -> Option<i64> {
-    let delta = new.wrapping_sub(old) as i64;
-    if kind != Kind::Wraps32 || new >= old {
-        return Some(delta);
-    }
-    let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
-    let wrapped = u64::from(new.wrapping_sub(old));
-    // At least a second: what is late by a little is no reason to call a count lost.
-    let most = MOST_EVENTS_PER_S.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
-    (wrapped <= most).then_some(wrapped as i64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_32_bit_count_wraps_and_a_smaller_one_begins_again() {
-        let top = u64::from(u32::MAX);
-        assert_eq!(step(Kind::Wraps32, top - 2, 4, 0), Some(7));
-        assert_eq!(step(Kind::Wraps32, 5_000, 3, 0), None);
-        assert_eq!(step(Kind::Wraps32, 3_000_000_000, 3, 0), None);
-        assert_eq!(step(Kind::Wraps32, top + 10, 3, 0), None);
-        assert_eq!(step(Kind::Wraps32, 5, 9, 0), Some(4));
-    }
-
-    #[test]
-    fn a_64_bit_count_may_go_back_a_little() {
-        assert_eq!(step(Kind::Grows, 1000, 990, 0), Some(-10));
-        assert_eq!(step(Kind::Grows, u64::MAX - 1, u64::MAX, 0), Some(1));
     }
 }

@@ -35,7 +35,7 @@ impl Sampler {
         let mut collector = Collector::new(&self.root, self.watch);
         collector.take(&self.root, 0, true);
         let mut rows: BTreeMap<String, BTreeMap<String, BTreeMap<u32, u64>>> = BTreeMap::new();
-        for (head, cpus, values) in collector.rows.latest().filter(|(_, cpus, _)| *cpus != [SYSTEM]) {
+        for (_, head, cpus, values) in collector.rows.latest().filter(|(_, _, cpus, _)| *cpus != [SYSTEM]) {
             let by_cpu = cpus.iter().copied().zip(values.iter().copied()).collect();
             rows.entry(head.probe.to_string()).or_default().insert(head.name.clone(), by_cpu);
         }
@@ -81,9 +81,13 @@ pub(crate) struct Collector {
 impl Collector {
     /// Chooses the probes: the dear ones are tried out first.
     pub(crate) fn new(root: &Root, watch: Option<ProcessRef>) -> Self {
-        let mut rows = Rows::new(root, watch);
-        let mut probes = Vec::with_capacity(ALL.len());
-        for probe in ALL {
+        Self::of(Rows::new(root, watch), root, ALL)
+    }
+
+    /// The same with some of the probes.
+    pub(crate) fn of(mut rows: Rows, root: &Root, wanted: &[&'static dyn Probe]) -> Self {
+        let mut probes = Vec::with_capacity(wanted.len());
+        for probe in wanted {
             let about = probe.about();
             match about.dear.then(|| trial(*probe, root)) {
                 Some(Err(missing)) => rows.missing_always(missing),

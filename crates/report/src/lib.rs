@@ -10,6 +10,7 @@ pub mod headline;
 pub mod heat;
 pub mod html;
 pub mod json;
+pub mod live;
 pub mod machine_text;
 pub mod markup;
 pub mod number;

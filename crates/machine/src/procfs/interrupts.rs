@@ -69,7 +69,7 @@ impl Interrupts<'_> {
 /// Parses the whole file.
 ///
 /// # Errors
-/// A header that names no CPU columns, a row without a colon, a count past 64 bits.
+/// A header that names no CPU columns, a row without a colon or with several words before it, a count past 64 bits.
 pub fn parse(text: &str) -> Result<Interrupts<'_>, Malformed> {
     let mut lines = text.lines();
     let cpus = columns::header(lines.next().unwrap_or_default())?;
@@ -88,6 +88,10 @@ fn row<'a>(number: usize, line: &'a str, cpus: usize, counts: &mut Vec<u64>) -> 
     let name = name.trim();
     if name.is_empty() {
         return Err(Malformed::new(number, line, "the row has no name"));
+    }
+    if name.contains([' ', '\t']) {
+        // Its own colon is damaged, and the one that was found belongs to a PCI address behind the counts.
+        return Err(Malformed::new(number, name, "a row's name is one word"));
     }
     let first = counts.len();
     let (taken, tail) = columns::counts(number, rest, cpus, counts)?;

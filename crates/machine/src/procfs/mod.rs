@@ -2,7 +2,7 @@
 //! and on a machine that nobody here has seen.
 //!
 //! They run ten times a second on machines with hundreds of CPUs: they borrow from the text, walk over bytes and
-//! allocate once a table. A text that does not have the documented form is [`Malformed`]; it never panics and is never read as zero.
+//! allocate once a table; what is read again and again goes through [`table::Table`] and parses only what moved. A text that does not have the documented form is [`Malformed`]; it never panics and is never read as zero.
 
 use std::fmt;
 
@@ -15,6 +15,7 @@ pub mod pid_status;
 pub mod pressure;
 pub mod softirqs;
 pub mod stat;
+pub mod table;
 
 /// Where and why a text does not have the form that the kernel documents.
 #[derive(Debug, Clone, PartialEq, Eq)]

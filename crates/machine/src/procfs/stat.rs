@@ -51,6 +51,24 @@ pub struct Stat {
 /// Parses the whole file. Lines that are not known are passed over: kernels add some.
 pub fn parse(text: &str) -> Result<Stat, Malformed> {
     let mut stat = Stat::default();
+    parse_into(text, &mut stat)?;
+    Ok(stat)
+}
+
+/// The same into a place that is used again and again: no memory is asked for once it had room for all CPUs.
+/// After an error it says nothing.
+pub fn parse_into(text: &str, stat: &mut Stat) -> Result<(), Malformed> {
+    let mut cpus = std::mem::take(&mut stat.cpus);
+    cpus.clear();
+    *stat = Stat { cpus, ..Stat::default() };
+    let answer = fill(text, stat);
+    if answer.is_err() {
+        *stat = Stat::default();
+    }
+    answer
+}
+
+fn fill(text: &str, stat: &mut Stat) -> Result<(), Malformed> {
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         let Some((name, rest)) = line.split_once([' ', '\t']) else { continue };
@@ -78,11 +96,14 @@ pub fn parse(text: &str) -> Result<Stat, Malformed> {
     }
     match stat.all.is_none() && stat.cpus.is_empty() {
         true => Err(Malformed::new(1, text.lines().next().unwrap_or_default(), "there is no cpu line")),
-        false => Ok(stat),
+        false => Ok(()),
     }
 }
 
 fn cpu_time(line: usize, name: &str, rest: &str) -> Result<CpuTime, Malformed> {
+    if let Some(time) = plain_cpu_time(rest.as_bytes()).filter(|time| time.columns >= 4) {
+        return Ok(time);
+    }
     let mut time = CpuTime::default();
     for (slot, word) in time.ticks.iter_mut().zip(rest.split_ascii_whitespace()) {
         *slot = decimal(line, name, word)?;
@@ -93,6 +114,30 @@ fn cpu_time(line: usize, name: &str, rest: &str) -> Result<CpuTime, Malformed> {
         true => Err(Malformed::new(line, name, "fewer than four times")),
         false => Ok(time),
     }
+}
+
+/// The times of a line that has nothing but digits and single blanks, as the kernel prints it; `None` for any other,
+/// which goes the careful way.
+fn plain_cpu_time(rest: &[u8]) -> Option<CpuTime> {
+    let mut time = CpuTime::default();
+    let mut words = rest.split(|b| *b == b' ');
+    // "cpu  1 2": the line of all CPUs has two blanks.
+    let first = words.next()?;
+    let words = [first].into_iter().filter(|word| !word.is_empty()).chain(words);
+    for (slot, word) in time.ticks.iter_mut().zip(words) {
+        // 19 digits fit into 64 bits, whatever they are.
+        if word.is_empty() || word.len() > 19 {
+            return None;
+        }
+        for digit in word {
+            if !digit.is_ascii_digit() {
+                return None;
+            }
+            *slot = *slot * 10 + u64::from(digit - b'0');
+        }
+        time.columns += 1;
+    }
+    Some(time)
 }
 
 #[cfg(test)]
@@ -126,6 +171,24 @@ mod tests {
     fn a_later_kernel_may_print_more_columns() {
         let stat = parse("cpu0 1 2 3 4 5 6 7 8 9 10 11 12\n").unwrap();
         assert_eq!(stat.cpus[0].1.ticks().len(), COLUMNS.len());
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_keeps_nothing_of_before() {
+        let mut stat = Stat::default();
+        parse_into(TWO_CPUS, &mut stat).unwrap();
+        parse_into("cpu0 1 2 3 4\n", &mut stat).unwrap();
+        assert_eq!(stat, parse("cpu0 1 2 3 4\n").unwrap());
+        assert!(parse_into("cpu0 1 2 3 4\ncpu1 x\n", &mut stat).is_err());
+        assert_eq!(stat, Stat::default());
+    }
+
+    #[test]
+    fn odd_blanks_and_long_numbers_go_the_careful_way() {
+        let stat = parse("cpu  1\t2  3 4 \ncpu0 18446744073709551615 2 3 4\n").unwrap();
+        assert_eq!(stat.all.unwrap().ticks(), [1, 2, 3, 4]);
+        assert_eq!(stat.cpus[0].1.get(0), Some(u64::MAX));
+        assert!(parse("cpu 18446744073709551616 2 3 4\n").is_err());
     }
 
     #[test]

@@ -1,19 +1,15 @@
 //! A directory that holds the /sys and /proc of another machine.
 
-use std::ffi::CString;
-use std::io::Read;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::live::not_a_link;
-use super::{ReadError, Source};
+use super::{ReadError, Source, paths, whole};
 use crate::{Class, Fault};
-
-/// No file of a machine is longer: /proc/interrupts of 4096 CPUs with 4096 lines has 180 MiB.
-const MOST_BYTES: u64 = 256 << 20;
 
 /// Files below one directory, opened with openat2(2) and RESOLVE_IN_ROOT: `/` in links means that directory.
 pub(super) struct Directory {
@@ -53,26 +49,38 @@ impl Directory {
 
 impl Source for Directory {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let error = |e: std::io::Error| ReadError::from_io(path, &e);
         // NONBLOCK: a named pipe in a foreign directory must not hang us.
-        let fd = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|e| error(e.into()))?;
-        let mut bytes = Vec::new();
-        std::fs::File::from(fd).take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(error)?;
-        match bytes.len() as u64 > MOST_BYTES {
-            true => Err(ReadError::malformed(path, format!("it is longer than {} MiB", MOST_BYTES >> 20))),
-            false => Ok(bytes),
-        }
+        let file = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK);
+        let answer = file.and_then(|file| whole::content(file, path));
+        answer.map_err(|e| ReadError::from_io(path, &e.into()))
+    }
+
+    fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
+        let error = |e: Errno| ReadError::from_io(path, &e.into());
+        let fd = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(error)?;
+        Ok(Some(File::from(fd)))
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        let answer = self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY).and_then(whole::names);
+        answer.map_err(|e| ReadError::from_io(path, &e.into()))
+    }
+
+    fn resolve(&self, path: &str) -> Result<String, ReadError> {
         let error = |e: Errno| ReadError::from_io(path, &e.into());
-        let fd = self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(error)?;
-        let mut names = Vec::new();
-        for entry in Dir::new(fd).map_err(error)? {
-            let name = CString::from(entry.map_err(error)?.file_name());
-            names.extend(name.into_string().ok().filter(|n| n != "." && n != ".."));
+        let place = self.open_below(path, OFlags::PATH).map_err(error)?;
+        let below = whole::place(&place).zip(whole::place(&self.root)).and_then(|(place, root)| {
+            let below = place.strip_prefix(root.trim_end_matches('/'))?;
+            match below {
+                "" => Some("/".to_string()),
+                _ => below.starts_with('/').then(|| below.to_string()),
+            }
+        });
+        match below {
+            Some(place) => Ok(place),
+            // The directory was moved meanwhile, or there is no /proc.
+            None => paths::resolve(path, |prefix| self.link(prefix).ok(), |whole| self.exists(whole)),
         }
-        Ok(names)
     }
 
     fn link(&self, path: &str) -> Result<String, ReadError> {

@@ -1,8 +1,13 @@
 //! The running system.
 
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::{ReadError, Source, ethtool_netlink};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{ReadError, Source, ethtool_netlink, paths, whole};
 
 /// The facts that are no files. All are kept in a capture.
 ///
@@ -43,17 +48,23 @@ pub(super) struct Live;
 
 impl Source for Live {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        std::fs::read(path).map_err(|e| ReadError::from_io(path, &e))
+        let answer = open(path, OFlags::RDONLY).and_then(|file| whole::content(file, path));
+        answer.map_err(|e| ReadError::from_io(path, &e.into()))
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let error = |e: std::io::Error| ReadError::from_io(path, &e);
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(error)? {
-            // A name that is no UTF-8 is none of the kernel's: no reader could ask for it.
-            names.extend(entry.map_err(error)?.file_name().into_string().ok());
+        let answer = open(path, OFlags::RDONLY | OFlags::DIRECTORY).and_then(whole::names);
+        answer.map_err(|e| ReadError::from_io(path, &e.into()))
+    }
+
+    fn resolve(&self, path: &str) -> Result<String, ReadError> {
+        let error = |e: Errno| ReadError::from_io(path, &e.into());
+        let place = open(path, OFlags::PATH).map_err(error)?;
+        // The kernel has followed the links already; it tells where it came to.
+        match whole::place(&place) {
+            Some(place) => Ok(place),
+            None => paths::resolve(path, |prefix| self.link(prefix).ok(), |whole| self.exists(whole)),
         }
-        Ok(names)
     }
 
     fn link(&self, path: &str) -> Result<String, ReadError> {
@@ -92,9 +103,17 @@ impl Source for Live {
         }
     }
 
+    fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
+        File::open(path).map(Some).map_err(|e| ReadError::from_io(path, &e))
+    }
+
     fn is_live(&self) -> bool {
         true
     }
+}
+
+fn open(path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// The signature that a hypervisor shows in CPUID, where the CPU says that there is one.
@@ -145,5 +164,16 @@ mod tests {
         assert_eq!(Live.link("/proc/self").unwrap(), std::process::id().to_string());
         assert!(Live.link("/proc/stat").unwrap_err().is_absent());
         assert!(Live.read("/proc/nothing").unwrap_err().is_absent());
+        assert!(Live.read("/proc").is_err(), "a directory is no file");
+        assert!(Live.list("/proc/stat").unwrap_err().is_absent());
+    }
+
+    #[test]
+    fn links_are_followed_as_step_by_step() {
+        for path in ["/proc/self/fd", "/proc/self", "/", "/sys/class/net/lo"] {
+            let slowly = paths::resolve(path, |prefix| Live.link(prefix).ok(), |whole| Live.exists(whole));
+            assert_eq!(Live.resolve(path), slowly, "{path}");
+        }
+        assert!(Live.resolve("/sys/none").unwrap_err().is_absent());
     }
 }

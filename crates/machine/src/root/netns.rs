@@ -136,6 +136,12 @@ impl Source for Netns {
         Live.fact(name)
     }
 
+    fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
+        let asked = path.to_string();
+        // The file stays the one of that namespace, whichever thread reads it.
+        self.ask(path, move |live| live.open(&asked))
+    }
+
     fn is_live(&self) -> bool {
         true
     }

@@ -1,6 +1,7 @@
 //! A root that keeps every answer that it gives.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{FACTS, ReadError, Source};
@@ -72,6 +73,10 @@ impl Source for Recording {
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
         self.record.once(|answers| &mut answers.facts, name, || self.inner.fact(name))
+    }
+
+    fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
+        self.inner.open(path)
     }
 
     fn is_live(&self) -> bool {

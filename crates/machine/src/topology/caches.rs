@@ -1,5 +1,7 @@
 //! Caches and the CPUs that share them, from cpuN/cache/indexN.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::{CPUS, Gaps, numbered};
@@ -31,25 +33,85 @@ pub struct Cache {
     pub cpus: CpuSet,
 }
 
+impl Cache {
+    fn is_first_level(&self) -> bool {
+        self.level == 1 && self.kind != CacheType::Instruction
+    }
+}
+
 /// Reads the caches of the online CPUs, each once, by level, kind and CPUs.
 pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Vec<Cache> {
-    let mut caches: Vec<Cache> = Vec::new();
+    let mut told = Told::default();
     let mut gaps = Gaps::default();
     for cpu in online.iter() {
-        let dir = format!("{CPUS}/cpu{cpu}/cache");
-        let Some(names) = gaps.keep("caches", cpu, root.list(&dir)) else { continue };
-        for index in numbered(&names, "index").iter() {
-            let dir = format!("{dir}/index{index}");
-            match one(root, &dir, cpu, online) {
-                Ok(cache) if caches.contains(&cache) => {}
-                Ok(cache) => caches.push(cache),
-                Err(e) => gaps.note("a cache", cpu, e.to_string()),
-            }
+        if !told.all.contains(&cpu) {
+            told.read(root, cpu, online, &mut gaps);
         }
     }
     gaps.tell(notes);
+    let mut caches = told.caches;
     caches.sort_by(|a, b| (a.level, a.kind, &a.cpus).cmp(&(b.level, b.kind, &b.cpus)));
     caches
+}
+
+/// The caches so far, and what they tell about CPUs to come. The kernel enters the CPUs that share a cache on both sides
+/// (cache_shared_cpu_map_setup in drivers/base/cacheinfo.c), so that a cache of 64 CPUs is read once.
+#[derive(Default)]
+struct Told {
+    caches: Vec<Cache>,
+    /// Places in `caches` by level, kind and first CPU.
+    places: BTreeMap<(u32, CacheType, Option<u32>), Vec<usize>>,
+    /// By the names in a CPU's folder and index: the place of the cache that a CPU to come shares. CPUs with other
+    /// folders have other caches, and their indexes count differently.
+    shared: HashMap<Vec<String>, HashMap<(u32, u32), usize>>,
+    /// CPUs to come that share every cache of one that was read, the first-level one among them: threads of one core.
+    all: HashSet<u32>,
+}
+
+impl Told {
+    fn read(&mut self, root: &Root, cpu: u32, online: &CpuSet, gaps: &mut Gaps) {
+        let dir = format!("{CPUS}/cpu{cpu}/cache");
+        let Some(names) = gaps.keep("caches", cpu, root.list(&dir)) else { return };
+        let indexes = numbered(&names, "index");
+        let mut shared = self.shared.remove(&names).unwrap_or_default();
+        // CPUs that share every cache of this one; none if one of them could not be read, or the first level is not told
+        // (then the other CPU may well tell it).
+        let (mut share_all, mut has_first_level): (Option<CpuSet>, bool) = (None, false);
+        for index in indexes.iter() {
+            let place = match shared.get(&(index, cpu)) {
+                Some(place) => Some(*place),
+                None => {
+                    let cache = one(root, &format!("{dir}/index{index}"), cpu, online);
+                    let place =
+                        cache.map_err(|e| gaps.note("a cache", cpu, e.to_string())).ok().map(|c| self.add(c));
+                    let cpus = place.iter().flat_map(|place| self.caches[*place].cpus.iter());
+                    shared.extend(
+                        cpus.filter(|other| *other > cpu)
+                            .zip(place.into_iter().cycle())
+                            .map(|(other, place)| ((index, other), place)),
+                    );
+                    place
+                }
+            };
+            let cpus = place.map_or_else(CpuSet::new, |place| self.caches[place].cpus.clone());
+            has_first_level |= place.is_some_and(|place| self.caches[place].is_first_level());
+            share_all = Some(share_all.map_or_else(|| cpus.clone(), |all| all.intersection(&cpus)));
+        }
+        let share_all = share_all.filter(|_| has_first_level);
+        self.all.extend(share_all.iter().flat_map(CpuSet::iter).filter(|other| *other > cpu));
+        self.shared.insert(names, shared);
+    }
+
+    /// The place of a cache, which may have been met before.
+    fn add(&mut self, cache: Cache) -> usize {
+        let places = self.places.entry((cache.level, cache.kind, cache.cpus.first())).or_default();
+        let known = places.iter().copied().find(|place| self.caches[*place] == cache);
+        known.unwrap_or_else(|| {
+            places.push(self.caches.len());
+            self.caches.push(cache);
+            self.caches.len() - 1
+        })
+    }
 }
 
 fn one(root: &Root, dir: &str, cpu: u32, online: &CpuSet) -> Result<Cache, ReadError> {
@@ -138,6 +200,26 @@ mod tests {
         let facts: Vec<_> = missing.iter().map(|m| m.fact.as_str()).collect();
         assert_eq!(facts, ["a cache of CPU 0", "caches of CPU 1"]);
         assert!(missing[0].why.contains("index0/size: '32Q'"), "{missing:?}");
+    }
+
+    #[test]
+    fn a_cache_that_another_cpu_told_is_not_read_again_and_odd_ones_are() {
+        let mut tree = Tree::new();
+        // CPUs 0 and 1 share both caches; CPU 2 has another folder (no index 1), in which index 0 is its own.
+        for (cpu, map) in [(0, "3"), (1, "3")] {
+            tree = with_cache(tree, cpu, 0, ["1", "Data", "32K", map]);
+            tree = with_cache(tree, cpu, 1, ["3", "Unified", "8M", "7"]);
+        }
+        tree = with_cache(tree, 2, 0, ["3", "Unified", "8M", "7"]);
+        let root = Root::recording(Root::from_tree(tree));
+        let mut notes = Notes::new();
+        let caches = read(&root, &CpuSet::from_list("0-2").unwrap(), &mut notes);
+        let told: Vec<_> = caches.iter().map(|c| (c.level, c.cpus.to_list())).collect();
+        assert_eq!(told, [(1, "0-1".to_string()), (3, "0-2".into())]);
+        let capture = root.take_capture().unwrap();
+        let read: Vec<&str> = capture.files().filter(|file| file.ends_with("/level")).collect();
+        assert_eq!(read.len(), 3, "{read:?}");
+        assert!(!read.iter().any(|file| file.contains("cpu1/")), "{read:?}");
     }
 
     proptest::proptest! {

@@ -1,5 +1,7 @@
 //! Which CPUs there are and how they form cores and packages.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::{CPUS, Gaps, numbered};
@@ -65,11 +67,12 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
     };
     let mut gaps = Gaps::default();
     let mut packages = Vec::new();
+    let mut told = Told::default();
     let mut cpus = Vec::new();
     for id in present.as_ref().unwrap_or(&folders).union(&online).iter() {
         let is_online = online.contains(id);
         cpus.push(match is_online {
-            true => read_online(root, id, &online, &mut packages, &mut gaps),
+            true => read_online(root, id, &online, &mut packages, &mut told, &mut gaps),
             false => Cpu { id, online: false, ..Cpu::default() },
         });
     }
@@ -100,25 +103,90 @@ fn online_by_folder(root: &Root, folders: &CpuSet) -> CpuSet {
     folders.iter().filter(is_online).collect()
 }
 
-fn read_online(root: &Root, id: u32, online: &CpuSet, packages: &mut Vec<CpuSet>, gaps: &mut Gaps) -> Cpu {
+/// What CPUs that were read before tell about those to come: a map of a thousand CPUs reads half the files.
+#[derive(Default)]
+struct Told {
+    /// Siblings of CPUs to come: the kernel tells every thread of a core the same set (drivers/base/topology.c).
+    siblings: HashMap<u32, CpuSet>,
+    /// Files that a CPU lacks; a kernel shows them for every CPU or for none.
+    lacking: HashSet<&'static str>,
+    /// Whether some CPU has a frequency driver; `None` while that was not looked up.
+    has_frequencies: Option<bool>,
+}
+
+impl Told {
+    /// The siblings of a CPU: as one of them told, else as its own files tell.
+    fn siblings(&mut self, root: &Root, dir: &str, id: u32, online: &CpuSet) -> Result<CpuSet, ReadError> {
+        if let Some(siblings) = self.siblings.remove(&id) {
+            return Ok(siblings);
+        }
+        let (lists, masks) = (["core_cpus_list", "thread_siblings_list"], ["core_cpus", "thread_siblings"]);
+        // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
+        let siblings = root.cpu_set(dir, &lists, &masks)?.intersection(online);
+        if siblings.contains(id) {
+            self.siblings.extend(siblings.iter().filter(|cpu| *cpu > id).map(|cpu| (cpu, siblings.clone())));
+        }
+        Ok(siblings)
+    }
+
+    /// A number that not every kernel tells: where it does not, there is nothing to note.
+    fn number<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &mut self,
+        root: &Root,
+        dir: &str,
+        name: &'static str,
+    ) -> Option<T> {
+        if self.lacking.contains(name) {
+            return None;
+        }
+        let answer = root.number(format!("{dir}/{name}"));
+        if answer.as_ref().is_err_and(ReadError::is_absent) {
+            self.lacking.insert(name);
+        }
+        answer.ok()
+    }
+
+    /// The highest frequency. Not every CPU needs to have a frequency policy: only where there is none at all, and the
+    /// first CPU lacks it, the others are not asked.
+    fn max_frequency(&mut self, root: &Root, cpu: &str) -> Option<u64> {
+        if self.has_frequencies == Some(false) {
+            return None;
+        }
+        let answer = root.number(format!("{cpu}/cpufreq/cpuinfo_max_freq")).ok();
+        if self.has_frequencies.is_none() {
+            let policies = || root.list(format!("{CPUS}/cpufreq")).unwrap_or_default();
+            self.has_frequencies =
+                Some(answer.is_some() || policies().iter().any(|name| name.starts_with("policy")));
+        }
+        answer
+    }
+}
+
+fn read_online(
+    root: &Root,
+    id: u32,
+    online: &CpuSet,
+    packages: &mut Vec<CpuSet>,
+    told_before: &mut Told,
+    gaps: &mut Gaps,
+) -> Cpu {
     let cpu = format!("{CPUS}/cpu{id}");
     let dir = format!("{cpu}/topology");
     let package = gaps.keep("package", id, root.number::<i64>(format!("{dir}/physical_package_id")));
     let core = gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")));
-    let siblings =
-        root.cpu_set(&dir, &["core_cpus_list", "thread_siblings_list"], &["core_cpus", "thread_siblings"]);
-    // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
-    let siblings = gaps.keep("siblings", id, siblings.map(|set| set.intersection(online)));
-    let mates =
-        root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"]);
+    let siblings = gaps.keep("siblings", id, told_before.siblings(root, &dir, id, online));
+    let mates = || {
+        root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"])
+    };
     match package {
         // The kernel prints -1 when the firmware does not tell; what it then calls a package is only the core.
         Some(..0) => {
             let why = format!("{dir}/physical_package_id: -1, the firmware does not tell the package");
             gaps.note("package", id, why);
         }
+        _ if packages.iter().any(|package| package.contains(id)) => {}
         _ => {
-            if let Some(mates) = gaps.keep("CPUs of the package", id, mates) {
+            if let Some(mates) = gaps.keep("CPUs of the package", id, mates()) {
                 let mates = mates.intersection(online);
                 if !packages.contains(&mates) && !mates.is_empty() {
                     packages.push(mates);
@@ -132,14 +200,14 @@ fn read_online(root: &Root, id: u32, online: &CpuSet, packages: &mut Vec<CpuSet>
         allowed: None,
         package: told(package),
         // Kernels before 5.3 and 5.16 tell no die and no cluster: nothing to note.
-        die: told(root.number(format!("{dir}/die_id")).ok()),
+        die: told(told_before.number(root, &dir, "die_id")),
         // x86 prints 65535 (BAD_APICID) where it knows none.
-        cluster: told(root.number(format!("{dir}/cluster_id")).ok()).filter(|id| *id != u32::from(u16::MAX)),
+        cluster: told(told_before.number(root, &dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
         core: told(core),
         node: None,
         siblings,
-        capacity: root.number(format!("{cpu}/cpu_capacity")).ok(),
-        max_frequency_khz: root.number(format!("{cpu}/cpufreq/cpuinfo_max_freq")).ok(),
+        capacity: told_before.number(root, &cpu, "cpu_capacity"),
+        max_frequency_khz: told_before.max_frequency(root, &cpu),
     }
 }
 

@@ -10,7 +10,9 @@ use machine::{Class, Fault, Machine, Root};
 use report::machine_text;
 use report::picture::{self, Heat};
 
+use crate::cli::Format;
 use crate::output::{self, Answer};
+use crate::verbs::map_watch;
 use part::PartFlags;
 
 /// Flags of `pinwise map`.
@@ -22,12 +24,15 @@ Examples:
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
   pinwise map --format html -o map.html        picture, sheet and interrupts on one page
   pinwise map --device eth0                    one device: where it hangs, queues, interrupts
+  pinwise map --watch                          live: interrupts, softirqs and CPU time
   pinwise map --from web7.tar.zst              a machine that pinwise capture took home
   pinwise map --diff before.tar.zst after.tar.zst")]
 pub struct Args {
     /// Read a captured directory or archive (.tar.zst, .tar.gz, .tar.bz2, .tar) instead of this machine
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    watch: map_watch::Flags,
     #[command(flatten)]
     part: PartFlags,
     /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
@@ -57,6 +62,14 @@ enum Form {
 
 /// Reads and prints the machine.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
+    if args.watch.wanted() {
+        let format = match args.format {
+            Form::Text => Format::Text,
+            Form::Json => Format::Json,
+            Form::Svg | Form::Html => return Err(no_such_form("the live map")),
+        };
+        return map_watch::run(&args.watch, format);
+    }
     let to = args.output.as_deref();
     if let Some([before, after]) = args.diff.as_deref() {
         return difference::run(before, after, args.format, to);

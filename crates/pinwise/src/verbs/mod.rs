@@ -11,6 +11,7 @@ pub mod explain;
 pub mod list;
 pub mod man;
 pub mod map;
+pub mod map_watch;
 pub mod raw;
 pub mod report;
 pub mod resume;

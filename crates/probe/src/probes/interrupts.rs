@@ -1,9 +1,11 @@
 //! Interrupts by line and CPU, from /proc/interrupts.
 
 use machine::procfs::interrupts::{self, Counted};
+use machine::procfs::table::Outcome;
 use machine::{Missing, Root};
 
 use super::{About, Probe, unreadable};
+use crate::kept_table::{Booked, KeptTable};
 use crate::rows::{Kind, Row, Rows};
 
 const FILE: &str = "/proc/interrupts";
@@ -33,31 +35,62 @@ impl Probe for Interrupts {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        for tries_left in (0..TRIES).rev() {
-            let text = into.read(root, FILE)?;
-            let table = interrupts::parse(&text).map_err(|e| Missing::new(FILE, e))?;
-            let torn = table.rows.iter().any(|row| row.counted == Counted::Torn);
-            if !torn || tries_left == 0 {
-                book(&table, into);
-                break;
-            }
-        }
-        Ok(())
+        let mut kept = into.recall::<Memory>();
+        let answer = read(root, &mut kept.0, into);
+        into.remember(kept);
+        answer
     }
 }
 
-fn book(table: &interrupts::Interrupts<'_>, into: &mut Rows) {
+/// What is remembered from frame to frame.
+#[derive(Default)]
+struct Memory(KeptTable);
+
+fn read(root: &Root, kept: &mut KeptTable, into: &mut Rows) -> Result<(), Missing> {
+    for tries_left in (0..TRIES).rev() {
+        if kept.read(root, FILE, into)? == Outcome::Same && kept.book_moved(into, Some) {
+            return Ok(());
+        }
+        let parsed = interrupts::parse(&kept.text()).map(|table| {
+            let torn = table.rows.iter().any(|row| row.counted == Counted::Torn);
+            (torn, (!torn || tries_left == 0).then(|| book(&table, into)))
+        });
+        match parsed {
+            Ok((false, Some(booked))) => {
+                kept.learn(&booked);
+                return Ok(());
+            }
+            Ok((_, last)) => {
+                kept.forget();
+                if last.is_some() {
+                    return Ok(());
+                }
+            }
+            Err(malformed) => {
+                kept.forget();
+                return Err(Missing::new(FILE, malformed));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn book(table: &interrupts::Interrupts<'_>, into: &mut Rows) -> Vec<Booked> {
     let columns = into.columns(&table.cpus);
+    let mut booked = Vec::with_capacity(table.rows.len());
     for row in &table.rows {
         let about = Row { name: row.name, label: row.label, unit: "events", kind: Kind::Wraps32 };
-        match (row.counted, table.per_cpu(row)) {
-            (_, Some(counts)) => into.counter(about, &columns, counts),
-            (Counted::System(count), _) => into.system(about, count),
+        let (id, columns) = match (row.counted, table.per_cpu(row)) {
+            (_, Some(counts)) => (Some(into.counter(about, &columns, counts)), counts.len()),
+            (Counted::System(count), _) => (Some(into.system(about, count)), 1),
             (Counted::Torn, _) => {
                 let why = "a CPU came or went while the kernel printed the row";
                 into.missing(format_args!("interrupts/{}", row.name), why);
+                (None, 0)
             }
-            _ => {}
-        }
+            _ => (None, 0),
+        };
+        booked.push(Booked { id, columns });
     }
+    booked
 }

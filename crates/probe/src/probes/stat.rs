@@ -31,31 +31,56 @@ impl Probe for Stat {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        let text = into.read(root, FILE)?;
-        let stat = stat::parse(&text).map_err(|e| Missing::new(FILE, e))?;
-        let tick_us = into.tick_ns() / 1_000;
-        let cpus: Vec<u32> = stat.cpus.iter().map(|(cpu, _)| *cpu).collect();
-        let columns = into.columns(&cpus);
-        for (index, name) in COLUMNS.iter().enumerate() {
-            let us = |ticks: u64| ticks.saturating_mul(tick_us);
-            let values: Option<Vec<u64>> =
-                stat.cpus.iter().map(|(_, time)| time.get(index).map(us)).collect();
-            match values {
-                Some(values) if !values.is_empty() => {
-                    into.counter(Row { name, label: "", unit: "us", kind: Kind::Grows }, &columns, &values);
-                }
-                _ => into.missing(format_args!("stat/{name}"), "this kernel does not print the column"),
-            }
-        }
+        let mut memory = into.recall::<Memory>();
+        let answer = memory.read(root, into);
+        into.remember(memory);
+        answer
+    }
+}
+
+/// Room that is used again in every frame.
+#[derive(Default)]
+struct Memory {
+    text: Vec<u8>,
+    stat: stat::Stat,
+    cpus: Vec<u32>,
+    values: Vec<u64>,
+}
+
+impl Memory {
+    fn read(&mut self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
+        into.read_into(root, FILE, &mut self.text)?;
+        let text = String::from_utf8_lossy(&self.text);
+        stat::parse_into(&text, &mut self.stat).map_err(|e| Missing::new(FILE, e))?;
+        self.times(into);
         for (name, label, value) in [
-            ("ctxt", "context switches", stat.context_switches),
-            ("intr", "interrupts of all lines", stat.interrupts),
-            ("processes", "processes and threads created", stat.forks),
+            ("ctxt", "context switches", self.stat.context_switches),
+            ("intr", "interrupts of all lines", self.stat.interrupts),
+            ("processes", "processes and threads created", self.stat.forks),
         ] {
             if let Some(value) = value {
                 into.system(Row { name, label, unit: "events", kind: Kind::Grows }, value);
             }
         }
         Ok(())
+    }
+
+    fn times(&mut self, into: &mut Rows) {
+        let tick_us = into.tick_ns() / 1_000;
+        self.cpus.clear();
+        self.cpus.extend(self.stat.cpus.iter().map(|(cpu, _)| *cpu));
+        let columns = into.columns(&self.cpus);
+        for (index, name) in COLUMNS.iter().enumerate() {
+            self.values.clear();
+            let ticks = self.stat.cpus.iter().map_while(|(_, time)| time.get(index));
+            self.values.extend(ticks.map(|ticks| ticks.saturating_mul(tick_us)));
+            match !self.cpus.is_empty() && self.values.len() == self.cpus.len() {
+                true => {
+                    let row = Row { name, label: "", unit: "us", kind: Kind::Grows };
+                    into.counter(row, &columns, &self.values);
+                }
+                false => into.missing(format_args!("stat/{name}"), "this kernel does not print the column"),
+            }
+        }
     }
 }

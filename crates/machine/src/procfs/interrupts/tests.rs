@@ -117,6 +117,7 @@ fn malformed_tables_name_the_line() {
         (" 24:   1   0  IO-APIC\n", 1),
         ("  CPU0\n 24 1 IO-APIC\n", 2),
         ("  CPU0\n : 1 IO-APIC\n", 2),
+        ("  CPU0\n 24;  1 PCI-MSIX-0000:00:01.0  0-edge  eth0\n", 2),
         ("  CPU0\n 1: 1 x\n 2: 99999999999999999999 x\n", 3),
     ] {
         assert_eq!(parse(bad).unwrap_err().line, line, "{bad:?}");

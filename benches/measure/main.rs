@@ -1,0 +1,56 @@
+//! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
+//! randomised blocks. Parts: map, counters, growth, watch. A run of all parts writes benches/RESULTS.md and
+//! docs/images/growth.svg; a run of some prints them.
+
+mod counters;
+mod growth;
+mod map;
+mod plot;
+mod section;
+mod tools;
+mod watch;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use section::Section;
+
+/// A part of the measurement: its name and what it does.
+type Part = (&'static str, fn() -> std::io::Result<Section>);
+
+const PARTS: [Part; 4] = [
+    ("map", map::measure),
+    ("counters", counters::measure),
+    ("growth", growth::measure),
+    ("watch", watch::measure),
+];
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("bench: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> std::io::Result<()> {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if let Some(unknown) = wanted.iter().find(|word| !PARTS.iter().any(|(name, _)| name == word)) {
+        let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+        return Err(std::io::Error::other(format!("there is no part '{unknown}': {}", names.join(", "))));
+    }
+    let mut text = tools::preamble()?;
+    for (name, measure) in PARTS {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            eprintln!("measuring {name} ...");
+            text.push_str(&measure()?.to_string());
+        }
+    }
+    print!("{text}");
+    if wanted.is_empty() {
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md"), text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The programs that are compared, where they are and which versions they are; and the head of the results.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use machine::{Machine, Root};
+
+/// The binary of this workspace that is measured: $PINWISE, or the one beside this bench in the target folder.
+pub fn pinwise() -> io::Result<PathBuf> {
+    let beside = || {
+        let own = std::env::current_exe().ok()?;
+        Some(own.parent()?.parent()?.join("pinwise"))
+    };
+    let path = std::env::var_os("PINWISE").map(PathBuf::from).or_else(beside).unwrap_or_default();
+    match path.is_file() {
+        true => Ok(path),
+        false => Err(io::Error::other(format!(
+            "{}: there is no such program - build it first: cargo build --release -p pinwise",
+            path.display()
+        ))),
+    }
+}
+
+/// The first line that a program prints, if it is there.
+pub fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    String::from_utf8_lossy(&output.stdout).lines().next().map(String::from)
+}
+
+/// Whether this process may mount.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Trees of other machines that are not part of the repository: `../shared/snapshots/hwloc`.
+pub fn snapshot(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.parent()?;
+    let path = root.join("shared/snapshots/hwloc").join(format!("{name}.tar.bz2"));
+    path.is_file().then_some(path)
+}
+
+/// Machine, date and versions.
+pub fn preamble() -> io::Result<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let machine = Machine::read(&Root::live());
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let known = |version: Option<String>| version.unwrap_or_else(|| "not installed".into());
+    Ok(format!(
+        "# Results\n\n\
+        Written by `make bench`; no figure is typed by hand. Costs are medians; ratios are Hodges-Lehmann estimates of the \
+        ratio within blocks, with exact 95 % intervals. CPU time is what decides: the host is shared and its clock time noisy.\n\n\
+        - {}\n- {} CPUs ({}), Linux {}, load {} at the start\n- pinwise {}; {}; {}; procfs-core 0.18\n",
+        report::number::moment(now),
+        machine.online().len(),
+        model.map_or("model not told", |(_, model)| model),
+        machine.kernel.release.as_deref().unwrap_or("not told"),
+        load.split(' ').next().unwrap_or("not told"),
+        env!("CARGO_PKG_VERSION"),
+        known(version("lstopo")),
+        known(version("lsirq")),
+    ))
+}

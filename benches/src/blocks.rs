@@ -1,0 +1,122 @@
+//! Arms side by side: each block runs every arm once in random order, and ratios are taken within blocks, so that what
+//! drifts on the host cancels.
+
+use std::fmt;
+
+use study::design::draw_order;
+use study::statistics::signed_rank;
+use study::statistics::summary::median;
+
+use crate::cpu_time::Cost;
+
+/// Seed of all orders: the same on every machine.
+const SEED: u64 = 20_261_121;
+
+/// One way of doing the work: a run answers with its cost.
+pub struct Arm<'a> {
+    /// Name in the results.
+    pub name: String,
+    /// Does the work once.
+    pub run: Box<dyn FnMut() -> std::io::Result<Cost> + 'a>,
+}
+
+impl<'a> Arm<'a> {
+    /// An arm.
+    pub fn new(name: impl Into<String>, run: impl FnMut() -> std::io::Result<Cost> + 'a) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+}
+
+/// What came out of one arm.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Name of the arm.
+    pub name: String,
+    /// CPU time of each run, ns, by block.
+    pub cpu_ns: Vec<f64>,
+    /// Time on the clock of each run, ns, by block.
+    pub wall_ns: Vec<f64>,
+}
+
+/// How many times the cost of the first arm another one takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Ratio {
+    /// Hodges-Lehmann estimate over blocks.
+    pub estimate: f64,
+    /// Exact 95 % interval; `None` with fewer than six blocks.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Ratio {
+    /// Of the first series to the second, within blocks; `None` without blocks.
+    pub fn of(this: &[f64], other: &[f64]) -> Option<Self> {
+        let logs: Vec<f64> = this.iter().zip(other).map(|(this, other)| (this / other).ln()).collect();
+        let location = signed_rank::location(&logs, 0.95)?;
+        let interval = location.interval.map(|(low, high)| (low.exp(), high.exp()));
+        Some(Ratio { estimate: location.estimate.exp(), interval })
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.interval {
+            Some((low, high)) => write!(f, "{:.2} x [{low:.2}, {high:.2}]", self.estimate),
+            None => write!(f, "{:.2} x (too few blocks for an interval)", self.estimate),
+        }
+    }
+}
+
+/// Median, in the unit of the values; NaN for none.
+pub fn middle(values: &[f64]) -> f64 {
+    median(values).unwrap_or(f64::NAN)
+}
+
+/// Runs the arms in `blocks` blocks, after one run of each that does not count.
+///
+/// # Errors
+/// When a run fails.
+pub fn run(mut arms: Vec<Arm<'_>>, blocks: usize) -> std::io::Result<Vec<Outcome>> {
+    let mut outcomes: Vec<Outcome> = arms
+        .iter()
+        .map(|arm| Outcome { name: arm.name.clone(), cpu_ns: Vec::new(), wall_ns: Vec::new() })
+        .collect();
+    for arm in &mut arms {
+        (arm.run)()?;
+    }
+    for block in draw_order(arms.len(), blocks, SEED) {
+        for index in block {
+            let cost = (arms[index].run)()?;
+            outcomes[index].cpu_ns.push(cost.cpu_ns.max(1) as f64);
+            outcomes[index].wall_ns.push(cost.wall_ns.max(1) as f64);
+        }
+    }
+    Ok(outcomes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_taken_within_blocks() {
+        // A host that grows three times slower from block to block; the second arm costs twice the first.
+        let growing = |factor: u64| {
+            let mut ns = factor;
+            move || {
+                ns *= 3;
+                Ok(Cost { cpu_ns: ns, wall_ns: ns })
+            }
+        };
+        let arms = vec![Arm::new("ours", growing(1)), Arm::new("theirs", growing(2))];
+        let outcomes = run(arms, 8).unwrap();
+        let ratio = Ratio::of(&outcomes[1].cpu_ns, &outcomes[0].cpu_ns).unwrap();
+        assert!((ratio.estimate - 2.0).abs() < 1e-9, "{ratio:?}");
+        assert!(ratio.interval.is_some_and(|(low, high)| low > 1.99 && high < 2.01));
+        assert_eq!((outcomes[0].cpu_ns.len(), middle(&[1.0, 9.0, 3.0])), (8, 3.0));
+    }
+
+    #[test]
+    fn a_run_that_fails_ends_the_measurement() {
+        assert!(run(vec![Arm::new("bad", || Err(std::io::Error::other("no")))], 3).is_err());
+    }
+}

@@ -1,0 +1,8 @@
+//! What the measurements share: runs in randomised blocks, CPU time, and machines of any size as trees of files.
+
+pub mod blocks;
+pub mod cpu_time;
+#[path = "../../crates/probe/tests/large/mod.rs"]
+#[allow(clippy::unwrap_used, missing_docs)]
+pub mod large;
+pub mod tree;

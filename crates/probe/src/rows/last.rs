@@ -1,0 +1,114 @@
+//! What a row read last, and how far it moved from there.
+
+use std::collections::BTreeMap;
+
+use super::{Columns, Kind};
+use crate::recording::{Frame, Moved};
+
+/// No CPU takes more interrupts than this a second: a 32-bit count that fell further behind did not wrap, it began again.
+const MOST_EVENTS_PER_S: u64 = 10_000_000;
+
+/// The last reading of a row.
+pub(super) struct LastSeen {
+    pub columns: Columns,
+    pub values: Vec<u64>,
+    /// Number of the frame that it was read in.
+    pub frame: usize,
+    /// Last values of CPUs that went away: the kernel goes on counting from there when they come back.
+    pub parked: BTreeMap<u32, u64>,
+}
+
+impl LastSeen {
+    /// A row that is seen for the first time.
+    pub fn first(columns: &Columns, values: &[u64], frame: usize) -> Self {
+        Self { columns: columns.clone(), values: values.to_vec(), frame, parked: BTreeMap::new() }
+    }
+
+    /// Takes the values of all columns.
+    pub fn take(&mut self, columns: &Columns, values: &[u64], book: &mut Book<'_>) {
+        if self.columns.same(columns) {
+            for ((cpu, old), new) in columns.cpus().iter().zip(&mut self.values).zip(values) {
+                if old != new || book.was_away {
+                    book.cell(*cpu, *old, *new);
+                    *old = *new;
+                }
+            }
+            return;
+        }
+        let gone = self.columns.cpus().iter().copied().zip(self.values.iter().copied());
+        self.parked.extend(gone);
+        for (cpu, new) in columns.cpus().iter().zip(values) {
+            if let Some(old) = self.parked.remove(cpu) {
+                book.cell(*cpu, old, *new);
+            }
+        }
+        self.columns = columns.clone();
+        self.values = values.to_vec();
+    }
+
+    /// Takes the value of one column.
+    pub fn take_one(&mut self, column: usize, new: u64, book: &mut Book<'_>) {
+        if let (Some(cpu), Some(old)) = (self.columns.cpus().get(column), self.values.get_mut(column))
+            && *old != new
+        {
+            book.cell(*cpu, *old, new);
+            *old = new;
+        }
+    }
+}
+
+/// Books the movements of one row into a frame.
+pub(super) struct Book<'a> {
+    pub frame: &'a mut Frame,
+    pub id: u32,
+    pub kind: Kind,
+    /// Since the frame before, ns.
+    pub elapsed_ns: u64,
+    /// A row that was away (driver unloaded) starts again, whatever its counts say.
+    pub was_away: bool,
+}
+
+impl Book<'_> {
+    fn cell(&mut self, cpu: u32, old: u64, new: u64) {
+        let (row, step) = (self.id, step(self.kind, old, new, self.elapsed_ns));
+        match step.filter(|_| !self.was_away) {
+            None => self.frame.restarted.push((row, cpu)),
+            Some(0) => {}
+            Some(delta) => self.frame.moved.push(Moved { row, cpu, delta }),
+        }
+    }
+}
+
+/// How far a counter moved; `None` if it began again.
+fn step(kind: Kind, old: u64, new: u64, elapsed_ns: u64) -> Option<i64> {
+    let delta = new.wrapping_sub(old) as i64;
+    if kind != Kind::Wraps32 || new >= old {
+        return Some(delta);
+    }
+    let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
+    let wrapped = u64::from(new.wrapping_sub(old));
+    // At least a second: what is late by a little is no reason to call a count lost.
+    let most = MOST_EVENTS_PER_S.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
+    (wrapped <= most).then_some(wrapped as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_32_bit_count_wraps_and_a_smaller_one_begins_again() {
+        let top = u64::from(u32::MAX);
+        assert_eq!(step(Kind::Wraps32, top - 2, 4, 0), Some(7));
+        assert_eq!(step(Kind::Wraps32, 5_000, 3, 0), None);
+        assert_eq!(step(Kind::Wraps32, 3_000_000_000, 3, 0), None);
+        assert_eq!(step(Kind::Wraps32, top + 10, 3, 0), None);
+        assert_eq!(step(Kind::Wraps32, 5, 9, 0), Some(4));
+    }
+
+    #[test]
+    fn a_64_bit_count_may_go_back_a_little() {
+        assert_eq!(step(Kind::Grows, 1000, 990, 0), Some(-10));
+        assert_eq!(step(Kind::Grows, u64::MAX - 1, u64::MAX, 0), Some(1));
+    }
+}
