@@ -16,6 +16,7 @@ pub mod limits;
 pub mod machine;
 pub mod missing;
 pub mod placement;
+pub mod processes;
 pub mod procfs;
 pub mod root;
 pub mod topology;

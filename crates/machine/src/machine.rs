@@ -7,6 +7,7 @@ use crate::idle::{self, Idle};
 use crate::irqs::{self, Irq};
 use crate::kernel::{self, Kernel};
 use crate::limits::{self, Limits};
+use crate::processes::{self, Containers, Guest, KernelThreads, Owner};
 use crate::topology::caches::{self, Cache, CacheType};
 use crate::topology::cpus::{self, Cpu};
 use crate::topology::nodes::{self, Node, mem_total_bytes};
@@ -43,6 +44,14 @@ pub struct Machine {
     pub limits: Limits,
     /// Whether a hypervisor runs below.
     pub virtualization: Virtualization,
+    /// Virtual machines that run here.
+    pub guests: Vec<Guest>,
+    /// Whether this is a container, and which containers run here.
+    pub containers: Containers,
+    /// Who else sets affinities.
+    pub owners: Vec<Owner>,
+    /// The kernel's own threads by what they do.
+    pub kernel_threads: Vec<KernelThreads>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
@@ -66,6 +75,7 @@ impl Machine {
         let many_nodes = nodes.len() > 1;
         let mut devices = devices::network::read(root, many_nodes, &mut notes);
         devices.extend(devices::block::read(root, many_nodes, &mut notes));
+        let processes = processes::read(root, &mut notes);
         Self {
             possible: cpus.possible,
             nodes,
@@ -79,6 +89,10 @@ impl Machine {
             limits,
             virtualization: virtualization::read(root, &mut notes),
             cpus: cpus.cpus,
+            guests: processes.guests,
+            containers: processes.containers,
+            owners: processes.owners,
+            kernel_threads: processes.kernel_threads,
             missing: notes.into_vec(),
         }
     }

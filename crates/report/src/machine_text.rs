@@ -6,10 +6,12 @@
 mod devices;
 mod grid;
 mod interrupts;
+pub mod process;
+mod runs_here;
 mod system;
 mod topology;
 
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, Missing};
 
 use crate::visible;
 
@@ -25,18 +27,22 @@ pub fn render(machine: &Machine) -> String {
         system::kernel(machine),
         system::idle(machine),
         system::limits(machine),
-        missing(machine),
+        runs_here::guests(machine),
+        runs_here::containers(machine),
+        runs_here::owners(machine),
+        runs_here::kernel_threads(machine),
+        missing(&machine.missing),
     ];
     let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     visible::lines(&told.join("\n")).into_owned()
 }
 
-fn missing(machine: &Machine) -> String {
-    if machine.missing.is_empty() {
+fn missing(missing: &[Missing]) -> String {
+    if missing.is_empty() {
         return String::new();
     }
     let mut text = String::from("Not known\n");
-    for missing in &machine.missing {
+    for missing in missing {
         text.push_str(&wrapped(&format!("  {}: ", missing.fact), &missing.why, 6));
     }
     text
@@ -103,7 +109,6 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Missing;
 
     #[test]
     fn sizes_sets_and_counts_read_well() {
