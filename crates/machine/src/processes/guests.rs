@@ -173,6 +173,8 @@ fn role(comm: &str, guest_time: bool) -> (Role, Option<String>) {
     }
     match comm {
         _ if guest_time => (Role::Vcpu { vcpu: None }, Some("kvm".into())),
+        // Since Linux 6.13 or so KVM keeps its helper in the process.
+        _ if comm.starts_with("kvm-nx-lpage-re") => (Role::Emulator, Some("kvm".into())),
         _ if comm.starts_with("IO ") => (Role::Io, None),
         _ if comm.starts_with("vhost-") => (Role::Vhost, None),
         _ => (Role::Emulator, None),
@@ -347,6 +349,7 @@ mod tests {
         assert_eq!(kind("CPU 12/TCG"), (Role::Vcpu { vcpu: Some(12) }, Some("tcg".into())));
         assert_eq!(kind("ALL CPUs/TCG").0, Role::Vcpu { vcpu: None });
         assert_eq!(kind("fc_vcpu 3").0, Role::Vcpu { vcpu: Some(3) });
+        assert_eq!(kind("kvm-nx-lpage-re"), (Role::Emulator, Some("kvm".into())));
         assert_eq!(kind("vcpu7").0, Role::Vcpu { vcpu: Some(7) });
         for other in ["CPU x/KVM", "CPU 1", "CPU ", "vcpu", "vcpuX", "fc_vcpu", "", "IO"] {
             assert_eq!(kind(other).0, Role::Emulator, "{other}");

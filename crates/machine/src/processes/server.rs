@@ -17,7 +17,7 @@ pub struct Server {
     pub unit: Option<String>,
     /// Directory of the cgroup, if a unit or cgroup was asked for.
     pub cgroup: Option<String>,
-    /// Its processes, by number.
+    /// Its processes, by number; one that was asked for itself comes first.
     pub processes: Vec<Process>,
     /// Memory of all processes together by node; what they share counts once (see [`NumaMemory::together`]).
     pub memory: Option<NumaMemory>,

@@ -16,7 +16,7 @@ const KINDS: [&str; 7] = [".service", ".scope", ".slice", ".socket", ".mount", "
 /// What was asked for, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Processes by number.
+    /// Processes by number; one that was asked for itself comes first.
     pub(super) pids: Vec<u32>,
     /// The systemd unit, if one was asked for.
     pub(super) unit: Option<String>,
@@ -54,8 +54,10 @@ fn of_process(root: &Root, asked: &str) -> Result<Found, Fault> {
         false => e.into(),
     })?;
     let pid = crate::procfs::pid_memory::parse(&status).ok().and_then(|status| status.process).unwrap_or(pid);
-    let tree = scan::read(root).map(|scan| scan.tree(pid));
-    Ok(Found { pids: tree.unwrap_or_else(|_| vec![pid]), unit: None, cgroup: None })
+    // Numbers wrap around: a child may have a lower one, and the process that was asked for is to stand first.
+    let descendants = scan::read(root).map(|scan| scan.tree(pid)).unwrap_or_default();
+    let pids = std::iter::once(pid).chain(descendants.into_iter().filter(|other| *other != pid)).collect();
+    Ok(Found { pids, unit: None, cgroup: None })
 }
 
 /// The processes of a cgroup, by its directory or by its path within a hierarchy.
@@ -63,8 +65,9 @@ fn of_cgroup(root: &Root, asked: &str) -> Result<Found, Fault> {
     let object = format!("cgroup {asked}");
     let asked = asked.trim_end_matches('/');
     let mounts = cgroup_tree::mounts(root)?;
-    let in_hierarchies =
-        cgroup_tree::managed(&mounts).into_iter().map(|mount| format!("{}{asked}", mount.point));
+    // In version 1 every controller has a tree of its own; that of the manager is the likeliest to be meant.
+    let hierarchies = cgroup_tree::managed(&mounts).into_iter().chain(&mounts);
+    let in_hierarchies = hierarchies.map(|mount| format!("{}{}", mount.point, below(mount, asked)));
     let places = std::iter::once(asked.to_string()).chain(in_hierarchies);
     for directory in places {
         match cgroup_tree::processes(root, &directory) {
@@ -288,6 +291,8 @@ mod tests {
             .file("/sys/fs/cgroup/systemd/system.slice/slapd.service/cgroup.procs", "55\n")
             .file("/sys/fs/cgroup/unified/system.slice/slapd.service/cgroup.procs", "55\n");
         assert_eq!(pids(&tree, "slapd"), [55]);
+        let tree = tree.file("/sys/fs/cgroup/cpu/jobs/7/cgroup.procs", "77\n");
+        assert_eq!(pids(&tree, "/jobs/7"), [77], "a cgroup of one controller only");
     }
 
     #[test]
@@ -319,6 +324,8 @@ mod tests {
         assert_eq!(pids(&tree, "700"), [700, 701]);
         assert_eq!(pids(&tree, "701"), [701]);
         assert_eq!(pids(&tree, "709"), [700, 701]);
+        let wrapped = tree.clone().file("/proc/90/stat", stat(90, "nginx", 701, 0));
+        assert_eq!(pids(&wrapped, "700"), [700, 90, 701]);
         assert_eq!(refused(&tree, "12").class, Class::MachineLacks);
         assert_eq!(refused(&tree, "0").class, Class::Usage);
         assert_eq!(refused(&tree, "99999999999").class, Class::Usage);

@@ -27,13 +27,13 @@ pub fn render(server: &Server, remarks: &[Remark]) -> String {
 }
 
 fn head(server: &Server) -> String {
-    let name = server.unit.as_deref().unwrap_or(&server.target);
+    // A thread's number stands for its process.
+    let process = server.processes.first().filter(|_| server.unit.is_none() && server.cgroup.is_none());
+    let number = process.map(|process| process.pid.to_string());
+    let name = server.unit.as_deref().or(number.as_deref()).unwrap_or(&server.target);
     let (processes, threads) = (server.processes.len(), server.threads().count());
     let are = format!("{}, {}", plural(processes, "process", "processes"), counted(threads, "thread"));
-    let called = match server.processes.first() {
-        Some(first) if server.unit.is_none() && server.cgroup.is_none() => format!(" ({})", first.comm),
-        _ => String::new(),
-    };
+    let called = process.map(|process| format!(" ({})", process.comm)).unwrap_or_default();
     let all = |of: fn(&Process) -> Option<String>| {
         let values: BTreeSet<String> = server.processes.iter().filter_map(of).collect();
         Some(values.into_iter().collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
