@@ -8,15 +8,15 @@ use pinwise_machine::processes::{Server, Thread};
 use pinwise_machine::{Class, CpuSet, Machine, Root};
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 
-/// Runs `look` while two threads `placed-a` and `placed-b` wait, pinned to the first CPU that this process may use.
-fn with_pinned_threads<T>(look: impl FnOnce(u32) -> T) -> T {
+/// Runs `look` while two threads `PREFIX-a` and `PREFIX-b` wait, pinned to the first CPU that this process may use.
+fn with_pinned_threads<T>(prefix: &str, look: impl FnOnce(u32) -> T) -> T {
     let allowed = sched_getaffinity(None).unwrap();
     let cpu = (0..Mask::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).unwrap();
     let mut only = Mask::new();
     only.set(cpu);
     let (ready, wait_ready) = mpsc::channel();
     let mut ends = Vec::new();
-    let threads: Vec<_> = ["placed-a", "placed-b"]
+    let threads: Vec<_> = ["a", "b"]
         .into_iter()
         .map(|name| {
             let (end, wait_end) = mpsc::channel::<()>();
@@ -28,7 +28,7 @@ fn with_pinned_threads<T>(look: impl FnOnce(u32) -> T) -> T {
                 // Ends when the sender is dropped.
                 let _ = wait_end.recv();
             };
-            std::thread::Builder::new().name(name.into()).spawn(body).unwrap()
+            std::thread::Builder::new().name(format!("{prefix}-{name}")).spawn(body).unwrap()
         })
         .collect();
     for _ in &threads {
@@ -40,19 +40,19 @@ fn with_pinned_threads<T>(look: impl FnOnce(u32) -> T) -> T {
     seen
 }
 
-fn placed(server: &Server) -> Vec<&Thread> {
-    server.threads().filter(|thread| thread.comm.starts_with("placed-")).collect()
+fn placed<'a>(server: &'a Server, prefix: &str) -> Vec<&'a Thread> {
+    server.threads().filter(|thread| thread.comm.starts_with(prefix)).collect()
 }
 
 #[test]
 fn our_own_threads_are_where_we_put_them() {
     let pid = std::process::id();
     let (cpu, server) =
-        with_pinned_threads(|cpu| (cpu, Server::read(&Root::live(), &pid.to_string()).unwrap()));
+        with_pinned_threads("placed", |cpu| (cpu, Server::read(&Root::live(), &pid.to_string()).unwrap()));
     let process = &server.processes[0];
     assert_eq!((process.pid, process.ppid), (pid, std::os::unix::process::parent_id()));
     assert!(process.resident_bytes.unwrap() > 100_000, "{process:?}");
-    let mut threads = placed(&server);
+    let mut threads = placed(&server, "placed-");
     threads.sort_by(|a, b| a.comm.cmp(&b.comm));
     let names: Vec<&str> = threads.iter().map(|thread| thread.comm.as_str()).collect();
     assert_eq!(names, ["placed-a", "placed-b"]);
@@ -84,7 +84,7 @@ fn a_server_survives_capture_and_json_and_no_argument_is_taken() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("server.tar.zst");
     let root = Root::recording(Root::live());
-    let live = with_pinned_threads(|_| Server::read(&root, &pid.to_string()).unwrap());
+    let live = with_pinned_threads("taken", |_| Server::read(&root, &pid.to_string()).unwrap());
     let capture = root.take_capture().unwrap();
     for file in capture.files() {
         assert!(
@@ -96,8 +96,8 @@ fn a_server_survives_capture_and_json_and_no_argument_is_taken() {
     let back = Server::read(&Root::at(&path).unwrap(), &pid.to_string()).unwrap();
     assert_eq!(serde_json::to_string(&back).unwrap(), serde_json::to_string(&live).unwrap());
     let parsed: Server = serde_json::from_str(&serde_json::to_string(&live).unwrap()).unwrap();
-    assert_eq!(placed(&parsed), placed(&live));
-    assert_eq!(placed(&parsed).len(), 2);
+    assert_eq!(placed(&parsed, "taken-"), placed(&live, "taken-"));
+    assert_eq!(placed(&parsed, "taken-").len(), 2);
 }
 
 #[test]
