@@ -18,6 +18,7 @@ pub mod machine;
 pub mod missing;
 pub mod placement;
 pub mod power;
+pub mod processes;
 pub mod procfs;
 pub mod root;
 pub mod topology;

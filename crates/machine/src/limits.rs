@@ -1,7 +1,7 @@
 //! What this process may use: its own affinity, its cgroups' CPU and node sets, its CPU quota.
 
 pub mod cgroups;
-mod mounts;
+pub(crate) mod mounts;
 
 use serde::{Deserialize, Serialize};
 
@@ -48,10 +48,10 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Limits {
     };
     let affinity = list("affinity of this process", "Cpus_allowed_list");
     let memory_nodes = list("memory nodes of this process", "Mems_allowed_list");
-    let mut cgroups = cgroups::read(root, notes);
+    let mut cgroups = cgroups::read(root, "self", "this process", notes);
     cgroups::fill_cpusets(root, &mut cgroups);
-    let (cpuset_cpus, cpuset_nodes) = cgroups::cpuset(root, &cgroups, notes);
-    let cpu_quota = cgroups::cpu_quota(root, &cgroups, notes);
+    let (cpuset_cpus, cpuset_nodes) = cgroups::cpuset(root, &cgroups, "the cpuset", notes);
+    let cpu_quota = cgroups::cpu_quota(root, &cgroups, "CPU quota", notes);
     let memory_limit = cgroups::memory_limit(root, &cgroups, notes);
     Limits { affinity, memory_nodes, cpuset_cpus, cpuset_nodes, memory_limit, cpu_quota, cgroups }
 }

@@ -8,6 +8,7 @@ use crate::irqs::{self, Irq};
 use crate::kernel::{self, Kernel, boot};
 use crate::limits::{self, Limits};
 use crate::power::{self, Power};
+use crate::processes::{self, Containers, Guest, KernelThreads, Owner};
 use crate::topology::caches::{self, Cache, CacheType};
 use crate::topology::cpus::{self, Cpu};
 use crate::topology::kinds::{self, CoreKind};
@@ -56,6 +57,14 @@ pub struct Machine {
     pub limits: Limits,
     /// Whether a hypervisor runs below.
     pub virtualization: Virtualization,
+    /// Virtual machines that run here.
+    pub guests: Vec<Guest>,
+    /// Whether this is a container, and which containers run here.
+    pub containers: Containers,
+    /// Who else sets affinities.
+    pub owners: Vec<Owner>,
+    /// The kernel's own threads by what they do.
+    pub kernel_threads: Vec<KernelThreads>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
@@ -87,6 +96,7 @@ impl Machine {
         let power = power::read(root, &cpus.online, &mut notes);
         let mut irqs = irqs::read(root, &mut notes);
         irqs::name_owners(&mut irqs, &devices);
+        let processes = processes::read(root, &mut notes);
         let mut machine = Self {
             possible: cpus.possible,
             present: cpus.present,
@@ -105,6 +115,10 @@ impl Machine {
             limits,
             virtualization: virtualization::read(root, &mut notes),
             cpus: cpus.cpus,
+            guests: processes.guests,
+            containers: processes.containers,
+            owners: processes.owners,
+            kernel_threads: processes.kernel_threads,
             missing: notes.into_vec(),
         };
         machine.kernel.boot = boot::decode(&machine);

@@ -32,6 +32,15 @@ pub(crate) use paths::resolve;
 pub(crate) trait Source: Send + Sync {
     /// The whole content of a file.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+    /// Hands over the lines of a file, without their ends. Where the source can, it holds one line at a time.
+    fn each_line(&self, path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), ReadError> {
+        let content = self.read(path)?;
+        let content = content.strip_suffix(b"\n").unwrap_or(&content);
+        if !content.is_empty() {
+            content.split(|byte| *byte == b'\n').for_each(take);
+        }
+        Ok(())
+    }
     /// Names in a directory, in any order.
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError>;
     /// The target of a symbolic link, as it is written there.
@@ -162,6 +171,15 @@ impl Root {
     /// What is read through it is in no capture, also when this root records.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Option<File>, ReadError> {
         self.source.open(&paths::locate(path.as_ref())?)
+    }
+
+    /// Hands over the lines of a file one by one, without their ends; what is no UTF-8 is replaced by U+FFFD.
+    ///
+    /// For files that can be larger than memory should hold (numa_maps of a server with a million mappings): on the
+    /// running system one line is held at a time.
+    pub fn each_line(&self, path: impl AsRef<Path>, mut take: impl FnMut(&str)) -> Result<(), ReadError> {
+        let path = paths::locate(path.as_ref())?;
+        self.source.each_line(&path, &mut |line| take(&String::from_utf8_lossy(line)))
     }
 
     /// The names in a directory, in natural order (`cpu2` before `cpu10`).

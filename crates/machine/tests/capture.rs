@@ -29,7 +29,24 @@ fn a_capture_holds_only_what_a_reader_asked_for() {
     let root = Root::recording(Root::live());
     Machine::read(&root);
     let capture = root.take_capture().unwrap();
-    let known = ["/proc/", "/sys/", "/boot/config-", "/dev/cpuset/"];
+    // Below /etc and the like: exactly the files of the programs that set affinities, no whole folder.
+    let known = [
+        "/proc/",
+        "/sys/",
+        "/boot/config-",
+        "/dev/cpuset/",
+        "/run/systemd/container",
+        "/run/systemd/system.conf",
+        "/etc/systemd/system.conf",
+        "/usr/lib/systemd/system.conf",
+        "/usr/local/lib/systemd/system.conf",
+        "/etc/default/irqbalance",
+        "/etc/sysconfig/irqbalance",
+        "/usr/lib/irqbalance/defaults.env",
+        "/etc/tuned/active_profile",
+        "/etc/tuned/profile_mode",
+        "/var/lib/kubelet/cpu_manager_state",
+    ];
     for file in capture.files() {
         assert!(known.iter().any(|start| file.starts_with(start)), "{file}");
         assert!(
@@ -37,6 +54,10 @@ fn a_capture_holds_only_what_a_reader_asked_for() {
             "{file}"
         );
     }
+    // Of ordinary processes nothing but name and state, of the kernel's threads the status too.
+    let of_us = format!("/proc/{}/", std::process::id());
+    let ours: Vec<&str> = capture.files().filter(|file| file.starts_with(&of_us)).collect();
+    assert_eq!(ours, [format!("{of_us}stat")]);
 }
 
 #[test]

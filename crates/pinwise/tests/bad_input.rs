@@ -51,6 +51,14 @@ fn trials(case: &Path) -> usize {
 }
 
 #[test]
+fn a_server_that_does_not_run_is_named_with_what_to_do() {
+    let place = Place::new();
+    place.refuses(&["map", "--process", "4194305"], 4, &["process 4194305", "no such process", "ps -e"]);
+    place.refuses(&["map", "--process", "0"], 2, &["process 0", "no such number"]);
+    place.refuses(&["map", "--process", "/no/cgroup"], 4, &["/no/cgroup", "no such cgroup"]);
+}
+
+#[test]
 fn an_unknown_recipe_key_is_named_with_line_and_column() {
     let place = Place::new();
     std::fs::write(place.path("r.toml"), "metric = \"requests_per_s\"\n[budget]\nblock = 3\n").unwrap();

@@ -11,11 +11,13 @@ mod kernel;
 mod limits;
 mod memory;
 mod power;
+pub mod process;
+mod runs_here;
 mod topology;
 
 use machine::devices::Device;
 use machine::diff::Difference;
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, Missing};
 
 use crate::visible;
 
@@ -31,7 +33,11 @@ pub fn render(machine: &Machine) -> String {
         kernel::section(machine),
         power::section(machine),
         limits::section(machine),
-        missing(machine),
+        runs_here::guests(machine),
+        runs_here::containers(machine),
+        runs_here::owners(machine),
+        runs_here::kernel_threads(machine),
+        missing(&machine.missing),
     ];
     let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
     visible::lines(&told.join("\n")).into_owned()
@@ -90,12 +96,12 @@ fn facts(title: &str, facts: &[(&str, Option<String>)]) -> String {
     if lines.is_empty() { lines } else { format!("{title}\n{lines}") }
 }
 
-fn missing(machine: &Machine) -> String {
-    if machine.missing.is_empty() {
+fn missing(missing: &[Missing]) -> String {
+    if missing.is_empty() {
         return String::new();
     }
     let mut text = String::from("Not known\n");
-    for missing in &machine.missing {
+    for missing in missing {
         text.push_str(&wrapped(&format!("  {}: ", missing.fact), &missing.why, 6));
     }
     text
@@ -168,7 +174,6 @@ pub(crate) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Missing;
 
     #[test]
     fn sizes_sets_and_counts_read_well() {

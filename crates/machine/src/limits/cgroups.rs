@@ -45,12 +45,13 @@ pub struct Quota {
     pub file: String,
 }
 
-/// Reads /proc/self/cgroup, or /proc/self/cpuset where there are no cgroups yet (before 2.6.24).
-pub(super) fn read(root: &Root, notes: &mut Notes) -> Vec<Cgroup> {
-    let fact = "cgroups of this process";
-    let (places, by_cpuset): (Vec<Place>, bool) = match root.read("/proc/self/cgroup") {
+/// Reads /proc/`process`/cgroup, or its cpuset where there are no cgroups yet (before 2.6.24). `process` is a number or
+/// `self`; `who` it is in words, for what is missing.
+pub(crate) fn read(root: &Root, process: &str, who: &str, notes: &mut Notes) -> Vec<Cgroup> {
+    let fact = format!("cgroups of {who}");
+    let (places, by_cpuset): (Vec<Place>, bool) = match root.read(format!("/proc/{process}/cgroup")) {
         Ok(text) => (text.lines().filter_map(place).collect(), false),
-        Err(e) => match notes.keep(fact, root.line("/proc/self/cpuset").map_err(|_| e)) {
+        Err(e) => match notes.keep(fact, root.line(format!("/proc/{process}/cpuset")).map_err(|_| e)) {
             // It tells the path in the hierarchy of the cpuset controller, and not which version that is.
             Some(path) => (vec![(1, vec!["cpuset".into()], path.clone()), (2, Vec::new(), path)], true),
             None => return Vec::new(),
@@ -75,6 +76,21 @@ pub(super) fn read(root: &Root, notes: &mut Notes) -> Vec<Cgroup> {
         true => cgroups.filter(|cgroup| cgroup.mount.is_some()).take(1).collect(),
         false => cgroups.collect(),
     }
+}
+
+/// The same path in every hierarchy that is mounted: where a manager (systemd, a container engine) puts one thing.
+pub(crate) fn at(mounts: &[Mount], path: &str) -> Vec<Cgroup> {
+    let mounts = mounts.iter().filter(|mount| mount.kind.starts_with("cgroup"));
+    let place = |mount: &Mount| Cgroup {
+        version: if mount.kind == "cgroup2" { 2 } else { 1 },
+        controllers: if mount.kind == "cgroup2" { Vec::new() } else { mount.options.clone() },
+        path: path.to_string(),
+        directory: directory(mount, path),
+        mount: Some(mount.point.clone()),
+        cpus: None,
+        nodes: None,
+    };
+    mounts.map(place).collect()
 }
 
 /// Version, controllers and path of one hierarchy.
@@ -117,12 +133,12 @@ fn directory(mount: &Mount, path: &str) -> Option<String> {
 }
 
 impl Cgroup {
-    fn has(&self, controller: &str) -> bool {
+    pub(crate) fn has(&self, controller: &str) -> bool {
         self.version == 2 || self.controllers.iter().any(|c| c == controller)
     }
 
     /// The directory and those above it, up to the mount.
-    fn upwards(&self) -> Vec<String> {
+    pub(crate) fn upwards(&self) -> Vec<String> {
         let (Some(directory), Some(mount)) = (&self.directory, &self.mount) else { return Vec::new() };
         let mut places = vec![directory.clone()];
         let mut here = directory.as_str();
@@ -136,9 +152,15 @@ impl Cgroup {
     }
 }
 
-/// CPUs and memory nodes that the cpuset in force allows.
-pub(super) fn cpuset(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> (Option<CpuSet>, Option<CpuSet>) {
-    let mut find = |fact: &str, v2: &str, v1: [&str; 3]| {
+/// CPUs and memory nodes that the cpuset in force allows; `which` cpuset it is in words, for what is missing.
+pub(crate) fn cpuset(
+    root: &Root,
+    cgroups: &[Cgroup],
+    which: &str,
+    notes: &mut Notes,
+) -> (Option<CpuSet>, Option<CpuSet>) {
+    let mut find = |what: &str, v2: &str, v1: [&str; 3]| {
+        let fact = format!("{what} of {which}");
         // v1 first: where both are mounted, a controller that v1 has taken is not in v2.
         let v1_places = cgroups.iter().filter(|c| c.version == 1 && c.has("cpuset"));
         let mut files: Vec<String> = v1_places
@@ -164,12 +186,8 @@ pub(super) fn cpuset(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> (Opt
         None
     };
     (
-        find("CPUs of the cpuset", "cpuset.cpus.effective", ["cpuset.effective_cpus", "cpuset.cpus", "cpus"]),
-        find(
-            "nodes of the cpuset",
-            "cpuset.mems.effective",
-            ["cpuset.effective_mems", "cpuset.mems", "mems"],
-        ),
+        find("CPUs", "cpuset.cpus.effective", ["cpuset.effective_cpus", "cpuset.cpus", "cpus"]),
+        find("nodes", "cpuset.mems.effective", ["cpuset.effective_mems", "cpuset.mems", "mems"]),
     )
 }
 
@@ -215,8 +233,8 @@ pub(super) fn memory_limit(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -
     tightest
 }
 
-/// The tightest CPU bandwidth limit from the cgroup up to the mount.
-pub(super) fn cpu_quota(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> Option<Quota> {
+/// The tightest CPU bandwidth limit from the cgroup up to the mount; `fact` names it where it is missing.
+pub(crate) fn cpu_quota(root: &Root, cgroups: &[Cgroup], fact: &str, notes: &mut Notes) -> Option<Quota> {
     let mut tightest: Option<Quota> = None;
     for cgroup in cgroups.iter().filter(|c| c.has("cpu")) {
         for dir in cgroup.upwards() {
@@ -227,7 +245,7 @@ pub(super) fn cpu_quota(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> O
             match quota {
                 Err(e) if e.is_absent() => {}
                 other => {
-                    if let Some(Some(quota)) = notes.keep("CPU quota", other)
+                    if let Some(Some(quota)) = notes.keep(fact, other)
                         && tightest.as_ref().is_none_or(|t| quota.cpus < t.cpus)
                     {
                         tightest = Some(quota);
@@ -275,9 +293,9 @@ mod tests {
     fn of(tree: Tree) -> (Vec<Cgroup>, Option<CpuSet>, Option<Quota>, Vec<String>) {
         let root = Root::from_tree(tree);
         let mut notes = Notes::new();
-        let cgroups = read(&root, &mut notes);
-        let (cpus, _) = cpuset(&root, &cgroups, &mut notes);
-        let quota = cpu_quota(&root, &cgroups, &mut notes);
+        let cgroups = read(&root, "self", "this process", &mut notes);
+        let (cpus, _) = cpuset(&root, &cgroups, "the cpuset", &mut notes);
+        let quota = cpu_quota(&root, &cgroups, "CPU quota", &mut notes);
         (cgroups, cpus, quota, notes.into_vec().into_iter().map(|m| m.fact).collect())
     }
 

@@ -4,19 +4,19 @@ use crate::{ReadError, Root};
 
 /// One mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mount {
+pub(crate) struct Mount {
     /// The directory within the file system that is mounted: `/` unless a container shows a part only.
-    pub(super) root: String,
+    pub(crate) root: String,
     /// Where it is mounted.
-    pub(super) point: String,
+    pub(crate) point: String,
     /// Its kind: `cgroup`, `cgroup2`, `cpuset`.
-    pub(super) kind: String,
+    pub(crate) kind: String,
     /// Its own options: the controllers of a cgroup v1 hierarchy.
-    pub(super) options: Vec<String>,
+    pub(crate) options: Vec<String>,
 }
 
 /// Reads /proc/self/mountinfo, or /proc/mounts where that is absent (before 2.6.26).
-pub(super) fn read(root: &Root) -> Result<Vec<Mount>, ReadError> {
+pub(crate) fn read(root: &Root) -> Result<Vec<Mount>, ReadError> {
     match root.read("/proc/self/mountinfo") {
         Ok(text) => Ok(text.lines().filter_map(of_mountinfo).collect()),
         Err(e) if e.is_absent() => {

@@ -8,6 +8,8 @@ use std::fmt;
 
 mod columns;
 pub mod interrupts;
+pub mod numa_maps;
+pub mod pid_memory;
 pub mod pid_sched;
 pub mod pid_schedstat;
 pub mod pid_stat;

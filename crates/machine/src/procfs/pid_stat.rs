@@ -15,6 +15,8 @@ pub struct PidStat<'a> {
     pub ppid: u32,
     /// Process group (5); `None` where the kernel prints -1, of a thread that is just ending.
     pub group: Option<u32>,
+    /// Flags of the task (9): PF_* of include/linux/sched.h; see [`PidStat::is_kernel_thread`].
+    pub flags: Option<u64>,
     /// CPU time in user mode (14), ticks of USER_HZ.
     pub user_ticks: u64,
     /// CPU time in the kernel (15), ticks of USER_HZ.
@@ -64,6 +66,7 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
         state,
         ppid: number(field(4).unwrap_or_default(), "ppid (field 4)")?,
         group: field(5).and_then(|word| word.parse().ok()),
+        flags: field(9).and_then(|word| word.parse().ok()),
         user_ticks: ticks(14)?,
         system_ticks: ticks(15)?,
         nice: signed(19)?,
@@ -77,7 +80,23 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
     })
 }
 
+/// A thread of the kernel itself (PF_KTHREAD of include/linux/sched.h).
+const KERNEL_THREAD: u64 = 0x0020_0000;
+/// User space may not change its affinity: the kernel has bound it (PF_NO_SETAFFINITY, the same bit as PF_THREAD_BOUND
+/// before 3.10).
+const NO_SETAFFINITY: u64 = 0x0400_0000;
+
 impl PidStat<'_> {
+    /// Whether it is a thread of the kernel, without memory of its own.
+    pub fn is_kernel_thread(&self) -> bool {
+        self.flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
+    }
+
+    /// Whether the kernel has bound it to its CPUs and refuses to set others; `None` where the flags are not told.
+    pub fn no_setaffinity(&self) -> Option<bool> {
+        self.flags.map(|flags| flags & NO_SETAFFINITY != 0)
+    }
+
     /// Whether it has ended and only waits to be reaped: state `Z` or `X`, and no other thread of it goes on (a
     /// process whose first thread has left is in state `Z` too).
     pub fn ended(&self) -> bool {
@@ -136,6 +155,20 @@ mod tests {
         let zombie = format!("7925 (cat) {TAIL}").replace("S 7915", "Z 7915");
         assert!(!parse(&zombie).unwrap().ended());
         assert!(parse(&zombie.replace(" 20 0 3 ", " 20 0 1 ")).unwrap().ended());
+    }
+
+    #[test]
+    fn flags_tell_kernel_threads_and_bound_ones() {
+        let flags = |flags: u64| format!("7925 (cat) {TAIL}").replace(" 4194304 ", &format!(" {flags} "));
+        let of = |text: &str| {
+            let stat = parse(text).unwrap();
+            (stat.is_kernel_thread(), stat.no_setaffinity())
+        };
+        // ksoftirqd/0, rcu_preempt and cat as Linux 6.18 prints them; a torn line tells neither.
+        assert_eq!(of(&flags(69_238_848)), (true, Some(true)));
+        assert_eq!(of(&flags(2_129_984)), (true, Some(false)));
+        assert_eq!(of(&flags(4_194_304)), (false, Some(false)));
+        assert_eq!(of(&flags(1).replace(" 1 97 0", " x 97 0")), (false, None));
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl ReadError {
         Self { path: path.as_ref().to_path_buf(), kind, why: why.to_string() }
     }
 
-    /// What a failed system call means. ENODEV and ENXIO are `Absent` too: the file stands there, the device is gone.
+    /// What a failed system call means. ENODEV, ENXIO and ESRCH are `Absent` too: the file stands there, the device or
+    /// the process behind it is gone.
     pub fn from_io(path: impl AsRef<Path>, error: &io::Error) -> Self {
         let (kind, why) = match rustix::io::Errno::from_io_error(error) {
             Some(rustix::io::Errno::NOENT) => (Cause::Absent, "there is no such file".to_string()),
@@ -57,6 +58,8 @@ impl ReadError {
             Some(rustix::io::Errno::NODEV | rustix::io::Errno::NXIO) => {
                 (Cause::Absent, "there is no device behind it".to_string())
             }
+            // Files of a process that ended after they were opened (proc(5)).
+            Some(rustix::io::Errno::SRCH) => (Cause::Absent, "the process has ended".to_string()),
             Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
                 (Cause::Denied, "permission denied".to_string())
             }
@@ -119,6 +122,7 @@ mod tests {
         let of = |errno| ReadError::from_io("/sys/x", &io::Error::from_raw_os_error(errno));
         assert_eq!(of(libc::ENOENT).kind, Cause::Absent);
         assert_eq!(of(libc::ENOTDIR).kind, Cause::Absent);
+        assert_eq!(of(libc::ESRCH).kind, Cause::Absent);
         assert_eq!(of(libc::EACCES).kind, Cause::Denied);
         assert_eq!(of(libc::EPERM).kind, Cause::Denied);
         assert_eq!(of(libc::EINVAL).kind, Cause::Other);

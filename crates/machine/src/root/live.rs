@@ -1,6 +1,7 @@
 //! The running system.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -50,6 +51,18 @@ impl Source for Live {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let answer = open(path, OFlags::RDONLY).and_then(|file| whole::content(file, path));
         answer.map_err(|e| ReadError::from_io(path, &e.into()))
+    }
+
+    fn each_line(&self, path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), ReadError> {
+        let error = |e: std::io::Error| ReadError::from_io(path, &e);
+        // Large reads: the kernel finds its place in a process's mappings anew for each one.
+        let mut lines = BufReader::with_capacity(1 << 16, std::fs::File::open(path).map_err(error)?);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).map_err(error)? > 0 {
+            take(line.strip_suffix(b"\n").unwrap_or(&line));
+            line.clear();
+        }
+        Ok(())
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
@@ -155,6 +168,21 @@ mod tests {
             assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
         }
         assert!(Live.fact("colour").unwrap_err().is_absent());
+    }
+
+    #[test]
+    fn lines_one_by_one_are_those_of_the_whole_file() {
+        let path = "/proc/filesystems";
+        let whole = String::from_utf8(Live.read(path).unwrap()).unwrap();
+        let mut lines = Vec::new();
+        Live.each_line(path, &mut |line| lines.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+        assert_eq!(lines, whole.lines().collect::<Vec<_>>());
+        let held = crate::Root::from_tree(crate::Tree::new().file("/x", whole.as_str()).file("/empty", ""));
+        let mut again = Vec::new();
+        held.each_line("/x", |line| again.push(line.to_string())).unwrap();
+        held.each_line("/empty", |line| again.push(line.to_string())).unwrap();
+        assert_eq!(again, lines);
+        assert!(Live.each_line("/proc/nothing", &mut |_| {}).unwrap_err().is_absent());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod difference;
 mod part;
+mod server;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -12,7 +14,6 @@ use report::picture::{self, Heat};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::verbs::map_watch;
 use part::PartFlags;
 
 /// Flags of `pinwise map`.
@@ -20,6 +21,7 @@ use part::PartFlags;
 #[command(after_help = "\
 Examples:
   pinwise map                                  this machine
+  pinwise map --process nginx                  one server: a systemd unit, a process number, a cgroup
   pinwise map --format json | jq .irqs         for programs
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
   pinwise map --format html -o map.html        picture, sheet and interrupts on one page
@@ -32,11 +34,14 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
     #[command(flatten)]
-    watch: map_watch::Flags,
+    watch: watch::Flags,
     #[command(flatten)]
     part: PartFlags,
+    /// One running server instead: its threads, where they may run, where its memory lies
+    #[arg(long, value_name = "PID|UNIT|CGROUP", conflicts_with = "part")]
+    process: Option<String>,
     /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
-    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part"])]
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part", "process"])]
     diff: Option<Vec<PathBuf>>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
@@ -68,7 +73,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
             Form::Json => Format::Json,
             Form::Svg | Form::Html => return Err(no_such_form("the live map")),
         };
-        return map_watch::run(&args.watch, format);
+        return watch::run(&args.watch, format);
     }
     let to = args.output.as_deref();
     if let Some([before, after]) = args.diff.as_deref() {
@@ -78,6 +83,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Some(path) => Root::at(path)?,
         None => Root::live(),
     };
+    if let Some(asked) = &args.process {
+        output::to(to, &server::render(&root, asked, args.format)?)?;
+        return Ok(Answer::Done);
+    }
     let machine = Machine::read(&root);
     let heat = Heat::interrupts(&machine);
     let text = match (args.part.chosen(&machine)?, args.format) {

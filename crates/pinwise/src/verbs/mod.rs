@@ -11,7 +11,6 @@ pub mod explain;
 pub mod list;
 pub mod man;
 pub mod map;
-pub mod map_watch;
 pub mod raw;
 pub mod report;
 pub mod resume;

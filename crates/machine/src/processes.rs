@@ -1,0 +1,69 @@
+//! What runs on the machine as far as it bears on placement: one server in full ([`server`]), guests, containers, the
+//! programs that set affinities themselves, and the kernel's own threads.
+//!
+//! A pass over /proc reads one small file of each process (`stat`: name, parent, flags); only processes of interest
+//! are looked at further. Arguments and environments are never read: they hold secrets, and names suffice.
+
+pub(crate) mod cgroup_tree;
+pub mod containers;
+pub mod guests;
+pub mod kernel_threads;
+pub mod numa_memory;
+pub mod owners;
+pub mod process;
+pub mod remarks;
+pub(crate) mod scan;
+pub mod server;
+mod target;
+
+pub use containers::{Container, Containers, Inside};
+pub use guests::{Guest, GuestThread, Role};
+pub use kernel_threads::{IrqThread, KernelThreads, Kind};
+pub use numa_memory::NumaMemory;
+pub use owners::irqbalance::Irqbalance;
+pub use owners::{Owner, OwnerSetting};
+pub use process::{Process, Thread};
+pub use remarks::Remark;
+pub use server::Server;
+
+use crate::{Notes, ReadError, Root};
+
+/// What the map tells of the processes.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) guests: Vec<Guest>,
+    pub(crate) containers: Containers,
+    pub(crate) owners: Vec<Owner>,
+    pub(crate) kernel_threads: Vec<KernelThreads>,
+}
+
+/// Reads all of it in one pass over /proc.
+pub(crate) fn read(root: &Root, notes: &mut Notes) -> Found {
+    let containers = containers::read(root, notes);
+    let scan = scan::read(root);
+    if let Err(e) = &scan {
+        notes.missing("processes (guests, kernel threads, who sets affinities)", e);
+    }
+    let scan = scan.ok();
+    if let Some(why) = scan.as_ref().and_then(|scan| scan.hidden.as_ref()) {
+        notes.missing("all processes", why);
+    }
+    Found {
+        owners: owners::read(root, scan.as_ref(), notes),
+        guests: scan.as_ref().map(|scan| guests::read(root, scan, notes)).unwrap_or_default(),
+        kernel_threads: scan.as_ref().map(|scan| kernel_threads::read(root, scan, notes)).unwrap_or_default(),
+        containers,
+    }
+}
+
+/// The text of a file in which names of tasks stand: those are bytes that anybody may have chosen, and what is no
+/// UTF-8 in them is replaced by U+FFFD.
+fn text(root: &Root, path: &str) -> Result<String, ReadError> {
+    root.read_bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Names in /proc that are numbers of processes or threads.
+fn numbers(names: &[String]) -> Vec<u32> {
+    let digits = |name: &&String| name.bytes().all(|byte| byte.is_ascii_digit());
+    names.iter().filter(digits).filter_map(|name| name.parse().ok()).collect()
+}
