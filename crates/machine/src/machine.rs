@@ -58,7 +58,7 @@ impl Machine {
             cpu.allowed = allowed.as_ref().map(|allowed| allowed.contains(cpu.id) && cpu.online);
         }
         let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, &mut notes);
-        let caches = caches::read(root, &cpus.online, &mut notes);
+        let caches = caches::read(root, &cpus.cpus, &cpus.online, &mut notes);
         let memory = root.read("/proc/meminfo").and_then(|text| {
             mem_total_bytes(&text).map_err(|why| ReadError::malformed("/proc/meminfo", why))
         });
