@@ -110,12 +110,21 @@ struct Told {
     caches: Vec<Cache>,
     /// Places in `caches` by level, kind and first CPU.
     places: BTreeMap<(u32, CacheType, Option<u32>), Vec<usize>>,
-    /// By the names in a CPU's folder and index: the place of the cache that a CPU to come shares. CPUs with other
-    /// folders have other caches, and their indexes count differently.
-    shared: HashMap<Vec<String>, HashMap<(u32, u32), usize>>,
+    /// By the names in a CPU's folder: CPUs with other folders have other caches, and their indexes count differently.
+    folders: HashMap<Vec<String>, Folder>,
     /// CPUs to come that share every cache of one that was read, the first-level one among them: threads of one core.
     all: HashSet<u32>,
     failed: Vec<Failed>,
+}
+
+/// What CPUs with equal folders told.
+#[derive(Default)]
+struct Folder {
+    /// By index and CPU: the place of the cache that a CPU to come shares.
+    places: HashMap<(u32, u32), usize>,
+    /// By index, size and number of CPUs that share it: level and kind. The kernel counts the indexes of all cores in one
+    /// way, and a core of another kind has a cache of another size or another number of sharers there.
+    kinds: HashMap<(u32, u64, usize), (u32, CacheType)>,
 }
 
 impl Told {
@@ -137,19 +146,19 @@ impl Told {
             Err(e) => return self.failed.push(("caches", cpu, e.to_string())),
         };
         let indexes = numbered(&names, "index");
-        let mut shared = self.shared.remove(&names).unwrap_or_default();
+        let mut folder = self.folders.remove(&names).unwrap_or_default();
         // CPUs that share every cache of this one; none if one of them could not be read, or the first level is not told
         // (then the other CPU may well tell it).
         let (mut share_all, mut has_first_level): (Option<CpuSet>, bool) = (None, false);
         for index in indexes.iter() {
-            let place = match shared.get(&(index, cpu)) {
+            let place = match folder.places.get(&(index, cpu)) {
                 Some(place) => Some(*place),
                 None => {
-                    let cache = one(root, &format!("{dir}/index{index}"), cpu, online);
+                    let cache = one(root, &dir, (cpu, index), online, &mut folder.kinds);
                     let failed = |e: ReadError| self.failed.push(("a cache", cpu, e.to_string()));
                     let place = cache.map_err(failed).ok().map(|cache| self.add(cache));
                     let cpus = place.iter().flat_map(|place| self.caches[*place].cpus.iter());
-                    shared.extend(
+                    folder.places.extend(
                         cpus.filter(|other| *other != cpu)
                             .zip(place.into_iter().cycle())
                             .map(|(other, place)| ((index, other), place)),
@@ -163,7 +172,7 @@ impl Told {
         }
         let share_all = share_all.filter(|_| has_first_level);
         self.all.extend(share_all.iter().flat_map(CpuSet::iter).filter(|other| *other != cpu));
-        self.shared.insert(names, shared);
+        self.folders.insert(names, folder);
     }
 
     /// The place of a cache, which may have been met before.
@@ -178,16 +187,16 @@ impl Told {
     }
 }
 
-fn one(root: &Root, dir: &str, cpu: u32, online: &CpuSet) -> Result<Cache, ReadError> {
-    let level = root.number(format!("{dir}/level"))?;
-    let kind = format!("{dir}/type");
-    let kind = match root.line(&kind)?.as_str() {
-        "Data" => CacheType::Data,
-        "Instruction" => CacheType::Instruction,
-        "Unified" => CacheType::Unified,
-        other => return Err(ReadError::malformed(kind, format!("'{other}' is no type of cache"))),
-    };
-    let cpus = root.cpu_set(dir, &["shared_cpu_list"], &["shared_cpu_map"])?.intersection(online);
+/// The cache that a CPU calls `index`, from its folder of caches.
+fn one(
+    root: &Root,
+    caches: &str,
+    (cpu, index): (u32, u32),
+    online: &CpuSet,
+    kinds: &mut HashMap<(u32, u64, usize), (u32, CacheType)>,
+) -> Result<Cache, ReadError> {
+    let dir = format!("{caches}/index{index}");
+    let cpus = root.cpu_set(&dir, &["shared_cpu_list"], &["shared_cpu_map"])?.intersection(online);
     if !cpus.contains(cpu) {
         let why = format!("it names CPUs {cpus} and not CPU {cpu} itself");
         return Err(ReadError::malformed(format!("{dir}/shared_cpu_list"), why));
@@ -198,7 +207,25 @@ fn one(root: &Root, dir: &str, cpu: u32, online: &CpuSet) -> Result<Cache, ReadE
         Err(e) if e.is_absent() => None,
         Err(e) => return Err(e),
     };
-    Ok(Cache { level, kind, bytes: bytes.filter(|b| *b > 0), cpus })
+    let bytes = bytes.filter(|bytes| *bytes > 0);
+    let like = bytes.map(|bytes| (index, bytes, cpus.len()));
+    let (level, kind) = match like.as_ref().and_then(|like| kinds.get(like)) {
+        Some(known) => *known,
+        None => level_and_kind(root, &dir)?,
+    };
+    kinds.extend(like.map(|like| (like, (level, kind))));
+    Ok(Cache { level, kind, bytes, cpus })
+}
+
+fn level_and_kind(root: &Root, dir: &str) -> Result<(u32, CacheType), ReadError> {
+    let file = format!("{dir}/type");
+    let kind = match root.line(&file)?.as_str() {
+        "Data" => CacheType::Data,
+        "Instruction" => CacheType::Instruction,
+        "Unified" => CacheType::Unified,
+        other => return Err(ReadError::malformed(file, format!("'{other}' is no type of cache"))),
+    };
+    Ok((root.number(format!("{dir}/level"))?, kind))
 }
 
 /// `32K`, `2M`: the kernel always prints K (drivers/base/cacheinfo.c); other units are taken too.
