@@ -3,7 +3,7 @@
 CARGO ?= cargo
 PINWISE = target/release/pinwise
 
-.PHONY: study test build setup setup-tests lint report-picture clean
+.PHONY: study test bench build setup setup-tests lint report-picture clean
 
 ## Builds pinwise and studies the built-in string server on each CPU in turn; writes a case and its report.
 study: build
@@ -13,6 +13,10 @@ study: build
 test: setup-tests
 	$(CARGO) test --workspace --no-fail-fast -- --test-threads=1
 	$(CARGO) test --package pinwise --test ground_truth --no-fail-fast -- --ignored --test-threads=1
+
+## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine.
+bench: build
+	$(CARGO) bench --package benches
 
 build: setup
 	$(CARGO) build --release --package pinwise

@@ -80,7 +80,7 @@ impl Machine {
             cpu.allowed = allowed.as_ref().map(|allowed| allowed.contains(cpu.id) && cpu.online);
         }
         let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, &mut notes);
-        let caches = caches::read(root, &cpus.online, &mut notes);
+        let caches = caches::read(root, &cpus.cpus, &cpus.online, &mut notes);
         let meminfo = root.read("/proc/meminfo");
         let memory = memory::read(root, meminfo.as_deref().ok(), &mut notes);
         let memory_bytes = notes.keep(

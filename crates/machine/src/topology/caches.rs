@@ -1,9 +1,12 @@
 //! Caches and the CPUs that share them, from cpuN/cache/indexN.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::cpus::Cpu;
 use super::{CPUS, Gaps, numbered};
 use crate::{CpuSet, Notes, ReadError, Root};
 
@@ -39,20 +42,66 @@ impl Cache {
     }
 }
 
+/// Cores that are read one after the other, and may tell of each other. Fixed: which files are read must not depend on
+/// the machine that reads, or a capture would lack some on another one.
+const CORES_AT_ONCE: usize = 32;
+
+/// Most threads that read: files of sysfs are printed under few locks, but no map is worth a whole large machine.
+const MOST_THREADS: usize = 8;
+
 /// Reads the caches of the online CPUs, each once, by level, kind and CPUs.
-pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Vec<Cache> {
-    let mut told = Told::default();
-    let mut gaps = Gaps::default();
-    for cpu in online.iter() {
-        if !told.all.contains(&cpu) {
-            told.read(root, cpu, online, &mut gaps);
+pub(crate) fn read(root: &Root, cpus: &[Cpu], online: &CpuSet, notes: &mut Notes) -> Vec<Cache> {
+    let portions = portions(cpus, online);
+    let (mut told, mut gaps) = (Told::default(), Gaps::default());
+    for (caches, failed) in in_parallel(&portions, |cpus| Told::of(root, cpus, online)) {
+        for cache in caches {
+            told.add(cache);
         }
+        failed.into_iter().for_each(|(fact, cpu, why)| gaps.note(fact, cpu, why));
     }
     gaps.tell(notes);
     let mut caches = told.caches;
     caches.sort_by(|a, b| (a.level, a.kind, &a.cpus).cmp(&(b.level, b.kind, &b.cpus)));
     caches
 }
+
+/// The online CPUs in portions of whole cores.
+fn portions(cpus: &[Cpu], online: &CpuSet) -> Vec<Vec<u32>> {
+    let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let first_of: HashMap<u32, u32> =
+        cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.siblings.as_ref()?.first()?))).collect();
+    for cpu in online.iter() {
+        cores.entry(first_of.get(&cpu).copied().unwrap_or(cpu)).or_default().push(cpu);
+    }
+    let cores: Vec<Vec<u32>> = cores.into_values().collect();
+    cores.chunks(CORES_AT_ONCE).map(|cores| cores.concat()).collect()
+}
+
+/// Does `work` for each portion, on several threads where there are several; the answers are in order.
+fn in_parallel<T: Send>(portions: &[Vec<u32>], work: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    if threads < 2 || portions.len() < 2 {
+        return portions.iter().map(|portion| work(portion)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let answers = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        let go = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(portion) = portions.get(place) else { return };
+                let answer = work(portion);
+                answers.lock().unwrap_or_else(PoisonError::into_inner).insert(place, answer);
+            }
+        };
+        (1..threads.min(portions.len())).for_each(|_| drop(scope.spawn(go)));
+        go();
+    });
+    answers.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+/// A fact that is missing on a CPU, and why.
+type Failed = (&'static str, u32, String);
 
 /// The caches so far, and what they tell about CPUs to come. The kernel enters the CPUs that share a cache on both sides
 /// (cache_shared_cpu_map_setup in drivers/base/cacheinfo.c), so that a cache of 64 CPUs is read once.
@@ -61,32 +110,56 @@ struct Told {
     caches: Vec<Cache>,
     /// Places in `caches` by level, kind and first CPU.
     places: BTreeMap<(u32, CacheType, Option<u32>), Vec<usize>>,
-    /// By the names in a CPU's folder and index: the place of the cache that a CPU to come shares. CPUs with other
-    /// folders have other caches, and their indexes count differently.
-    shared: HashMap<Vec<String>, HashMap<(u32, u32), usize>>,
+    /// By the names in a CPU's folder: CPUs with other folders have other caches, and their indexes count differently.
+    folders: HashMap<Vec<String>, Folder>,
     /// CPUs to come that share every cache of one that was read, the first-level one among them: threads of one core.
     all: HashSet<u32>,
+    failed: Vec<Failed>,
+}
+
+/// What CPUs with equal folders told.
+#[derive(Default)]
+struct Folder {
+    /// By index and CPU: the place of the cache that a CPU to come shares.
+    places: HashMap<(u32, u32), usize>,
+    /// By index, size and number of CPUs that share it: level and kind. The kernel counts the indexes of all cores in one
+    /// way, and a core of another kind has a cache of another size or another number of sharers there.
+    kinds: HashMap<(u32, u64, usize), (u32, CacheType)>,
 }
 
 impl Told {
-    fn read(&mut self, root: &Root, cpu: u32, online: &CpuSet, gaps: &mut Gaps) {
+    /// The caches of these CPUs, and what failed.
+    fn of(root: &Root, cpus: &[u32], online: &CpuSet) -> (Vec<Cache>, Vec<Failed>) {
+        let mut told = Self::default();
+        for cpu in cpus {
+            if !told.all.contains(cpu) {
+                told.read(root, *cpu, online);
+            }
+        }
+        (told.caches, told.failed)
+    }
+
+    fn read(&mut self, root: &Root, cpu: u32, online: &CpuSet) {
         let dir = format!("{CPUS}/cpu{cpu}/cache");
-        let Some(names) = gaps.keep("caches", cpu, root.list(&dir)) else { return };
+        let names = match root.list(&dir) {
+            Ok(names) => names,
+            Err(e) => return self.failed.push(("caches", cpu, e.to_string())),
+        };
         let indexes = numbered(&names, "index");
-        let mut shared = self.shared.remove(&names).unwrap_or_default();
+        let mut folder = self.folders.remove(&names).unwrap_or_default();
         // CPUs that share every cache of this one; none if one of them could not be read, or the first level is not told
         // (then the other CPU may well tell it).
         let (mut share_all, mut has_first_level): (Option<CpuSet>, bool) = (None, false);
         for index in indexes.iter() {
-            let place = match shared.get(&(index, cpu)) {
+            let place = match folder.places.get(&(index, cpu)) {
                 Some(place) => Some(*place),
                 None => {
-                    let cache = one(root, &format!("{dir}/index{index}"), cpu, online);
-                    let place =
-                        cache.map_err(|e| gaps.note("a cache", cpu, e.to_string())).ok().map(|c| self.add(c));
+                    let cache = one(root, &dir, (cpu, index), online, &mut folder.kinds);
+                    let failed = |e: ReadError| self.failed.push(("a cache", cpu, e.to_string()));
+                    let place = cache.map_err(failed).ok().map(|cache| self.add(cache));
                     let cpus = place.iter().flat_map(|place| self.caches[*place].cpus.iter());
-                    shared.extend(
-                        cpus.filter(|other| *other > cpu)
+                    folder.places.extend(
+                        cpus.filter(|other| *other != cpu)
                             .zip(place.into_iter().cycle())
                             .map(|(other, place)| ((index, other), place)),
                     );
@@ -98,8 +171,8 @@ impl Told {
             share_all = Some(share_all.map_or_else(|| cpus.clone(), |all| all.intersection(&cpus)));
         }
         let share_all = share_all.filter(|_| has_first_level);
-        self.all.extend(share_all.iter().flat_map(CpuSet::iter).filter(|other| *other > cpu));
-        self.shared.insert(names, shared);
+        self.all.extend(share_all.iter().flat_map(CpuSet::iter).filter(|other| *other != cpu));
+        self.folders.insert(names, folder);
     }
 
     /// The place of a cache, which may have been met before.
@@ -114,16 +187,16 @@ impl Told {
     }
 }
 
-fn one(root: &Root, dir: &str, cpu: u32, online: &CpuSet) -> Result<Cache, ReadError> {
-    let level = root.number(format!("{dir}/level"))?;
-    let kind = format!("{dir}/type");
-    let kind = match root.line(&kind)?.as_str() {
-        "Data" => CacheType::Data,
-        "Instruction" => CacheType::Instruction,
-        "Unified" => CacheType::Unified,
-        other => return Err(ReadError::malformed(kind, format!("'{other}' is no type of cache"))),
-    };
-    let cpus = root.cpu_set(dir, &["shared_cpu_list"], &["shared_cpu_map"])?.intersection(online);
+/// The cache that a CPU calls `index`, from its folder of caches.
+fn one(
+    root: &Root,
+    caches: &str,
+    (cpu, index): (u32, u32),
+    online: &CpuSet,
+    kinds: &mut HashMap<(u32, u64, usize), (u32, CacheType)>,
+) -> Result<Cache, ReadError> {
+    let dir = format!("{caches}/index{index}");
+    let cpus = root.cpu_set(&dir, &["shared_cpu_list"], &["shared_cpu_map"])?.intersection(online);
     if !cpus.contains(cpu) {
         let why = format!("it names CPUs {cpus} and not CPU {cpu} itself");
         return Err(ReadError::malformed(format!("{dir}/shared_cpu_list"), why));
@@ -134,7 +207,25 @@ fn one(root: &Root, dir: &str, cpu: u32, online: &CpuSet) -> Result<Cache, ReadE
         Err(e) if e.is_absent() => None,
         Err(e) => return Err(e),
     };
-    Ok(Cache { level, kind, bytes: bytes.filter(|b| *b > 0), cpus })
+    let bytes = bytes.filter(|bytes| *bytes > 0);
+    let like = bytes.map(|bytes| (index, bytes, cpus.len()));
+    let (level, kind) = match like.as_ref().and_then(|like| kinds.get(like)) {
+        Some(known) => *known,
+        None => level_and_kind(root, &dir)?,
+    };
+    kinds.extend(like.map(|like| (like, (level, kind))));
+    Ok(Cache { level, kind, bytes, cpus })
+}
+
+fn level_and_kind(root: &Root, dir: &str) -> Result<(u32, CacheType), ReadError> {
+    let file = format!("{dir}/type");
+    let kind = match root.line(&file)?.as_str() {
+        "Data" => CacheType::Data,
+        "Instruction" => CacheType::Instruction,
+        "Unified" => CacheType::Unified,
+        other => return Err(ReadError::malformed(file, format!("'{other}' is no type of cache"))),
+    };
+    Ok((root.number(format!("{dir}/level"))?, kind))
 }
 
 /// `32K`, `2M`: the kernel always prints K (drivers/base/cacheinfo.c); other units are taken too.
@@ -165,7 +256,7 @@ mod tests {
 
     fn of(tree: Tree, online: &str) -> (Vec<Cache>, Vec<crate::Missing>) {
         let mut notes = Notes::new();
-        let caches = read(&Root::from_tree(tree), &CpuSet::from_list(online).unwrap(), &mut notes);
+        let caches = read(&Root::from_tree(tree), &[], &CpuSet::from_list(online).unwrap(), &mut notes);
         (caches, notes.into_vec())
     }
 
@@ -213,13 +304,43 @@ mod tests {
         tree = with_cache(tree, 2, 0, ["3", "Unified", "8M", "7"]);
         let root = Root::recording(Root::from_tree(tree));
         let mut notes = Notes::new();
-        let caches = read(&root, &CpuSet::from_list("0-2").unwrap(), &mut notes);
+        let caches = read(&root, &[], &CpuSet::from_list("0-2").unwrap(), &mut notes);
         let told: Vec<_> = caches.iter().map(|c| (c.level, c.cpus.to_list())).collect();
         assert_eq!(told, [(1, "0-1".to_string()), (3, "0-2".into())]);
         let capture = root.take_capture().unwrap();
         let read: Vec<&str> = capture.files().filter(|file| file.ends_with("/level")).collect();
         assert_eq!(read.len(), 3, "{read:?}");
         assert!(!read.iter().any(|file| file.contains("cpu1/")), "{read:?}");
+    }
+
+    #[test]
+    fn many_cores_are_read_in_portions_and_say_the_same() {
+        // 200 cores; CPU n and n + 200 are threads of one; eight cores share the last level; CPU 77 is damaged.
+        let mut tree = Tree::new();
+        let list = |of: &[u32]| of.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        for cpu in 0..400u32 {
+            let core = cpu % 200;
+            let threads = list(&[core, core + 200]);
+            let group: Vec<u32> = (core / 8 * 8..core / 8 * 8 + 8).flat_map(|c| [c, c + 200]).collect();
+            for (index, level, cpus) in [(0, "1", threads), (1, "3", list(&group))] {
+                let dir = format!("{CPUS}/cpu{cpu}/cache/index{index}");
+                let level = if cpu == 77 && index == 0 { "x" } else { level };
+                tree = tree.file(&format!("{dir}/level"), level).file(&format!("{dir}/type"), "Unified");
+                tree = tree.file(&format!("{dir}/shared_cpu_list"), cpus);
+            }
+        }
+        let cpu = |id: u32| Cpu {
+            id,
+            siblings: Some([id % 200, id % 200 + 200].into_iter().collect()),
+            ..Cpu::default()
+        };
+        let cpus: Vec<Cpu> = (0..400).map(cpu).collect();
+        let mut notes = Notes::new();
+        let caches = read(&Root::from_tree(tree), &cpus, &(0..400).collect(), &mut notes);
+        let of_level = |level| caches.iter().filter(|cache| cache.level == level).count();
+        assert_eq!((of_level(1), of_level(3)), (200, 25), "CPU 277 tells what CPU 77 does not");
+        let missing = notes.into_vec();
+        assert_eq!(missing.iter().map(|m| m.fact.as_str()).collect::<Vec<_>>(), ["a cache of CPU 77"]);
     }
 
     proptest::proptest! {

@@ -106,27 +106,52 @@ fn online_by_folder(root: &Root, folders: &CpuSet) -> CpuSet {
 /// What CPUs that were read before tell about those to come: a map of a thousand CPUs reads half the files.
 #[derive(Default)]
 struct Told {
-    /// Siblings of CPUs to come: the kernel tells every thread of a core the same set (drivers/base/topology.c).
-    siblings: HashMap<u32, CpuSet>,
+    /// Cores of CPUs to come: the kernel takes threads for siblings only if they have package, die, cluster and core in
+    /// common, and tells each of them the same set (match_smt in arch/x86/kernel/smpboot.c, drivers/base/topology.c).
+    cores: HashMap<u32, Core>,
     /// Files that a CPU lacks; a kernel shows them for every CPU or for none.
     lacking: HashSet<&'static str>,
     /// Whether some CPU has a frequency driver; `None` while that was not looked up.
     has_frequencies: Option<bool>,
 }
 
+/// What the threads of a core have in common.
+#[derive(Debug, Clone)]
+struct Core {
+    /// As it is printed: -1 where the firmware does not tell.
+    package: Option<i64>,
+    id: Option<u32>,
+    die: Option<u32>,
+    cluster: Option<u32>,
+    siblings: Option<CpuSet>,
+}
+
 impl Told {
-    /// The siblings of a CPU: as one of them told, else as its own files tell.
-    fn siblings(&mut self, root: &Root, dir: &str, id: u32, online: &CpuSet) -> Result<CpuSet, ReadError> {
-        if let Some(siblings) = self.siblings.remove(&id) {
-            return Ok(siblings);
+    /// The core of a CPU: as one of its threads told, else as its own files tell.
+    fn core(&mut self, root: &Root, dir: &str, id: u32, online: &CpuSet, gaps: &mut Gaps) -> Core {
+        if let Some(core) = self.cores.remove(&id) {
+            return core;
         }
         let (lists, masks) = (["core_cpus_list", "thread_siblings_list"], ["core_cpus", "thread_siblings"]);
-        // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
-        let siblings = root.cpu_set(dir, &lists, &masks)?.intersection(online);
-        if siblings.contains(id) {
-            self.siblings.extend(siblings.iter().filter(|cpu| *cpu > id).map(|cpu| (cpu, siblings.clone())));
+        let siblings = root.cpu_set(dir, &lists, &masks);
+        let core = Core {
+            package: gaps.keep("package", id, root.number::<i64>(format!("{dir}/physical_package_id"))),
+            id: told(gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")))),
+            // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
+            siblings: gaps.keep("siblings", id, siblings.map(|set| set.intersection(online))),
+            // Kernels before 5.3 and 5.16 tell no die and no cluster: nothing to note.
+            die: told(self.number(root, dir, "die_id")),
+            // x86 prints 65535 (BAD_APICID) where it knows none.
+            cluster: told(self.number(root, dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
+        };
+        // What is not told on one thread may be told on another.
+        if core.package.is_some()
+            && core.id.is_some()
+            && let Some(siblings) = core.siblings.as_ref().filter(|siblings| siblings.contains(id))
+        {
+            self.cores.extend(siblings.iter().filter(|cpu| *cpu > id).map(|cpu| (cpu, core.clone())));
         }
-        Ok(siblings)
+        core
     }
 
     /// A number that not every kernel tells: where it does not, there is nothing to note.
@@ -172,13 +197,11 @@ fn read_online(
 ) -> Cpu {
     let cpu = format!("{CPUS}/cpu{id}");
     let dir = format!("{cpu}/topology");
-    let package = gaps.keep("package", id, root.number::<i64>(format!("{dir}/physical_package_id")));
-    let core = gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")));
-    let siblings = gaps.keep("siblings", id, told_before.siblings(root, &dir, id, online));
+    let core = told_before.core(root, &dir, id, online, gaps);
     let mates = || {
         root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"])
     };
-    match package {
+    match core.package {
         // The kernel prints -1 when the firmware does not tell; what it then calls a package is only the core.
         Some(..0) => {
             let why = format!("{dir}/physical_package_id: -1, the firmware does not tell the package");
@@ -198,14 +221,12 @@ fn read_online(
         id,
         online: true,
         allowed: None,
-        package: told(package),
-        // Kernels before 5.3 and 5.16 tell no die and no cluster: nothing to note.
-        die: told(told_before.number(root, &dir, "die_id")),
-        // x86 prints 65535 (BAD_APICID) where it knows none.
-        cluster: told(told_before.number(root, &dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
-        core: told(core),
+        package: told(core.package),
+        die: core.die,
+        cluster: core.cluster,
+        core: core.id,
         node: None,
-        siblings,
+        siblings: core.siblings,
         capacity: told_before.number(root, &cpu, "cpu_capacity"),
         max_frequency_khz: told_before.max_frequency(root, &cpu),
     }

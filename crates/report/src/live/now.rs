@@ -156,6 +156,7 @@ impl LineNow {
     /// What it is called: devices first, then the kernel's words where they say more.
     pub fn title(&self) -> String {
         match (self.devices.is_empty(), self.label.is_empty()) {
+            _ if self.softirq => "softirq".into(),
             (true, _) => self.label.clone(),
             (false, true) => self.devices.join(", "),
             (false, false) => format!("{}  {}", self.devices.join(", "), self.label),

@@ -212,7 +212,7 @@ fn plain_frames_and_json() {
     let lines: Vec<&str> = frame.lines().collect();
     assert_eq!(lines[0], "web7 12:00:00");
     assert!(lines.contains(&"    3    60 %    10 %    30 %      280          0"), "{frame}");
-    assert!(lines.contains(&"  NET_RX          70  CPU 1"), "{frame}");
+    assert!(lines.contains(&"  NET_RX          70  CPU 1                  softirq"), "{frame}");
     assert!(frame.ends_with("\n\n"));
     let json = serde_json::to_string(&now).unwrap();
     assert!(!json.contains('\n'));
