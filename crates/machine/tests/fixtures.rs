@@ -1,6 +1,7 @@
 //! Captured machines in fixtures/machines: each reads as its expected.json says.
 //!
 //! `cargo test -p pinwise-machine --test fixtures -- --ignored` writes them anew: `vm-2cpu` from the machine that it runs on.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
 #[path = "fixtures/hand_made.rs"]
 mod hand_made;
