@@ -81,7 +81,8 @@ fn a_capture_stands_still() {
 
 /// Starts it on a terminal of its own that is written to a file; answers with script(1) and the watching process.
 fn on_terminal(log: &Path, words: &str) -> Option<(Child, u32)> {
-    let command = format!("exec {} map --watch {words}", env!("CARGO_BIN_EXE_pinwise"));
+    // A terminal of script(1) that has no terminal itself has no size.
+    let command = format!("stty rows 24 cols 80; exec {} map --watch {words}", env!("CARGO_BIN_EXE_pinwise"));
     let mut script = Command::new("script");
     script.args(["--quiet", "--flush", "--return", "--command", &command]).arg(log);
     script.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).env("TERM", "xterm");
