@@ -1,6 +1,7 @@
 //! For each known parameter, the fact that shows what came of it.
 
 use crate::kernel::tunables::chosen;
+use crate::processes::Kind;
 use crate::{CpuSet, Machine};
 
 /// What came of a parameter.
@@ -24,7 +25,7 @@ pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<E
         "nohz_full" => {
             cpus(Some(value), machine.kernel.nohz_full.as_ref(), machine, "/sys/devices/system/cpu/nohz_full")
         }
-        "rcu_nocbs" => unseen("the kernel tells it only at boot and by its rcuo threads (kernel threads)"),
+        "rcu_nocbs" => offloaded(value, machine),
         "irqaffinity" => mask(value, "irq.default_smp_affinity", machine, "/proc/irq/default_smp_affinity"),
         "workqueue.unbound_cpus" => {
             mask(value, "workqueue.cpumask", machine, "/sys/devices/virtual/workqueue/cpumask")
@@ -137,6 +138,22 @@ fn mask(asked: &str, tunable: &str, machine: &Machine, source: &'static str) -> 
     cpus(Some(asked), now.as_ref(), machine, source)
 }
 
+/// RCU callbacks that left their CPU show as a thread for each (`rcuop/N`); which CPUs, their names tell.
+fn offloaded(asked: &str, machine: &Machine) -> Effect {
+    let source = "the kernel's rcuo threads";
+    if machine.kernel_threads.is_empty() {
+        return Effect { now: None, took: None, source };
+    }
+    let of_kind = machine.kernel_threads.iter().filter(|threads| threads.kind == Kind::RcuOffloaded);
+    let count: usize = of_kind.map(|threads| threads.count).sum();
+    let asked = match asked {
+        "all" => machine.possible.as_ref().map(CpuSet::len),
+        list => CpuSet::from_list(list).ok().map(|set| set.len()),
+    };
+    let took = asked.map(|asked| asked > 0 && count >= asked);
+    Effect { now: Some(format!("callbacks of {count} CPUs")), took, source }
+}
+
 fn text(asked: &str, now: Option<&str>, source: &'static str) -> Effect {
     Effect { now: now.map(String::from), took: now.map(|now| now == asked), source }
 }
@@ -235,6 +252,7 @@ fn huge_pages(asked: &str, machine: &Machine) -> Effect {
 mod tests {
     use super::*;
     use crate::kernel::boot::decode;
+    use crate::processes::KernelThreads;
 
     fn machine(cmdline: &str) -> Machine {
         let mut machine = Machine { possible: Some((0..8).collect()), ..Machine::default() };
@@ -284,6 +302,25 @@ mod tests {
         assert_eq!(took("isolcpus=2-N"), [None]);
         // More CPUs than are possible are dropped by the kernel.
         assert_eq!(took("isolcpus=2-3,90"), [Some(true)]);
+    }
+
+    #[test]
+    fn offloaded_callbacks_show_by_their_threads() {
+        let mut machine = machine("rcu_nocbs=2-3");
+        let threads = |kind, count| KernelThreads {
+            kind,
+            count,
+            cpus: None,
+            pinned: 0,
+            immovable: 0,
+            policies: Default::default(),
+            cpu_us: None,
+            irqs: Vec::new(),
+        };
+        machine.kernel_threads = vec![threads(Kind::Rcu, 5)];
+        assert_eq!(decode(&machine)[0].took_effect, Some(false));
+        machine.kernel_threads.push(threads(Kind::RcuOffloaded, 2));
+        assert_eq!(decode(&machine)[0].took_effect, Some(true));
     }
 
     #[test]
