@@ -75,11 +75,14 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<Irq> {
 
 /// Name, controller and affinities of one line.
 fn line(root: &Root, id: u32, row: Option<&interrupts::Row<'_>>, notes: &mut Notes) -> Irq {
-    let told = format!("/sys/kernel/irq/{id}");
-    let name = root.line(format!("{told}/actions")).ok().filter(|name| !name.is_empty());
-    let name = name.or_else(|| Some(row?.devices().collect::<Vec<_>>().join(",")));
-    let chip = root.line(format!("{told}/chip_name")).ok().filter(|chip| !chip.is_empty());
-    let chip = chip.or_else(|| row.map(|row| row.chip.to_string()).filter(|chip| !chip.is_empty()));
+    // A line that is counted has both in its row; asking sysfs too would be two files more for each of thousands.
+    let told = |file: &str| {
+        let path = format!("/sys/kernel/irq/{id}/{file}");
+        if row.is_some() { None } else { root.line(path).ok().filter(|text| !text.is_empty()) }
+    };
+    let name = row.map(|row| row.devices().collect::<Vec<_>>().join(",")).or_else(|| told("actions"));
+    let chip =
+        row.map(|row| row.chip.to_string()).filter(|chip| !chip.is_empty()).or_else(|| told("chip_name"));
     if row.is_none() && name.as_deref().unwrap_or_default().is_empty() {
         return Irq { irq: id, ..Irq::default() };
     }

@@ -73,16 +73,45 @@ impl Machine {
     /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.
     pub fn read(root: &Root) -> Self {
         let mut notes = Notes::new();
-        let mut cpus = cpus::read(root, &mut notes);
-        let limits = limits::read(root, &mut notes);
+        let mut machine = Self::laid_out(root, &mut notes);
+        let online = machine.online();
+        machine.power = power::read(root, &online, &mut notes);
+        machine.core_kinds = kinds::read(root, &online, &machine.cpus, &machine.power.frequency);
+        machine.irqs = irqs::read(root, &mut notes);
+        irqs::name_owners(&mut machine.irqs, &machine.devices);
+        machine.kernel = kernel::read(root, &mut notes);
+        machine.idle = idle::read(root, &online, &mut notes);
+        machine.virtualization = virtualization::read(root, &mut notes);
+        let processes = processes::read(root, &mut notes);
+        machine.guests = processes.guests;
+        machine.containers = processes.containers;
+        machine.owners = processes.owners;
+        machine.kernel_threads = processes.kernel_threads;
+        machine.missing = notes.into_vec();
+        machine.kernel.boot = boot::decode(&machine);
+        machine
+    }
+
+    /// Reads only how the machine is laid out: CPUs, caches, nodes, memory, devices, and what this process may use of
+    /// them. The other parts are left empty, which says nothing about them.
+    pub fn read_topology(root: &Root) -> Self {
+        let mut notes = Notes::new();
+        let mut machine = Self::laid_out(root, &mut notes);
+        machine.missing = notes.into_vec();
+        machine
+    }
+
+    fn laid_out(root: &Root, notes: &mut Notes) -> Self {
+        let mut cpus = cpus::read(root, notes);
+        let limits = limits::read(root, notes);
         let allowed = limits.allowed();
         for cpu in &mut cpus.cpus {
             cpu.allowed = allowed.as_ref().map(|allowed| allowed.contains(cpu.id) && cpu.online);
         }
-        let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, &mut notes);
-        let caches = caches::read(root, &cpus.cpus, &cpus.online, &mut notes);
+        let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, notes);
+        let caches = caches::read(root, &cpus.cpus, &cpus.online, notes);
         let meminfo = root.read("/proc/meminfo");
-        let memory = memory::read(root, meminfo.as_deref().ok(), &mut notes);
+        let memory = memory::read(root, meminfo.as_deref().ok(), notes);
         let memory_bytes = notes.keep(
             "memory",
             meminfo.and_then(|text| {
@@ -90,39 +119,24 @@ impl Machine {
             }),
         );
         let many_nodes = nodes.len() > 1;
-        let mut devices = devices::network::read(root, many_nodes, &mut notes);
-        devices.extend(devices::block::read(root, many_nodes, &mut notes));
-        devices.extend(devices::accelerators::read(root, many_nodes, &mut notes));
-        let power = power::read(root, &cpus.online, &mut notes);
-        let mut irqs = irqs::read(root, &mut notes);
-        irqs::name_owners(&mut irqs, &devices);
-        let processes = processes::read(root, &mut notes);
-        let mut machine = Self {
+        let mut devices = devices::network::read(root, many_nodes, notes);
+        devices.extend(devices::block::read(root, many_nodes, notes));
+        devices.extend(devices::accelerators::read(root, many_nodes, notes));
+        Self {
             possible: cpus.possible,
             present: cpus.present,
             offline: cpus.offline,
-            core_kinds: kinds::read(root, &cpus.online, &cpus.cpus, &power.frequency),
+            core_kinds: kinds::read(root, &cpus.online, &cpus.cpus, &[]),
             nodes,
             caches,
             packages: cpus.packages,
             memory_bytes,
             memory,
             devices,
-            irqs,
-            kernel: kernel::read(root, &mut notes),
-            idle: idle::read(root, &cpus.online, &mut notes),
-            power,
             limits,
-            virtualization: virtualization::read(root, &mut notes),
             cpus: cpus.cpus,
-            guests: processes.guests,
-            containers: processes.containers,
-            owners: processes.owners,
-            kernel_threads: processes.kernel_threads,
-            missing: notes.into_vec(),
-        };
-        machine.kernel.boot = boot::decode(&machine);
-        machine
+            ..Self::default()
+        }
     }
 
     /// A CPU by number.

@@ -16,6 +16,10 @@ pub(crate) fn read(root: &Root, many_nodes: bool, notes: &mut Notes) -> Vec<Devi
     };
     let names = notes.keep("disks", names).unwrap_or_default();
     let disk = |name: &String, notes: &mut Notes| {
+        // There may be hundreds of these, and none has hardware.
+        if ["loop", "ram", "zram"].iter().any(|kind| is_numbered(name, kind)) {
+            return None;
+        }
         let class_device = format!("{dir}/{name}");
         if root.exists(format!("{class_device}/partition")) {
             return None;
@@ -33,6 +37,11 @@ pub(crate) fn read(root: &Root, many_nodes: bool, notes: &mut Notes) -> Vec<Devi
         Some(one(root, &class_device, place, name, notes))
     };
     names.iter().filter_map(|name| disk(name, notes)).collect()
+}
+
+/// `loop7` of `loop`.
+fn is_numbered(name: &str, kind: &str) -> bool {
+    name.strip_prefix(kind).is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// With native multipath an NVMe disk is virtual and stands below its subsystem, which links its controllers.

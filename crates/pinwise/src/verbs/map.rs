@@ -87,7 +87,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         output::to(to, &server::render(&root, asked, args.format)?)?;
         return Ok(Answer::Done);
     }
-    let machine = Machine::read(&root);
+    let machine = match args.part.topology {
+        true => Machine::read_topology(&root),
+        false => Machine::read(&root),
+    };
     let heat = Heat::interrupts(&machine);
     let text = match (args.part.chosen(&machine)?, args.format) {
         (None, Form::Text) => machine_text::render(&machine),

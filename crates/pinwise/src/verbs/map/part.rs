@@ -11,6 +11,9 @@ use crate::output;
 #[derive(Debug, Default, clap::Args)]
 #[group(id = "part", multiple = false)]
 pub struct PartFlags {
+    /// Only how the machine is laid out: CPUs, caches, nodes, memory, devices, limits; nothing else is read
+    #[arg(long)]
+    pub topology: bool,
     /// Every interrupt line, with controller, hint and owner
     #[arg(long)]
     irqs: bool,
