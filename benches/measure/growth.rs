@@ -79,12 +79,21 @@ fn section(points: &[Point], fixed_ns: f64) -> Section {
     section.say(table.trim_end());
     section.say(format!(
         "CPU time is without what a process costs that does nothing ({:.2} ms). Slope of log time over log bytes: {:.2} over \
-        all sizes, {:.2} from 256 CPUs on (1 is linear). Small machines pay by the file, not by the byte: slope of log time \
-        over log files {:.2}. Picture: docs/images/growth.svg.",
+        all sizes, {:.2} from 256 CPUs on (1 is linear, less is better): small machines pay by the file, not by the byte, and \
+        the slope of log time over log files is {:.2}. Picture: docs/images/growth.svg.",
         fixed_ns / 1e6,
         slope(points, |point| point.bytes as f64),
         slope(&points[2..], |point| point.bytes as f64),
         slope(points, |point| point.files as f64),
+    ));
+    let (per_file_s, per_byte_s) = linear(points);
+    let told = |point: &Point| per_file_s * point.files as f64 + per_byte_s * point.bytes as f64;
+    let farthest = points.iter().map(|point| (point.cpu_s / told(point) - 1.0).abs()).fold(0.0, f64::max);
+    section.say(format!(
+        "As a sum, {:.1} us a file and {:.1} ns a byte (least squares of the relative errors) tell every size within {:.0} %.",
+        per_file_s * 1e6,
+        per_byte_s * 1e9,
+        farthest * 100.0
     ));
     section
 }
@@ -97,6 +106,17 @@ fn read_in(dir: &Path) -> io::Result<(usize, u64)> {
     let sizes = capture.files().map(|file| std::fs::metadata(dir.join(file.trim_start_matches('/'))));
     let sizes = sizes.map(|metadata| metadata.map(|m| m.len())).collect::<io::Result<Vec<u64>>>()?;
     Ok((sizes.len(), sizes.iter().sum()))
+}
+
+/// Time as so much a file and so much a byte: least squares of the relative errors, by the normal equations.
+fn linear(points: &[Point]) -> (f64, f64) {
+    let rows = points.iter().map(|p| (p.files as f64 / p.cpu_s, p.bytes as f64 / p.cpu_s));
+    let sums = rows.fold([0.0; 5], |[ff, fb, bb, f, b], (files, bytes)| {
+        [ff + files * files, fb + files * bytes, bb + bytes * bytes, f + files, b + bytes]
+    });
+    let [ff, fb, bb, f, b] = sums;
+    let determinant = ff * bb - fb * fb;
+    ((f * bb - b * fb) / determinant, (b * ff - f * fb) / determinant)
 }
 
 /// Least squares of the logarithms.

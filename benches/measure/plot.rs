@@ -47,7 +47,15 @@ pub fn growth(points: &[Point]) -> String {
                 points.iter().map(|p| p.bytes as f64).find(|b| proportional(*b) >= y_low(&points_ms(points)));
             let from = from.unwrap_or(last.bytes as f64);
             let end = (x.place(last.bytes as f64), y.place(last.cpu_s * 1e3));
-            svg::line(drawing, "proportional", (x.place(from), y.place(proportional(from))), end);
+            let start = (x.place(from), y.place(proportional(from)));
+            svg::line(drawing, "proportional", start, end);
+            svg::text(
+                drawing,
+                "tick",
+                (start.0 + 14.0, start.1 + 4.0),
+                "start",
+                "in proportion to the bytes",
+            );
         }
         let places: Vec<(f64, f64)> =
             points.iter().map(|point| (x.place(point.bytes as f64), y.place(point.cpu_s * 1e3))).collect();

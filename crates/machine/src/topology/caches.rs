@@ -125,6 +125,8 @@ struct Folder {
     /// By index, size and number of CPUs that share it: level and kind. The kernel counts the indexes of all cores in one
     /// way, and a core of another kind has a cache of another size or another number of sharers there.
     kinds: HashMap<(u32, u64, usize), (u32, CacheType)>,
+    /// Whether a cache had no list of its CPUs, but a mask.
+    masks_only: bool,
 }
 
 impl Told {
@@ -154,7 +156,7 @@ impl Told {
             let place = match folder.places.get(&(index, cpu)) {
                 Some(place) => Some(*place),
                 None => {
-                    let cache = one(root, &dir, (cpu, index), online, &mut folder.kinds);
+                    let cache = one(root, &dir, (cpu, index), online, &mut folder);
                     let failed = |e: ReadError| self.failed.push(("a cache", cpu, e.to_string()));
                     let place = cache.map_err(failed).ok().map(|cache| self.add(cache));
                     let cpus = place.iter().flat_map(|place| self.caches[*place].cpus.iter());
@@ -193,10 +195,10 @@ fn one(
     caches: &str,
     (cpu, index): (u32, u32),
     online: &CpuSet,
-    kinds: &mut HashMap<(u32, u64, usize), (u32, CacheType)>,
+    Folder { kinds, masks_only, .. }: &mut Folder,
 ) -> Result<Cache, ReadError> {
     let dir = format!("{caches}/index{index}");
-    let cpus = root.cpu_set(&dir, &["shared_cpu_list"], &["shared_cpu_map"])?.intersection(online);
+    let cpus = sharers(root, &dir, masks_only)?.intersection(online);
     if !cpus.contains(cpu) {
         let why = format!("it names CPUs {cpus} and not CPU {cpu} itself");
         return Err(ReadError::malformed(format!("{dir}/shared_cpu_list"), why));
@@ -215,6 +217,19 @@ fn one(
     };
     kinds.extend(like.map(|like| (like, (level, kind))));
     Ok(Cache { level, kind, bytes, cpus })
+}
+
+/// The CPUs that share a cache. Kernels before 2.6.26 tell only masks: the first one that does is enough to know.
+fn sharers(root: &Root, dir: &str, masks_only: &mut bool) -> Result<CpuSet, ReadError> {
+    if !*masks_only {
+        match root.cpu_list(format!("{dir}/shared_cpu_list")) {
+            Err(e) if e.is_absent() => {}
+            other => return other,
+        }
+    }
+    let cpus = root.cpu_mask(format!("{dir}/shared_cpu_map"))?;
+    *masks_only = true;
+    Ok(cpus)
 }
 
 fn level_and_kind(root: &Root, dir: &str) -> Result<(u32, CacheType), ReadError> {
