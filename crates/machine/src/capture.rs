@@ -30,13 +30,14 @@ pub(crate) struct Answers {
 }
 
 /// What was asked when a read failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
     Read,
     List,
     Link,
     Resolve,
+    Fact,
 }
 
 /// A failed read, kept so that it fails the same way when it is read back.
@@ -96,6 +97,7 @@ impl Capture {
     pub(crate) fn new(answers: Answers, facts: BTreeMap<String, String>) -> Self {
         let mut errors = Vec::new();
         let files = sort_out(answers.files, Ask::Read, &mut errors);
+        sort_out(answers.facts, Ask::Fact, &mut errors);
         let taken = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let index = Index {
             format: FORMAT,

@@ -239,6 +239,14 @@ impl FromStr for CpuSet {
     }
 }
 
+impl Extend<u32> for CpuSet {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, cpus: I) {
+        for cpu in cpus {
+            self.insert(cpu);
+        }
+    }
+}
+
 impl FromIterator<u32> for CpuSet {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         Self(numbers.into_iter().collect())

@@ -19,8 +19,22 @@ pub struct Difference {
 }
 
 /// Facts that change all the time and say nothing about the machine's shape or settings.
-const MOVING: [&str; 6] =
-    ["counts", "free_bytes", "available_bytes", "swap_free_bytes", "utime_us", "stime_us"];
+const MOVING: [&str; 13] = [
+    "counts",
+    "effective",
+    "free",
+    "free_bytes",
+    "available_bytes",
+    "swap_free_bytes",
+    "cpu_us",
+    "last_cpu",
+    "steal_share",
+    // Of kernel threads: workers come and go.
+    "count",
+    "pinned",
+    "immovable",
+    "policies",
+];
 
 /// Compares two machines; counters and free memory are left out.
 ///
@@ -65,8 +79,14 @@ fn flatten(path: &str, value: &Value, facts: &mut BTreeMap<String, String>) {
             }
         }
         Value::Array(items) => {
+            let mut seen: BTreeMap<String, u32> = BTreeMap::new();
             for (index, item) in items.iter().enumerate() {
-                flatten(&format!("{path}[{}]", key(item).unwrap_or_else(|| index.to_string())), item, facts);
+                let key = key(item).unwrap_or_else(|| index.to_string());
+                let times = seen.entry(key.clone()).or_default();
+                *times += 1;
+                let place =
+                    if *times > 1 { format!("{path}[{key} #{times}]") } else { format!("{path}[{key}]") };
+                flatten(&place, item, facts);
             }
         }
         Value::String(text) => drop(facts.insert(path.to_string(), text.clone())),
@@ -93,8 +113,9 @@ fn key(item: &Value) -> Option<String> {
     let of_cache = || Some(format!("L{} {} {}", text("level")?, text("type")?, set("cpus")?));
     let of_device = || Some(format!("{} {}", text("kind")?, text("name")?));
     let of_cgroup = || Some(format!("v{} {}", text("version")?, item.get("controllers")?));
-    let single =
-        ["id", "irq", "fact", "class", "name", "size_bytes", "pid"].iter().find_map(|name| text(name));
+    let single = ["id", "irq", "tid", "fact", "class", "name", "size_bytes", "pid", "kind"]
+        .iter()
+        .find_map(|name| text(name));
     of_cache().or_else(of_device).or_else(of_cgroup).or(single).or_else(|| set("cpus"))
 }
 

@@ -39,7 +39,8 @@ impl Idle {
     /// The states that idle CPUs may use under a latency limit, as a row for each limit that changes anything.
     ///
     /// A limit of 0 leaves only the shallowest state; else a state stays allowed whose exit latency is not above the
-    /// limit (drivers/cpuidle/governors/menu.c, teo.c). States whose latency is not known are left out.
+    /// limit (drivers/cpuidle/governors/menu.c, teo.c). States that are switched off on the CPU that these are of, and
+    /// states whose latency is not known, are left out.
     pub fn under_limits(&self) -> Vec<UnderLimit> {
         let mut limits: Vec<u64> = self.states.iter().filter_map(|state| state.exit_latency_us).collect();
         limits.push(0);
@@ -47,7 +48,8 @@ impl Idle {
         limits.dedup();
         let allowed = |limit_us: u64| {
             let good = |(n, state): &(usize, &IdleState)| {
-                *n == 0 || (limit_us > 0 && state.exit_latency_us.is_some_and(|us| us <= limit_us))
+                let off = state.disabled == Some(true);
+                *n == 0 || (limit_us > 0 && !off && state.exit_latency_us.is_some_and(|us| us <= limit_us))
             };
             self.states.iter().enumerate().filter(good).map(|(_, state)| state.name.clone()).collect()
         };
@@ -91,18 +93,19 @@ pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Idle {
             exit_latency_us: notes.keep(format!("exit latency of idle state {name}"), latency),
             target_residency_us: root.number(format!("{dir}/residency")).ok(),
             disabled: root.number::<u32>(format!("{dir}/disable")).ok().map(|n| n != 0),
-            disabled_on: disabled_on(root, online, index),
+            disabled_on: disabled_on(root, online, index, &name),
             name,
         });
     }
     Idle { driver, governor, of_cpu: Some(cpu), states }
 }
 
-/// The CPUs on which state number `index` is switched off.
-fn disabled_on(root: &Root, online: &CpuSet, index: u32) -> CpuSet {
+/// The CPUs on which state number `index` is switched off; on hybrid machines the number is another state elsewhere.
+fn disabled_on(root: &Root, online: &CpuSet, index: u32, name: &str) -> CpuSet {
     let is_off = |cpu: &u32| {
-        let file = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}/disable");
-        root.number::<u32>(file).is_ok_and(|n| n != 0)
+        let dir = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}");
+        root.number::<u32>(format!("{dir}/disable")).is_ok_and(|n| n != 0)
+            && root.line(format!("{dir}/name")).is_ok_and(|own| own == name)
     };
     online.iter().filter(is_off).collect()
 }

@@ -30,7 +30,8 @@ pub struct Irq {
     pub devices: Vec<String>,
     /// PCI function that raises it, where the controller's name tells it.
     pub pci: Option<String>,
-    /// NUMA node of its device; `None` when not told.
+    /// NUMA node of its device; where no device is known, the node that the line's descriptor lies on
+    /// (/proc/irq/N/node); `None` when not told.
     pub node: Option<u32>,
     /// Whether the kernel spreads it itself and refuses other affinities; `None` when that cannot be seen.
     pub managed: Option<bool>,
@@ -122,6 +123,8 @@ pub(crate) fn name_owners(irqs: &mut [Irq], devices: &[Device]) {
                 && let Some(irq) = irqs.get_mut(at)
             {
                 irq.devices.push(device.name.clone());
+                // The file tells where the descriptor lies, which for spread vectors is not where the device is.
+                irq.node = device.node;
             }
         }
     }

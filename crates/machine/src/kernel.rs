@@ -37,7 +37,7 @@ pub struct Kernel {
     pub cgroups: Option<String>,
     /// Whether types for CO-RE eBPF are there (/sys/kernel/btf/vmlinux).
     pub btf: Option<bool>,
-    /// Whether run-queue times of threads are there (/proc/schedstat, CONFIG_SCHED_INFO).
+    /// Whether run-queue times of threads are there (/proc/PID/schedstat, CONFIG_SCHED_INFO).
     pub schedstat: Option<bool>,
     /// Whether pressure stall information is there and on (/proc/pressure).
     pub pressure: Option<bool>,
@@ -77,6 +77,10 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
     let hz = need("kernel tick rate (HZ)", notes)
         .and_then(|config| notes.keep("kernel tick rate (HZ)", config.number("CONFIG_HZ")));
     let irq_time = need("whether interrupt time is accounted apart", notes).map(Config::irq_time_is_apart);
+    // Switched off at boot, whatever was built in (arch/x86/kernel/tsc.c).
+    let no_irq_time =
+        cmdline.as_deref().is_some_and(|text| text.split_whitespace().any(|w| w == "tsc=noirqtime"));
+    let irq_time = irq_time.map(|apart| apart && !no_irq_time);
     let preempt = preempt::model(root, uname.version.as_deref(), cmdline.as_deref(), config.as_ref().ok());
     Kernel {
         hz,
@@ -90,10 +94,9 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
         tunables: tunables::read(root, notes),
         mitigations: tunables::mitigations(root),
         cgroups: limits::cgroup_mode(root),
-        btf: told(root, "/sys/kernel/btf", "vmlinux"),
-        schedstat: told(root, "/proc", "schedstat"),
-        // Built in and switched off at boot, its files are there and refuse (EOPNOTSUPP).
-        pressure: root.exists("/proc/loadavg").then(|| root.read("/proc/pressure/cpu").is_ok()),
+        btf: root.exists("/sys/kernel").then(|| root.exists("/sys/kernel/btf/vmlinux")),
+        schedstat: root.exists("/proc/self/status").then(|| root.exists("/proc/self/schedstat")),
+        pressure: pressure(root),
         page_size_bytes: root.fact("page_size").ok().and_then(|n| n.parse().ok()),
         clock_ticks: root.fact("clock_ticks").ok().and_then(|n| n.parse().ok()),
         architecture: root.fact("machine").ok(),
@@ -103,9 +106,14 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
     }
 }
 
-/// Whether `dir` holds `file`; `None` when even the folder above says nothing.
-fn told(root: &Root, dir: &str, file: &str) -> Option<bool> {
-    root.exists("/proc/self/status").then(|| root.exists(format!("{dir}/{file}")))
+/// Absent without CONFIG_PSI; built in and switched off at boot, the file is there and refuses (EOPNOTSUPP).
+fn pressure(root: &Root) -> Option<bool> {
+    match root.read("/proc/pressure/cpu") {
+        Ok(_) => Some(true),
+        Err(e) if e.is_absent() => root.exists("/proc/self/status").then_some(false),
+        Err(e) if e.to_string().contains("not supported") => Some(false),
+        Err(_) => None,
+    }
 }
 
 /// A kernel that is known to be built without CONFIG_NO_HZ_FULL has no file and no such CPUs; some print `(null)`

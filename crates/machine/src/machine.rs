@@ -141,7 +141,11 @@ impl Machine {
 
     /// A CPU by number.
     pub fn cpu(&self, id: u32) -> Option<&Cpu> {
-        self.cpus.iter().find(|cpu| cpu.id == id)
+        match self.cpus.binary_search_by_key(&id, |cpu| cpu.id) {
+            Ok(at) => self.cpus.get(at),
+            // A document that somebody wrote by hand need not be in order.
+            Err(_) => self.cpus.iter().find(|cpu| cpu.id == id),
+        }
     }
 
     /// CPUs that are online.
@@ -175,7 +179,10 @@ impl Machine {
 
     /// An interrupt line by number.
     pub fn irq(&self, number: u32) -> Option<&Irq> {
-        self.irqs.iter().find(|irq| irq.irq == number)
+        match self.irqs.binary_search_by_key(&number, |irq| irq.irq) {
+            Ok(at) => self.irqs.get(at),
+            Err(_) => self.irqs.iter().find(|irq| irq.irq == number),
+        }
     }
 }
 

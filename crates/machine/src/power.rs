@@ -79,7 +79,7 @@ fn policies(root: &Root, online: &CpuSet) -> Vec<FrequencyPolicy> {
     let mut policies: Vec<(FrequencyPolicy, CpuSet)> = Vec::new();
     for (cpus, policy) in dirs.iter().filter_map(|dir| one(root, dir, online)) {
         match policies.iter_mut().find(|(known, _)| *known == policy) {
-            Some((_, known)) => *known = known.union(&cpus),
+            Some((_, known)) => known.extend(cpus.iter()),
             None => policies.push((policy, cpus)),
         }
     }

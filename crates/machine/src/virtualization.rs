@@ -2,16 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Notes, Root};
+use crate::procfs::stat;
+use crate::{Notes, ReadError, Root};
 
 /// Whether a hypervisor runs below the kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Virtualization {
     /// Whether this is a guest; `None` when nothing tells.
     pub guest: Option<bool>,
     /// Who runs it: `KVMKVMKVM` (its own signature), `xen`, or the vendor of the virtual board.
     pub hypervisor: Option<String>,
+    /// Share of the CPUs' time since boot that the hypervisor gave to others while they had work (`steal` of /proc/stat),
+    /// 0 to 1; `None` outside of guests.
+    pub steal_share: Option<f64>,
 }
 
 impl Virtualization {
@@ -46,10 +50,14 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Virtualization {
         root.line("/sys/class/dmi/id/sys_vendor").ok().filter(|vendor| is_virtual_board(vendor)),
     ];
     let hypervisor = told.into_iter().flatten().find(|name| !name.is_empty());
-    let guest = match flags(root) {
-        Some(flag) => Some(flag || hypervisor.is_some()),
-        None => hypervisor.as_ref().map(|_| true),
+    let guest = match (flags(root), controls_xen(root)) {
+        // The control domain sees the hardware, with Xen below it all the same.
+        (_, true) => Some(false),
+        // A vendor's board may be metal: on x86 only the CPU's own word counts.
+        (Some(flag), _) => Some(flag || root.exists("/sys/hypervisor/type")),
+        (None, _) => hypervisor.as_ref().map(|_| true),
     };
+    let hypervisor = hypervisor.filter(|_| guest == Some(true));
     if guest.is_none() {
         notes.missing(
             "whether this is a guest",
@@ -61,7 +69,15 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Virtualization {
             "neither the CPU nor /sys/hypervisor nor /sys/class/dmi/id tells it",
         );
     }
-    Virtualization { guest, hypervisor }
+    let steal_share = match guest {
+        Some(true) => match steal_share(root) {
+            // Every running system has the file; trees that other tools made do not.
+            Err(e) if e.is_absent() => None,
+            other => notes.keep("steal", other),
+        },
+        _ => None,
+    };
+    Virtualization { guest, hypervisor, steal_share }
 }
 
 /// Whether the CPU (x86) says that a hypervisor runs below; `None` where /proc/cpuinfo has no such line.
@@ -69,6 +85,23 @@ fn flags(root: &Root) -> Option<bool> {
     let text = root.read("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == "flags"))?;
     Some(line.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+fn steal_share(root: &Root) -> Result<f64, ReadError> {
+    /// Columns of /proc/stat (proc_stat(5)); guest times are contained in user and nice.
+    const STEAL: usize = 7;
+    let file = "/proc/stat";
+    let text = root.read(file)?;
+    let stat = stat::parse(&text).map_err(|e| ReadError::malformed(file, e))?;
+    let all = stat.all.ok_or_else(|| ReadError::malformed(file, "it has no line cpu"))?;
+    let total: u64 = all.ticks().iter().take(STEAL + 1).sum();
+    let steal = all.get(STEAL).ok_or_else(|| ReadError::malformed(file, "it has no column steal"))?;
+    Ok(if total == 0 { 0.0 } else { steal as f64 / total as f64 })
+}
+
+/// Whether this is Xen's control domain, which runs on the hardware.
+fn controls_xen(root: &Root) -> bool {
+    root.read("/proc/xen/capabilities").is_ok_and(|text| text.contains("control_d"))
 }
 
 fn is_virtual_board(vendor: &str) -> bool {
@@ -100,5 +133,29 @@ mod tests {
         let (arm, missing) = of(Tree::new().file("/proc/cpuinfo", "processor : 0\nFeatures : fp\n"));
         assert_eq!((arm.guest, missing), (None, 1));
         assert_eq!(of(x86("hypervisor")).1, 1);
+    }
+
+    #[test]
+    fn metal_of_a_cloud_and_the_control_domain_of_xen_are_no_guests() {
+        let metal = Tree::new()
+            .file("/proc/cpuinfo", "flags : fpu sse\n")
+            .file("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+        let (metal, _) = of(metal);
+        assert_eq!((metal.guest, metal.name()), (Some(false), None));
+        let dom0 = Tree::new()
+            .file("/proc/cpuinfo", "flags : fpu hypervisor\n")
+            .file("/sys/hypervisor/type", "xen\n")
+            .file("/proc/xen/capabilities", "control_d\n");
+        assert_eq!(of(dom0).0.guest, Some(false));
+    }
+
+    #[test]
+    fn steal_is_a_share_of_the_time_since_boot_of_guests() {
+        let tree =
+            |stat: &str| Tree::new().file("/proc/cpuinfo", "flags : hypervisor\n").file("/proc/stat", stat);
+        let (guest, _) = of(tree("cpu  50 0 20 20 0 0 0 10 0 0\ncpu0 50 0 20 20 0 0 0 10 0 0\n"));
+        assert_eq!(guest.steal_share, Some(0.1));
+        let (torn, missing) = of(tree("cpu  50 x\n"));
+        assert_eq!((torn.steal_share, missing), (None, 2));
     }
 }

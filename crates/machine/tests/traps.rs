@@ -189,7 +189,9 @@ fn files_that_show_all_choices_are_read_as_the_chosen_one() {
 
 #[test]
 fn a_kernel_without_btf_and_schedstat_says_no_and_a_torn_tree_says_nothing() {
-    let bare = with_cpus("0").file("/proc/self/status", "Cpus_allowed_list:\t0\nMems_allowed_list:\t0\n");
+    let bare = with_cpus("0")
+        .dir("/sys/kernel")
+        .file("/proc/self/status", "Cpus_allowed_list:\t0\nMems_allowed_list:\t0\n");
     let machine = read(bare);
     assert_eq!((machine.kernel.btf, machine.kernel.schedstat), (Some(false), Some(false)));
     let machine = read(with_cpus("0"));

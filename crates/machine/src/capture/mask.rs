@@ -1,58 +1,104 @@
 //! Takes out of a capture what names one host and says nothing about its shape: host name, addresses, serial
-//! numbers, secrets on the command line.
+//! numbers, secrets of the command line, and lines of configuration that no reader looks at.
 
-/// The part of a file's text that may leave the house; `None` when nothing in it had to be masked.
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::kernel::boot;
+
+/// The part of a file's text that may leave the house; `None` when all of it may.
 ///
-/// Only the command line can hold addresses and secrets among the files that are read; identifiers (MAC, UUID) are
-/// masked wherever they stand.
+/// Paths of cgroups are left as they are: they lead to the files of their limits.
 pub(super) fn masked(path: &str, text: &str, hostname: &str) -> Option<String> {
-    let is_cmdline = path.ends_with("/cmdline");
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !part_of_word(c)).unwrap_or(rest.len());
-        if end == 0 {
-            let length = rest.chars().next().map_or(1, char::len_utf8);
-            out.push_str(&rest[..length]);
-            rest = &rest[length..];
-            continue;
+    let out = match path {
+        _ if path.ends_with("/cmdline") => command_line(text, hostname),
+        // Other file systems name servers, users and domains.
+        "/proc/self/mountinfo" | "/proc/mounts" => kept(text, is_cgroup_mount),
+        "/etc/default/irqbalance" | "/etc/sysconfig/irqbalance" => {
+            kept(text, |line| line.trim_start().starts_with("IRQBALANCE_"))
         }
-        let word = &rest[..end];
-        out.push_str(&mask_word(word, is_cmdline, hostname, &out));
-        rest = &rest[end..];
-    }
+        _ if path.contains("/systemd/system.conf") => {
+            kept(text, |line| ["[", "CPUAffinity", "NUMA"].iter().any(|start| line.starts_with(start)))
+        }
+        _ if path.ends_with("/cgroup") => return None,
+        _ => text.split_inclusive(|c| !joins_word(c)).map(identifiers).collect(),
+    };
     (out != text).then_some(out)
 }
 
+fn kept(text: &str, wanted: impl Fn(&str) -> bool) -> String {
+    text.split_inclusive('\n').filter(|line| wanted(line)).collect()
+}
+
+fn is_cgroup_mount(line: &str) -> bool {
+    line.contains(" - cgroup")
+        || line.split(' ').nth(2).is_some_and(|kind| kind.starts_with("cg") || kind == "cpuset")
+}
+
 /// Letters, digits, and what joins them in addresses and names.
-fn part_of_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '-' | '_')
+fn joins_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, ':' | '-')
 }
 
-fn mask_word(word: &str, is_cmdline: bool, hostname: &str, before: &str) -> String {
-    let is_value = before.ends_with('=');
-    match () {
-        () if is_uuid(word) => "00000000-0000-0000-0000-000000000000".into(),
-        () if is_boot_interface(word) => "01-00-00-00-00-00-00".into(),
-        () if is_mac(word) => "00:00:00:00:00:00".into(),
-        () if !is_cmdline => word.to_string(),
-        () if is_value && is_secret(before) => "masked".into(),
-        () if hostname.len() > 1 && word == hostname => "host".into(),
-        // `ip=A:B:C` joins addresses, host name and device by colons.
-        () => word.split(':').map(|part| mask_part(part, hostname)).collect::<Vec<_>>().join(":"),
+/// A word of any file, with what ends it: MAC addresses and UUIDs are masked.
+fn identifiers(word: &str) -> String {
+    let core = word.trim_end_matches(|c| !joins_word(c));
+    let end = &word[core.len()..];
+    match core {
+        _ if is_uuid(core) => format!("00000000-0000-0000-0000-000000000000{end}"),
+        _ if is_mac(core) => format!("00:00:00:00:00:00{end}"),
+        _ => word.to_string(),
     }
 }
 
-fn mask_part(part: &str, hostname: &str) -> String {
-    match () {
-        () if is_ipv4(part) => "0.0.0.0".into(),
-        () if hostname.len() > 1 && part == hostname => "host".into(),
-        () => part.to_string(),
+/// The command line word by word; a value that may hold a secret or the name of a server goes as a whole.
+fn command_line(text: &str, hostname: &str) -> String {
+    let words = boot::words(text);
+    let masked: Vec<String> = words.iter().map(|word| parameter(word, hostname)).collect();
+    // Untouched words keep the text as it was, quotes and all.
+    match masked == words {
+        true => text.to_string(),
+        false => masked.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ") + "\n",
     }
 }
 
-fn is_ipv4(text: &str) -> bool {
-    text.parse::<std::net::Ipv4Addr>().is_ok()
+fn quoted(word: &str) -> String {
+    if word.contains(char::is_whitespace) { format!("\"{word}\"") } else { word.to_string() }
+}
+
+fn parameter(word: &str, hostname: &str) -> String {
+    let Some((name, value)) = word.split_once('=') else { return tokens(word, hostname) };
+    let hides = is_secret(name) || value.contains('@') || value.contains("://") || value.contains("/by-id/");
+    match hides {
+        true => format!("{name}=masked"),
+        false => format!("{name}={}", tokens(value, hostname)),
+    }
+}
+
+/// Addresses and the host name among the parts of a value.
+fn tokens(value: &str, hostname: &str) -> String {
+    let whole = |text: &str| {
+        let bare = text.trim_matches(['[', ']']);
+        match bare {
+            _ if is_uuid(bare) => Some("00000000-0000-0000-0000-000000000000"),
+            _ if is_mac(bare) => Some("00:00:00:00:00:00"),
+            _ if is_boot_interface(bare) => Some("01-00-00-00-00-00-00"),
+            _ if bare.parse::<Ipv4Addr>().is_ok() => Some("0.0.0.0"),
+            _ if bare.contains("::") && bare.len() > 2 && bare.parse::<Ipv6Addr>().is_ok() => Some("::"),
+            _ if hostname.len() > 1 && bare == hostname => Some("host"),
+            _ => None,
+        }
+    };
+    if let Some(instead) = whole(value) {
+        return instead.to_string();
+    }
+    // `UUID=...`, `ip=A::B:C:host:eth0:off`, lists.
+    for separator in ['=', ',', '/', ':'] {
+        if value.contains(separator) {
+            let parts = value.split(separator).map(|part| tokens(part, hostname));
+            return parts.collect::<Vec<_>>().join(&separator.to_string());
+        }
+    }
+    value.to_string()
 }
 
 fn is_mac(text: &str) -> bool {
@@ -79,13 +125,11 @@ fn is_uuid(text: &str) -> bool {
             .all(|(group, length)| group.len() == length && group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Whether the parameter whose `=` ends `before` is named like a secret.
-fn is_secret(before: &str) -> bool {
-    let name = before.trim_end_matches('=');
-    let name = name.rsplit(char::is_whitespace).next().unwrap_or(name).to_ascii_lowercase();
-    ["pass", "secret", "token", "credential", "apikey", "api_key", "serial"]
-        .iter()
-        .any(|word| name.contains(word))
+/// Whether a parameter is named like a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["pass", "secret", "token", "credential", "apikey", "api_key", "serial", "luks.key", "user"];
+    words.iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -94,14 +138,30 @@ mod tests {
 
     #[test]
     fn addresses_serials_and_secrets_of_the_command_line() {
-        let text = "root=UUID=0a1b2c3d-0000-4111-8222-93a4b5c6d7e8 ip=10.0.0.7::10.0.0.1:255.255.255.0:web7:eth0:off \
-                    auth_token=abc.def isolcpus=2-3 nohz_full=2-3 BOOTIF=01-aa-bb-cc-dd-ee-ff mac=aa:bb:cc:dd:ee:ff\n";
-        let out = masked("/proc/cmdline", text, "web7").unwrap();
-        assert_eq!(
-            out,
-            "root=UUID=00000000-0000-0000-0000-000000000000 ip=0.0.0.0::0.0.0.0:0.0.0.0:host:eth0:off \
-             auth_token=masked isolcpus=2-3 nohz_full=2-3 BOOTIF=01-00-00-00-00-00-00 mac=00:00:00:00:00:00\n"
-        );
+        for (word, out) in [
+            (
+                "root=UUID=0a1b2c3d-0000-4111-8222-93a4b5c6d7e8",
+                "root=UUID=00000000-0000-0000-0000-000000000000",
+            ),
+            ("root=/dev/disk/by-id/nvme-Samsung_S5XXXX", "root=masked"),
+            (
+                "ip=10.0.0.7::10.0.0.1:255.255.255.0:web7:eth0:off",
+                "ip=0.0.0.0::0.0.0.0:0.0.0.0:host:eth0:off",
+            ),
+            ("nameserver=2001:db8::1", "nameserver=::"),
+            ("auth_token=abc/def+ghi", "auth_token=masked"),
+            ("password=\"my secret\"", "password=masked"),
+            ("netroot=iscsi:USER:PASS@192.168.0.1::iqn", "netroot=masked"),
+            ("inst.ks=http://u:p@host/ks", "inst.ks=masked"),
+            ("BOOTIF=01-aa-bb-cc-dd-ee-ff", "BOOTIF=01-00-00-00-00-00-00"),
+            ("mac=aa:bb:cc:dd:ee:ff", "mac=00:00:00:00:00:00"),
+        ] {
+            let text = format!("quiet {word} isolcpus=2-3\n");
+            assert_eq!(
+                masked("/proc/cmdline", &text, "web7").unwrap(),
+                format!("quiet {out} isolcpus=2-3\n")
+            );
+        }
     }
 
     #[test]
@@ -109,18 +169,32 @@ mod tests {
         for (path, text) in [
             ("/proc/interrupts", "  38:  10 PCI-MSIX-0000:00:03.0 1-edge eth0\n"),
             ("/proc/version", "Linux version 5.4.0.1 web7\n"),
-            ("/proc/cmdline", "quiet isolcpus=managed_irq,2-3 console=ttyS0\n"),
-            ("/sys/x", "é 0-3,8\n"),
+            ("/proc/cmdline", "quiet isolcpus=managed_irq,2-3 console=ttyS0  nohz_full=1-3,5\n"),
+            ("/proc/self/cgroup", "0::/mesos/0a1b2c3d-0000-4111-8222-93a4b5c6d7e8\n"),
+            ("/sys/x", "\u{e9} 0-3,8\n"),
         ] {
             assert_eq!(masked(path, text, "web7"), None, "{path}");
         }
     }
 
+    #[test]
+    fn only_lines_that_are_read_leave() {
+        let mounts = "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+                      2 0 0:2 / /data rw - nfs4 nas.corp:/export rw,addr=10.1.2.3\n";
+        assert_eq!(masked("/proc/self/mountinfo", mounts, "h").unwrap().lines().count(), 1);
+        let conf = "[Manager]\nCPUAffinity=0-1\nDefaultEnvironment=KEY=x\n";
+        let out = masked("/etc/systemd/system.conf", conf, "h").unwrap();
+        assert_eq!(out, "[Manager]\nCPUAffinity=0-1\n");
+        let out = masked("/etc/default/irqbalance", "SECRET=1\nIRQBALANCE_ARGS=x\n", "h").unwrap();
+        assert_eq!(out, "IRQBALANCE_ARGS=x\n");
+    }
+
     proptest::proptest! {
         #[test]
-        fn no_text_makes_it_panic_and_masking_twice_is_masking_once(text in ".{0,60}") {
-            if let Some(once) = masked("/proc/cmdline", &text, "host7") {
-                proptest::prop_assert_eq!(masked("/proc/cmdline", &once, "host7"), None);
+        fn no_text_makes_it_panic_and_masking_twice_is_masking_once(text in ".{0,60}", path in "(/proc/cmdline|/sys/x)") {
+            if let Some(once) = masked(&path, &text, "host7") {
+                let twice = masked(&path, &once, "host7");
+                proptest::prop_assert!(twice.is_none_or(|twice| twice == once));
             }
         }
     }

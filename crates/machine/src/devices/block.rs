@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Device, DeviceKind, Queue, place};
-use crate::{Notes, Root};
+use crate::{Notes, ReadError, Root};
 
 const BLOCK: &str = "/sys/class/block";
 
@@ -75,8 +75,16 @@ fn queues(root: &Root, dir: &str, disk: &str, notes: &mut Notes) -> Vec<Queue> {
         Err(e) if e.is_absent() => return Vec::new(),
         other => notes.keep(format!("queues of {disk}"), other).unwrap_or_default(),
     };
+    /// The kernel cuts the list where a page ends (block/blk-mq-sysfs.c), some 830 CPUs into it.
+    const NEARLY_A_PAGE: usize = 4080;
     let cpus = |name: &str, notes: &mut Notes| {
-        notes.keep(format!("CPUs of {disk} queue {name}"), root.cpu_list(format!("{dir}/mq/{name}/cpu_list")))
+        let file = format!("{dir}/mq/{name}/cpu_list");
+        let cut = root.read(&file).is_ok_and(|text| text.len() >= NEARLY_A_PAGE);
+        let list = match cut {
+            true => Err(ReadError::malformed(&file, "the kernel cuts the list at one page")),
+            false => root.cpu_list(&file),
+        };
+        notes.keep(format!("CPUs of {disk} queue {name}"), list)
     };
     names.into_iter().map(|name| Queue { cpus: cpus(&name, notes), name, ..Queue::default() }).collect()
 }

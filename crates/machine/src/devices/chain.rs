@@ -58,7 +58,14 @@ fn queues_of(name: &str, device: &Device) -> Vec<String> {
     let name = name.split('@').next().unwrap_or_default().to_ascii_lowercase();
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
     let (stem, number) = name.split_at(name.len() - digits);
-    let Ok(number) = number.parse::<u32>() else { return Vec::new() };
+    let Ok(mut number) = number.parse::<u32>() else { return Vec::new() };
+    // tg3 keeps its first vector for link events, and ring q has vector q + 1 (drivers/net/ethernet/broadcom/tg3.c).
+    if device.driver.as_deref() == Some("tg3") && device.irqs.len() > 1 {
+        match number.checked_sub(1) {
+            Some(queue) => number = queue,
+            None => return Vec::new(),
+        }
+    }
     let wanted: Vec<String> = match device.kind {
         DeviceKind::Net => network(stem, &device.name.to_ascii_lowercase())
             .iter()
@@ -128,6 +135,10 @@ mod tests {
         ] {
             assert_eq!(queues_of(name, &card), queues, "{name}");
         }
+        let mut tg3 = device(DeviceKind::Net, "eth0", &["rx-0", "rx-1"]);
+        (tg3.driver, tg3.irqs) = (Some("tg3".into()), vec![40, 41, 42]);
+        assert_eq!(queues_of("eth0-rx-1", &tg3), ["rx-0"]);
+        assert_eq!(queues_of("eth0-0", &tg3), Vec::<String>::new());
         let disk = device(DeviceKind::Block, "nvme0n1", &["0", "1"]);
         assert_eq!(queues_of("nvme0q2", &disk), ["1"]);
         assert_eq!(queues_of("nvme0q0", &disk), Vec::<String>::new());

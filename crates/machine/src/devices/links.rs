@@ -28,25 +28,31 @@ pub(super) fn read(root: &Root, name: &str, names: &[String]) -> Link {
         // Kernels before 3.9 have no lower links; a bridge names its ports here.
         lower = root.list(format!("{dir}/brif")).unwrap_or_default();
     }
-    let kind = kind(root, &dir, &has, lower.is_empty() && index != peer_index);
+    // Tunnels have an iflink of 0.
+    let other_end = index.is_some() && peer_index.is_some_and(|peer| peer != 0) && index != peer_index;
+    let kind = kind(root, &dir, &has, lower.is_empty() && other_end);
     Link { kind, lower, index, peer_index: peer_index.filter(|peer| Some(*peer) != index) }
 }
 
 /// `bond`, `bridge`, `vlan`, `veth`, `loopback`; else the `DEVTYPE` of its uevent (`wlan`, `vxlan`).
 fn kind(root: &Root, dir: &str, has: &impl Fn(&str) -> bool, alone_with_peer: bool) -> Option<String> {
-    /// `ARPHRD_LOOPBACK` of include/uapi/linux/if_arp.h.
+    /// `ARPHRD_LOOPBACK` and `ARPHRD_ETHER` of include/uapi/linux/if_arp.h.
     const LOOPBACK: u32 = 772;
+    const ETHER: u32 = 1;
     let by_folder = [("bonding", "bond"), ("bridge", "bridge"), ("tun_flags", "tun")];
     if let Some((_, kind)) = by_folder.iter().find(|(folder, _)| has(folder)) {
         return Some(kind.to_string());
     }
-    if root.number::<u32>(format!("{dir}/type")).is_ok_and(|kind| kind == LOOPBACK) {
+    let hardware_type = root.number::<u32>(format!("{dir}/type")).ok();
+    if hardware_type == Some(LOOPBACK) {
         return Some("loopback".into());
     }
     let uevent = root.read(format!("{dir}/uevent")).unwrap_or_default();
     let told = uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE=")).map(str::to_string);
     // A veth tells no type: it is known by an iflink that is another interface, often of another namespace.
-    told.or_else(|| (alone_with_peer && !has("device")).then(|| "veth".into()))
+    told.or_else(|| {
+        (alone_with_peer && hardware_type == Some(ETHER) && !has("device")).then(|| "veth".into())
+    })
 }
 
 /// Gives every interface the names of the hardware below it; pairs lead to each other only by name.
@@ -61,10 +67,19 @@ pub(super) fn resolve(devices: &mut [Device], links: &BTreeMap<String, Link>) {
     for device in devices.iter_mut().filter(|device| device.is_virtual) {
         let Some(link) = links.get(&device.name) else { continue };
         device.peer = (link.lower.is_empty() && device.link.as_deref() == Some("veth"))
-            .then(|| link.peer_index.and_then(|index| by_index.get(&index)).map(|name| name.to_string()))
+            .then(|| peer(link, links, &by_index))
             .flatten();
         device.hardware = below(&device.name, links, &physical);
     }
+}
+
+/// The other end, if it is here: `iflink` is a number of the namespace of the *other* end, and only when that end
+/// names this one in turn are both in this namespace.
+fn peer(link: &Link, links: &BTreeMap<String, Link>, by_index: &BTreeMap<u32, &String>) -> Option<String> {
+    let name = *by_index.get(&link.peer_index?)?;
+    let other = links.get(name)?;
+    let mutual = other.kind.as_deref() == Some("veth") && other.peer_index == link.index;
+    mutual.then(|| name.clone())
 }
 
 /// The physical interfaces that a walk down from `name` meets, each once. A ring of links ends the walk.
@@ -96,7 +111,7 @@ mod tests {
 
     fn link(lower: &[&str], index: u32, peer: Option<u32>) -> Link {
         Link {
-            kind: None,
+            kind: peer.map(|_| "veth".to_string()),
             lower: lower.iter().map(|name| name.to_string()).collect(),
             index: Some(index),
             peer_index: peer,
@@ -132,6 +147,14 @@ mod tests {
         assert_eq!(of("bond0.7").hardware, ["eth0", "eth1"]);
         assert_eq!((of("veth0").peer.as_deref(), of("veth0").hardware.len()), (Some("veth1"), 0));
         assert!(of("eth0").hardware.is_empty());
+        // An end whose other end is in a container: the number is one of over there, here it is the card's.
+        let mut one = vec![device("eth0", false, ""), device("cali0", true, "veth")];
+        let links = BTreeMap::from([
+            ("eth0".to_string(), link(&[], 2, None)),
+            ("cali0".to_string(), link(&[], 9, Some(2))),
+        ]);
+        resolve(&mut one, &links);
+        assert_eq!(one[1].peer, None);
     }
 
     #[test]
@@ -150,7 +173,10 @@ mod tests {
             Some("vlan")
         );
         let pair = Root::from_tree(
-            crate::Tree::new().file(&format!("{dir}/ifindex"), "3\n").file(&format!("{dir}/iflink"), "9\n"),
+            crate::Tree::new()
+                .file(&format!("{dir}/ifindex"), "3\n")
+                .file(&format!("{dir}/iflink"), "9\n")
+                .file(&format!("{dir}/type"), "1\n"),
         );
         assert_eq!(of(&pair, &[]).as_deref(), Some("veth"));
         assert_eq!(of(&tree("iflink", "many\n"), &["device"]), None);

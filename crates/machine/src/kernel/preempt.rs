@@ -26,6 +26,8 @@ pub(super) fn model(
     // The last one on the command line counts.
     let asked =
         cmdline.unwrap_or_default().split_whitespace().rev().find_map(|word| word.strip_prefix("preempt="));
+    // The kernel takes these words and ignores others (kernel/sched/core.c, sched_dynamic_mode).
+    let asked = asked.filter(|word| ["none", "voluntary", "full", "lazy"].contains(word));
     if let (true, Some(asked)) = (dynamic, asked) {
         return Ok(asked.to_string());
     }

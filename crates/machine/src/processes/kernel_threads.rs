@@ -207,7 +207,11 @@ impl KernelThreads {
             self.irqs.push(IrqThread { irq, tid, name, cpus: cpus.clone(), realtime_priority });
         }
         if let Some(cpus) = cpus {
-            self.cpus = Some(self.cpus.take().map_or_else(|| cpus.clone(), |all| all.union(&cpus)));
+            let all = self.cpus.get_or_insert_default();
+            // Most threads of a kind may run on the same CPUs: thousands of equal masks are not merged one by one.
+            if !cpus.is_subset(all) {
+                all.extend(cpus.iter());
+            }
         }
     }
 }

@@ -133,7 +133,12 @@ impl Source for Netns {
     }
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
-        Live.fact(name)
+        let asked = name.to_string();
+        match name.starts_with(super::ETHTOOL) {
+            // The kernel answers for the namespace of the thread that asks.
+            true => self.ask(name, move |live| live.fact(&asked)),
+            false => Live.fact(name),
+        }
     }
 
     fn open(&self, path: &str) -> Result<Option<File>, ReadError> {

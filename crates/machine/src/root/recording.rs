@@ -17,8 +17,10 @@ impl Record {
         let known = FACTS.iter().filter_map(|name| Some((name.to_string(), fact(name).ok()?)));
         let mut facts: BTreeMap<String, String> = known.collect();
         let mut answers = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let asked = std::mem::take(&mut answers.facts);
-        facts.extend(asked.into_iter().filter_map(|(name, answer)| Some((name, answer.ok()?))));
+        for (name, answer) in &answers.facts {
+            facts.extend(answer.as_ref().ok().map(|value| (name.clone(), value.clone())));
+        }
+        answers.facts.retain(|_, answer| answer.is_err());
         Capture::new(answers, facts)
     }
 

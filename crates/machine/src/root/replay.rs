@@ -1,5 +1,8 @@
 //! A capture read back: the same answers as when it was taken.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
 use super::{Cause, ReadError, Source, damaged};
 use crate::Fault;
 use crate::capture::{Ask, Index};
@@ -8,18 +11,21 @@ use crate::capture::{Ask, Index};
 pub(super) struct Replay<S> {
     files: S,
     index: Index,
+    refused: HashMap<(Ask, PathBuf), ReadError>,
 }
 
 impl<S: Source> Replay<S> {
     /// Takes the index as text; a fault when it is damaged or of another format version.
     pub(super) fn new(files: S, index: &[u8], origin: &str) -> Result<Self, Fault> {
-        let index = Index::parse(index).map_err(|why| damaged(origin, why))?;
-        Ok(Self { files, index })
+        let mut index = Index::parse(index).map_err(|why| damaged(origin, why))?;
+        let errors = std::mem::take(&mut index.errors).into_iter();
+        let refused = errors.map(|refused| ((refused.ask, refused.error.path.clone()), refused.error));
+        Ok(Self { files, index, refused: refused.collect() })
     }
 
     fn refusal(&self, ask: Ask, path: &str) -> ReadError {
-        match self.index.errors.iter().find(|e| e.ask == ask && e.error.path.as_os_str() == path) {
-            Some(refused) => refused.error.clone(),
+        match self.refused.get(&(ask, path.into())) {
+            Some(error) => error.clone(),
             None => {
                 let why = format!("it is not in this capture (taken by pinwise {})", self.index.pinwise);
                 ReadError::new(path, Cause::Absent, why)
@@ -53,7 +59,6 @@ impl<S: Source> Source for Replay<S> {
     }
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
-        let why = "it is not in this capture";
-        self.index.facts.get(name).cloned().ok_or_else(|| ReadError::absent(name, why))
+        self.index.facts.get(name).cloned().ok_or_else(|| self.refusal(Ask::Fact, name))
     }
 }

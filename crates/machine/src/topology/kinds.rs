@@ -53,7 +53,7 @@ fn apart(values: impl Iterator<Item = (u64, CpuSet)>, name: impl Fn(u64) -> Stri
     let mut sets: BTreeMap<u64, CpuSet> = BTreeMap::new();
     for (value, cpus) in values {
         let set = sets.entry(value).or_default();
-        *set = set.union(&cpus);
+        set.extend(cpus.iter());
     }
     if sets.len() < 2 {
         return Vec::new();

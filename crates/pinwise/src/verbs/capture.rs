@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use machine::processes::Server;
 use machine::{Class, Fault, Machine, Root};
 
 use crate::output::Answer;
@@ -12,11 +13,15 @@ use crate::output::Answer;
 Examples:
   pinwise capture -o web7.tar.zst              an archive
   pinwise capture -o web7/                     a directory
+  pinwise capture --process nginx -o w.tar.zst  with one server: its threads, affinities, memory by node
   pinwise map --from web7.tar.zst              read it anywhere")]
 pub struct Args {
     /// Where to write: NAME.tar.zst, or a directory
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
+    /// Take a running server along, for 'pinwise map --from PATH --process ...'; may be given several times
+    #[arg(long, value_name = "PID|UNIT|CGROUP")]
+    process: Vec<String>,
     /// Keep host name, addresses, serial numbers and secrets of the command line instead of masking them
     #[arg(long)]
     unmasked: bool,
@@ -26,6 +31,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::recording(Root::live());
     let machine = Machine::read(&root);
+    for asked in &args.process {
+        Server::read(&root, asked)?;
+    }
     let mut capture = root.take_capture().ok_or_else(|| {
         Fault::new(
             Class::Storage,

@@ -22,6 +22,8 @@ pub(super) fn section(machine: &Machine) -> String {
         (true, None) => "yes".into(),
         (false, _) => "no".into(),
     });
+    let steal = machine.virtualization.steal_share;
+    let steal = steal.map(|share| format!("{:.1} % of the CPU time since boot", share * 100.0));
     let mut text = facts(
         "Kernel",
         &[
@@ -30,6 +32,7 @@ pub(super) fn section(machine: &Machine) -> String {
                 Some(release.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|r| !r.is_empty()),
             ),
             ("guest", guest),
+            ("steal", steal),
             ("tick", kernel.hz.map(|hz| format!("{hz} Hz"))),
             ("preemption", kernel.preempt.clone()),
             ("clock source", kernel.clocksource.clone()),
@@ -43,7 +46,7 @@ pub(super) fn section(machine: &Machine) -> String {
     for parameter in kernel.boot.iter().filter(|parameter| parameter.took_effect == Some(false)) {
         let asked = parameter.asked.as_deref().map(|asked| format!("={asked}")).unwrap_or_default();
         let now = parameter.now.as_deref().unwrap_or("not known");
-        let words = format!("had no effect: now {now} ({})", parameter.source);
+        let words = format!("is not in force as asked: now {now} ({})", parameter.source);
         text.push_str(&wrapped(&format!("  {}{asked}  ", parameter.name), &words, 6));
     }
     text
@@ -126,7 +129,7 @@ mod tests {
         machine.kernel.tunables = [("vm.swappiness".to_string(), "60".to_string())].into();
         let text = section(&machine);
         assert!(text.starts_with("Kernel\n  tick       250 Hz\n  nohz_full  none\n"), "{text}");
-        assert!(text.contains("nohz_full=2-3  had no effect: now none (/sys"), "{text}");
+        assert!(text.contains("nohz_full=2-3  is not in force as asked: now none (/sys"), "{text}");
         let text = in_full(&machine);
         assert!(text.contains("  vm.swappiness  60\n"), "{text}");
         assert!(text.contains("nohz_full  2-3    none      NO "), "{text}");

@@ -41,9 +41,8 @@ pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<E
         "mitigations" => mitigations(value, machine),
         "nosmt" => smt(value, machine),
         "maxcpus" | "nr_cpus" => count(value, machine),
-        "preempt" => {
-            text(value, machine.kernel.preempt.as_deref(), "/sys/kernel/debug/sched/preempt, or the build")
-        }
+        // Without debugfs the model is known from this very word: nothing is left to compare.
+        "preempt" => told(machine.kernel.preempt.clone(), "/sys/kernel/debug/sched/preempt, or the build"),
         "clocksource" => text(
             value,
             machine.kernel.clocksource.as_deref(),
@@ -127,15 +126,22 @@ fn cpus(asked: Option<&str>, now: Option<&CpuSet>, machine: &Machine, source: &'
     let possible = machine.possible.clone();
     let took = asked.zip(now).map(|(asked, now)| {
         let asked = possible.map_or(asked.clone(), |possible| asked.intersection(&possible));
-        asked == *now
+        // Partitions of cpusets are added to what was asked at boot.
+        !asked.is_empty() && asked.is_subset(now)
     });
     let words = |set: &CpuSet| if set.is_empty() { "none".to_string() } else { set.to_list() };
     Effect { now: now.map(words), took, source }
 }
 
+/// The kernel adds the CPU that it booted on, which is CPU 0 nearly everywhere (kernel/irq/irqdesc.c).
 fn mask(asked: &str, tunable: &str, machine: &Machine, source: &'static str) -> Effect {
     let now = machine.kernel.tunables.get(tunable).and_then(|mask| CpuSet::from_mask(mask).ok());
-    cpus(Some(asked), now.as_ref(), machine, source)
+    let effect = cpus(Some(asked), now.as_ref(), machine, source);
+    let exact = CpuSet::from_list(asked)
+        .ok()
+        .zip(now)
+        .map(|(asked, now)| asked == now || asked.union(&CpuSet::single(0)) == now);
+    Effect { took: exact, ..effect }
 }
 
 /// RCU callbacks that left their CPU show as a thread for each (`rcuop/N`); which CPUs, their names tell.
@@ -146,11 +152,17 @@ fn offloaded(asked: &str, machine: &Machine) -> Effect {
     }
     let of_kind = machine.kernel_threads.iter().filter(|threads| threads.kind == Kind::RcuOffloaded);
     let count: usize = of_kind.map(|threads| threads.count).sum();
+    // Threads are made for CPUs that were brought up only; old kernels have several for each CPU.
+    let online = machine.online();
     let asked = match asked {
-        "all" => machine.possible.as_ref().map(CpuSet::len),
-        list => CpuSet::from_list(list).ok().map(|set| set.len()),
+        "all" => Some(online.len()),
+        list => CpuSet::from_list(list).ok().map(|set| set.intersection(&online).len()),
     };
-    let took = asked.map(|asked| asked > 0 && count >= asked);
+    let took = asked.filter(|asked| *asked > 0).and_then(|asked| match count {
+        0 => Some(false),
+        count if count >= asked => Some(true),
+        _ => None,
+    });
     Effect { now: Some(format!("callbacks of {count} CPUs")), took, source }
 }
 
@@ -192,7 +204,9 @@ fn pstate(asked: &str, machine: &Machine) -> Effect {
             .frequency
             .first()
             .map(|p| !p.driver.as_deref().unwrap_or_default().contains("pstate")),
-        _ => machine.power.driver_mode.as_deref().map(|mode| mode == asked),
+        "active" | "passive" | "guided" => machine.power.driver_mode.as_deref().map(|mode| mode == asked),
+        // Other words change how the driver works, not which one it is.
+        _ => None,
     };
     Effect { now, took, source: "/sys/devices/system/cpu/*_pstate/status, cpufreq/policy*/scaling_driver" }
 }
@@ -211,8 +225,11 @@ fn mitigations(asked: &str, machine: &Machine) -> Effect {
     let open = all.values().filter(|text| text.starts_with("Vulnerable")).count();
     let now =
         (!all.is_empty()).then(|| format!("{active} mitigated, {open} vulnerable, {} in all", all.len()));
-    // A CPU that is not affected by anything shows no difference.
-    let took = (!all.is_empty() && asked == "off" && active + open > 0).then_some(active == 0);
+    // Some remedies are always there (inverted page-table entries); these three are what `off` switches.
+    let switched = ["meltdown", "spectre_v2", "mds"].iter().filter_map(|name| all.get(*name));
+    let affected: Vec<&String> = switched.filter(|told| !told.starts_with("Not affected")).collect();
+    let took = (asked == "off" && !affected.is_empty())
+        .then(|| affected.iter().all(|told| !told.starts_with("Mitigation")));
     Effect { now, took, source: "/sys/devices/system/cpu/vulnerabilities" }
 }
 
@@ -241,7 +258,10 @@ fn huge_pages(asked: &str, machine: &Machine) -> Effect {
         .iter()
         .filter_map(|pool| Some(format!("{} of {} KiB", pool.total?, pool.size_bytes >> 10)))
         .collect();
-    let met = asked.parse::<u64>().ok().map(|asked| {
+    let words = machine.kernel.cmdline.as_deref().unwrap_or_default();
+    let sizes = words.matches("hugepagesz=").count();
+    // Of which size is told by the word before: with several sizes it is left open.
+    let met = asked.parse::<u64>().ok().filter(|_| sizes < 2).map(|asked| {
         machine.memory.huge_pages.iter().any(|pool| pool.total.is_some_and(|total| total >= asked))
     });
     let now = (!pools.is_empty()).then(|| pools.join(", "));
@@ -317,6 +337,8 @@ mod tests {
             cpu_us: None,
             irqs: Vec::new(),
         };
+        let cpu = |id| crate::topology::cpus::Cpu { id, online: true, ..Default::default() };
+        machine.cpus = (0..4).map(cpu).collect();
         machine.kernel_threads = vec![threads(Kind::Rcu, 5)];
         assert_eq!(decode(&machine)[0].took_effect, Some(false));
         machine.kernel_threads.push(threads(Kind::RcuOffloaded, 2));
