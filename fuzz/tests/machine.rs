@@ -8,10 +8,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use bolero::check;
-use pinwise_machine::procfs::{
-    interrupts, pid_sched, pid_schedstat, pid_stat, pid_status, pressure, softirqs, stat,
-};
-use pinwise_machine::{CpuSet, Machine, Root, Tree};
+use machine::procfs::{interrupts, pid_sched, pid_schedstat, pid_stat, pid_status, pressure, softirqs, stat};
+use machine::{CpuSet, Machine, Root, Tree};
 
 /// Runs a parser of text on bytes; what is no UTF-8 never reaches it.
 macro_rules! parser {
@@ -53,7 +51,7 @@ fn cpu_lists_and_masks_print_as_they_were_read() {
 fn known() -> &'static [(String, Vec<u8>)] {
     static KNOWN: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
-        let dir = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/vm-2cpu"));
+        let dir = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/machines/vm-2cpu"));
         let root = Root::recording(Root::at(dir).unwrap());
         Machine::read(&root);
         let capture = root.take_capture().unwrap();
