@@ -1,2 +1,5 @@
-//! Fuzz targets, in `tests/`: see docs/fuzzing.md. A package of their own, because under libFuzzer every program that is built
-//! for a test must be a target.
+//! Fuzz targets: see docs/fuzzing.md. A package of their own, because under libFuzzer every program that is built for a test
+//! must be a target.
+
+#[cfg(test)]
+mod machine;

@@ -7,9 +7,11 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use ::machine::procfs::{
+    interrupts, pid_sched, pid_schedstat, pid_stat, pid_status, pressure, softirqs, stat,
+};
+use ::machine::{CpuSet, Machine, Root, Tree};
 use bolero::check;
-use machine::procfs::{interrupts, pid_sched, pid_schedstat, pid_stat, pid_status, pressure, softirqs, stat};
-use machine::{CpuSet, Machine, Root, Tree};
 
 /// Runs a parser of text on bytes; what is no UTF-8 never reaches it.
 macro_rules! parser {
