@@ -8,6 +8,7 @@ pub mod capture;
 pub mod cpuset;
 pub mod devices;
 pub mod diff;
+mod escapes;
 pub mod fault;
 pub mod idle;
 pub mod irqs;

@@ -97,6 +97,7 @@ impl Machine {
     pub fn read_topology(root: &Root) -> Self {
         let mut notes = Notes::new();
         let mut machine = Self::laid_out(root, &mut notes);
+        machine.core_kinds = kinds::read(root, &machine.online(), &machine.cpus, &[]);
         machine.missing = notes.into_vec();
         machine
     }
@@ -126,7 +127,6 @@ impl Machine {
             possible: cpus.possible,
             present: cpus.present,
             offline: cpus.offline,
-            core_kinds: kinds::read(root, &cpus.online, &cpus.cpus, &[]),
             nodes,
             caches,
             packages: cpus.packages,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Device, DeviceKind, Queue, place};
-use crate::{Notes, ReadError, Root};
+use crate::{CpuSet, Notes, ReadError, Root};
 
 const BLOCK: &str = "/sys/class/block";
 
@@ -79,11 +79,10 @@ fn queues(root: &Root, dir: &str, disk: &str, notes: &mut Notes) -> Vec<Queue> {
     const NEARLY_A_PAGE: usize = 4080;
     let cpus = |name: &str, notes: &mut Notes| {
         let file = format!("{dir}/mq/{name}/cpu_list");
-        let cut = root.read(&file).is_ok_and(|text| text.len() >= NEARLY_A_PAGE);
-        let list = match cut {
+        let list = root.line(&file).and_then(|text| match text.len() >= NEARLY_A_PAGE {
             true => Err(ReadError::malformed(&file, "the kernel cuts the list at one page")),
-            false => root.cpu_list(&file),
-        };
+            false => CpuSet::from_list(&text).map_err(|e| ReadError::malformed(&file, e)),
+        });
         notes.keep(format!("CPUs of {disk} queue {name}"), list)
     };
     names.into_iter().map(|name| Queue { cpus: cpus(&name, notes), name, ..Queue::default() }).collect()

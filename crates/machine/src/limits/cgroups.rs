@@ -220,7 +220,13 @@ pub(super) fn memory_limit(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -
             let bytes = match root.line(&file) {
                 Err(e) if e.is_absent() => continue,
                 Ok(text) if text == "max" => continue,
-                Ok(_) => notes.keep("memory limit", root.number::<u64>(&file)),
+                Ok(text) => {
+                    let bytes = text.parse::<u64>();
+                    notes.keep(
+                        "memory limit",
+                        bytes.map_err(|e| ReadError::malformed(&file, format!("'{text}': {e}"))),
+                    )
+                }
                 Err(e) => notes.keep("memory limit", Err(e)),
             };
             if let Some(bytes) = bytes.filter(|bytes| *bytes < NO_LIMIT)

@@ -1,5 +1,6 @@
 //! Which cgroup hierarchies are mounted where (proc_pid_mountinfo(5), fstab(5) for /proc/mounts).
 
+use crate::escapes;
 use crate::{ReadError, Root};
 
 /// One mounted file system.
@@ -52,23 +53,11 @@ fn mount(root: &str, point: &str, kind: &str, options: &str) -> Mount {
 
 /// Blanks and backslashes stand in these files as `\040`.
 fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let digits = tail.get(..3).filter(|d| d.iter().all(|b| (b'0'..=b'7').contains(b)));
-        match (first, digits) {
-            (b'\\', Some(digits)) => {
-                let value = digits.iter().fold(0u32, |sum, d| sum * 8 + u32::from(d - b'0'));
-                bytes.push(value as u8);
-                rest = &tail[3..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    escapes::unescape(text, |code| {
+        let octal = code.bytes().all(|b| (b'0'..=b'7').contains(&b));
+        // As before, a code past 377 keeps its lower eight bits.
+        octal.then(|| u32::from_str_radix(code, 8).ok()).flatten().map(|value| value as u8)
+    })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scan::{Scan, Seen};
 use super::{numbers, text};
+use crate::escapes;
 use crate::procfs::{pid_stat, pid_status};
 use crate::{CpuSet, Notes, ReadError, Root};
 
@@ -210,22 +211,7 @@ fn of_proxmox(cgroups: &str, folder: &str) -> Option<String> {
 
 /// Undoes the escapes of unit names, `\x2d` for `-` (systemd-escape(1)). What is no escape stays.
 pub(super) fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let hex = tail.strip_prefix(b"x").and_then(|tail| std::str::from_utf8(tail.get(..2)?).ok());
-        match (first, hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
-            (b'\\', Some(byte)) => {
-                bytes.push(byte);
-                rest = &tail[3..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    escapes::unescape(text, |code| u8::from_str_radix(code.strip_prefix('x')?, 16).ok())
 }
 
 #[cfg(test)]
