@@ -46,7 +46,9 @@ pub enum Verb {
     Status(verbs::status::Args),
     /// Take back everything that pinwise has changed, newest first
     Undo(verbs::undo::Args),
-    /// List what pinwise knows: knobs, probes, workloads, rules, pages
+    /// Boot a guest in the shape of a machine and run a command in it, or try a plan that needs a reboot
+    Rehearse(verbs::rehearse::Args),
+    /// List what pinwise knows: knobs, probes, workloads, rules, pages, shapes
     List(verbs::list::Args),
     /// Print shell completions
     Completions(verbs::completions::Args),

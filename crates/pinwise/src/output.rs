@@ -15,6 +15,8 @@ pub enum Answer {
     Done,
     /// The answer is no: exit code 1.
     No,
+    /// A command that was run for the user ended with this code, which is handed on.
+    Exit(u8),
 }
 
 impl From<Answer> for ExitCode {
@@ -22,6 +24,7 @@ impl From<Answer> for ExitCode {
         match answer {
             Answer::Done => ExitCode::SUCCESS,
             Answer::No => Class::No.exit_code().into(),
+            Answer::Exit(code) => code.into(),
         }
     }
 }

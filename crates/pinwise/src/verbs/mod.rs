@@ -12,6 +12,7 @@ pub mod list;
 pub mod man;
 pub mod map;
 pub mod raw;
+pub mod rehearse;
 pub mod report;
 pub mod resume;
 pub mod status;
@@ -30,6 +31,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Report(args) => report::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Undo(args) => undo::run(&args),
+        Verb::Rehearse(args) => rehearse::run(&args),
         Verb::List(args) => list::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man => man::run(),

@@ -1,0 +1,225 @@
+//! `pinwise rehearse`: a guest in the shape of a machine, and a command in it.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use machine::{Fault, Machine, Root};
+use rehearse::guest::Event;
+use rehearse::{Guest, Outcome, Shape};
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::interrupt;
+use crate::output::{self, Answer};
+
+/// Flags of `pinwise rehearse`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise rehearse --like artemis -- pinwise map              four nodes, interleaved CPU numbers
+  pinwise rehearse --like web7.tar.zst --cmdline 'isolcpus=2-3' -- cat /sys/devices/system/cpu/isolated
+  pinwise rehearse --like two-node-smt -- 'cat /proc/interrupts > irqs' -o out/
+  pinwise rehearse --like my-shape.toml --kernel rt-amd64 -- uname -v
+
+A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
+Inside are busybox, pinwise and what --program names. The exit code is that of the command.
+Shapes: artemis, big, corsair, deep-idle, leviathan, memory-only-node, memoryless-node, offline-cpus, plain, sparse,
+two-node-smt; a shape file (docs/rehearse.md); a capture made by 'pinwise capture'.")]
+pub struct Args {
+    /// Shape of the guest: a name, a shape file NAME.toml, or a capture; without it that of this machine
+    #[arg(long, value_name = "SHAPE|FILE|CAPTURE")]
+    like: Option<String>,
+    /// Kernel parameters to add
+    #[arg(long, value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
+    cmdline: String,
+    /// Kernel: a Debian flavour (amd64, rt-amd64) or package, fetched once; 'running'; or the path of an image
+    #[arg(long, value_name = "KERNEL", default_value = "amd64")]
+    kernel: String,
+    /// Time that the command has, s
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    limit: u64,
+    /// Memory of all nodes together, MB
+    #[arg(long, value_name = "MB")]
+    memory: Option<u64>,
+    /// A file or folder of this machine that is copied to where the command runs; may be given several times
+    #[arg(long, value_name = "PATH")]
+    file: Vec<PathBuf>,
+    /// A program of this machine that is put into /bin with its libraries; may be given several times
+    #[arg(long, value_name = "PATH")]
+    program: Vec<PathBuf>,
+    /// A kernel module to load beyond the usual ones; may be given several times
+    #[arg(long, value_name = "NAME")]
+    module: Vec<String>,
+    /// Folder for the files that the command leaves where it runs
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Form of the output: text is what the command prints; json holds that with the exit code and times
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// The command: one word is taken as the text of a shell script, several as a command line
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// What programs read.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    shape: &'a str,
+    kernel: &'a str,
+    cmdline: &'a str,
+    exit: i32,
+    stdout: String,
+    stderr: String,
+    boot_s: f64,
+    wall_s: f64,
+    hung_boots: u32,
+    differs: &'a [String],
+}
+
+/// Boots, runs, brings back.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let guest = guest(args)?;
+    for note in &guest.shape().differs {
+        eprintln!("pinwise: the guest differs from {}: {note}", guest.shape().name);
+    }
+    let stop = interrupt::flag()?;
+    let mut show = Show::new(args.format);
+    let outcome =
+        guest.run_watched(&script(&args.command), |event| show.event(event), || stop.load(Ordering::Relaxed));
+    show.end();
+    let outcome = outcome?;
+    if let Some(folder) = &args.output {
+        bring_back(&outcome.files(), folder)?;
+    }
+    if args.format == Format::Json {
+        output::json(&told(args, &guest, &outcome))?;
+    }
+    Ok(Answer::Exit(u8::try_from(outcome.exit).unwrap_or(u8::MAX)))
+}
+
+fn guest(args: &Args) -> Result<Guest, Fault> {
+    let mut shape = match &args.like {
+        Some(asked) => Shape::find(asked)?,
+        None => Shape::of(&Machine::read(&Root::live()))?,
+    };
+    if let Some(total_mb) = args.memory {
+        shape = shape.with_memory_mb(total_mb);
+    }
+    let own = std::env::current_exe().map_err(|e| Fault::io("pinwise", &e, "start it by its path"))?;
+    let mut guest = Guest::of(shape)
+        .kernel(&args.kernel)
+        .cmdline(&args.cmdline)
+        .program_as("pinwise", own)
+        .limit(Duration::from_secs(args.limit));
+    for path in &args.program {
+        guest = guest.program(path);
+    }
+    for path in &args.file {
+        guest = guest.file(path);
+    }
+    for name in &args.module {
+        guest = guest.module(name);
+    }
+    Ok(guest)
+}
+
+/// The text that the guest's shell runs.
+fn script(command: &[String]) -> String {
+    match command {
+        [text] => text.clone(),
+        words => shell_words::join(words),
+    }
+}
+
+fn told<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Told<'a> {
+    Told {
+        shape: &guest.shape().name,
+        kernel: &outcome.release,
+        cmdline: &args.cmdline,
+        exit: outcome.exit,
+        stdout: outcome.text(),
+        stderr: String::from_utf8_lossy(&outcome.stderr).into_owned(),
+        boot_s: outcome.boot.as_secs_f64(),
+        wall_s: outcome.wall.as_secs_f64(),
+        hung_boots: outcome.hung_boots,
+        differs: &guest.shape().differs,
+    }
+}
+
+/// Copies what the command left.
+fn bring_back(from: &Path, to: &Path) -> Result<(), Fault> {
+    let failed =
+        |path: &Path, e: &std::io::Error| Fault::io(path.display(), e, "name a folder that you may write");
+    std::fs::create_dir_all(to).map_err(|e| failed(to, &e))?;
+    for entry in std::fs::read_dir(from).map_err(|e| failed(from, &e))?.flatten() {
+        let [inside, outside] = [entry.path(), to.join(entry.file_name())];
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => bring_back(&inside, &outside)?,
+            Ok(kind) if kind.is_file() => {
+                std::fs::copy(&inside, &outside).map_err(|e| failed(&outside, &e))?;
+            }
+            // A link of a guest could point anywhere on this machine.
+            _ => eprintln!("pinwise: {} is neither a file nor a folder and was left", inside.display()),
+        }
+    }
+    Ok(())
+}
+
+/// Shows what happens: the command's output as it comes, and on a terminal what is being waited for.
+struct Show {
+    format: Format,
+    bar: Option<ProgressBar>,
+}
+
+impl Show {
+    fn new(format: Format) -> Self {
+        let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        if let Some(bar) = &bar {
+            bar.enable_steady_tick(Duration::from_millis(120));
+        }
+        Self { format, bar }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Waiting => self.say("two guests are running; waiting for one to end"),
+            Event::Booting => self.say("booting"),
+            Event::Again => self.say("it did not come up; booting once more"),
+            Event::Up(_) => self.say("running the command"),
+            Event::Stdout(bytes) => self.pass_on(bytes, &mut std::io::stdout()),
+            Event::Stderr(bytes) => self.pass_on(bytes, &mut std::io::stderr()),
+        }
+    }
+
+    fn say(&self, what: &'static str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what);
+        }
+    }
+
+    fn pass_on(&self, bytes: &[u8], to: &mut dyn Write) {
+        if self.format == Format::Json {
+            return;
+        }
+        let write = || {
+            // A reader that went away is no error; the guest goes on, and its exit code counts.
+            let _ = to.write_all(bytes).and_then(|()| to.flush());
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => {
+                let mut write = write;
+                write();
+            }
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

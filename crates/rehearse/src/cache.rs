@@ -1,0 +1,84 @@
+//! The folder where kernels, roots and the folders of running guests lie.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use machine::{Class, Fault};
+use rustix::fs::FlockOperation;
+
+/// Where things are kept: `$PINWISE_CACHE`, else `pinwise` below `$XDG_CACHE_HOME` or `~/.cache`.
+///
+/// # Errors
+/// When none of the variables is set, or the folder cannot be made.
+pub fn folder() -> Result<PathBuf, Fault> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = set("PINWISE_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("pinwise")))
+        .or_else(|| set("HOME").map(|home| home.join(".cache/pinwise")));
+    let folder = folder.ok_or_else(|| {
+        Fault::new(
+            Class::Storage,
+            "the cache",
+            "neither PINWISE_CACHE nor HOME is set",
+            "set PINWISE_CACHE to a folder",
+        )
+    })?;
+    make(&folder)?;
+    // QEMU and the guest's 9p take absolute paths.
+    folder.canonicalize().map_err(|e| storage(&folder, &e))
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn make(folder: &Path) -> Result<(), Fault> {
+    fs::create_dir_all(folder).map_err(|e| storage(folder, &e))
+}
+
+/// A fault of the file system about `path`.
+pub(crate) fn storage(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::io(path.display(), error, "set PINWISE_CACHE to a folder with room that you may write")
+}
+
+/// A lock on a file, held for as long as this lives; the kernel lets go of it when the process dies.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for the lock.
+    pub(crate) fn wait(path: &Path) -> Result<Self, Fault> {
+        let file = open(path)?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(|e| storage(path, &e.into()))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Takes the lock if nobody has it.
+    pub(crate) fn attempt(path: &Path) -> Result<Option<Self>, Fault> {
+        let file = open(path)?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(e) => Err(storage(path, &e.into())),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<File, Fault> {
+    File::options().create(true).truncate(false).write(true).open(path).map_err(|e| storage(path, &e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_by_one_and_let_go_when_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let held = Lock::attempt(&path).unwrap();
+        assert!(held.is_some());
+        assert!(Lock::attempt(&path).unwrap().is_none());
+        drop(held);
+        assert!(Lock::attempt(&path).unwrap().is_some());
+    }
+}

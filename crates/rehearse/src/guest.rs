@@ -1,0 +1,201 @@
+//! A guest: booted, told to run one command, ended.
+
+mod console;
+mod folder;
+mod run;
+mod slots;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use machine::Fault;
+
+use crate::userland::program::Program;
+use crate::{Kernel, Shape, qemu, userland};
+use folder::Folder;
+
+/// Longest time from start to the first process, at 24 CPUs or fewer. Boots take 4 to 6 s there; QEMU 7.2 hangs in
+/// 4 of 170, which is why a boot that takes longer is tried once more.
+const BOOT_LIMIT: Duration = Duration::from_secs(60);
+
+/// What each CPU beyond 24 adds to it.
+const BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(2);
+
+/// Time that a command has when nothing else is said.
+pub const LIMIT: Duration = Duration::from_secs(300);
+
+/// A guest that can be run.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    shape: Shape,
+    kernel: String,
+    cmdline: String,
+    programs: Vec<Program>,
+    modules: Vec<String>,
+    files: Vec<PathBuf>,
+    limit: Duration,
+}
+
+/// What a guest's command left.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Exit code of the command.
+    pub exit: i32,
+    /// What it wrote to its standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to its standard error.
+    pub stderr: Vec<u8>,
+    /// What the kernel and the first process wrote to the console.
+    pub console: String,
+    /// Release of the kernel that ran.
+    pub release: String,
+    /// Time from the start of QEMU to the first process.
+    pub boot: Duration,
+    /// Time from the start of QEMU to its end.
+    pub wall: Duration,
+    /// Boots that hung before this one.
+    pub hung_boots: u32,
+    folder: Folder,
+}
+
+/// What happens while a guest runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// Two other guests run; this one waits for a slot.
+    Waiting,
+    /// QEMU was started.
+    Booting,
+    /// It did not come up in time and is started once more.
+    Again,
+    /// The first process runs; so long after the start.
+    Up(Duration),
+    /// The command wrote this to its standard output.
+    Stdout(&'a [u8]),
+    /// The command wrote this to its standard error.
+    Stderr(&'a [u8]),
+}
+
+impl Guest {
+    /// A guest in the shape that has this name, stands in this shape file, or is that of this capture.
+    ///
+    /// # Errors
+    /// See [`Shape::find`].
+    pub fn like(asked: &str) -> Result<Self, Fault> {
+        Shape::find(asked).map(Self::of)
+    }
+
+    /// A guest of a shape, with Debian's packaged kernel.
+    pub fn of(shape: Shape) -> Self {
+        Self {
+            shape,
+            kernel: "amd64".into(),
+            cmdline: String::new(),
+            programs: Vec::new(),
+            modules: Vec::new(),
+            files: Vec::new(),
+            limit: LIMIT,
+        }
+    }
+
+    /// Why no guest can be run on this machine; `None` when one can, as far as can be told without a kernel.
+    pub fn unavailable() -> Option<String> {
+        qemu::version().map(drop).and_then(|()| userland::check()).err().map(|why| why.to_string())
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Boots this kernel; see [`Kernel::find`].
+    pub fn kernel(mut self, asked: impl Into<String>) -> Self {
+        self.kernel = asked.into();
+        self
+    }
+
+    /// Adds kernel parameters.
+    pub fn cmdline(mut self, parameters: &str) -> Self {
+        self.cmdline = format!("{} {parameters}", self.cmdline).trim().to_string();
+        self
+    }
+
+    /// Takes a program of this machine along, with its libraries; in the guest it lies in /bin.
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
+        self.programs.push(Program::at(path));
+        self
+    }
+
+    /// Takes a program along under another name.
+    pub fn program_as(mut self, name: &str, path: impl Into<PathBuf>) -> Self {
+        self.programs.push(Program { name: name.into(), path: path.into() });
+        self
+    }
+
+    /// Loads a kernel module beyond the usual ones.
+    pub fn module(mut self, name: &str) -> Self {
+        self.modules.push(name.into());
+        self
+    }
+
+    /// Puts a copy of a file or folder where the command runs.
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.push(path.into());
+        self
+    }
+
+    /// Ends the guest when its command has run for so long.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Boots, runs `command` (the text of a shell script) in an empty folder of its own, and ends.
+    ///
+    /// # Errors
+    /// When QEMU, busybox, the kernel or a program is not there; the kernel does not boot; the command does not end
+    /// in time; the disk is full. Nothing is left running or lying in any case.
+    pub fn run(&self, command: &str) -> Result<Outcome, Fault> {
+        self.run_watched(command, |_| {}, || false)
+    }
+
+    /// The same, telling what happens to `on_event` and ending early when `is_stopped` says so.
+    ///
+    /// # Errors
+    /// As [`Guest::run`]; and of class `Interrupted` when it was stopped.
+    pub fn run_watched(
+        &self,
+        command: &str,
+        mut on_event: impl FnMut(Event<'_>),
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<Outcome, Fault> {
+        let kernel = Kernel::find(&self.kernel)?;
+        let prepared = run::Prepared::of(self, kernel, command)?;
+        prepared.run(&mut on_event, &is_stopped)
+    }
+
+    fn boot_limit(&self) -> Duration {
+        let beyond = self.shape.possible().len().saturating_sub(24) as u32;
+        BOOT_LIMIT + BOOT_LIMIT_PER_CPU * beyond
+    }
+}
+
+impl Outcome {
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The folder with what the command left where it ran; it goes when this is dropped.
+    pub fn files(&self) -> PathBuf {
+        self.folder.files()
+    }
+
+    /// A file that the command left.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, Fault> {
+        let path = self.files().join(name);
+        std::fs::read(&path).map_err(|e| Fault::io(name, &e, "see what the command printed"))
+    }
+}

@@ -1,0 +1,259 @@
+//! One run: what it needs is written down, QEMU is started, watched and ended.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use machine::{Class, Fault};
+
+use super::{Event, Folder, Guest, Outcome, console, slots};
+use crate::cache::storage;
+use crate::kernel::modules;
+use crate::layout::taken_out;
+use crate::qemu::{self, Boot};
+use crate::{Kernel, Layout, acpi, os, userland};
+
+/// How often a running guest is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Brings up the host's end of a guest's card; QEMU runs it with the tap's name.
+const UP: &str = "#!/bin/busybox sh\n\
+    /bin/busybox ip addr add 10.77.${1#tap}.1/24 dev $1\n\
+    /bin/busybox ip link set $1 up\n";
+
+/// A run that can be started.
+pub(super) struct Prepared<'a> {
+    guest: &'a Guest,
+    kernel: Kernel,
+    arguments: Vec<String>,
+    folder: Folder,
+}
+
+/// How a boot ended.
+enum Ended {
+    /// The command has run, or the guest went away; it was up after so long.
+    Guest { up: Option<Duration> },
+    /// It never came up.
+    Hung,
+    /// The command took too long.
+    TooLong,
+    /// Somebody asked for an end.
+    Stopped,
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn of(guest: &'a Guest, kernel: Kernel, command: &str) -> Result<Self, Fault> {
+        qemu::version()?;
+        let layout = Layout::of(&guest.shape)?;
+        let folder = Folder::new()?;
+        write_shared(guest, &folder, command)?;
+        write_initrd(guest, &kernel, &layout, &folder)?;
+        for (number, disk) in guest.shape.disks.iter().enumerate() {
+            let path = qemu::disk(folder.path(), number);
+            File::create(&path)
+                .and_then(|file| file.set_len(disk.size_mb << 20))
+                .map_err(|e| storage(&path, &e))?;
+        }
+        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, folder: folder.path() };
+        let arguments = qemu::arguments(&guest.shape, &layout, &boot);
+        Ok(Self { guest, kernel, arguments, folder })
+    }
+
+    pub(super) fn run(
+        self,
+        on_event: &mut dyn FnMut(Event<'_>),
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Outcome, Fault> {
+        let _slot = slots::wait(|| on_event(Event::Waiting), is_stopped)?;
+        for hung_boots in 0..2 {
+            on_event(if hung_boots == 0 { Event::Booting } else { Event::Again });
+            let started = Instant::now();
+            let mut qemu = Running(self.start()?);
+            let ended = self.watch(&mut qemu, started, on_event, is_stopped)?;
+            drop(qemu);
+            match ended {
+                Ended::Guest { up } => return self.outcome(up, started.elapsed(), hung_boots),
+                Ended::Hung => self.folder.clear(),
+                Ended::TooLong => return Err(self.too_long()),
+                Ended::Stopped => return Err(Fault::new(Class::Interrupted, self.name(), "stopped", "")),
+            }
+        }
+        let limit = self.guest.boot_limit().as_secs();
+        Err(self.fault(format!("did not come up within {limit} s, twice"), "try another kernel or QEMU"))
+    }
+
+    fn start(&self) -> Result<Child, Fault> {
+        let words = self.folder.path().join("qemu");
+        let errors = File::create(&words).map_err(|e| storage(&words, &e))?;
+        let mut command = Command::new(qemu::PROGRAM);
+        command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        os::prepare(&mut command, !self.guest.shape.nics.is_empty());
+        command.spawn().map_err(|e| {
+            let remedy = match self.guest.shape.nics.is_empty() {
+                true => "install QEMU for x86 (Debian: qemu-system-x86)",
+                false => {
+                    "run as root, or let users make namespaces: network cards get a network of their own"
+                }
+            };
+            Fault::new(Class::MachineLacks, qemu::PROGRAM, format!("cannot be started: {e}"), remedy)
+        })
+    }
+
+    fn watch(
+        &self,
+        qemu: &mut Running,
+        started: Instant,
+        on_event: &mut dyn FnMut(Event<'_>),
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Ended, Fault> {
+        let mut up = None;
+        let mut streams =
+            [Follow::new(self.folder.shared("stdout")), Follow::new(self.folder.shared("stderr"))];
+        loop {
+            let gone = qemu.0.try_wait().map_err(|e| Fault::io(qemu::PROGRAM, &e, ""))?;
+            if up.is_none() && self.folder.shared("up").exists() {
+                up = Some(started.elapsed());
+                on_event(Event::Up(started.elapsed()));
+            }
+            streams[0].read(|bytes| on_event(Event::Stdout(bytes)));
+            streams[1].read(|bytes| on_event(Event::Stderr(bytes)));
+            match (gone, up) {
+                (Some(status), None) if !status.success() => return Err(self.refused()),
+                (Some(_), _) => return Ok(Ended::Guest { up }),
+                _ if is_stopped() => return Ok(Ended::Stopped),
+                (None, None) if started.elapsed() > self.guest.boot_limit() => return Ok(Ended::Hung),
+                (None, Some(up)) if started.elapsed() > up + self.guest.limit => return Ok(Ended::TooLong),
+                _ => std::thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+
+    fn outcome(self, up: Option<Duration>, wall: Duration, hung_boots: u32) -> Result<Outcome, Fault> {
+        let Some(boot) = up else {
+            return Err(self
+                .fault("ended before its first process could run".into(), "try another kernel (--kernel)"));
+        };
+        if let Ok(why) = fs::read_to_string(self.folder.shared("failed")) {
+            let cause = format!("did not take on its shape: {}", why.trim().replace('\n', "; "));
+            return Err(self.fault(cause, "try another kernel (--kernel), or leave that out of the shape"));
+        }
+        let told = fs::read_to_string(self.folder.shared("exit")).ok();
+        let Some(exit) = told.and_then(|text| text.trim().parse().ok()) else {
+            return Err(self.fault("ended before its command did".into(), "see its console for why"));
+        };
+        let read = |name: &str| fs::read(self.folder.shared(name)).unwrap_or_default();
+        Ok(Outcome {
+            exit,
+            stdout: read("stdout"),
+            stderr: read("stderr"),
+            console: String::from_utf8_lossy(&fs::read(self.folder.console()).unwrap_or_default())
+                .into_owned(),
+            release: self.kernel.release.clone(),
+            boot,
+            wall,
+            hung_boots,
+            folder: self.folder,
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("guest {}", self.guest.shape.name)
+    }
+
+    fn too_long(&self) -> Fault {
+        let cause = format!("its command had not ended after {} s", self.guest.limit.as_secs());
+        let printed = fs::read(self.folder.shared("stdout")).unwrap_or_default();
+        let last =
+            String::from_utf8_lossy(&printed).lines().last().map(|line| format!("; it last printed: {line}"));
+        self.fault(cause + &last.unwrap_or_default(), "give it longer (--limit)")
+    }
+
+    /// QEMU itself ended with an error before anything ran.
+    fn refused(&self) -> Fault {
+        let said = fs::read_to_string(self.folder.path().join("qemu")).unwrap_or_default();
+        let said = said.trim().trim_start_matches("qemu-system-x86_64: ");
+        let remedy = "this shape, or this kernel, is more than this QEMU can make";
+        Fault::new(Class::MachineLacks, self.name(), format!("QEMU refused: {said}"), remedy)
+    }
+
+    fn fault(&self, cause: String, remedy: &str) -> Fault {
+        let seen = console::last_lines(&self.folder.console());
+        Fault::new(Class::WorkloadFailed, self.name(), format!("{cause}; {seen}\n"), remedy)
+    }
+}
+
+/// QEMU, killed when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What the guest's first process reads.
+fn write_shared(guest: &Guest, folder: &Folder, command: &str) -> Result<(), Fault> {
+    let list = |set: machine::CpuSet| set.iter().map(|cpu| format!("{cpu}\n")).collect::<String>();
+    folder.write("shared/command", command)?;
+    folder.write("shared/absent", list(taken_out(&guest.shape)))?;
+    folder.write("shared/offline", list(guest.shape.offline.clone()))?;
+    folder.write("shared/modules", guest.modules.join("\n"))?;
+    for path in &guest.files {
+        copy(path, &folder.files().join(userland::name_of(path)))?;
+    }
+    folder.write("up", UP)?;
+    let up = folder.path().join("up");
+    fs::set_permissions(&up, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .map_err(|e| storage(&up, &e))
+}
+
+/// Copies a file, or a folder with all that is in it.
+fn copy(from: &Path, to: &Path) -> Result<(), Fault> {
+    let unreadable = |e: &std::io::Error| Fault::io(from.display(), e, "name a file that can be read");
+    if !fs::metadata(from).map_err(|e| unreadable(&e))?.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(|e| unreadable(&e));
+    }
+    fs::create_dir_all(to).map_err(|e| storage(to, &e))?;
+    for entry in fs::read_dir(from).map_err(|e| unreadable(&e))? {
+        let entry = entry.map_err(|e| unreadable(&e))?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder) -> Result<(), Fault> {
+    let mut tables = vec![("apic", acpi::madt::table(layout))];
+    if !guest.shape.idle_states.is_empty() {
+        tables.push(("ssdt", acpi::ssdt::table(layout, &guest.shape.idle_states)));
+    }
+    let mut initrd = userland::tables(&tables);
+    initrd.extend(userland::initramfs(&guest.programs, kernel, &modules::pack(kernel, &guest.modules)?)?);
+    folder.write("initrd", initrd)
+}
+
+/// Reads what is added to a file.
+struct Follow {
+    path: std::path::PathBuf,
+    at: u64,
+}
+
+impl Follow {
+    fn new(path: std::path::PathBuf) -> Self {
+        Self { path, at: 0 }
+    }
+
+    fn read(&mut self, mut on_bytes: impl FnMut(&[u8])) {
+        let mut added = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.at))?;
+            file.read_to_end(&mut added)
+        });
+        if read.is_ok() && !added.is_empty() {
+            self.at += added.len() as u64;
+            on_bytes(&added);
+        }
+    }
+}

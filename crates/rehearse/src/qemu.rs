@@ -1,0 +1,255 @@
+//! QEMU's command line for a layout, as pure text; and which QEMU is there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use machine::{Class, Fault};
+
+use crate::shape::{Disk, DiskKind, Nic};
+use crate::{Kernel, Layout, Shape};
+
+/// The emulator.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// Kernel parameters of every guest: the console; an end instead of a wait when the kernel panics; no measuring of the
+/// delay loop on each CPU; trust in the time stamp counter, without which reading the time takes ten times as long.
+pub const CMDLINE: &str = "console=ttyS0 panic=-1 quiet lpj=8000000 tsc=reliable";
+
+/// What belongs to one boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boot<'a> {
+    /// Kernel.
+    pub kernel: &'a Kernel,
+    /// Parameters beyond [`CMDLINE`].
+    pub cmdline: &'a str,
+    /// Folder of the run: `initrd`, `console`, `shared/`, `up` (a script), `disk-N`.
+    pub folder: &'a Path,
+}
+
+/// Paths below a run's folder.
+pub(crate) fn disk(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("disk-{number}"))
+}
+
+/// Version of the QEMU that is installed.
+///
+/// # Errors
+/// When there is none.
+pub fn version() -> Result<String, Fault> {
+    let lacks = |why: &dyn std::fmt::Display| {
+        Fault::new(Class::MachineLacks, PROGRAM, why, "install QEMU for x86 (Debian: qemu-system-x86)")
+    };
+    let told = Command::new(PROGRAM).arg("--version").output().map_err(|e| lacks(&e))?;
+    let text = String::from_utf8_lossy(&told.stdout);
+    let first = text.lines().next().and_then(|line| line.split("version ").nth(1));
+    first.map(str::to_string).ok_or_else(|| lacks(&"tells no version"))
+}
+
+/// The whole command line, without the program.
+pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String> {
+    let mut line = Line::default();
+    line.add("-machine", "q35").add("-accel", "tcg,thread=multi");
+    // Linux reads threads and dies from the CPUs of this maker alone, as QEMU tells them.
+    line.add("-cpu", "max,vendor=GenuineIntel");
+    line.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").add("-display", "none");
+    line.add("-serial", format!("file:{}", boot.folder.join("console").display()));
+    line.add("-kernel", boot.kernel.image.display()).add("-initrd", boot.folder.join("initrd").display());
+    line.add("-append", format!("{CMDLINE} {}", boot.cmdline).trim_end());
+    cpus(&mut line, layout);
+    memory(&mut line, shape, layout);
+    let shared = boot.folder.join("shared");
+    line.add(
+        "-fsdev",
+        format!("local,id=shared,path={},security_model=none,multidevs=remap", shared.display()),
+    );
+    line.add("-device", "virtio-9p-pci,fsdev=shared,mount_tag=rehearsal,bus=pcie.0");
+    devices(&mut line, shape, boot.folder);
+    line.words
+}
+
+#[derive(Default)]
+struct Line {
+    words: Vec<String>,
+}
+
+impl Line {
+    fn flag(&mut self, name: &str) -> &mut Self {
+        self.words.push(name.into());
+        self
+    }
+
+    fn add(&mut self, name: &str, value: impl std::fmt::Display) -> &mut Self {
+        self.words.extend([name.to_string(), value.to_string()]);
+        self
+    }
+}
+
+/// Places, and what sits in them: by `-smp` alone where the first places are taken, else one by one.
+fn cpus(line: &mut Line, layout: &Layout) {
+    let Layout { sockets, dies, cores, threads, .. } = layout;
+    let places = layout.places();
+    let plugged = if layout.is_prefix() { layout.plugged().count() } else { 1 };
+    line.add(
+        "-smp",
+        format!("{plugged},maxcpus={places},sockets={sockets},dies={dies},cores={cores},threads={threads}"),
+    );
+    for seat in layout.plugged().filter(|seat| !layout.is_prefix() && layout.index(seat) != 0) {
+        let (socket, die, core, thread) = (seat.socket, seat.die, seat.core, seat.thread);
+        let place = format!("socket-id={socket},die-id={die},core-id={core},thread-id={thread}");
+        line.add("-device", format!("max-x86_64-cpu,{place}"));
+    }
+}
+
+fn memory(line: &mut Line, shape: &Shape, layout: &Layout) {
+    line.add("-m", format!("{}M", shape.memory_mb()));
+    let node_of_place = |place: u32| {
+        let seat = layout.seats.iter().find(|seat| layout.index(seat) == place);
+        seat.and_then(|seat| seat.node).unwrap_or(0)
+    };
+    for node in &shape.nodes {
+        let mut words = format!("node,nodeid={}", node.id);
+        for place in (0..layout.places()).filter(|place| node_of_place(*place) == node.id) {
+            words += &format!(",cpus={place}");
+        }
+        if node.memory_mb > 0 {
+            line.add("-object", format!("memory-backend-ram,id=memory{},size={}M", node.id, node.memory_mb));
+            words += &format!(",memdev=memory{}", node.id);
+        }
+        line.add("-numa", words);
+    }
+    for node in &shape.nodes {
+        for (to, distance) in node.distances.iter().filter(|(to, _)| **to != node.id) {
+            line.add("-numa", format!("dist,src={},dst={to},val={distance}", node.id));
+        }
+    }
+}
+
+/// Cards and disks. A device on a node hangs below a root bridge of that node.
+fn devices(line: &mut Line, shape: &Shape, folder: &Path) {
+    let mut slots = Slots::default();
+    for (number, nic) in shape.nics.iter().enumerate() {
+        network_card(line, &mut slots, number, nic, folder);
+    }
+    for (number, wanted) in shape.disks.iter().enumerate() {
+        let bus = slots.bus(line, wanted.node);
+        let file = disk(folder, number);
+        line.add(
+            "-drive",
+            format!("file={},if=none,id=drive{number},format=raw,cache=unsafe", file.display()),
+        );
+        line.add(
+            "-device",
+            match wanted {
+                Disk { kind: DiskKind::Nvme, .. } => {
+                    format!("nvme,drive=drive{number},serial=rehearsal{number},bus={bus}")
+                }
+                Disk { kind: DiskKind::Virtio, .. } => {
+                    format!("virtio-blk-pci,drive=drive{number},bus={bus}")
+                }
+            },
+        );
+    }
+}
+
+/// A card whose queues are those of a tap: each queue pair takes two interrupts, and the card two more.
+fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, folder: &Path) {
+    let bus = slots.bus(line, nic.node);
+    let (queues, vectors) = (nic.queues, 2 * nic.queues + 2);
+    let script = folder.join("up");
+    line.add(
+        "-netdev",
+        format!(
+            "tap,id=net{number},ifname=tap{number},script={},downscript=no,vhost=off,queues={queues}",
+            script.display()
+        ),
+    );
+    let multi = if queues > 1 { format!(",mq=on,vectors={vectors}") } else { String::new() };
+    // Locally administered addresses.
+    let mac = format!("52:54:00:77:{:02x}:{:02x}", number / 256, number % 256);
+    line.add("-device", format!("virtio-net-pci,netdev=net{number},mac={mac}{multi},bus={bus}"));
+}
+
+/// Root bridges of nodes, and their ports, as they are needed.
+#[derive(Default)]
+struct Slots {
+    bridges: Vec<u32>,
+    ports: u32,
+}
+
+impl Slots {
+    /// A bus with one free slot on `node`.
+    fn bus(&mut self, line: &mut Line, node: Option<u32>) -> String {
+        let Some(node) = node else { return "pcie.0".into() };
+        if !self.bridges.contains(&node) {
+            self.bridges.push(node);
+            // Bus numbers below belong to the first root; each bridge takes those up to the next one's.
+            let first = 255 - 16 * self.bridges.len();
+            line.add("-device", format!("pxb-pcie,id=root{node},bus_nr={first},bus=pcie.0,numa_node={node}"));
+        }
+        self.ports += 1;
+        let port = self.ports;
+        line.add(
+            "-device",
+            format!("pcie-root-port,id=port{port},bus=root{node},chassis={port},slot={port}"),
+        );
+        format!("port{port}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::named;
+
+    fn words(name: &str) -> String {
+        let shape = named::find(name).unwrap().unwrap();
+        let layout = Layout::of(&shape).unwrap();
+        let kernel = Kernel {
+            name: "x".into(),
+            release: "6".into(),
+            image: "/k/vmlinux".into(),
+            modules: "/k/m".into(),
+            config: None,
+        };
+        let boot = Boot { kernel: &kernel, cmdline: "nohz_full=2", folder: Path::new("/run/1") };
+        arguments(&shape, &layout, &boot).join(" ")
+    }
+
+    #[test]
+    fn a_machine_of_two_nodes() {
+        let words = words("two-node-smt");
+        for part in [
+            "-smp 8,maxcpus=8,sockets=2,dies=1,cores=2,threads=2",
+            "-numa node,nodeid=1,cpus=4,cpus=5,cpus=6,cpus=7,memdev=memory1",
+            "-numa dist,src=1,dst=0,val=21",
+            "pxb-pcie,id=root1,bus_nr=239,bus=pcie.0,numa_node=1",
+            "virtio-net-pci,netdev=net0,mac=52:54:00:77:00:00,mq=on,vectors=10,bus=port1",
+            "nvme,drive=drive0,serial=rehearsal0,bus=port2",
+            "-append console=ttyS0 panic=-1 quiet lpj=8000000 tsc=reliable nohz_full=2",
+        ] {
+            assert!(words.contains(part), "{part} is not in {words}");
+        }
+        assert_eq!(words.matches("pxb-pcie").count(), 1);
+    }
+
+    #[test]
+    fn nodes_without_cpus_or_memory() {
+        assert!(words("memory-only-node").contains("-numa node,nodeid=2,memdev=memory2"));
+        assert!(words("memoryless-node").contains("-numa node,nodeid=1,cpus=2,cpus=3 "));
+    }
+
+    #[test]
+    fn what_may_come_later_is_counted_but_not_plugged() {
+        assert!(words("offline-cpus").contains("-smp 7,maxcpus=8,"));
+    }
+
+    #[test]
+    fn uneven_cores_are_plugged_one_by_one() {
+        let core = |cpus: &[u32]| crate::shape::Core { cpus: cpus.to_vec(), ..Default::default() };
+        let shape = Shape { cores: vec![core(&[0, 1]), core(&[2])], ..Shape::default() };
+        let mut line = Line::default();
+        cpus(&mut line, &Layout::of(&shape).unwrap());
+        assert_eq!(line.words.iter().filter(|word| word.starts_with("max-x86_64-cpu")).count(), 2);
+        assert!(line.words[1].starts_with("1,maxcpus=4"));
+    }
+}

@@ -1,0 +1,136 @@
+//! A program that a guest takes along, with the libraries that it needs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use machine::{Class, Fault};
+use object::Endianness;
+use object::elf;
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+
+/// A program of this machine under the name that it has in the guest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Name below /bin.
+    pub name: String,
+    /// Where it is here.
+    pub path: PathBuf,
+}
+
+impl Program {
+    /// The program at `path`, under its own name.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { name: super::name_of(&path), path }
+    }
+
+    /// Itself and its libraries: path in the guest (without the leading slash) and content. What only a debugger
+    /// reads is left out.
+    ///
+    /// # Errors
+    /// When it cannot be read, or its loader cannot tell its libraries.
+    pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+        let bytes = read(&self.path)?;
+        let mut files = vec![(format!("bin/{}", self.name), loaded(&bytes).to_vec())];
+        if let Some(loader) = interpreter(&bytes) {
+            for library in libraries(&loader, &self.path)? {
+                let content = read(&library)?;
+                let inside = library.to_string_lossy().trim_start_matches('/').to_string();
+                files.push((inside, loaded(&content).to_vec()));
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Fault> {
+    fs::read(path).map_err(|e| Fault::io(path.display(), &e, "name a program that can be read"))
+}
+
+/// The loader that an ELF program asks for; `None` when it needs none, or is no ELF program.
+pub fn interpreter(program: &[u8]) -> Option<String> {
+    let file = ElfFile64::<Endianness>::parse(program).ok()?;
+    let endian = file.endian();
+    let asked = file
+        .elf_program_headers()
+        .iter()
+        .find_map(|header| header.interpreter(endian, program).ok().flatten())?;
+    String::from_utf8(asked.to_vec()).ok()
+}
+
+/// What the loader says that a program needs, itself included. The loader only lists; the program does not run.
+fn libraries(loader: &str, program: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let lacks = |why: &dyn std::fmt::Display| {
+        let cause = format!("its libraries are not known: {loader} --list: {why}");
+        Fault::new(Class::MachineLacks, program.display(), cause, "use a program that is linked statically")
+    };
+    let listed = Command::new(loader).arg("--list").arg(program).output().map_err(|e| lacks(&e))?;
+    if !listed.status.success() {
+        return Err(lacks(&String::from_utf8_lossy(&listed.stderr).trim()));
+    }
+    let mut paths = listed_paths(&String::from_utf8_lossy(&listed.stdout))
+        .map_err(|name| lacks(&format!("{name} not found")))?;
+    paths.push(PathBuf::from(loader));
+    Ok(paths)
+}
+
+/// Paths in what the loader lists: `libm.so.6 => /lib/libm.so.6 (0x...)`. A library that is not found is an error.
+fn listed_paths(text: &str) -> Result<Vec<PathBuf>, String> {
+    let mut paths = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let Some((name, found)) = line.split_once(" => ") else { continue };
+        match found.split(" (").next() {
+            Some(path) if path.starts_with('/') => paths.push(PathBuf::from(path)),
+            _ => return Err(name.to_string()),
+        }
+    }
+    Ok(paths)
+}
+
+/// The part of an ELF file that is loaded when it runs: symbols and debugging sections stand behind it. The table of
+/// sections is then out of the file, which no loader reads.
+fn loaded(file: &[u8]) -> &[u8] {
+    let end = || {
+        let parsed = ElfFile64::<Endianness>::parse(file).ok()?;
+        let endian = parsed.endian();
+        let header = parsed.elf_header();
+        let table = header.e_phoff(endian)
+            + u64::from(header.e_phentsize(endian)) * u64::from(header.e_phnum(endian));
+        let loads =
+            parsed.elf_program_headers().iter().filter(|header| header.p_type(endian) != elf::PT_NULL);
+        loads.map(|header| header.p_offset(endian) + header.p_filesz(endian)).chain([table]).max()
+    };
+    end().and_then(|end| file.get(..usize::try_from(end).ok()?)).unwrap_or(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_loader_lists() {
+        let text = "\tlinux-vdso.so.1 (0x7ff)\n\tlibm.so.6 => /lib/libm.so.6 (0x7f)\n\t/lib64/ld.so (0x7f)\n";
+        assert_eq!(listed_paths(text).unwrap(), [PathBuf::from("/lib/libm.so.6")]);
+        assert_eq!(listed_paths("libx.so => not found\n"), Err("libx.so".to_string()));
+    }
+
+    #[test]
+    fn this_test_itself_loses_only_what_is_not_loaded() {
+        let path = std::env::current_exe().unwrap();
+        let whole = fs::read(&path).unwrap();
+        let part = loaded(&whole);
+        assert!(part.len() < whole.len());
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy");
+        fs::write(&copy, part).unwrap();
+        fs::set_permissions(&copy, fs::metadata(&path).unwrap().permissions()).unwrap();
+        let listed = Command::new(&copy).args(["--list", "this_test_itself"]).output().unwrap();
+        assert!(String::from_utf8_lossy(&listed.stdout).contains("this_test_itself_loses"));
+    }
+
+    #[test]
+    fn text_has_no_loader() {
+        assert_eq!(interpreter(b"#!/bin/sh\n"), None);
+    }
+}
