@@ -246,10 +246,15 @@ mod tests {
     #[test]
     fn uneven_cores_are_plugged_one_by_one() {
         let core = |cpus: &[u32]| crate::shape::Core { cpus: cpus.to_vec(), ..Default::default() };
-        let shape = Shape { cores: vec![core(&[0, 1]), core(&[2])], ..Shape::default() };
+        let shape = Shape { cores: vec![core(&[0]), core(&[1, 2])], ..Shape::default() };
         let mut line = Line::default();
         cpus(&mut line, &Layout::of(&shape).unwrap());
-        assert_eq!(line.words.iter().filter(|word| word.starts_with("max-x86_64-cpu")).count(), 2);
+        assert_eq!(
+            line.words.iter().filter(|word| word.starts_with("max-x86_64-cpu")).count(),
+            2,
+            "{:?}",
+            line.words
+        );
         assert!(line.words[1].starts_with("1,maxcpus=4"));
     }
 }

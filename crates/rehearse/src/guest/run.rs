@@ -11,7 +11,6 @@ use machine::{Class, Fault};
 use super::{Event, Folder, Guest, Outcome, console, slots};
 use crate::cache::storage;
 use crate::kernel::modules;
-use crate::layout::taken_out;
 use crate::qemu::{self, Boot};
 use crate::{Kernel, Layout, acpi, os, userland};
 
@@ -196,10 +195,9 @@ impl Drop for Running {
 
 /// What the guest's first process reads.
 fn write_shared(guest: &Guest, folder: &Folder, command: &str) -> Result<(), Fault> {
-    let list = |set: machine::CpuSet| set.iter().map(|cpu| format!("{cpu}\n")).collect::<String>();
+    let offline: String = guest.shape.offline.iter().map(|cpu| format!("{cpu}\n")).collect();
     folder.write("shared/command", command)?;
-    folder.write("shared/absent", list(taken_out(&guest.shape)))?;
-    folder.write("shared/offline", list(guest.shape.offline.clone()))?;
+    folder.write("shared/offline", offline)?;
     folder.write("shared/modules", guest.modules.join("\n"))?;
     for path in &guest.files {
         copy(path, &folder.files().join(userland::name_of(path)))?;

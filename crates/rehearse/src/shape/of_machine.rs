@@ -40,11 +40,18 @@ impl Shape {
         let possible: CpuSet = cores.iter().flat_map(|core| core.cpus.iter().copied()).collect();
         let present =
             machine.present.clone().unwrap_or_else(|| machine.cpus.iter().map(|cpu| cpu.id).collect());
+        // Holes in what is there cannot be made, see [`Shape::check`]; what is missing there is offline instead.
+        let highest = present.last().unwrap_or(0);
+        let absent: CpuSet = possible.difference(&present).iter().filter(|cpu| *cpu > highest).collect();
+        let holes = possible.difference(&present).difference(&absent);
+        if !holes.is_empty() {
+            differs.push(format!("CPUs {} are offline in the guest, not absent", holes.to_list()));
+        }
         let shape = Self {
             name: "this machine".into(),
             about: about(machine),
-            offline: present.difference(&machine.online()).intersection(&possible),
-            absent: possible.difference(&present),
+            offline: possible.difference(&machine.online()).difference(&absent),
+            absent,
             nics: nics(machine, &nodes, possible.len(), &mut differs),
             disks: disks(machine, &nodes),
             idle_states: idle_states(machine, &mut differs),
@@ -309,6 +316,20 @@ mod tests {
             );
             assert!(again.differs[0].contains("by guess"), "{:?}", again.differs);
         }
+    }
+
+    #[test]
+    fn a_hole_in_what_is_there_becomes_offline_with_a_word() {
+        let mut machine = machine_like(&named::find("plain").unwrap().unwrap());
+        machine.cpus.remove(2);
+        machine.present = Some([0, 1, 3].into_iter().collect());
+        let shape = Shape::of(&machine).unwrap();
+        assert_eq!((shape.offline.to_list(), shape.absent.len()), ("2".to_string(), 0));
+        assert!(
+            shape.differs.iter().any(|word| word.contains("CPUs 2 are offline in the guest")),
+            "{:?}",
+            shape.differs
+        );
     }
 
     #[test]
