@@ -33,6 +33,12 @@ pub struct Kernel {
     pub tunables: BTreeMap<String, String>,
     /// What is done against each weakness of the CPU, by its name.
     pub mitigations: BTreeMap<String, String>,
+    /// Names of boot parameters that the kernel did not know and handed to the first process.
+    pub unknown_parameters: Option<Vec<String>>,
+    /// Whether the tick may stop on idle CPUs (of the first CPU).
+    pub tick_stops: Option<bool>,
+    /// Whether timers are exact, not bound to the tick (of the first CPU).
+    pub high_resolution_timers: Option<bool>,
     /// Which cgroup hierarchies are mounted: `v1`, `v2`, `hybrid` (v1 with an empty v2 beside it).
     pub cgroups: Option<String>,
     /// Whether types for CO-RE eBPF are there (/sys/kernel/btf/vmlinux).
@@ -82,7 +88,18 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
         cmdline.as_deref().is_some_and(|text| text.split_whitespace().any(|w| w == "tsc=noirqtime"));
     let irq_time = irq_time.map(|apart| apart && !no_irq_time);
     let preempt = preempt::model(root, uname.version.as_deref(), cmdline.as_deref(), config.as_ref().ok());
+    let tick_mode = root.fact("tick_mode").ok();
+    let is_on = |name: &str| {
+        let mut words = tick_mode.as_deref()?.split_whitespace();
+        words.find(|word| *word == name).and_then(|_| words.next()).map(|value| value == "1")
+    };
     Kernel {
+        tick_stops: is_on("nohz"),
+        high_resolution_timers: is_on("highres"),
+        unknown_parameters: root
+            .fact("handed_to_init")
+            .ok()
+            .map(|names| names.split_whitespace().map(String::from).collect()),
         hz,
         irq_time_accounting: irq_time,
         preempt: notes.keep("preemption model", preempt),

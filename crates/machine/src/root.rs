@@ -4,6 +4,7 @@
 //! (`/sys/devices/system/cpu/online`). So what reads this machine also reads one that was taken home.
 
 mod archive;
+mod boot_evidence;
 mod directory;
 mod error;
 mod ethtool_netlink;

@@ -4,6 +4,8 @@
 //! Pure: it compares the words of the command line with facts that were read elsewhere.
 
 mod effects;
+mod idle_states;
+mod misspelt;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +27,8 @@ pub struct BootParameter {
     pub source: String,
 }
 
-/// Decodes the command line of a machine that has been read; parameters that pinwise knows nothing about are left out.
+/// Decodes the command line of a machine that has been read; parameters that pinwise knows nothing about are left
+/// out, unless they look like a slip of the pen.
 pub fn decode(machine: &Machine) -> Vec<BootParameter> {
     let words = words(machine.kernel.cmdline.as_deref().unwrap_or_default());
     let parameters = words.iter().filter_map(|word| {
@@ -33,7 +36,8 @@ pub fn decode(machine: &Machine) -> Vec<BootParameter> {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        let effect = effects::of(&name.replace('-', "_"), value, machine)?;
+        let effect = effects::of(&name.replace('-', "_"), value, machine)
+            .or_else(|| effects::unknown(name, machine))?;
         Some(BootParameter {
             name: name.to_string(),
             asked: value.map(String::from),

@@ -8,15 +8,17 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{ReadError, Source, ethtool_netlink, paths, whole};
+use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
 
 /// The facts that are no files. All are kept in a capture.
 ///
 /// `page_size` (bytes) and `clock_ticks` (a second) from sysconf(3); `release`, `version`, `machine` and `nodename`
 /// from uname(2); `euid`, the effective user that read the machine, from geteuid(2); `hypervisor`, the signature of the
 /// hypervisor below, from CPUID leaf 0x40000000 (x86; absent without one); `pm_qos_cpu_latency_us`, the exit latency
-/// that somebody asks idle CPUs to keep below, from /dev/cpu_dma_latency (root; 2000000000 when nobody does).
-pub const FACTS: [&str; 9] = [
+/// that somebody asks idle CPUs to keep below, from /dev/cpu_dma_latency (root; 2000000000 when nobody does);
+/// `tick_mode` (`nohz 1 highres 1`, from /proc/timer_list; root) and `handed_to_init`, the names of boot parameters that
+/// the kernel did not know (/proc/1/environ; root).
+pub const FACTS: [&str; 11] = [
     "page_size",
     "clock_ticks",
     "release",
@@ -26,6 +28,8 @@ pub const FACTS: [&str; 9] = [
     "euid",
     "hypervisor",
     "pm_qos_cpu_latency_us",
+    "tick_mode",
+    "handed_to_init",
 ];
 
 /// `ethtool NAME` is what the driver of network interface NAME tells of its channels, interrupt coalescing and rings,
@@ -107,6 +111,8 @@ impl Source for Live {
                 hypervisor().ok_or_else(|| ReadError::absent(name, "the CPU names no hypervisor"))
             }
             "pm_qos_cpu_latency_us" => cpu_latency_limit_us(),
+            "tick_mode" => boot_evidence::tick_mode(),
+            "handed_to_init" => boot_evidence::handed_to_init(),
             _ => match name.strip_prefix(ETHTOOL) {
                 Some(interface) => {
                     ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e))
@@ -164,7 +170,9 @@ mod tests {
 
     #[test]
     fn every_fact_of_the_list_is_known_and_no_other() {
-        for name in FACTS.into_iter().filter(|name| !["hypervisor", "pm_qos_cpu_latency_us"].contains(name)) {
+        // Not on metal; not without root; none is the usual case.
+        let may_lack = ["hypervisor", "pm_qos_cpu_latency_us", "tick_mode", "handed_to_init"];
+        for name in FACTS.into_iter().filter(|name| !may_lack.contains(name)) {
             assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
         }
         assert!(Live.fact("colour").unwrap_err().is_absent());

@@ -1,5 +1,6 @@
 //! For each known parameter, the fact that shows what came of it.
 
+use super::{idle_states, misspelt};
 use crate::kernel::tunables::chosen;
 use crate::processes::Kind;
 use crate::{CpuSet, Machine};
@@ -30,8 +31,13 @@ pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<E
         "workqueue.unbound_cpus" => {
             mask(value, "workqueue.cpumask", machine, "/sys/devices/virtual/workqueue/cpumask")
         }
-        "intel_idle.max_cstate" | "processor.max_cstate" | "idle" | "cpuidle.off" | "haltpoll.force" => {
-            idle(machine)
+        "intel_idle.max_cstate" | "processor.max_cstate" => idle_states::limit(name, value, machine),
+        "idle" | "cpuidle.off" | "haltpoll.force" => idle_states::now(machine, None, None),
+        "nohz" => {
+            flag(value, machine.kernel.tick_stops, "the tick stops on idle CPUs", "the tick never stops")
+        }
+        "highres" => {
+            flag(value, machine.kernel.high_resolution_timers, "timers are exact", "timers wait for the tick")
         }
         "cpuidle.governor" => {
             text(value, machine.idle.governor.as_deref(), "/sys/devices/system/cpu/cpuidle/current_governor")
@@ -82,8 +88,6 @@ pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<E
         | "iommu.passthrough"
         | "pcie_aspm"
         | "audit"
-        | "nohz"
-        | "highres"
         | "hugepagesz"
         | "default_hugepagesz"
         | "mce"
@@ -186,10 +190,33 @@ fn switch(asked: &str, name: &'static str, machine: &Machine) -> Effect {
     Effect { now: now.map(|now| now.to_string()), took, source: name }
 }
 
-fn idle(machine: &Machine) -> Effect {
-    let driver = machine.idle.driver.as_deref().unwrap_or("no driver");
-    let deepest = machine.idle.states.last().map_or("no idle states", |state| state.name.as_str());
-    told(Some(format!("{driver}, deepest state {deepest}")), "/sys/devices/system/cpu/cpuidle")
+/// A switch of the timer code, whose state only root can read.
+fn flag(asked: &str, now: Option<bool>, on: &str, off: &str) -> Effect {
+    let asked = match asked {
+        "on" | "y" | "1" => Some(true),
+        "off" | "n" | "0" => Some(false),
+        _ => None,
+    };
+    let took = now.zip(asked).map(|(now, asked)| now == asked);
+    Effect {
+        now: now.map(|now| if now { on } else { off }.to_string()),
+        took,
+        source: "/proc/timer_list (root)",
+    }
+}
+
+/// A parameter that looks like a slip of the pen: the kernel hands what it does not know to the first process.
+pub(super) fn unknown(name: &str, machine: &Machine) -> Option<Effect> {
+    let meant = misspelt::meant(&name.replace('-', "_"))?;
+    let handed =
+        machine.kernel.unknown_parameters.as_ref().map(|names| names.iter().any(|known| known == name));
+    let now = match handed {
+        Some(true) => format!("the kernel does not know it; {meant} was probably meant"),
+        // The kernel took it: it knows more than pinwise does.
+        Some(false) => return None,
+        None => format!("perhaps {meant} was meant"),
+    };
+    Some(Effect { now: Some(now), took: handed.map(|_| false), source: "/proc/1/environ (root)" })
 }
 
 fn pstate(asked: &str, machine: &Machine) -> Effect {
@@ -311,6 +338,29 @@ mod tests {
             [Some(true), Some(false), Some(false)]
         );
         assert_eq!(took("rcu_nocbs=2-3 threadirqs"), [None, None]);
+    }
+
+    #[test]
+    fn the_tick_and_exact_timers() {
+        let mut machine = machine("nohz=off highres=off");
+        assert!(decode(&machine).iter().all(|parameter| parameter.took_effect.is_none()));
+        machine.kernel.tick_stops = Some(false);
+        machine.kernel.high_resolution_timers = Some(true);
+        let told = decode(&machine);
+        assert_eq!((told[0].took_effect, told[0].now.as_deref()), (Some(true), Some("the tick never stops")));
+        assert_eq!(told[1].took_effect, Some(false));
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_told_by_what_the_first_process_got() {
+        let mut machine = machine("nohz_ful=2-3 quiet");
+        let first =
+            |machine: &Machine| decode(machine).first().map(|p| (p.took_effect, p.now.clone().unwrap()));
+        assert_eq!(first(&machine), Some((None, "perhaps nohz_full was meant".into())));
+        machine.kernel.unknown_parameters = Some(vec!["nohz_ful".into()]);
+        assert_eq!(first(&machine).unwrap().0, Some(false));
+        machine.kernel.unknown_parameters = Some(Vec::new());
+        assert_eq!(first(&machine), None);
     }
 
     #[test]
