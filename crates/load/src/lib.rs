@@ -2,7 +2,7 @@
 //!
 //! A study starts a [`Server`] from its [`ServerSpec`] where a placement says, then a [`Workload`] from a [`LoadSpec`]
 //! against it, polls the [`Running`] load for its [`Outcome`], and asks [`headroom`](headroom::headroom) whether the
-//! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose.
+//! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps one busy.
 
 mod allowed_cpus;
 mod clock;
@@ -19,6 +19,7 @@ mod perf_event;
 mod port;
 pub mod running;
 pub mod server;
+pub mod spin;
 pub mod storm;
 pub mod string;
 pub mod template;
@@ -32,6 +33,7 @@ pub use interrupt_cost::interrupt_cost_ns;
 pub use outcome::{Headroom, Interval, Outcome};
 pub use running::Running;
 pub use server::{Server, ServerSpec};
+pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
 pub use workloads::{CommandLoad, LoadSpec, StringLoad, Workload};

@@ -64,6 +64,9 @@ pub enum Verb {
     /// A bounded storm of timer interrupts on one CPU: a disturbance whose size is known, to try rules and studies on
     #[command(hide = true)]
     Storm(verbs::storm::Args),
+    /// How often the timer interrupted CPUs in a window, and why their tick did not stop
+    #[command(hide = true)]
+    Ticks(verbs::ticks::Args),
 }
 
 /// Form of what goes to stdout.

@@ -1,7 +1,8 @@
 //! TRACES: what happened on each CPU, and to the server's threads, in a window of time.
 //!
-//! Counters come from /proc and /sys through a [`machine::Root`]; nothing here alters the machine. A [`Sampler`] takes
-//! samples into a [`Recording`], out of which windows are cut: [`Recording::window`] gives an [`Observation`].
+//! Counters come from /proc and /sys through a [`machine::Root`]; no setting of the machine is altered here. A [`Sampler`]
+//! takes samples into a [`Recording`], out of which windows are cut: [`Recording::window`] gives an [`Observation`].
+//! [`ticks`] also has the kernel count events, in an instance of tracefs of its own.
 
 mod clock;
 mod handles;
@@ -14,9 +15,11 @@ pub mod recording;
 pub mod rows;
 pub mod sampler;
 pub mod thread_reading;
+pub mod ticks;
 mod watch;
 
 pub use meter::Meter;
 pub use observation::{Counter, Gauge, Observation, Sample, Spread, SystemCounter, ThreadSeen};
 pub use recording::Recording;
 pub use sampler::Sampler;
+pub use ticks::{TickWindow, TicksSeen};

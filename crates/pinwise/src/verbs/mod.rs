@@ -18,6 +18,7 @@ pub mod resume;
 pub mod status;
 pub mod storm;
 pub mod study;
+pub mod ticks;
 pub mod undo;
 
 /// Runs a verb.
@@ -38,5 +39,6 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::StringServer(args) => raw::serve(&args),
         Verb::StringLoad(args) => raw::load(&args),
         Verb::Storm(args) => storm::run(&args),
+        Verb::Ticks(args) => ticks::run(&args),
     }
 }

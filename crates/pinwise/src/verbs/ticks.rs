@@ -1,0 +1,112 @@
+//! The hidden verb `pinwise ticks`: how often the timer interrupts CPUs, and why the tick does not stop.
+
+use std::time::{Duration, Instant};
+
+use load::Spin;
+use machine::{Class, CpuSet, Fault, Machine, Root};
+use probe::{TickWindow, TicksSeen};
+
+use crate::cli::Format;
+use crate::interrupt;
+use crate::output::{self, Answer};
+
+/// How long a signal may wait to be seen.
+const ATTENTION: Duration = Duration::from_millis(200);
+
+/// The longest window, s.
+const LONGEST_S: f64 = 3_600.0;
+
+/// Flags of `pinwise ticks`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  pinwise ticks --cpu 1,2-3 --for 10s --spin 1      is the tick of CPUs 2 and 3 stopped when they are busy?")]
+pub struct Args {
+    /// The CPUs
+    #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
+    cpu: CpuSet,
+    /// How long, s (above 0, at most 3600)
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = window)]
+    window: Duration,
+    /// Keep each CPU busy with this many spinning threads for the window
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    spin: u32,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Counts for the window, then tells.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let stop = interrupt::flag()?;
+    let machine = Machine::read(&Root::live());
+    exist(&args.cpu, &machine.online())?;
+    let spin = Spin::start(&args.cpu, args.spin)?;
+    let window = TickWindow::begin(Root::live(), args.cpu.clone(), &machine.kernel);
+    let ends = Instant::now() + args.window;
+    while Instant::now() < ends {
+        if stop.load(std::sync::atomic::Ordering::Acquire) {
+            return Err(Fault::new(Class::Interrupted, "ticks", "stopped by a signal", ""));
+        }
+        std::thread::sleep(ends.saturating_duration_since(Instant::now()).min(ATTENTION));
+    }
+    let seen = window.end();
+    drop(spin);
+    tell(&seen, args.format)
+}
+
+fn tell(seen: &TicksSeen, format: Format) -> Result<Answer, Fault> {
+    match format {
+        Format::Json => output::json(seen)?,
+        Format::Text => output::text(&seen.to_string())?,
+    }
+    Ok(Answer::Done)
+}
+
+/// CPUs that are not online have no tick; where it is not known which are, all are taken.
+fn exist(asked: &CpuSet, online: &CpuSet) -> Result<(), Fault> {
+    let wrong = asked.difference(online);
+    if asked.is_empty() || (!wrong.is_empty() && !online.is_empty()) {
+        let cause = if asked.is_empty() { "no CPU".into() } else { format!("not online: {wrong}") };
+        let remedy = format!("choose from {online}");
+        return Err(Fault::new(Class::Usage, format!("--cpu {asked}"), cause, remedy));
+    }
+    Ok(())
+}
+
+/// `10s`, `10` or `0.5`: seconds.
+fn window(text: &str) -> Result<Duration, String> {
+    let seconds: f64 =
+        text.strip_suffix('s').unwrap_or(text).parse().map_err(|e| format!("{e}: give seconds, as 10s"))?;
+    match seconds > 0.0 && seconds <= LONGEST_S {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(format!("choose above 0, to {LONGEST_S}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_with_and_without_their_unit() {
+        assert_eq!(window("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(window("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["", "s", "0", "-1", "nan", "inf", "3601s", "10m"] {
+            assert!(window(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn cpus_that_are_not_online_are_named() {
+        let of = |list: &str| CpuSet::from_list(list).unwrap();
+        exist(&of("1-2"), &of("0-3")).unwrap();
+        exist(&of("1-2"), &CpuSet::new()).unwrap();
+        let fault = exist(&of("2-5"), &of("0-3")).unwrap_err();
+        assert!(
+            fault.class == Class::Usage && fault.to_string().contains("not online: 4-5 - choose from 0-3"),
+            "{fault}"
+        );
+        assert!(exist(&CpuSet::new(), &of("0-3")).is_err());
+    }
+}
