@@ -61,6 +61,9 @@ pub enum Verb {
     /// The built-in load generator (studies start it)
     #[command(hide = true)]
     StringLoad(verbs::raw::Args),
+    /// What a guest of 'pinwise rehearse PLAN' runs: writes its map and counts the ticks of CPUs that should have none
+    #[command(hide = true)]
+    RehearsalChecks(verbs::rehearse::InsideArgs),
     /// A bounded storm of timer interrupts on one CPU: a disturbance whose size is known, to try rules and studies on
     #[command(hide = true)]
     Storm(verbs::storm::Args),

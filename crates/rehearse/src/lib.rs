@@ -12,6 +12,7 @@ pub mod guest;
 pub mod kernel;
 pub mod layout;
 mod os;
+pub mod plan;
 pub mod qemu;
 pub mod shape;
 pub mod userland;

@@ -50,7 +50,7 @@ pub fn decode(machine: &Machine) -> Vec<BootParameter> {
 }
 
 /// Splits as the kernel does (lib/cmdline.c, next_arg): at blanks outside of double quotes; `--` ends its part.
-pub(crate) fn words(cmdline: &str) -> Vec<String> {
+pub fn words(cmdline: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quoted = false;

@@ -33,19 +33,21 @@ enum What {
     Rules,
     /// Parts of the report
     Pages,
+    /// Machines whose shape a guest can take on
+    Shapes,
 }
 
 /// One entry of any list.
 #[derive(Debug, Serialize)]
 struct Row {
     id: &'static str,
-    title: &'static str,
+    title: String,
     docs: &'static str,
 }
 
 /// Prints the list.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let rows = rows(args.what);
+    let rows = rows(args.what)?;
     match args.format {
         Format::Json => output::json(&rows)?,
         Format::Text => {
@@ -63,21 +65,29 @@ macro_rules! rows_of {
         $all.iter()
             .map(|entry| {
                 let about = entry.about();
-                Row { id: about.id, title: about.title, docs: about.docs }
+                Row { id: about.id, title: about.title.to_string(), docs: about.docs }
             })
             .collect()
     };
 }
 
-fn rows(what: What) -> Vec<Row> {
-    match what {
+fn rows(what: What) -> Result<Vec<Row>, Fault> {
+    Ok(match what {
         What::Knobs => rows_of!(machine::knobs::ALL),
         What::Probes => rows_of!(probe::probes::ALL),
         What::Workloads => load::workloads::ALL
             .iter()
-            .map(|about| Row { id: about.id, title: about.title, docs: about.docs })
+            .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs })
             .collect(),
         What::Rules => rows_of!(advise::rules::ALL),
         What::Pages => rows_of!(::report::pages::ALL),
-    }
+        What::Shapes => return shapes(),
+    })
+}
+
+/// The named shapes; their files say what they are, and are their own documentation.
+fn shapes() -> Result<Vec<Row>, Fault> {
+    let all = rehearse::shape::named::ALL.iter();
+    all.map(|(name, text)| Ok(Row { id: name, title: rehearse::Shape::find(name)?.about, docs: text }))
+        .collect()
 }

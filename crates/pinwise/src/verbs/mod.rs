@@ -38,6 +38,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Man => man::run(),
         Verb::StringServer(args) => raw::serve(&args),
         Verb::StringLoad(args) => raw::load(&args),
+        Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
         Verb::Ticks(args) => ticks::run(&args),
     }

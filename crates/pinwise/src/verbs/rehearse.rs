@@ -1,19 +1,22 @@
 //! `pinwise rehearse`: a guest in the shape of a machine, and a command in it.
 
-use std::io::{IsTerminal, Write};
+mod inside;
+mod show;
+mod trial;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use indicatif::ProgressBar;
 use machine::{Fault, Machine, Root};
-use rehearse::guest::Event;
 use rehearse::{Guest, Outcome, Shape};
 use serde::Serialize;
 
 use crate::cli::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
+pub use inside::{Args as InsideArgs, run as run_inside};
+use show::Show;
 
 /// Flags of `pinwise rehearse`.
 #[derive(Debug, clap::Args)]
@@ -23,12 +26,19 @@ Examples:
   pinwise rehearse --like web7.tar.zst --cmdline 'isolcpus=2-3' -- cat /sys/devices/system/cpu/isolated
   pinwise rehearse --like two-node-smt -- 'cat /proc/interrupts > irqs' -o out/
   pinwise rehearse --like my-shape.toml --kernel rt-amd64 -- uname -v
+  pinwise rehearse plan.toml                                  boot parameters, before the reboot of this machine
 
+A plan is booted before, with and after it; each of its parameters is judged by the kernel's own word, CPUs without a
+tick by counting under load beside an ordinary CPU. Exit code 1: not everything took effect, or something was left over.
+With a command the exit code is that of the command.
 A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
-Inside are busybox, pinwise and what --program names. The exit code is that of the command.
+Inside are busybox, pinwise and what --program names.
 Shapes: artemis, big, corsair, deep-idle, leviathan, memory-only-node, memoryless-node, offline-cpus, plain, sparse,
 two-node-smt; a shape file (docs/rehearse.md); a capture made by 'pinwise capture'.")]
 pub struct Args {
+    /// A plan with boot parameters (docs/rehearse.md) to try in place of a command
+    #[arg(value_name = "PLAN", required_unless_present = "command", conflicts_with = "command")]
+    plan: Option<PathBuf>,
     /// Shape of the guest: a name, a shape file NAME.toml, or a capture; without it that of this machine
     #[arg(long, value_name = "SHAPE|FILE|CAPTURE")]
     like: Option<String>,
@@ -53,14 +63,14 @@ pub struct Args {
     /// A kernel module to load beyond the usual ones; may be given several times
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
-    /// Folder for the files that the command leaves where it runs
+    /// Folder for the files that the command leaves where it runs; for the maps and counts of a plan's boots
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Form of the output: text is what the command prints; json holds that with the exit code and times
     #[arg(long, value_enum, default_value_t)]
     format: Format,
     /// The command: one word is taken as the text of a shell script, several as a command line
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
@@ -86,7 +96,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         eprintln!("pinwise: the guest differs from {}: {note}", guest.shape().name);
     }
     let stop = interrupt::flag()?;
-    let mut show = Show::new(args.format);
+    if let Some(plan) = &args.plan {
+        return trial::run(args, plan, &guest, &stop);
+    }
+    let mut show = Show::command(args.format);
     let outcome =
         guest.run_watched(&script(&args.command), |event| show.event(event), || stop.load(Ordering::Relaxed));
     show.end();
@@ -166,60 +179,4 @@ fn bring_back(from: &Path, to: &Path) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// Shows what happens: the command's output as it comes, and on a terminal what is being waited for.
-struct Show {
-    format: Format,
-    bar: Option<ProgressBar>,
-}
-
-impl Show {
-    fn new(format: Format) -> Self {
-        let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
-        if let Some(bar) = &bar {
-            bar.enable_steady_tick(Duration::from_millis(120));
-        }
-        Self { format, bar }
-    }
-
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Waiting => self.say("two guests are running; waiting for one to end"),
-            Event::Booting => self.say("booting"),
-            Event::Again => self.say("it did not come up; booting once more"),
-            Event::Up(_) => self.say("running the command"),
-            Event::Stdout(bytes) => self.pass_on(bytes, &mut std::io::stdout()),
-            Event::Stderr(bytes) => self.pass_on(bytes, &mut std::io::stderr()),
-        }
-    }
-
-    fn say(&self, what: &'static str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(what);
-        }
-    }
-
-    fn pass_on(&self, bytes: &[u8], to: &mut dyn Write) {
-        if self.format == Format::Json {
-            return;
-        }
-        let write = || {
-            // A reader that went away is no error; the guest goes on, and its exit code counts.
-            let _ = to.write_all(bytes).and_then(|()| to.flush());
-        };
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => {
-                let mut write = write;
-                write();
-            }
-        }
-    }
-
-    fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -44,7 +44,6 @@ enum Ended {
 
 impl<'a> Prepared<'a> {
     pub(super) fn of(guest: &'a Guest, kernel: Kernel, command: &str) -> Result<Self, Fault> {
-        qemu::version()?;
         let layout = Layout::of(&guest.shape)?;
         let folder = Folder::new()?;
         write_shared(guest, &folder, command)?;

@@ -167,7 +167,7 @@ fn offloaded(asked: &str, machine: &Machine) -> Effect {
         count if count >= asked => Some(true),
         _ => None,
     });
-    Effect { now: Some(format!("callbacks of {count} CPUs")), took, source }
+    Effect { now: Some(format!("{count} threads run callbacks of others")), took, source }
 }
 
 fn text(asked: &str, now: Option<&str>, source: &'static str) -> Effect {

@@ -1,0 +1,80 @@
+//! What a person sees while a guest runs: the command's output as it comes, and on a terminal what is being waited for.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use rehearse::guest::Event;
+
+use crate::cli::Format;
+
+/// Shows what happens.
+pub(super) struct Show {
+    /// Which of several guests it is: `before the plan`.
+    stage: &'static str,
+    /// Whether the command's output is handed on.
+    is_passing_on: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Show {
+    /// Of a command whose output is the answer.
+    pub(super) fn command(format: Format) -> Self {
+        Self::of("", format == Format::Text)
+    }
+
+    /// Of one of several guests, whose output is read by pinwise alone.
+    pub(super) fn stage(stage: &'static str) -> Self {
+        Self::of(stage, false)
+    }
+
+    fn of(stage: &'static str, is_passing_on: bool) -> Self {
+        let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        if let Some(bar) = &bar {
+            bar.enable_steady_tick(Duration::from_millis(120));
+        }
+        Self { stage, is_passing_on, bar }
+    }
+
+    /// Shows one event.
+    pub(super) fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Waiting => self.say("two guests are running; waiting for one to end"),
+            Event::Booting => self.say("booting"),
+            Event::Again => self.say("it did not come up; booting once more"),
+            Event::Up(_) => self.say("running the command"),
+            Event::Stdout(bytes) => self.pass_on(bytes, &mut std::io::stdout()),
+            Event::Stderr(bytes) => self.pass_on(bytes, &mut std::io::stderr()),
+        }
+    }
+
+    fn say(&self, what: &'static str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}{what}", self.stage));
+        }
+    }
+
+    fn pass_on(&self, bytes: &[u8], to: &mut dyn Write) {
+        if !self.is_passing_on {
+            return;
+        }
+        let write = || {
+            // A reader that went away is no error; the guest goes on, and its exit code counts.
+            let _ = to.write_all(bytes).and_then(|()| to.flush());
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => {
+                let mut write = write;
+                write();
+            }
+        }
+    }
+
+    /// Takes the line of waiting away.
+    pub(super) fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `pinwise rehearse PLAN`: three boots, and a verdict.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use machine::{Class, Fault, Machine};
+use probe::TicksSeen;
+use rehearse::plan::verdict::{self, Check, Effect, Seen, Ticks, Verdict};
+use rehearse::plan::{Plan, tick_trial};
+use rehearse::{Guest, Outcome};
+use serde::Serialize;
+
+use super::show::Show;
+use super::{Args, bring_back};
+use crate::cli::Format;
+use crate::output::{self, Answer};
+
+/// What every guest of a trial runs.
+const CHECKS: &str = "pinwise rehearsal-checks -o .";
+
+/// What programs read.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    plan: &'a Plan,
+    shape: &'a str,
+    differs: &'a [String],
+    kernel: &'a str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+/// Boots without the plan, with it, and without it again; says what took effect.
+pub(super) fn run(args: &Args, path: &Path, guest: &Guest, stop: &AtomicBool) -> Result<Answer, Fault> {
+    let plan = Plan::read(path)?;
+    let boot = |stage: &'static str, guest: &Guest| -> Result<Outcome, Fault> {
+        let mut show = Show::stage(stage);
+        let outcome = guest.run_watched(CHECKS, |event| show.event(event), || stop.load(Ordering::Relaxed));
+        show.end();
+        outcome.and_then(succeeded)
+    };
+    let before = boot("before the plan: ", guest)?;
+    let with = boot("with the plan: ", &guest.clone().cmdline(&plan.parameters()))?;
+    let after = boot("after the plan: ", guest)?;
+    if let Some(folder) = &args.output {
+        for (name, outcome) in [("before", &before), ("with", &with), ("after", &after)] {
+            bring_back(&outcome.files(), &folder.join(name))?;
+        }
+    }
+    let maps = [map(&before)?, map(&with)?, map(&after)?];
+    let verdict = judged(&plan, &maps, &with)?;
+    match args.format {
+        Format::Json => output::json(&Told {
+            plan: &plan,
+            shape: &guest.shape().name,
+            differs: &guest.shape().differs,
+            kernel: &with.release,
+            verdict: &verdict,
+        })?,
+        Format::Text => output::text(&sheet(path, guest, &with.release, &verdict))?,
+    }
+    Ok(if verdict.holds { Answer::Done } else { Answer::No })
+}
+
+/// The checks themselves do not fail: when they do, it is no answer.
+fn succeeded(outcome: Outcome) -> Result<Outcome, Fault> {
+    match outcome.exit {
+        0 => Ok(outcome),
+        code => {
+            let said = String::from_utf8_lossy(&outcome.stderr).trim().to_string();
+            let cause = format!("the checks in the guest ended with {code}: {said}");
+            Err(Fault::new(Class::WorkloadFailed, "rehearsal", cause, "report this as a fault of pinwise"))
+        }
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(outcome: &Outcome, name: &str) -> Result<T, Fault> {
+    let bytes = outcome.read(name)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Fault::new(Class::Storage, name, e, "report this as a fault of pinwise"))
+}
+
+fn map(outcome: &Outcome) -> Result<Machine, Fault> {
+    read(outcome, "map.json")
+}
+
+fn judged(plan: &Plan, [before, with, after]: &[Machine; 3], outcome: &Outcome) -> Result<Verdict, Fault> {
+    let trial = tick_trial(with);
+    let counted: Vec<Ticks> = match &trial {
+        None => Vec::new(),
+        Some(_) => {
+            let seen: TicksSeen = read(outcome, "ticks.json")?;
+            let of_cpu = |cpu: &probe::ticks::CpuSeen| Ticks {
+                cpu: cpu.ticks.cpu,
+                per_s: cpu.ticks.ticks_per_s,
+                busy: cpu.ticks.busy,
+            };
+            seen.cpus.iter().map(of_cpu).collect()
+        }
+    };
+    let is_control = |ticks: &Ticks| trial.as_ref().is_some_and(|trial| trial.control == ticks.cpu);
+    let control = counted.iter().copied().find(is_control);
+    let without_tick = counted.into_iter().filter(|ticks| !is_control(ticks)).collect();
+    verdict::judge(plan, &Seen { before, with, after, without_tick, control }).map_err(|why| {
+        Fault::new(Class::Storage, "the maps of the guests", why, "report this as a fault of pinwise")
+    })
+}
+
+/// The verdict for people.
+fn sheet(path: &Path, guest: &Guest, release: &str, verdict: &Verdict) -> String {
+    let mut text = format!(
+        "Rehearsal of {} in the shape of {}, kernel {release}\n\n",
+        path.display(),
+        guest.shape().name
+    );
+    for check in &verdict.checks {
+        text += &row(check);
+    }
+    let taken_back = match verdict.left_over.is_empty() {
+        true => "yes          booted without the plan again, all is as before\n".to_string(),
+        false => format!(
+            "no           booted without the plan again: {} facts are not as before\n",
+            verdict.left_over.len()
+        ),
+    };
+    let _ = write!(text, "\n  {taken_back}");
+    for difference in &verdict.left_over {
+        text += &change(difference);
+    }
+    if !verdict.changed.is_empty() {
+        text += "\nWhat the plan changes\n";
+        verdict.changed.iter().for_each(|difference| text += &change(difference));
+    }
+    text += match verdict.holds {
+        true => "\nThe plan takes effect. How fast anything is, a guest cannot tell.\n",
+        false => "\nThe plan does not take effect as it stands.\n",
+    };
+    text
+}
+
+fn row(check: &Check) -> String {
+    let effect = match check.effect {
+        Effect::TookEffect => "took effect",
+        Effect::NoEffect => "NO EFFECT",
+        Effect::NotTold => "not told",
+        Effect::Insensitive => "insensitive",
+    };
+    format!("  {effect:<12} {}\n  {:<12} {} ({})\n", check.asked, "", check.evidence, check.source)
+}
+
+fn change(difference: &machine::diff::Difference) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".into());
+    format!(
+        "  {:<12} {}: {} -> {}\n",
+        "",
+        difference.fact,
+        value(&difference.before),
+        value(&difference.after)
+    )
+}
