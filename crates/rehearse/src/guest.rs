@@ -63,6 +63,8 @@ pub struct Outcome {
 pub enum Event<'a> {
     /// Two other guests run; this one waits for a slot.
     Waiting,
+    /// Something that the guest is to have and that this user may not make, in words.
+    Less(&'static str),
     /// QEMU was started.
     Booting,
     /// It did not come up in time and is started once more.
@@ -99,7 +101,7 @@ impl Guest {
 
     /// Why no guest can be run on this machine; `None` when one can, as far as can be told without a kernel.
     pub fn unavailable() -> Option<String> {
-        qemu::version().map(drop).and_then(|()| userland::check()).err().map(|why| why.to_string())
+        qemu::find().map(drop).and_then(|()| userland::check()).err().map(|why| why.to_string())
     }
 
     /// Its shape.
@@ -168,6 +170,8 @@ impl Guest {
         mut on_event: impl FnMut(Event<'_>),
         is_stopped: impl Fn() -> bool,
     ) -> Result<Outcome, Fault> {
+        // First, because a kernel may have to be fetched.
+        qemu::find()?;
         let kernel = Kernel::find(&self.kernel)?;
         let prepared = run::Prepared::of(self, kernel, command)?;
         prepared.run(&mut on_event, &is_stopped)

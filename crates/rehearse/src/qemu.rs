@@ -1,7 +1,6 @@
 //! QEMU's command line for a layout, as pure text; and which QEMU is there.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use machine::{Class, Fault};
 
@@ -24,6 +23,30 @@ pub struct Boot<'a> {
     pub cmdline: &'a str,
     /// Folder of the run: `initrd`, `console`, `shared/`, `up` (a script), `disk-N`.
     pub folder: &'a Path,
+    /// Where network cards lead.
+    pub cards: Cards,
+}
+
+/// Where network cards lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cards {
+    /// Each to a tap in a network namespace of the guest's own, with all its queues.
+    Taps,
+    /// Nowhere, with one queue: what is possible without the device that makes taps.
+    Unconnected,
+}
+
+/// The device that makes taps (drivers/net/tun.c).
+const TUN: &str = "/dev/net/tun";
+
+impl Cards {
+    /// What this user may have.
+    pub fn possible() -> Self {
+        match std::fs::File::options().read(true).write(true).open(TUN) {
+            Ok(_) => Self::Taps,
+            Err(_) => Self::Unconnected,
+        }
+    }
 }
 
 /// Paths below a run's folder.
@@ -31,18 +54,21 @@ pub(crate) fn disk(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("disk-{number}"))
 }
 
-/// Version of the QEMU that is installed.
+/// Where the emulator is. Asking it for its version would take 0.3 s.
 ///
 /// # Errors
 /// When there is none.
-pub fn version() -> Result<String, Fault> {
-    let lacks = |why: &dyn std::fmt::Display| {
-        Fault::new(Class::MachineLacks, PROGRAM, why, "install QEMU for x86 (Debian: qemu-system-x86)")
-    };
-    let told = Command::new(PROGRAM).arg("--version").output().map_err(|e| lacks(&e))?;
-    let text = String::from_utf8_lossy(&told.stdout);
-    let first = text.lines().next().and_then(|line| line.split("version ").nth(1));
-    first.map(str::to_string).ok_or_else(|| lacks(&"tells no version"))
+pub fn find() -> Result<PathBuf, Fault> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&paths).map(|folder| folder.join(PROGRAM));
+    candidates.find(|path| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()).ok_or_else(|| {
+        Fault::new(
+            Class::MachineLacks,
+            PROGRAM,
+            "is not in PATH",
+            "install QEMU for x86 (Debian: qemu-system-x86)",
+        )
+    })
 }
 
 /// The whole command line, without the program.
@@ -63,7 +89,7 @@ pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String>
         format!("local,id=shared,path={},security_model=none,multidevs=remap", shared.display()),
     );
     line.add("-device", "virtio-9p-pci,fsdev=shared,mount_tag=rehearsal,bus=pcie.0");
-    devices(&mut line, shape, boot.folder);
+    devices(&mut line, shape, boot);
     line.words
 }
 
@@ -125,14 +151,14 @@ fn memory(line: &mut Line, shape: &Shape, layout: &Layout) {
 }
 
 /// Cards and disks. A device on a node hangs below a root bridge of that node.
-fn devices(line: &mut Line, shape: &Shape, folder: &Path) {
+fn devices(line: &mut Line, shape: &Shape, boot: &Boot<'_>) {
     let mut slots = Slots::default();
     for (number, nic) in shape.nics.iter().enumerate() {
-        network_card(line, &mut slots, number, nic, folder);
+        network_card(line, &mut slots, number, nic, boot);
     }
     for (number, wanted) in shape.disks.iter().enumerate() {
         let bus = slots.bus(line, wanted.node);
-        let file = disk(folder, number);
+        let file = disk(boot.folder, number);
         line.add(
             "-drive",
             format!("file={},if=none,id=drive{number},format=raw,cache=unsafe", file.display()),
@@ -152,18 +178,24 @@ fn devices(line: &mut Line, shape: &Shape, folder: &Path) {
 }
 
 /// A card whose queues are those of a tap: each queue pair takes two interrupts, and the card two more.
-fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, folder: &Path) {
+fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, boot: &Boot<'_>) {
     let bus = slots.bus(line, nic.node);
-    let (queues, vectors) = (nic.queues, 2 * nic.queues + 2);
-    let script = folder.join("up");
+    let queues = match boot.cards {
+        Cards::Taps => nic.queues,
+        Cards::Unconnected => 1,
+    };
     line.add(
         "-netdev",
-        format!(
-            "tap,id=net{number},ifname=tap{number},script={},downscript=no,vhost=off,queues={queues}",
-            script.display()
-        ),
+        match boot.cards {
+            Cards::Taps => {
+                let script = boot.folder.join("up");
+                let tap = format!("tap,id=net{number},ifname=tap{number},script={}", script.display());
+                format!("{tap},downscript=no,vhost=off,queues={queues}")
+            }
+            Cards::Unconnected => format!("hubport,id=net{number},hubid={number}"),
+        },
     );
-    let multi = if queues > 1 { format!(",mq=on,vectors={vectors}") } else { String::new() };
+    let multi = if queues > 1 { format!(",mq=on,vectors={}", 2 * queues + 2) } else { String::new() };
     // Locally administered addresses.
     let mac = format!("52:54:00:77:{:02x}:{:02x}", number / 256, number % 256);
     line.add("-device", format!("virtio-net-pci,netdev=net{number},mac={mac}{multi},bus={bus}"));
@@ -202,6 +234,10 @@ mod tests {
     use crate::shape::named;
 
     fn words(name: &str) -> String {
+        words_with(name, Cards::Taps)
+    }
+
+    fn words_with(name: &str, cards: Cards) -> String {
         let shape = named::find(name).unwrap().unwrap();
         let layout = Layout::of(&shape).unwrap();
         let kernel = Kernel {
@@ -211,7 +247,7 @@ mod tests {
             modules: "/k/m".into(),
             config: None,
         };
-        let boot = Boot { kernel: &kernel, cmdline: "nohz_full=2", folder: Path::new("/run/1") };
+        let boot = Boot { kernel: &kernel, cmdline: "nohz_full=2", folder: Path::new("/run/1"), cards };
         arguments(&shape, &layout, &boot).join(" ")
     }
 
@@ -230,6 +266,13 @@ mod tests {
             assert!(words.contains(part), "{part} is not in {words}");
         }
         assert_eq!(words.matches("pxb-pcie").count(), 1);
+    }
+
+    #[test]
+    fn without_taps_a_card_has_one_queue_and_leads_nowhere() {
+        let words = words_with("two-node-smt", Cards::Unconnected);
+        assert!(words.contains("-netdev hubport,id=net0,hubid=0 "), "{words}");
+        assert!(!words.contains("tap,") && !words.contains("mq=on"), "{words}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use machine::{Class, Fault};
 use super::{Event, Folder, Guest, Outcome, console, slots};
 use crate::cache::storage;
 use crate::kernel::modules;
-use crate::qemu::{self, Boot};
+use crate::qemu::{self, Boot, Cards};
 use crate::{Kernel, Layout, acpi, os, userland};
 
 /// How often a running guest is looked at.
@@ -27,6 +27,7 @@ pub(super) struct Prepared<'a> {
     guest: &'a Guest,
     kernel: Kernel,
     arguments: Vec<String>,
+    cards: Cards,
     folder: Folder,
 }
 
@@ -54,9 +55,10 @@ impl<'a> Prepared<'a> {
                 .and_then(|file| file.set_len(disk.size_mb << 20))
                 .map_err(|e| storage(&path, &e))?;
         }
-        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, folder: folder.path() };
+        let cards = Cards::possible();
+        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, folder: folder.path(), cards };
         let arguments = qemu::arguments(&guest.shape, &layout, &boot);
-        Ok(Self { guest, kernel, arguments, folder })
+        Ok(Self { guest, kernel, arguments, cards, folder })
     }
 
     pub(super) fn run(
@@ -65,6 +67,11 @@ impl<'a> Prepared<'a> {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Outcome, Fault> {
         let _slot = slots::wait(|| on_event(Event::Waiting), is_stopped)?;
+        if self.cards == Cards::Unconnected && !self.guest.shape.nics.is_empty() {
+            on_event(Event::Less(
+                "network cards have one queue and lead nowhere, because /dev/net/tun cannot be opened (root can)",
+            ));
+        }
         for hung_boots in 0..2 {
             on_event(if hung_boots == 0 { Event::Booting } else { Event::Again });
             let started = Instant::now();
@@ -87,7 +94,7 @@ impl<'a> Prepared<'a> {
         let errors = File::create(&words).map_err(|e| storage(&words, &e))?;
         let mut command = Command::new(qemu::PROGRAM);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-        os::prepare(&mut command, !self.guest.shape.nics.is_empty());
+        os::prepare(&mut command, self.cards == Cards::Taps && !self.guest.shape.nics.is_empty());
         command.spawn().map_err(|e| {
             let remedy = match self.guest.shape.nics.is_empty() {
                 true => "install QEMU for x86 (Debian: qemu-system-x86)",

@@ -40,6 +40,7 @@ impl Show {
     pub(super) fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Waiting => self.say("two guests are running; waiting for one to end"),
+            Event::Less(what) => eprintln!("pinwise: {what}"),
             Event::Booting => self.say("booting"),
             Event::Again => self.say("it did not come up; booting once more"),
             Event::Up(_) => self.say("running the command"),
