@@ -168,6 +168,8 @@ impl Guest {
         mut on_event: impl FnMut(Event<'_>),
         is_stopped: impl Fn() -> bool,
     ) -> Result<Outcome, Fault> {
+        // First, because a kernel may have to be fetched.
+        qemu::version()?;
         let kernel = Kernel::find(&self.kernel)?;
         let prepared = run::Prepared::of(self, kernel, command)?;
         prepared.run(&mut on_event, &is_stopped)
