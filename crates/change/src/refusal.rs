@@ -76,8 +76,7 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "check it against what the file reads, and that its CPUs are online",
         ),
         (SetAffinity { .. }, Some(libc::EINVAL)) => {
-            let meaning =
-                "none of these CPUs is allowed, or the kernel pins this thread itself (PF_NO_SETAFFINITY)";
+            let meaning = "none of these CPUs is online and allowed, or the kernel pins this thread itself (PF_NO_SETAFFINITY)";
             (
                 Class::MachineLacks,
                 meaning,

@@ -38,6 +38,18 @@ pub(crate) fn storage(path: &Path, error: &std::io::Error) -> Fault {
     Fault::io(path.display(), error, "set PINWISE_CACHE to a folder with room that you may write")
 }
 
+/// Room that a guest needs for its exit code and its last words, bytes.
+const LEAST_ROOM_BYTES: u64 = 64 << 10;
+
+/// That there is room where `path` lies: a guest whose disk or files took it cannot write down how it ended.
+pub(crate) fn room(path: &Path) -> Result<(), Fault> {
+    let told = rustix::fs::statvfs(path).map_err(|e| storage(path, &e.into()))?;
+    match told.f_bavail.saturating_mul(told.f_frsize) < LEAST_ROOM_BYTES {
+        true => Err(storage(path, &rustix::io::Errno::NOSPC.into())),
+        false => Ok(()),
+    }
+}
+
 /// A lock on a file, held for as long as this lives; the kernel lets go of it when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
@@ -70,6 +82,12 @@ fn open(path: &Path) -> Result<File, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_room_where_tests_run_and_none_where_nothing_is() {
+        room(Path::new("/dev/shm")).or_else(|_| room(Path::new("/"))).unwrap();
+        assert!(room(Path::new("/proc")).unwrap_err().to_string().contains("No space left"));
+    }
 
     #[test]
     fn a_lock_is_held_by_one_and_let_go_when_dropped() {

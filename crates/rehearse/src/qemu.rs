@@ -169,8 +169,9 @@ fn devices(line: &mut Line, shape: &Shape, boot: &Boot<'_>) {
                 Disk { kind: DiskKind::Nvme, .. } => {
                     format!("nvme,drive=drive{number},serial=rehearsal{number},bus={bus}")
                 }
+                // Without werror, QEMU halts the guest when there is no room left for what is written to its disk.
                 Disk { kind: DiskKind::Virtio, .. } => {
-                    format!("virtio-blk-pci,drive=drive{number},bus={bus}")
+                    format!("virtio-blk-pci,drive=drive{number},werror=report,bus={bus}")
                 }
             },
         );

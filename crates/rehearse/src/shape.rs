@@ -149,9 +149,16 @@ impl Shape {
         }
     }
 
-    /// The same shape with `total_mb` of memory, shared out as it was.
+    /// The same shape with `total_mb` of memory, shared out as it was; a shape without nodes gets one for it, which is
+    /// what Linux shows there anyway.
     pub fn with_memory_mb(mut self, total_mb: u64) -> Self {
         let before = self.memory_mb();
+        if self.nodes.is_empty() {
+            self.nodes.push(Node { id: 0, memory_mb: before, distances: BTreeMap::from([(0, 10)]) });
+            for core in &mut self.cores {
+                core.node = Some(0);
+            }
+        }
         for node in self.nodes.iter_mut().filter(|node| node.memory_mb > 0) {
             node.memory_mb = (node.memory_mb * total_mb / before).max(LEAST_NODE_MB);
         }
@@ -164,3 +171,17 @@ pub const MEMORY_WITHOUT_NODES_MB: u64 = 768;
 
 /// Least memory of a node that has any, MB: below, the kernel leaves the node out.
 pub const LEAST_NODE_MB: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_shared_out_as_it_was_and_without_nodes_to_one() {
+        let two = Shape::find("memory-only-node").unwrap().with_memory_mb(448);
+        assert_eq!(two.nodes.iter().map(|node| node.memory_mb).collect::<Vec<_>>(), [160, 160, 128]);
+        let plain = Shape::find("plain").unwrap().with_memory_mb(256);
+        assert_eq!((plain.memory_mb(), plain.nodes.len()), (256, 1));
+        plain.check().unwrap();
+    }
+}

@@ -1,5 +1,20 @@
-//! Guests in the shape of machines that this one is not.
+//! Guests in the shape of machines that this one is not: many nodes, offline CPUs, queues with interrupts of their own,
+//! isolation, swap - and what goes wrong with guests themselves.
+//!
+//! Those that boot are ignored by default; .ci/run runs them, one at a time. What they show is real in function and not
+//! in timing, so none asserts on how long anything took.
+
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
+
 mod boot_parameters;
+mod fixtures;
+mod going_offline;
 mod guest;
+mod interrupts;
+mod isolation;
+mod rehearse_ends;
+mod rehearse_errors;
+mod same_shape;
+mod shapes;
+mod swap;
 mod tick;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use machine::{Class, Fault};
 
 use super::{Event, Folder, Guest, Outcome, console, slots};
-use crate::cache::storage;
+use crate::cache::{self, storage};
 use crate::kernel::modules;
 use crate::qemu::{self, Boot, Cards};
 use crate::{Kernel, Layout, acpi, os, userland};
@@ -146,6 +146,7 @@ impl<'a> Prepared<'a> {
         }
         let told = fs::read_to_string(self.folder.shared("exit")).ok();
         let Some(exit) = told.and_then(|text| text.trim().parse().ok()) else {
+            cache::room(self.folder.path())?;
             return Err(self.fault("ended before its command did".into(), "see its console for why"));
         };
         let read = |name: &str| fs::read(self.folder.shared(name)).unwrap_or_default();

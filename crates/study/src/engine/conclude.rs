@@ -11,7 +11,7 @@ use machine::{Class, Fault, Placement};
 use probe::{Observation, Recording};
 use serde::Serialize;
 
-use super::{Planned, as_run, window};
+use super::{Planned, as_run, still_placed, window};
 use crate::recipe::Recipe;
 use crate::trial::{AsRun, Trial};
 
@@ -45,6 +45,8 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     write_beside(dir, &run, &observation)?;
     let placement = &planned.arm.placement;
     let as_run = as_run::from_observation(&observation, placement.load_cpus.clone());
+    let mut not_as_asked = run.not_as_asked;
+    not_as_asked.extend(still_placed::widened(&as_run, placement));
     let mut units = run.outcome.units.clone();
     units.insert(CPU_COST.into(), "us".into());
     Ok(Trial {
@@ -61,7 +63,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         units,
         warm_up,
         headroom: judge_headroom(&run.outcome, &observation, placement),
-        as_run: AsRun { not_as_asked: run.not_as_asked, ..as_run },
+        as_run: AsRun { not_as_asked, ..as_run },
         missing: missing.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
     })
 }

@@ -12,7 +12,7 @@ use machine::{Class, CpuSet, Fault, Neighbour, Placement, Root, Setting, knobs};
 use probe::{Recording, Sampler};
 
 use super::conclude::{Run, conclude};
-use super::{Planned, Trials};
+use super::{Planned, Trials, still_placed};
 use crate::case::Resolved;
 use crate::recipe::Recipe;
 use crate::trial::Trial;
@@ -75,6 +75,8 @@ impl LiveTrials {
         }
         let run = self.observe(&mut server, placement, dir);
         let stopped = server.stop();
+        // First, because a server or load that lost its CPU may have failed of it.
+        still_placed::cpus_are_there(&self.root, placement)?;
         let (outcome, recording) = run?;
         stopped?;
         let seen = Run { outcome, recording, not_as_asked, took: began.elapsed() };

@@ -14,6 +14,7 @@ mod conclude;
 pub mod live;
 pub mod prepare;
 pub mod prove;
+mod still_placed;
 pub mod window;
 
 /// One trial that is to be run.
