@@ -1,6 +1,7 @@
 //! Captured machines in fixtures/machines: each reads as its expected.json says.
 //!
 //! `cargo test -p pinwise-machine --test fixtures -- --ignored` writes them anew: `vm-2cpu` from the machine that it runs on.
+//! With `PINWISE_WRITE_EXPECTED=1` the trees stay, and what they read as is written: for new facts. Look at the difference.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
 #[path = "fixtures/hand_made.rs"]
@@ -48,6 +49,9 @@ fn every_fixture_reads_as_expected() {
         let archive = path.join("capture.tar.zst");
         let kept = if archive.exists() { archive } else { path.clone() };
         let machine = Machine::read(&Root::at(&kept).unwrap());
+        if std::env::var_os("PINWISE_WRITE_EXPECTED").is_some() {
+            std::fs::write(path.join("expected.json"), json(&machine)).unwrap();
+        }
         let expected = std::fs::read_to_string(path.join("expected.json")).unwrap();
         let differences = differing_lines(&json(&machine), &expected);
         assert!(differences.is_empty(), "{}:\n{}", path.display(), differences.join("\n"));
