@@ -12,6 +12,8 @@ use super::{Event, Folder, Guest, Outcome, console, slots};
 use crate::cache::storage;
 use crate::kernel::modules;
 use crate::qemu::{self, Boot};
+use crate::userland::Userland;
+use crate::userland::debian;
 use crate::{Kernel, Layout, acpi, os, userland};
 
 /// How often a running guest is looked at.
@@ -36,6 +38,8 @@ enum Ended {
     Guest { up: Option<Duration> },
     /// It never came up.
     Hung,
+    /// It came up, and did not get as far as the command.
+    NotStarted,
     /// The command took too long.
     TooLong,
     /// Somebody asked for an end.
@@ -46,6 +50,10 @@ impl<'a> Prepared<'a> {
     pub(super) fn of(guest: &'a Guest, kernel: Kernel, command: &str) -> Result<Self, Fault> {
         qemu::version()?;
         let layout = Layout::of(&guest.shape)?;
+        let root = match &guest.userland {
+            Userland::Busybox => None,
+            Userland::Debian { packages } => Some(debian::root(packages)?),
+        };
         let folder = Folder::new()?;
         write_shared(guest, &folder, command)?;
         write_initrd(guest, &kernel, &layout, &folder)?;
@@ -55,7 +63,8 @@ impl<'a> Prepared<'a> {
                 .and_then(|file| file.set_len(disk.size_mb << 20))
                 .map_err(|e| storage(&path, &e))?;
         }
-        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, folder: folder.path() };
+        let boot =
+            Boot { kernel: &kernel, cmdline: &guest.cmdline, root: root.as_deref(), folder: folder.path() };
         let arguments = qemu::arguments(&guest.shape, &layout, &boot);
         Ok(Self { guest, kernel, arguments, folder })
     }
@@ -75,6 +84,7 @@ impl<'a> Prepared<'a> {
             match ended {
                 Ended::Guest { up } => return self.outcome(up, started.elapsed(), hung_boots),
                 Ended::Hung => self.folder.clear(),
+                Ended::NotStarted => return Err(self.not_started()),
                 Ended::TooLong => return Err(self.too_long()),
                 Ended::Stopped => return Err(Fault::new(Class::Interrupted, self.name(), "stopped", "")),
             }
@@ -108,6 +118,7 @@ impl<'a> Prepared<'a> {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Ended, Fault> {
         let mut up = None;
+        let mut command_began = None;
         let mut streams =
             [Follow::new(self.folder.shared("stdout")), Follow::new(self.folder.shared("stderr"))];
         loop {
@@ -116,14 +127,22 @@ impl<'a> Prepared<'a> {
                 up = Some(started.elapsed());
                 on_event(Event::Up(started.elapsed()));
             }
+            if command_began.is_none() && self.folder.shared("started").exists() {
+                command_began = Some(started.elapsed());
+            }
             streams[0].read(|bytes| on_event(Event::Stdout(bytes)));
             streams[1].read(|bytes| on_event(Event::Stderr(bytes)));
+            let now = started.elapsed();
             match (gone, up) {
                 (Some(status), None) if !status.success() => return Err(self.refused()),
                 (Some(_), _) => return Ok(Ended::Guest { up }),
                 _ if is_stopped() => return Ok(Ended::Stopped),
-                (None, None) if started.elapsed() > self.guest.boot_limit() => return Ok(Ended::Hung),
-                (None, Some(up)) if started.elapsed() > up + self.guest.limit => return Ok(Ended::TooLong),
+                (None, None) if now > self.guest.boot_limit() => return Ok(Ended::Hung),
+                (None, Some(up)) => match command_began {
+                    None if now > up + self.guest.start_limit() => return Ok(Ended::NotStarted),
+                    Some(began) if now > began + self.guest.limit => return Ok(Ended::TooLong),
+                    _ => std::thread::sleep(LOOK_EVERY),
+                },
                 _ => std::thread::sleep(LOOK_EVERY),
             }
         }
@@ -159,6 +178,12 @@ impl<'a> Prepared<'a> {
 
     fn name(&self) -> String {
         format!("guest {}", self.guest.shape.name)
+    }
+
+    fn not_started(&self) -> Fault {
+        let limit = self.guest.start_limit().as_secs();
+        let remedy = "see its console for what it waits for";
+        self.fault(format!("had not begun its command {limit} s after its first process"), remedy)
     }
 
     fn too_long(&self) -> Fault {
@@ -228,7 +253,12 @@ fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder
         tables.push(("ssdt", acpi::ssdt::table(layout, &guest.shape.idle_states)));
     }
     let mut initrd = userland::tables(&tables);
-    initrd.extend(userland::initramfs(&guest.programs, kernel, &modules::pack(kernel, &guest.modules)?)?);
+    let mut named = guest.modules.clone();
+    if guest.userland != Userland::Busybox {
+        named.extend(debian::MODULES.map(String::from));
+    }
+    let modules = modules::pack(kernel, &named)?;
+    initrd.extend(userland::initramfs(&guest.userland, &guest.programs, kernel, &modules)?);
     folder.write("initrd", initrd)
 }
 
