@@ -74,7 +74,7 @@ fn list(targets: &str, suite: &str) -> String {
     let fields: Vec<_> = fields
         .filter(|(_, release, _)| release.strip_prefix(suite).is_some_and(|rest| SUITES.contains(&rest)))
         .collect();
-    let has_main = |uri: &str, release: &str| fields.iter().any(|field| *field == (uri, release, "main"));
+    let has_main = |uri: &str, release: &str| fields.contains(&(uri, release, "main"));
     let mut lines = String::new();
     for (uri, release, component) in fields.iter().filter(|(uri, release, _)| has_main(uri, release)) {
         let line = format!("deb {uri} {release} {component}\n");
