@@ -86,6 +86,7 @@ impl Machine {
         machine.guests = processes.guests;
         machine.containers = processes.containers;
         machine.owners = processes.owners;
+        processes::foresee(&mut machine.owners, &machine.irqs, &machine.devices);
         machine.kernel_threads = processes.kernel_threads;
         machine.missing = notes.into_vec();
         machine.kernel.boot = boot::decode(&machine);

@@ -21,3 +21,4 @@ pub use guest::{Guest, Outcome};
 pub use kernel::Kernel;
 pub use layout::Layout;
 pub use shape::Shape;
+pub use userland::Userland;

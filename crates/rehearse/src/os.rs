@@ -1,4 +1,4 @@
-//! What a child process is told before it becomes QEMU.
+//! What a child process is told before it becomes QEMU, or a tool.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -35,6 +35,15 @@ pub(crate) fn prepare(command: &mut Command, own_network: bool) {
                 _ => Err(std::io::Error::other("the process that starts the guest is gone")),
             }
         });
+    }
+}
+
+/// A child that is asked to end when the thread that started it ends. It stays in its terminal's foreground, so that
+/// it is interrupted with its parent.
+pub(crate) fn end_with_parent(command: &mut Command) {
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Boot<'a> {
     pub kernel: &'a Kernel,
     /// Parameters beyond [`CMDLINE`].
     pub cmdline: &'a str,
+    /// Image of a Debian root, for a guest with one; its kernel then finds all of its modules too.
+    pub root: Option<&'a Path>,
     /// Folder of the run: `initrd`, `console`, `shared/`, `up` (a script), `disk-N`.
     pub folder: &'a Path,
     /// Where network cards lead.
@@ -89,6 +91,9 @@ pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String>
         format!("local,id=shared,path={},security_model=none,multidevs=remap", shared.display()),
     );
     line.add("-device", "virtio-9p-pci,fsdev=shared,mount_tag=rehearsal,bus=pcie.0");
+    if let Some(image) = boot.root {
+        root(&mut line, image, boot.kernel);
+    }
     devices(&mut line, shape, boot);
     line.words
 }
@@ -148,6 +153,20 @@ fn memory(line: &mut Line, shape: &Shape, layout: &Layout) {
             line.add("-numa", format!("dist,src={},dst={to},val={distance}", node.id));
         }
     }
+}
+
+/// The root, as a SCSI disk: the shape's own disks then have the names that they have without it. Guests share it,
+/// as they share the folder of modules; neither is written to.
+fn root(line: &mut Line, image: &Path, kernel: &Kernel) {
+    line.add("-drive", format!("file={},if=none,id=root,format=raw,readonly=on", image.display()));
+    line.add("-device", "virtio-scsi-pci,id=scsi,num_queues=1,bus=pcie.0");
+    line.add("-device", "scsi-hd,drive=root,bus=scsi.0,serial=root");
+    let modules = kernel.modules.display();
+    line.add(
+        "-fsdev",
+        format!("local,id=modules,path={modules},security_model=none,readonly=on,multidevs=remap"),
+    );
+    line.add("-device", "virtio-9p-pci,fsdev=modules,mount_tag=modules,bus=pcie.0");
 }
 
 /// Cards and disks. A device on a node hangs below a root bridge of that node.
@@ -235,10 +254,10 @@ mod tests {
     use crate::shape::named;
 
     fn words(name: &str) -> String {
-        words_with(name, Cards::Taps)
+        words_with(name, Cards::Taps, None)
     }
 
-    fn words_with(name: &str, cards: Cards) -> String {
+    fn words_with(name: &str, cards: Cards, root: Option<&Path>) -> String {
         let shape = named::find(name).unwrap().unwrap();
         let layout = Layout::of(&shape).unwrap();
         let kernel = Kernel {
@@ -248,7 +267,7 @@ mod tests {
             modules: "/k/m".into(),
             config: None,
         };
-        let boot = Boot { kernel: &kernel, cmdline: "nohz_full=2", folder: Path::new("/run/1"), cards };
+        let boot = Boot { kernel: &kernel, cmdline: "nohz_full=2", root, folder: Path::new("/run/1"), cards };
         arguments(&shape, &layout, &boot).join(" ")
     }
 
@@ -271,9 +290,22 @@ mod tests {
 
     #[test]
     fn without_taps_a_card_has_one_queue_and_leads_nowhere() {
-        let words = words_with("two-node-smt", Cards::Unconnected);
+        let words = words_with("two-node-smt", Cards::Unconnected, None);
         assert!(words.contains("-netdev hubport,id=net0,hubid=0 "), "{words}");
         assert!(!words.contains("tap,") && !words.contains("mq=on"), "{words}");
+    }
+
+    #[test]
+    fn a_root_is_a_disk_of_another_kind_than_those_of_the_shape() {
+        let words = words_with("two-node-smt", Cards::Taps, Some(Path::new("/c/root.squashfs")));
+        for part in [
+            "-drive file=/c/root.squashfs,if=none,id=root,format=raw,readonly=on",
+            "scsi-hd,drive=root",
+            "-fsdev local,id=modules,path=/k/m,security_model=none,readonly=on",
+        ] {
+            assert!(words.contains(part), "{part} is not in {words}");
+        }
+        assert!(!self::words("two-node-smt").contains("scsi"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! What runs in a guest beside its kernel: an initramfs of busybox, the programs that were asked for, and modules.
+//! What runs in a guest beside its kernel: an initramfs of busybox, the programs that were asked for, and modules; and,
+//! where it is wanted, a Debian root that the initramfs hands over to.
 
+pub mod debian;
 pub mod program;
 
 use std::collections::BTreeSet;
@@ -13,6 +15,19 @@ use machine::{Class, Fault};
 use crate::Kernel;
 use crate::kernel::modules::Packed;
 use program::Program;
+
+/// What a guest's command finds around itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Userland {
+    /// An initramfs with busybox: up in seconds, and nothing runs but the command.
+    #[default]
+    Busybox,
+    /// A Debian root with systemd, of the release that this machine has; its services run when the command begins.
+    Debian {
+        /// Packages beyond those that every root has, as apt names them.
+        packages: Vec<String>,
+    },
+}
 
 /// The first process of a guest.
 pub const INIT: &str = include_str!("userland/init");
@@ -80,7 +95,12 @@ impl Archive {
 ///
 /// # Errors
 /// When busybox, a program or the configuration cannot be read.
-pub fn initramfs(programs: &[Program], kernel: &Kernel, modules: &Packed) -> Result<Vec<u8>, Fault> {
+pub fn initramfs(
+    userland: &Userland,
+    programs: &[Program],
+    kernel: &Kernel,
+    modules: &Packed,
+) -> Result<Vec<u8>, Fault> {
     let release = &kernel.release;
     let mut archive = Archive::default();
     archive.file("init", 0o755, INIT.as_bytes());
@@ -96,6 +116,18 @@ pub fn initramfs(programs: &[Program], kernel: &Kernel, modules: &Packed) -> Res
         b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
     );
     archive.file("etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n");
+    match userland {
+        Userland::Busybox => add(&mut archive, programs, kernel)?,
+        Userland::Debian { .. } => debian::add(&mut archive, programs, kernel)?,
+    }
+    for (path, content) in &modules.files {
+        archive.file(&format!("lib/modules/{release}/{path}"), 0o644, content);
+    }
+    Ok(archive.finish())
+}
+
+/// Adds what a command finds that runs in the initramfs itself.
+fn add(archive: &mut Archive, programs: &[Program], kernel: &Kernel) -> Result<(), Fault> {
     let mut taken = BTreeSet::new();
     for program in programs {
         for (path, content) in program.files()? {
@@ -104,15 +136,18 @@ pub fn initramfs(programs: &[Program], kernel: &Kernel, modules: &Packed) -> Res
             }
         }
     }
-    if let Some(config) = &kernel.config {
-        let text = std::fs::read(config)
-            .map_err(|e| Fault::io(config.display(), &e, "see to it that it can be read"))?;
-        archive.file(&format!("boot/config-{release}"), 0o644, &text);
+    if let Some((name, text)) = configuration(kernel)? {
+        archive.file(&format!("boot/{name}"), 0o644, &text);
     }
-    for (path, content) in &modules.files {
-        archive.file(&format!("lib/modules/{release}/{path}"), 0o644, content);
-    }
-    Ok(archive.finish())
+    Ok(())
+}
+
+/// The kernel's configuration, with the name that it has in /boot.
+fn configuration(kernel: &Kernel) -> Result<Option<(String, Vec<u8>)>, Fault> {
+    let Some(config) = &kernel.config else { return Ok(None) };
+    let text = std::fs::read(config)
+        .map_err(|e| Fault::io(config.display(), &e, "see to it that it can be read"))?;
+    Ok(Some((format!("config-{}", kernel.release), text)))
 }
 
 /// Tables for the kernel, as an archive that stands in front of the initramfs, where it looks for them before it

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use machine::{Fault, Machine, Root};
-use rehearse::{Guest, Outcome, Shape};
+use machine::{Class, Fault, Machine, Root};
+use rehearse::{Guest, Outcome, Shape, Userland};
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -25,6 +25,7 @@ Examples:
   pinwise rehearse --like artemis -- pinwise map              four nodes, interleaved CPU numbers
   pinwise rehearse --like web7.tar.zst --cmdline 'isolcpus=2-3' -- cat /sys/devices/system/cpu/isolated
   pinwise rehearse --like two-node-smt -- 'cat /proc/interrupts > irqs' -o out/
+  pinwise rehearse --like two-node-smt --with irqbalance -- 'pinwise map --irqs'      Debian with systemd
   pinwise rehearse --like my-shape.toml --kernel rt-amd64 -- uname -v
   pinwise rehearse plan.toml                                  boot parameters, before the reboot of this machine
 
@@ -32,7 +33,7 @@ A plan is booted before, with and after it; each of its parameters is judged by 
 tick by counting under load beside an ordinary CPU. Exit code 1: not everything took effect, or something was left over.
 With a command the exit code is that of the command.
 A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
-Inside are busybox, pinwise and what --program names.
+Inside are busybox, or Debian with systemd, and pinwise and what --program names.
 Shapes: artemis, big, corsair, deep-idle, leviathan, memory-only-node, memoryless-node, offline-cpus, plain, sparse,
 two-node-smt; a shape file (docs/rehearse.md); a capture made by 'pinwise capture'.")]
 pub struct Args {
@@ -60,6 +61,12 @@ pub struct Args {
     /// A program of this machine that is put into /bin with its libraries; may be given several times
     #[arg(long, value_name = "PATH")]
     program: Vec<PathBuf>,
+    /// What is around the command: busybox, up in seconds; or a Debian root with systemd, made once
+    #[arg(long, value_enum, value_name = "KIND")]
+    userland: Option<Kind>,
+    /// A package for the Debian root, which it implies; may be given several times
+    #[arg(long, value_name = "PACKAGE")]
+    with: Vec<String>,
     /// A kernel module to load beyond the usual ones; may be given several times
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
@@ -74,11 +81,19 @@ pub struct Args {
     command: Vec<String>,
 }
 
+/// Userlands by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Busybox,
+    Debian,
+}
+
 /// What programs read.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
     shape: &'a str,
     kernel: &'a str,
+    userland: &'static str,
     cmdline: &'a str,
     exit: i32,
     stdout: String,
@@ -126,6 +141,7 @@ fn guest(args: &Args) -> Result<Guest, Fault> {
         .kernel(&args.kernel)
         .cmdline(&args.cmdline)
         .program_as("pinwise", own)
+        .userland(userland(args)?)
         .limit(Duration::from_secs(args.limit));
     for path in &args.program {
         guest = guest.program(path);
@@ -137,6 +153,23 @@ fn guest(args: &Args) -> Result<Guest, Fault> {
         guest = guest.module(name);
     }
     Ok(guest)
+}
+
+fn is_debian(args: &Args) -> bool {
+    args.userland == Some(Kind::Debian) || !args.with.is_empty()
+}
+
+fn userland(args: &Args) -> Result<Userland, Fault> {
+    match args.userland {
+        Some(Kind::Busybox) if !args.with.is_empty() => Err(Fault::new(
+            Class::Usage,
+            format!("--with {}", args.with[0]),
+            "busybox has no packages",
+            "leave out --userland busybox",
+        )),
+        _ if is_debian(args) => Ok(Userland::Debian { packages: args.with.clone() }),
+        _ => Ok(Userland::Busybox),
+    }
 }
 
 /// The text that the guest's shell runs.
@@ -151,6 +184,10 @@ fn told<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Told<'a> 
     Told {
         shape: &guest.shape().name,
         kernel: &outcome.release,
+        userland: match is_debian(args) {
+            true => "debian",
+            false => "busybox",
+        },
         cmdline: &args.cmdline,
         exit: outcome.exit,
         stdout: outcome.text(),

@@ -56,7 +56,7 @@ impl Folder {
 
     /// Forgets a boot that hung.
     pub(super) fn clear(&self) {
-        for name in ["up", "failed", "stdout", "stderr", "exit"] {
+        for name in ["up", "started", "failed", "stdout", "stderr", "exit"] {
             let _ = fs::remove_file(self.shared(name));
         }
         let _ = fs::remove_file(self.console());

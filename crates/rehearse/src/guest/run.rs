@@ -12,6 +12,8 @@ use super::{Event, Folder, Guest, Outcome, console, slots};
 use crate::cache::{self, storage};
 use crate::kernel::modules;
 use crate::qemu::{self, Boot, Cards};
+use crate::userland::Userland;
+use crate::userland::debian;
 use crate::{Kernel, Layout, acpi, os, userland};
 
 /// How often a running guest is looked at.
@@ -37,6 +39,8 @@ enum Ended {
     Guest { up: Option<Duration> },
     /// It never came up.
     Hung,
+    /// It came up, and did not get as far as the command.
+    NotStarted,
     /// The command took too long.
     TooLong,
     /// Somebody asked for an end.
@@ -46,6 +50,10 @@ enum Ended {
 impl<'a> Prepared<'a> {
     pub(super) fn of(guest: &'a Guest, kernel: Kernel, command: &str) -> Result<Self, Fault> {
         let layout = Layout::of(&guest.shape)?;
+        let root = match &guest.userland {
+            Userland::Busybox => None,
+            Userland::Debian { packages } => Some(debian::root(packages)?),
+        };
         let folder = Folder::new()?;
         write_shared(guest, &folder, command)?;
         write_initrd(guest, &kernel, &layout, &folder)?;
@@ -56,7 +64,8 @@ impl<'a> Prepared<'a> {
                 .map_err(|e| storage(&path, &e))?;
         }
         let cards = Cards::possible();
-        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, folder: folder.path(), cards };
+        let root = root.as_deref();
+        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, root, folder: folder.path(), cards };
         let arguments = qemu::arguments(&guest.shape, &layout, &boot);
         Ok(Self { guest, kernel, arguments, cards, folder })
     }
@@ -81,6 +90,7 @@ impl<'a> Prepared<'a> {
             match ended {
                 Ended::Guest { up } => return self.outcome(up, started.elapsed(), hung_boots),
                 Ended::Hung => self.folder.clear(),
+                Ended::NotStarted => return Err(self.not_started()),
                 Ended::TooLong => return Err(self.too_long()),
                 Ended::Stopped => return Err(Fault::new(Class::Interrupted, self.name(), "stopped", "")),
             }
@@ -114,6 +124,7 @@ impl<'a> Prepared<'a> {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Ended, Fault> {
         let mut up = None;
+        let mut command_began = None;
         let mut streams =
             [Follow::new(self.folder.shared("stdout")), Follow::new(self.folder.shared("stderr"))];
         loop {
@@ -122,14 +133,22 @@ impl<'a> Prepared<'a> {
                 up = Some(started.elapsed());
                 on_event(Event::Up(started.elapsed()));
             }
+            if command_began.is_none() && self.folder.shared("started").exists() {
+                command_began = Some(started.elapsed());
+            }
             streams[0].read(|bytes| on_event(Event::Stdout(bytes)));
             streams[1].read(|bytes| on_event(Event::Stderr(bytes)));
+            let now = started.elapsed();
             match (gone, up) {
                 (Some(status), None) if !status.success() => return Err(self.refused()),
                 (Some(_), _) => return Ok(Ended::Guest { up }),
                 _ if is_stopped() => return Ok(Ended::Stopped),
-                (None, None) if started.elapsed() > self.guest.boot_limit() => return Ok(Ended::Hung),
-                (None, Some(up)) if started.elapsed() > up + self.guest.limit => return Ok(Ended::TooLong),
+                (None, None) if now > self.guest.boot_limit() => return Ok(Ended::Hung),
+                (None, Some(up)) => match command_began {
+                    None if now > up + self.guest.start_limit() => return Ok(Ended::NotStarted),
+                    Some(began) if now > began + self.guest.limit => return Ok(Ended::TooLong),
+                    _ => std::thread::sleep(LOOK_EVERY),
+                },
                 _ => std::thread::sleep(LOOK_EVERY),
             }
         }
@@ -166,6 +185,12 @@ impl<'a> Prepared<'a> {
 
     fn name(&self) -> String {
         format!("guest {}", self.guest.shape.name)
+    }
+
+    fn not_started(&self) -> Fault {
+        let limit = self.guest.start_limit().as_secs();
+        let remedy = "see its console for what it waits for";
+        self.fault(format!("had not begun its command {limit} s after its first process"), remedy)
     }
 
     fn too_long(&self) -> Fault {
@@ -235,7 +260,12 @@ fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder
         tables.push(("ssdt", acpi::ssdt::table(layout, &guest.shape.idle_states)));
     }
     let mut initrd = userland::tables(&tables);
-    initrd.extend(userland::initramfs(&guest.programs, kernel, &modules::pack(kernel, &guest.modules)?)?);
+    let mut named = guest.modules.clone();
+    if guest.userland != Userland::Busybox {
+        named.extend(debian::MODULES.map(String::from));
+    }
+    let modules = modules::pack(kernel, &named)?;
+    initrd.extend(userland::initramfs(&guest.userland, &guest.programs, kernel, &modules)?);
     folder.write("initrd", initrd)
 }
 

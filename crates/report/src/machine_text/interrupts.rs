@@ -45,6 +45,10 @@ pub fn in_full(machine: &Machine) -> String {
     let head =
         ["IRQ", "COUNT", "TAKEN BY", "RUNS ON", "MAY RUN ON", "HINT", "NODE", "DEVICE", "CHIP", "NAME"];
     let mut rows = vec![head.map(String::from).to_vec()];
+    let moved = moved_by_irqbalance(machine);
+    if moved.is_some() {
+        rows[0].push("IRQBALANCE".into());
+    }
     for irq in busiest_first(machine) {
         let mut cells = row(irq, total(irq));
         let name = cells.pop().unwrap_or_default();
@@ -55,11 +59,21 @@ pub fn in_full(machine: &Machine) -> String {
             .push(or_dash(Some(irq.devices.join(",")).filter(|names| !names.is_empty()).or(irq.pci.clone())));
         cells.push(or_dash(irq.chip.clone()));
         cells.push(name);
+        cells.extend(
+            moved.map(|moved| if moved.contains(&irq.irq) { "moves it" } else { "leaves it" }.into()),
+        );
         rows.push(cells);
     }
-    let mut sides = vec![Side::Left; head.len()];
+    let mut sides = vec![Side::Left; rows[0].len()];
     (sides[0], sides[1], sides[6]) = (Side::Right, Side::Right, Side::Right);
     format!("Interrupts since boot\n{}", grid::lines(&sides, &rows, 2))
+}
+
+/// Lines that irqbalance moves; `None` where it does not run, or balances once and ends.
+fn moved_by_irqbalance(machine: &Machine) -> Option<&[u32]> {
+    let running = machine.owners.iter().filter(|owner| owner.pid.is_some());
+    let irqbalance = running.filter_map(|owner| owner.irqbalance.as_ref()).find(|told| !told.oneshot);
+    irqbalance.map(|irqbalance| irqbalance.moves.as_slice())
 }
 
 fn busiest_first(machine: &Machine) -> Vec<&Irq> {
@@ -161,6 +175,21 @@ mod tests {
         let words = |n: usize| text.lines().nth(n).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words(2), "38 7 CPU 1 - - - - eth0 - virtio2-input.0 (eth0)");
         assert_eq!(words(3), "40 - - - - - - - - (no name)");
+    }
+
+    #[test]
+    fn irqbalance_has_a_column_where_it_runs() {
+        use machine::processes::{Irqbalance, Owner};
+        let told = |pid, oneshot| {
+            let irqbalance = Some(Irqbalance { moves: vec![38], oneshot, ..Irqbalance::default() });
+            let owners = vec![Owner { pid, irqbalance, ..Owner::default() }];
+            in_full(&Machine { irqs: vec![irq(38, &[]), irq(40, &[])], owners, ..Machine::default() })
+        };
+        let text = told(Some(400), false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].ends_with("IRQBALANCE"), "{text}");
+        assert!(lines[2].ends_with(" moves it") && lines[3].ends_with(" leaves it"), "{text}");
+        assert!(!told(None, false).contains("IRQBALANCE") && !told(Some(400), true).contains("IRQBALANCE"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What runs on the machine and bears on placement: guests, containers, who else sets affinities, kernel threads.
 
-use machine::processes::{Guest, GuestThread, Kind, Owner, Role};
+use machine::processes::{Guest, GuestThread, INTERVAL_S, Irqbalance, Kind, Owner, Role};
 use machine::{CpuSet, Machine};
 
 use super::grid::{self, Side};
@@ -112,11 +112,31 @@ fn one_owner(owner: &Owner, machine: &Machine) -> String {
             );
             text.push_str(&wrapped("      ", &words, 8));
         }
+        text.push_str(&moves(irqbalance, machine));
         if irqbalance.oneshot {
             text.push_str("      balances once and ends: nothing is put back later\n");
         }
     }
     text
+}
+
+/// What becomes of an affinity that somebody else writes.
+fn moves(irqbalance: &Irqbalance, machine: &Machine) -> String {
+    if irqbalance.moves.is_empty() {
+        return String::new();
+    }
+    let seconds = irqbalance.interval_s.unwrap_or(INTERVAL_S);
+    let mut words = format!(
+        "moves {} of {} interrupt lines: what is written to one of them does not last; a busy one is moved again within \
+         some rounds of {seconds} s, all of them when a CPU or device comes or goes (banned with --banirq they stay: \
+         pinwise map --irqs)",
+        irqbalance.moves.len(),
+        machine.irqs.len()
+    );
+    if let Some(script) = &irqbalance.policy_script {
+        words += &format!("; {script} may exempt some");
+    }
+    wrapped("      ", &words, 8)
 }
 
 fn join(words: &[&str]) -> String {
@@ -189,7 +209,7 @@ fn what(kind: Kind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::processes::{Container, Inside, Irqbalance, KernelThreads, OwnerSetting};
+    use machine::processes::{Container, Inside, KernelThreads, OwnerSetting};
 
     #[test]
     fn a_guest_by_roles_and_vcpus_one_by_one_where_they_differ() {
@@ -261,6 +281,24 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("it may send interrupts to CPUs 3-4, isolated or nohz_full"), "{text}");
+    }
+
+    #[test]
+    fn what_is_written_to_a_line_that_irqbalance_moves_does_not_last() {
+        let told = |irqbalance| {
+            let owner = Owner { irqbalance: Some(irqbalance), pid: Some(400), ..Owner::default() };
+            owners(&Machine { owners: vec![owner], ..Machine::default() }).replace("\n        ", " ")
+        };
+        let text = told(Irqbalance { moves: vec![43], interval_s: Some(1), ..Irqbalance::default() });
+        assert!(
+            text.contains("moves 1 of 0 interrupt lines: what is written to one of them does not last"),
+            "{text}"
+        );
+        assert!(text.contains("within some rounds of 1 s") && !text.contains("exempt"), "{text}");
+        let script = Some("/etc/p.sh".to_string());
+        let text = told(Irqbalance { moves: vec![43], policy_script: script, ..Irqbalance::default() });
+        assert!(text.contains("rounds of 10 s") && text.contains("/etc/p.sh may exempt some"), "{text}");
+        assert!(!told(Irqbalance::default()).contains("moves"));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Owner, OwnerSetting, assignments};
+use crate::devices::Device;
+use crate::irqs::Irq;
 use crate::{CpuSet, Notes, ReadError, Root};
 
 /// Environment files of its unit as distributions have it; a later one overrides. Debian, then Red Hat and SUSE.
@@ -36,13 +38,51 @@ pub struct Irqbalance {
     pub power_threshold: Option<String>,
     /// Whether it balances once and ends: what it set stays, and nothing is put back.
     pub oneshot: bool,
+    /// Length of a round where it is given (`--interval`), s; it takes 10 by itself.
+    pub interval_s: Option<u32>,
+    /// Lines that it moves: those that are in use and are neither banned nor managed by the kernel; none when it does
+    /// not run or balances once. On kernels that do not tell which lines they manage, those are among them: such a line
+    /// refuses to be moved by anybody. What somebody else writes to one of them does not last. It is not put back at once:
+    /// irqbalance writes a line only when it moves it (activate.c). It moves a busy one within some rounds, to even out
+    /// the load, and all of them when a CPU or a line comes or goes, at SIGHUP and when it starts.
+    pub moves: Vec<u32>,
 }
+
+/// A round of irqbalance when nothing else is said, s (SLEEP_INTERVAL).
+pub const INTERVAL_S: u32 = 10;
 
 impl Irqbalance {
     /// CPUs that it would keep away from by itself and that its list leaves open: `automatic` is the union of isolated
     /// and nohz_full CPUs.
     pub fn opened(&self, automatic: &CpuSet) -> CpuSet {
         self.banned_cpus.as_ref().map(|banned| automatic.difference(banned)).unwrap_or_default()
+    }
+
+    /// Whether it was told to leave a line alone.
+    fn bans(&self, irq: &Irq, devices: &[Device]) -> bool {
+        if self.banned_irqs.contains(&irq.irq) {
+            return true;
+        }
+        let own = devices.iter().filter(|device| irq.devices.contains(&device.name));
+        let drivers: Vec<&str> = own.filter_map(|device| device.driver.as_deref()).collect();
+        // It looks for the name that was given anywhere in the module's, and in the line's own.
+        let named = |module: &String| {
+            let is_virtio = drivers.iter().any(|driver| driver.starts_with("virtio_"));
+            irq.name.contains(module.as_str())
+                || drivers.iter().any(|driver| driver.contains(module.as_str()))
+                // The module that the line's PCI function belongs to.
+                || (is_virtio && "virtio_pci".contains(module.as_str()))
+        };
+        self.banned_modules.iter().any(named)
+    }
+}
+
+/// Says of irqbalance, where it runs, which lines it moves.
+pub(crate) fn foresee(owners: &mut [Owner], irqs: &[Irq], devices: &[Device]) {
+    for owner in owners.iter_mut().filter(|owner| owner.pid.is_some()) {
+        let Some(irqbalance) = owner.irqbalance.as_mut().filter(|told| !told.oneshot) else { continue };
+        let moved = irqs.iter().filter(|irq| irq.managed != Some(true) && !irqbalance.bans(irq, devices));
+        irqbalance.moves = moved.map(|irq| irq.irq).collect();
     }
 }
 
@@ -113,7 +153,8 @@ fn arguments(text: &str, told: &mut Irqbalance) {
             told.oneshot = true;
             continue;
         }
-        let takes_value = ["banirq", "i", "banmod", "m", "policyscript", "l", "powerthresh", "p"];
+        let takes_value =
+            ["banirq", "i", "banmod", "m", "policyscript", "l", "powerthresh", "p", "interval", "t"];
         if !takes_value.contains(&option.as_str()) {
             continue;
         }
@@ -122,6 +163,7 @@ fn arguments(text: &str, told: &mut Irqbalance) {
         match option.as_str() {
             "banirq" | "i" => told.banned_irqs.extend(value.parse::<u32>().ok()),
             "banmod" | "m" => told.banned_modules.push(value),
+            "interval" | "t" => told.interval_s = value.parse().ok(),
             "policyscript" | "l" => told.policy_script = Some(value),
             _ => told.power_threshold = Some(value),
         }
@@ -150,7 +192,7 @@ mod tests {
                 .file("/etc/default/irqbalance", "#IRQBALANCE_BANNED_CPULIST=9\nIRQBALANCE_BANNED_CPULIST=1\n")
                 .file(
                     "/etc/sysconfig/irqbalance",
-                    "IRQBALANCE_BANNED_CPULIST=\"2-3\"\nIRQBALANCE_ARGS=\"--banirq=38 -i 39 -i40 --banmod nvme --policyscript=/etc/p.sh -p off -x 1\"\n",
+                    "IRQBALANCE_BANNED_CPULIST=\"2-3\"\nIRQBALANCE_ARGS=\"--banirq=38 -i 39 -i40 --banmod nvme --policyscript=/etc/p.sh -p off -t 2 -x 1\"\n",
                 ),
         );
         let told = told.unwrap();
@@ -164,7 +206,7 @@ mod tests {
             (told.policy_script.as_deref(), told.power_threshold.as_deref()),
             (Some("/etc/p.sh"), Some("off"))
         );
-        assert!(!told.oneshot);
+        assert_eq!((told.oneshot, told.interval_s), (false, Some(2)));
     }
 
     #[test]
@@ -188,6 +230,42 @@ mod tests {
         let option = told(Tree::new().file("/etc/default/irqbalance", "OPTIONS=--oneshot\n")).0.unwrap();
         assert!(option.oneshot);
         assert_eq!(told(Tree::new()).0, Some(Irqbalance::default()));
+    }
+
+    #[test]
+    fn lines_that_it_moves_are_neither_banned_nor_managed() {
+        let irq = |number, name: &str, device: &str, managed| Irq {
+            irq: number,
+            name: name.into(),
+            devices: vec![device.into()],
+            managed: Some(managed),
+            ..Irq::default()
+        };
+        let irqs = [
+            irq(40, "virtio3-input.0", "eth0", false),
+            irq(41, "nvme0q1", "nvme0n1", true),
+            irq(42, "eth1-rx-0", "eth1", false),
+            irq(43, "ttyS0", "", false),
+        ];
+        let device = |name: &str, driver: &str| Device {
+            name: name.into(),
+            driver: Some(driver.into()),
+            ..Device::default()
+        };
+        let devices = [device("eth0", "virtio_net"), device("eth1", "ixgbe")];
+        let moves = |options: &str, pid| {
+            let mut told = Irqbalance::default();
+            arguments(options, &mut told);
+            let mut owners = [Owner { pid, irqbalance: Some(told), ..Owner::default() }];
+            foresee(&mut owners, &irqs, &devices);
+            owners[0].irqbalance.take().unwrap().moves
+        };
+        assert_eq!(moves("", Some(400)), [40, 42, 43]);
+        assert_eq!(moves("--banirq=43 --banmod=ixgb", Some(400)), [40]);
+        assert_eq!(moves("--banmod virtio_pci", Some(400)), [42, 43]);
+        assert_eq!(moves("-m tty", Some(400)), [40, 42]);
+        assert!(moves("--oneshot", Some(400)).is_empty());
+        assert!(moves("", None).is_empty());
     }
 
     #[test]

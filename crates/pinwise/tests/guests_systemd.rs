@@ -1,0 +1,140 @@
+//! What needs systemd: units as it makes them, and irqbalance at work. Guests with a Debian root.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
+
+use std::time::Duration;
+
+use rehearse::userland::debian;
+use rehearse::{Guest, Outcome, Userland};
+use serde_json::{Value, json};
+
+/// Time that a command has here.
+const LIMIT: Duration = Duration::from_secs(400);
+
+/// What a guest's script begins with.
+const TRAPS: &str = "set -eu\n";
+
+/// Runs `script` in a guest of two nodes with these packages; `None` where that cannot be done here.
+fn run(packages: &[&str], cmdline: &str, script: &str) -> Option<Outcome> {
+    let lacks = Guest::unavailable().or_else(|| debian::check().err().map(|why| why.to_string()));
+    if let Some(why) = lacks {
+        eprintln!("skipped: {why}");
+        return None;
+    }
+    let packages = packages.iter().map(|name| name.to_string()).collect();
+    let guest = Guest::like("two-node-smt").unwrap().userland(Userland::Debian { packages });
+    let guest = guest.program_as("pinwise", env!("CARGO_BIN_EXE_pinwise")).cmdline(cmdline).limit(LIMIT);
+    let outcome = guest.run(&format!("{TRAPS}{script}")).unwrap();
+    let errors = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert_eq!(outcome.exit, 0, "{}\n{errors}\n{}", outcome.text(), outcome.console);
+    Some(outcome)
+}
+
+fn parsed(outcome: &Outcome, file: &str) -> Value {
+    serde_json::from_slice(&outcome.read(file).unwrap()).unwrap()
+}
+
+fn text(outcome: &Outcome, file: &str) -> String {
+    String::from_utf8(outcome.read(file).unwrap()).unwrap()
+}
+
+/// Lines that irqbalance moves, as pinwise foresees it.
+fn moved(map: &Value) -> Vec<u64> {
+    let owners = map["owners"].as_array().unwrap();
+    let irqbalance = owners.iter().find(|owner| owner["name"] == "irqbalance").unwrap();
+    assert!(irqbalance["pid"].is_u64(), "{irqbalance}");
+    let moves = irqbalance["irqbalance"]["moves"].as_array().unwrap();
+    moves.iter().filter_map(Value::as_u64).collect()
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_unit_is_found_with_its_cpuset() {
+    let script = "systemd-run --quiet --unit=spin --property=AllowedCPUs=1 sh -c 'while :; do :; done'\n\
+                  until [ \"$(cat /sys/fs/cgroup/system.slice/spin.service/cpuset.cpus.effective)\" = 1 ]; do sleep 0.2; done\n\
+                  pinwise map --process spin.service --format json > unit\n\
+                  systemctl show --property=MainPID --value spin.service > pid\n\
+                  systemctl is-system-running --wait\n";
+    let Some(outcome) = run(&[], "", script) else { return };
+    assert_eq!(outcome.text().trim(), "running");
+    let unit = parsed(&outcome, "unit");
+    assert_eq!(unit["unit"], "spin.service", "{unit}");
+    let process = &unit["processes"][0];
+    assert_eq!(process["pid"].to_string(), text(&outcome, "pid").trim());
+    for cpus in [&process["cpuset_cpus"], &process["threads"][0]["cpus"]] {
+        assert_eq!(*cpus, json!([1]), "{process}");
+    }
+}
+
+/// Shell functions: which CPUs line $1 may use; irqbalance started with options $1; all lines of the card.
+const FUNCTIONS: &str = "of() { cat /proc/irq/$1/smp_affinity_list; }\n\
+    start() {\n\
+      echo \"IRQBALANCE_ARGS=--interval=1 $1\" > /etc/default/irqbalance\n\
+      systemctl restart irqbalance\n\
+    }\n\
+    line() { grep \"virtio[0-9]*-input.$1\\$\" /proc/interrupts | sed 's/:.*//; s/ //g'; }\n\
+    # Waits until irqbalance has put line $1 on the card's node.\n\
+    placed() { until case $(of $1) in 2|3|7) true;; *) false;; esac; do sleep 0.5; done; }\n\
+    # All lines are placed anew when a CPU goes or comes.\n\
+    hotplug() { echo $1 > /sys/devices/system/cpu/cpu6/online; }\n";
+
+/// CPU 1 is on the other node than the card, so irqbalance has a better place for its lines.
+#[test]
+#[ignore = "boots guests"]
+fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
+    let script = format!(
+        "{FUNCTIONS}\
+         a=$(line 0) b=$(line 1); echo $a $b > lines\n\
+         start ''; placed $a; placed $b\n\
+         pinwise map --format json > free.json; pinwise map --irqs > free.txt; pinwise map > map.txt\n\
+         echo 1 > /proc/irq/$a/smp_affinity_list; hotplug 0; placed $a; of $a > put-back\n\
+         hotplug 1\n\
+         start \"--banirq=$a\"; sleep 4\n\
+         pinwise map --format json > banned.json; pinwise map --irqs > banned.txt\n\
+         echo 1 > /proc/irq/$a/smp_affinity_list; echo 1 > /proc/irq/$b/smp_affinity_list\n\
+         hotplug 0; placed $b; of $a > left\n"
+    );
+    let Some(outcome) = run(&["irqbalance"], "isolcpus=5 nohz_full=6", &script) else { return };
+    let lines = text(&outcome, "lines");
+    let lines: Vec<u64> = lines.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let [a, b] = lines[..] else { panic!("{lines:?}") };
+    let free = parsed(&outcome, "free.json");
+    assert!(moved(&free).contains(&a) && moved(&free).contains(&b), "{free}");
+    // What it set keeps away from the isolated CPU and the nohz_full one.
+    let set = free["irqs"].as_array().unwrap().iter().find(|irq| irq["irq"] == a).unwrap();
+    assert!([json!([2]), json!([3]), json!([7])].contains(&set["affinity"]), "{set}");
+    let row = |text: &str, line: u64| {
+        text.lines().find(|row| row.trim().starts_with(&format!("{line} "))).unwrap().to_string()
+    };
+    assert!(row(&text(&outcome, "free.txt"), a).ends_with(" moves it"));
+    assert!(text(&outcome, "map.txt").contains("does not last"), "{}", text(&outcome, "map.txt"));
+    assert_ne!(text(&outcome, "put-back").trim(), "1");
+    let banned = moved(&parsed(&outcome, "banned.json"));
+    assert!(!banned.contains(&a) && banned.contains(&b), "{banned:?}");
+    assert!(row(&text(&outcome, "banned.txt"), a).ends_with(" leaves it"));
+    assert_eq!(text(&outcome, "left").trim(), "1");
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_busy_line_is_put_back_without_any_hotplug() {
+    let script = format!(
+        "{FUNCTIONS}\
+         count() {{ awk -v line=$1: '$1 == line {{ for (cpu = 2; cpu <= 9; cpu++) sum += $cpu; print sum }}' /proc/interrupts; }}\n\
+         start ''; for queue in 0 1 2 3; do placed $(line $queue); done\n\
+         taskset -c 3 ping -q -i 0.005 10.77.0.1 > ping 2>&1 &\n\
+         pid=$!; sleep 8; most=0\n\
+         for queue in 0 1 2 3; do\n\
+           irq=$(line $queue)\n\
+           [ $(count $irq) -gt $most ] && {{ most=$(count $irq); busy=$irq; }}\n\
+         done\n\
+         pinwise map --format json > map.json; echo $busy > busy\n\
+         echo 1 > /proc/irq/$busy/smp_affinity_list\n\
+         tries=0\n\
+         while [ \"$(of $busy)\" = 1 ] && [ $tries -lt 360 ]; do tries=$((tries + 1)); sleep 0.5; done\n\
+         of $busy > put-back; kill $pid\n"
+    );
+    let Some(outcome) = run(&["irqbalance", "iputils-ping"], "", &script) else { return };
+    let busy: u64 = text(&outcome, "busy").trim().parse().unwrap();
+    assert!(moved(&parsed(&outcome, "map.json")).contains(&busy));
+    assert_ne!(text(&outcome, "put-back").trim(), "1");
+}
