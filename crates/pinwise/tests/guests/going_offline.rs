@@ -35,7 +35,8 @@ fn a_live_map_goes_on_with_the_cpus_that_are_left() {
         &guest,
         &format!(
             "{HELPERS}
-            pinwise map --watch --format json --interval-ms 300 --for 280 > frames 2> said &
+            : > frames
+            pinwise map --watch --format json --interval-ms 300 --for 280 >> frames 2> said &
             watch=$!
             frames() {{ n=$(($(wc -l < frames) + 3)); while [ $(wc -l < frames) -lt $n ]; do sleep 0.1; done; }}
             frames; cpu 0; frames; cpu 1; frames
