@@ -25,7 +25,14 @@ pub fn folder() -> Result<PathBuf, Fault> {
     })?;
     make(&folder)?;
     // QEMU and the guest's 9p take absolute paths.
-    folder.canonicalize().map_err(|e| storage(&folder, &e))
+    let folder = folder.canonicalize().map_err(|e| storage(&folder, &e))?;
+    match folder.to_str() {
+        Some(_) => Ok(folder),
+        None => {
+            let cause = "its name is no UTF-8, which QEMU's options cannot carry";
+            Err(Fault::new(Class::Storage, folder.display(), cause, "set PINWISE_CACHE to another folder"))
+        }
+    }
 }
 
 /// Makes a folder and those above it.

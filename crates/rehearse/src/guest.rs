@@ -1,6 +1,7 @@
 //! A guest: booted, told to run one command, ended.
 
 mod console;
+mod exchange;
 mod folder;
 mod run;
 mod slots;
@@ -227,6 +228,15 @@ impl Outcome {
     /// When it is not there.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, Fault> {
         let path = self.files().join(name);
-        std::fs::read(&path).map_err(|e| Fault::io(name, &e, "see what the command printed"))
+        exchange::read(&path).map_err(|e| Fault::io(name, &e, "see what the command printed"))
+    }
+
+    /// Copies what the command left into a folder of this machine, as plain files with an ordinary mode. Gives the paths
+    /// of what was neither a file nor a folder, and was left.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn bring_back(&self, to: &std::path::Path) -> Result<Vec<PathBuf>, Fault> {
+        exchange::copy_out(&self.files(), to)
     }
 }

@@ -91,7 +91,7 @@ fn unpacked(image: &Path, bytes: &[u8], folder: &Path) -> Result<PathBuf, Fault>
         Ok(_) | Err(_) => return Ok(image.to_path_buf()),
     };
     let path = folder.join("vmlinux");
-    if fs::metadata(&path).is_ok_and(|have| have.len() == elf.len() as u64) {
+    if fs::read(&path).is_ok_and(|have| have == elf) {
         return Ok(path);
     }
     // Under a name of its own first: another pinwise may be doing the same.

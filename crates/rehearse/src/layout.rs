@@ -11,6 +11,9 @@ use machine::Fault;
 use crate::Shape;
 use crate::shape::Core;
 
+/// Highest APIC number without an x2APIC: 255 means all of them.
+const HIGHEST_APIC_ID: u32 = 254;
+
 /// A shape in QEMU's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
@@ -69,14 +72,28 @@ impl Layout {
             }
         }
         seats.sort_by_key(|seat| seat.cpu);
+        let layout = Self::around(seats);
+        let highest = layout.seats.iter().map(|seat| layout.apic_id(seat)).max().unwrap_or(0);
+        match highest > HIGHEST_APIC_ID {
+            true => {
+                let cause = format!(
+                    "its places need interrupt controller number {highest}, and the highest is {HIGHEST_APIC_ID}"
+                );
+                Err(shape.cannot(cause, "have fewer packages, or fewer cores and threads in each"))
+            }
+            false => Ok(layout),
+        }
+    }
+
+    fn around(seats: Vec<Seat>) -> Self {
         let most = |what: fn(&Seat) -> u32| seats.iter().map(what).max().unwrap_or(0) + 1;
-        Ok(Self {
+        Self {
             sockets: most(|seat| seat.socket),
             dies: most(|seat| seat.die),
             cores: most(|seat| seat.core),
             threads: most(|seat| seat.thread),
             seats,
-        })
+        }
     }
 
     /// Places that there are, taken or not.
@@ -210,6 +227,14 @@ mod tests {
         let cores = vec![core(0, &[1]), core(0, &[2]), core(3, &[3]), core(3, &[0])];
         let layout = Layout::of(&Shape { cores, ..Shape::default() }).unwrap();
         assert_eq!(order(&layout), [0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn numbers_beyond_the_interrupt_controller_are_refused() {
+        // 40 packages of 3 cores of 2 threads: 6 bits, 2 bits and 1.
+        let core = |n: u32| Core { package: n / 3, cpus: vec![2 * n, 2 * n + 1], ..Core::default() };
+        let shape = Shape { cores: (0..120).map(core).collect(), ..Shape::default() };
+        assert!(Layout::of(&shape).unwrap_err().cause.contains("number 317"));
     }
 
     #[test]

@@ -51,6 +51,11 @@ impl Cards {
     }
 }
 
+/// A path as part of an option, where a comma ends a value unless it is doubled.
+fn option(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
 /// Paths below a run's folder.
 pub(crate) fn disk(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("disk-{number}"))
@@ -80,7 +85,7 @@ pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String>
     // Linux reads threads and dies from the CPUs of this maker alone, as QEMU tells them.
     line.add("-cpu", "max,vendor=GenuineIntel");
     line.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").add("-display", "none");
-    line.add("-serial", format!("file:{}", boot.folder.join("console").display()));
+    line.add("-serial", format!("file:{}", option(&boot.folder.join("console"))));
     line.add("-kernel", boot.kernel.image.display()).add("-initrd", boot.folder.join("initrd").display());
     line.add("-append", format!("{CMDLINE} {}", boot.cmdline).trim_end());
     cpus(&mut line, layout);
@@ -88,7 +93,7 @@ pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String>
     let shared = boot.folder.join("shared");
     line.add(
         "-fsdev",
-        format!("local,id=shared,path={},security_model=none,multidevs=remap", shared.display()),
+        format!("local,id=shared,path={},security_model=mapped-xattr,multidevs=remap", option(&shared)),
     );
     line.add("-device", "virtio-9p-pci,fsdev=shared,mount_tag=rehearsal,bus=pcie.0");
     if let Some(image) = boot.root {
@@ -158,7 +163,7 @@ fn memory(line: &mut Line, shape: &Shape, layout: &Layout) {
 /// The root, as a SCSI disk: the shape's own disks then have the names that they have without it. Guests share it,
 /// as they share the folder of modules; neither is written to.
 fn root(line: &mut Line, image: &Path, kernel: &Kernel) {
-    line.add("-drive", format!("file={},if=none,id=root,format=raw,readonly=on", image.display()));
+    line.add("-drive", format!("file={},if=none,id=root,format=raw,readonly=on", option(image)));
     line.add("-device", "virtio-scsi-pci,id=scsi,num_queues=1,bus=pcie.0");
     line.add("-device", "scsi-hd,drive=root,bus=scsi.0,serial=root");
     let modules = kernel.modules.display();
@@ -171,7 +176,7 @@ fn root(line: &mut Line, image: &Path, kernel: &Kernel) {
 
 /// Cards and disks. A device on a node hangs below a root bridge of that node.
 fn devices(line: &mut Line, shape: &Shape, boot: &Boot<'_>) {
-    let mut slots = Slots::default();
+    let mut slots = Slots::of(shape);
     for (number, nic) in shape.nics.iter().enumerate() {
         network_card(line, &mut slots, number, nic, boot);
     }
@@ -180,7 +185,7 @@ fn devices(line: &mut Line, shape: &Shape, boot: &Boot<'_>) {
         let file = disk(boot.folder, number);
         line.add(
             "-drive",
-            format!("file={},if=none,id=drive{number},format=raw,cache=unsafe", file.display()),
+            format!("file={},if=none,id=drive{number},format=raw,cache=unsafe", option(&file)),
         );
         line.add(
             "-device",
@@ -209,7 +214,7 @@ fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, bo
         match boot.cards {
             Cards::Taps => {
                 let script = boot.folder.join("up");
-                let tap = format!("tap,id=net{number},ifname=tap{number},script={}", script.display());
+                let tap = format!("tap,id=net{number},ifname=tap{number},script={}", option(&script));
                 format!("{tap},downscript=no,vhost=off,queues={queues}")
             }
             Cards::Unconnected => format!("hubport,id=net{number},hubid={number}"),
@@ -222,20 +227,39 @@ fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, bo
 }
 
 /// Root bridges of nodes, and their ports, as they are needed.
-#[derive(Default)]
 struct Slots {
-    bridges: Vec<u32>,
+    /// First bus number of each node's bridge. Linux looks at buses in their order, so cards keep theirs.
+    first_bus: Vec<(u32, usize)>,
+    made: Vec<u32>,
     ports: u32,
 }
 
 impl Slots {
+    /// Shares the bus numbers out from the top: each bridge takes one, and one for each of its ports.
+    fn of(shape: &Shape) -> Self {
+        let places = || shape.device_nodes().flatten();
+        let mut nodes: Vec<u32> = Vec::new();
+        places().for_each(|node| {
+            if !nodes.contains(&node) {
+                nodes.push(node)
+            }
+        });
+        let size = |node: u32| 1 + places().filter(|place| *place == node).count();
+        let mut next = 256 - nodes.iter().map(|node| size(*node)).sum::<usize>().min(256);
+        let mut first_bus = Vec::new();
+        for node in nodes {
+            first_bus.push((node, next));
+            next += size(node);
+        }
+        Self { first_bus, made: Vec::new(), ports: 0 }
+    }
+
     /// A bus with one free slot on `node`.
     fn bus(&mut self, line: &mut Line, node: Option<u32>) -> String {
-        let Some(node) = node else { return "pcie.0".into() };
-        if !self.bridges.contains(&node) {
-            self.bridges.push(node);
-            // Bus numbers below belong to the first root; each bridge takes those up to the next one's.
-            let first = 255 - 16 * self.bridges.len();
+        let known = node.and_then(|node| self.first_bus.iter().find(|(known, _)| *known == node));
+        let Some((node, first)) = known.copied() else { return "pcie.0".into() };
+        if !self.made.contains(&node) {
+            self.made.push(node);
             line.add("-device", format!("pxb-pcie,id=root{node},bus_nr={first},bus=pcie.0,numa_node={node}"));
         }
         self.ports += 1;
@@ -278,7 +302,7 @@ mod tests {
             "-smp 8,maxcpus=8,sockets=2,dies=1,cores=2,threads=2",
             "-numa node,nodeid=1,cpus=4,cpus=5,cpus=6,cpus=7,memdev=memory1",
             "-numa dist,src=1,dst=0,val=21",
-            "pxb-pcie,id=root1,bus_nr=239,bus=pcie.0,numa_node=1",
+            "pxb-pcie,id=root1,bus_nr=253,bus=pcie.0,numa_node=1",
             "virtio-net-pci,netdev=net0,mac=52:54:00:77:00:00,mq=on,vectors=10,bus=port1",
             "nvme,drive=drive0,serial=rehearsal0,bus=port2",
             "-append console=ttyS0 panic=-1 quiet lpj=8000000 tsc=reliable nohz_full=2",
@@ -306,6 +330,21 @@ mod tests {
             assert!(words.contains(part), "{part} is not in {words}");
         }
         assert!(!self::words("two-node-smt").contains("scsi"));
+    }
+
+    #[test]
+    fn bridges_have_room_for_all_their_ports_and_keep_the_order_of_cards() {
+        let mut shape = named::find("two-node-smt").unwrap().unwrap();
+        shape.nics.insert(0, Nic { node: Some(0), queues: 1 });
+        shape.disks = vec![Disk { node: Some(1), size_mb: 1, ..Disk::default() }; 18];
+        let slots = Slots::of(&shape);
+        // Node 0: a bridge and a card; node 1: a bridge, a card and 18 disks.
+        assert_eq!(slots.first_bus, [(0, 234), (1, 236)]);
+    }
+
+    #[test]
+    fn a_comma_in_a_path_is_doubled() {
+        assert_eq!(option(Path::new("/a,b/c")), "/a,,b/c");
     }
 
     #[test]

@@ -124,8 +124,10 @@ impl Shape {
         match path.extension().is_some_and(|end| end == "toml") {
             true => file::read(path),
             false => {
-                let mut shape = Self::of(&Machine::read(&Root::at(path)?))?;
-                shape.name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                let made = Self::of(&Machine::read(&Root::at(path)?));
+                let mut shape = made.map_err(|why| Fault { object: format!("shape {name}"), ..why })?;
+                shape.name = name;
                 Ok(shape)
             }
         }
@@ -139,6 +141,11 @@ impl Shape {
     /// CPUs that could ever be there.
     pub fn possible(&self) -> CpuSet {
         self.cores.iter().flat_map(|core| core.cpus.iter().copied()).collect()
+    }
+
+    /// Node of each device that is to be, cards first.
+    pub(crate) fn device_nodes(&self) -> impl Iterator<Item = Option<u32>> {
+        self.nics.iter().map(|nic| nic.node).chain(self.disks.iter().map(|disk| disk.node))
     }
 
     /// Memory of all nodes, MB; [`MEMORY_WITHOUT_NODES_MB`] where there are none.
@@ -160,7 +167,8 @@ impl Shape {
             }
         }
         for node in self.nodes.iter_mut().filter(|node| node.memory_mb > 0) {
-            node.memory_mb = (node.memory_mb * total_mb / before).max(LEAST_NODE_MB);
+            let share = u128::from(node.memory_mb) * u128::from(total_mb) / u128::from(before.max(1));
+            node.memory_mb = u64::try_from(share).unwrap_or(u64::MAX).max(LEAST_NODE_MB);
         }
         self
     }

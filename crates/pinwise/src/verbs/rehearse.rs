@@ -24,7 +24,7 @@ use show::Show;
 Examples:
   pinwise rehearse --like artemis -- pinwise map              four nodes, interleaved CPU numbers
   pinwise rehearse --like web7.tar.zst --cmdline 'isolcpus=2-3' -- cat /sys/devices/system/cpu/isolated
-  pinwise rehearse --like two-node-smt -- 'cat /proc/interrupts > irqs' -o out/
+  pinwise rehearse --like two-node-smt -o out/ -- 'cat /proc/interrupts > irqs'
   pinwise rehearse --like two-node-smt --with irqbalance -- 'pinwise map --irqs'      Debian with systemd
   pinwise rehearse --like my-shape.toml --kernel rt-amd64 -- uname -v
   pinwise rehearse plan.toml                                  boot parameters, before the reboot of this machine
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: u64,
     /// Memory of all nodes together, MB
-    #[arg(long, value_name = "MB")]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(192..=1_048_576))]
     memory: Option<u64>,
     /// A file or folder of this machine that is copied to where the command runs; may be given several times
     #[arg(long, value_name = "PATH")]
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     show.end();
     let outcome = outcome?;
     if let Some(folder) = &args.output {
-        bring_back(&outcome.files(), folder)?;
+        bring_back(&outcome, folder)?;
     }
     if args.format == Format::Json {
         output::json(&told(args, &guest, &outcome))?;
@@ -200,20 +200,9 @@ fn told<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Told<'a> 
 }
 
 /// Copies what the command left.
-fn bring_back(from: &Path, to: &Path) -> Result<(), Fault> {
-    let failed =
-        |path: &Path, e: &std::io::Error| Fault::io(path.display(), e, "name a folder that you may write");
-    std::fs::create_dir_all(to).map_err(|e| failed(to, &e))?;
-    for entry in std::fs::read_dir(from).map_err(|e| failed(from, &e))?.flatten() {
-        let [inside, outside] = [entry.path(), to.join(entry.file_name())];
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => bring_back(&inside, &outside)?,
-            Ok(kind) if kind.is_file() => {
-                std::fs::copy(&inside, &outside).map_err(|e| failed(&outside, &e))?;
-            }
-            // A link of a guest could point anywhere on this machine.
-            _ => eprintln!("pinwise: {} is neither a file nor a folder and was left", inside.display()),
-        }
+fn bring_back(outcome: &Outcome, to: &Path) -> Result<(), Fault> {
+    for left in outcome.bring_back(to)? {
+        eprintln!("pinwise: {} is neither a file nor a folder and was left", left.display());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The folder of one run: what QEMU reads, what the guest shares, removed when the run is forgotten.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,6 +27,8 @@ impl Folder {
         let _one_at_a_time = Lock::wait(&runs.join("lock"))?;
         sweep(&runs);
         let path = runs.join(format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        // What a guest leaves there is nobody else's to run or read.
+        fs::DirBuilder::new().mode(0o700).create(&path).map_err(|e| storage(&path, &e))?;
         cache::make(&path.join("shared/files"))?;
         let lock = Lock::wait(&path.join("lock"))?;
         Ok(Self { path, _lock: lock })

@@ -1,13 +1,12 @@
 //! One run: what it needs is written down, QEMU is started, watched and ended.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use machine::{Class, Fault};
 
+use super::exchange::{self, Follow};
 use super::{Event, Folder, Guest, Outcome, console, slots};
 use crate::cache::{self, storage};
 use crate::kernel::modules;
@@ -18,6 +17,9 @@ use crate::{Kernel, Layout, acpi, os, userland};
 
 /// How often a running guest is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The room on the disk, which a guest can fill, is looked at once in so many looks.
+const LOOKS_PER_ROOM: u32 = 20;
 
 /// Brings up the host's end of a guest's card; QEMU runs it with the tap's name.
 const UP: &str = "#!/bin/busybox sh\n\
@@ -43,6 +45,8 @@ enum Ended {
     NotStarted,
     /// The command took too long.
     TooLong,
+    /// The command printed more than anybody reads.
+    TooMuch,
     /// Somebody asked for an end.
     Stopped,
 }
@@ -78,7 +82,7 @@ impl<'a> Prepared<'a> {
         let _slot = slots::wait(|| on_event(Event::Waiting), is_stopped)?;
         if self.cards == Cards::Unconnected && !self.guest.shape.nics.is_empty() {
             on_event(Event::Less(
-                "network cards have one queue and lead nowhere, because /dev/net/tun cannot be opened (root can)",
+                "network cards have one queue and lead nowhere, because this user cannot open /dev/net/tun",
             ));
         }
         for hung_boots in 0..2 {
@@ -92,6 +96,7 @@ impl<'a> Prepared<'a> {
                 Ended::Hung => self.folder.clear(),
                 Ended::NotStarted => return Err(self.not_started()),
                 Ended::TooLong => return Err(self.too_long()),
+                Ended::TooMuch => return Err(self.too_much()),
                 Ended::Stopped => return Err(Fault::new(Class::Interrupted, self.name(), "stopped", "")),
             }
         }
@@ -125,6 +130,7 @@ impl<'a> Prepared<'a> {
     ) -> Result<Ended, Fault> {
         let mut up = None;
         let mut command_began = None;
+        let mut looks = 0_u32;
         let mut streams =
             [Follow::new(self.folder.shared("stdout")), Follow::new(self.folder.shared("stderr"))];
         loop {
@@ -136,8 +142,17 @@ impl<'a> Prepared<'a> {
             if command_began.is_none() && self.folder.shared("started").exists() {
                 command_began = Some(started.elapsed());
             }
-            streams[0].read(|bytes| on_event(Event::Stdout(bytes)));
-            streams[1].read(|bytes| on_event(Event::Stderr(bytes)));
+            let bounded = [
+                streams[0].read(|bytes| on_event(Event::Stdout(bytes))),
+                streams[1].read(|bytes| on_event(Event::Stderr(bytes))),
+            ];
+            if bounded.contains(&false) {
+                return Ok(Ended::TooMuch);
+            }
+            if looks.is_multiple_of(LOOKS_PER_ROOM) {
+                cache::room(self.folder.path())?;
+            }
+            looks += 1;
             let now = started.elapsed();
             match (gone, up) {
                 (Some(status), None) if !status.success() => return Err(self.refused()),
@@ -159,22 +174,21 @@ impl<'a> Prepared<'a> {
             return Err(self
                 .fault("ended before its first process could run".into(), "try another kernel (--kernel)"));
         };
-        if let Ok(why) = fs::read_to_string(self.folder.shared("failed")) {
+        if let Ok(why) = exchange::read_text(&self.folder.shared("failed")) {
             let cause = format!("did not take on its shape: {}", why.trim().replace('\n', "; "));
             return Err(self.fault(cause, "try another kernel (--kernel), or leave that out of the shape"));
         }
-        let told = fs::read_to_string(self.folder.shared("exit")).ok();
+        let told = exchange::read_text(&self.folder.shared("exit")).ok();
         let Some(exit) = told.and_then(|text| text.trim().parse().ok()) else {
             cache::room(self.folder.path())?;
             return Err(self.fault("ended before its command did".into(), "see its console for why"));
         };
-        let read = |name: &str| fs::read(self.folder.shared(name)).unwrap_or_default();
+        let read = |name: &str| exchange::read(&self.folder.shared(name)).unwrap_or_default();
         Ok(Outcome {
             exit,
             stdout: read("stdout"),
             stderr: read("stderr"),
-            console: String::from_utf8_lossy(&fs::read(self.folder.console()).unwrap_or_default())
-                .into_owned(),
+            console: exchange::read_text(&self.folder.console()).unwrap_or_default(),
             release: self.kernel.release.clone(),
             boot,
             wall,
@@ -195,10 +209,20 @@ impl<'a> Prepared<'a> {
 
     fn too_long(&self) -> Fault {
         let cause = format!("its command had not ended after {} s", self.guest.limit.as_secs());
-        let printed = fs::read(self.folder.shared("stdout")).unwrap_or_default();
+        let printed = exchange::read(&self.folder.shared("stdout")).unwrap_or_default();
         let last =
             String::from_utf8_lossy(&printed).lines().last().map(|line| format!("; it last printed: {line}"));
         self.fault(cause + &last.unwrap_or_default(), "give it longer (--limit)")
+    }
+
+    fn too_much(&self) -> Fault {
+        let cause = format!("its command printed more than {} MB", exchange::MOST_BYTES >> 20);
+        Fault::new(
+            Class::WorkloadFailed,
+            self.name(),
+            cause,
+            "let it write into a file where it runs (-o brings it back)",
+        )
     }
 
     /// QEMU itself ended with an error before anything ran.
@@ -230,9 +254,12 @@ fn write_shared(guest: &Guest, folder: &Folder, command: &str) -> Result<(), Fau
     let offline: String = guest.shape.offline.iter().map(|cpu| format!("{cpu}\n")).collect();
     folder.write("shared/command", command)?;
     folder.write("shared/offline", offline)?;
+    if !changes_cpus(&guest.cmdline) {
+        folder.write("shared/present", guest.shape.present().to_list())?;
+    }
     folder.write("shared/modules", guest.modules.join("\n"))?;
     for path in &guest.files {
-        copy(path, &folder.files().join(userland::name_of(path)))?;
+        exchange::copy_in(path, &folder.files())?;
     }
     folder.write("up", UP)?;
     let up = folder.path().join("up");
@@ -240,18 +267,22 @@ fn write_shared(guest: &Guest, folder: &Folder, command: &str) -> Result<(), Fau
         .map_err(|e| storage(&up, &e))
 }
 
-/// Copies a file, or a folder with all that is in it.
-fn copy(from: &Path, to: &Path) -> Result<(), Fault> {
-    let unreadable = |e: &std::io::Error| Fault::io(from.display(), e, "name a file that can be read");
-    if !fs::metadata(from).map_err(|e| unreadable(&e))?.is_dir() {
-        return fs::copy(from, to).map(drop).map_err(|e| unreadable(&e));
-    }
-    fs::create_dir_all(to).map_err(|e| storage(to, &e))?;
-    for entry in fs::read_dir(from).map_err(|e| unreadable(&e))? {
-        let entry = entry.map_err(|e| unreadable(&e))?;
-        copy(&entry.path(), &to.join(entry.file_name()))?;
-    }
-    Ok(())
+/// Whether a command line may leave CPUs out that the shape has: then there is nothing to compare them with.
+fn changes_cpus(cmdline: &str) -> bool {
+    let changing = [
+        "nr_cpus",
+        "possible_cpus",
+        "maxcpus",
+        "nosmp",
+        "nosmt",
+        "acpi",
+        "noapic",
+        "nolapic",
+        "disable_cpu_apicid",
+    ];
+    machine::kernel::boot::words(cmdline)
+        .iter()
+        .any(|word| changing.contains(&word.split('=').next().unwrap_or(word)))
 }
 
 fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder) -> Result<(), Fault> {
@@ -267,28 +298,4 @@ fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder
     let modules = modules::pack(kernel, &named)?;
     initrd.extend(userland::initramfs(&guest.userland, &guest.programs, kernel, &modules)?);
     folder.write("initrd", initrd)
-}
-
-/// Reads what is added to a file.
-struct Follow {
-    path: std::path::PathBuf,
-    at: u64,
-}
-
-impl Follow {
-    fn new(path: std::path::PathBuf) -> Self {
-        Self { path, at: 0 }
-    }
-
-    fn read(&mut self, mut on_bytes: impl FnMut(&[u8])) {
-        let mut added = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.at))?;
-            file.read_to_end(&mut added)
-        });
-        if read.is_ok() && !added.is_empty() {
-            self.at += added.len() as u64;
-            on_bytes(&added);
-        }
-    }
 }

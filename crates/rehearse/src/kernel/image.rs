@@ -19,6 +19,9 @@ const RELEASE: usize = 0x20e;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 
+/// Most that is unpacked: kernels have some 60 MB, and a file that unpacks to more is none.
+const MOST_BYTES: u64 = 1 << 30;
+
 /// Size of a sector, bytes.
 const SECTOR: usize = 512;
 
@@ -32,8 +35,10 @@ pub fn release(image: &[u8]) -> Result<String, String> {
     let text = image.get(at..).ok_or("is cut off before its version")?;
     let text: Vec<u8> =
         text.iter().copied().take_while(|byte| *byte != 0 && *byte != b' ').take(256).collect();
+    // It becomes the name of a folder.
+    let plain = |release: &String| release.chars().all(|c| c.is_ascii_alphanumeric() || "._+~-".contains(c));
     match String::from_utf8(text) {
-        Ok(release) if !release.is_empty() => Ok(release),
+        Ok(release) if !release.is_empty() && !release.starts_with('.') && plain(&release) => Ok(release),
         _ => Err("tells no version".into()),
     }
 }
@@ -77,14 +82,13 @@ pub fn boots_directly(kernel: &[u8]) -> bool {
 pub(crate) fn decompress(packed: &[u8]) -> Result<Vec<u8>, String> {
     let mut plain = Vec::new();
     let done = match packed {
-        [0x1f, 0x8b, ..] => flate2::read::GzDecoder::new(packed).read_to_end(&mut plain),
+        [0x1f, 0x8b, ..] => flate2::read::GzDecoder::new(packed).take(MOST_BYTES).read_to_end(&mut plain),
         [0xfd, b'7', b'z', b'X', b'Z', ..] => {
-            lzma_rust2::XzReader::new(packed, false).read_to_end(&mut plain)
+            lzma_rust2::XzReader::new(packed, false).take(MOST_BYTES).read_to_end(&mut plain)
         }
         // The payload of a kernel has its size behind the frame, so one frame is read and no more.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            zstd::Decoder::new(packed).and_then(|decoder| decoder.single_frame().read_to_end(&mut plain))
-        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => zstd::Decoder::new(packed)
+            .and_then(|decoder| decoder.single_frame().take(MOST_BYTES).read_to_end(&mut plain)),
         _ => return Err("neither gzip, xz nor zstd".into()),
     };
     done.map_err(|e| e.to_string())?;

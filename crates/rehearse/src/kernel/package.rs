@@ -108,7 +108,8 @@ pub(crate) fn run(command: &mut Command) -> Result<String, Fault> {
             format!("install {name}; or name a kernel of this machine (--kernel running, --kernel PATH)");
         Fault::new(Class::MachineLacks, &name, e, remedy)
     };
-    let done = command.output().map_err(lacks)?;
+    // Its answers are read.
+    let done = command.env("LC_ALL", "C").output().map_err(lacks)?;
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }

@@ -12,6 +12,15 @@ pub const MOST_CPUS: usize = 255;
 /// Most queue pairs of a virtio network card (VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MAX is more; a tap takes 256).
 pub const MOST_QUEUES: u32 = 256;
 
+/// Most devices: each on a node takes a bus number, and each node with any takes one more.
+pub const MOST_DEVICES: usize = 96;
+
+/// Most devices on no node: QEMU's first bus has 32 slots, of which others take some.
+pub const MOST_LOOSE_DEVICES: usize = 20;
+
+/// Largest disk, MB. The file is sparse.
+pub const MOST_DISK_MB: u64 = 1 << 20;
+
 impl Shape {
     /// Whether QEMU can make it and Linux number it so.
     ///
@@ -45,6 +54,19 @@ impl Shape {
             if let Some(cpu) = set.iter().find(|cpu| !seen.contains(cpu)) {
                 return Err(self.cannot(format!("{what} CPU {cpu} has no place"), "put it in a core"));
             }
+        }
+        if self.offline.contains(0) || self.absent.contains(0) {
+            let cause = "CPU 0 is to be offline or absent, and kernels of guests boot on it and keep it";
+            return Err(self.cannot(cause, "leave CPU 0 online"));
+        }
+        if self.cores.iter().any(|core| core.cpus.contains(&0) && core.cpus[0] != 0) {
+            return Err(self.cannot(
+                "CPU 0 is not the first thread of its core",
+                "name CPU 0 first: it is the one that boots",
+            ));
+        }
+        if let Some(cpu) = self.offline.intersection(&self.absent).first() {
+            return Err(self.cannot(format!("CPU {cpu} is offline and absent"), "name it in one of the two"));
         }
         // The kernel numbers what is plugged without holes, and QEMU's guests (7.2) lock up when a CPU in the middle is
         // ejected and another is set offline afterwards.
@@ -96,8 +118,7 @@ impl Shape {
 
     fn check_devices(&self) -> Result<(), Fault> {
         let nodes = self.nodes.len() as u32;
-        let places = self.nics.iter().map(|nic| nic.node).chain(self.disks.iter().map(|disk| disk.node));
-        if let Some(node) = places.flatten().find(|node| *node >= nodes) {
+        if let Some(node) = self.device_nodes().flatten().find(|node| *node >= nodes) {
             return Err(
                 self.cannot(format!("a device hangs on node {node}"), "name a node of the list, or none")
             );
@@ -106,8 +127,15 @@ impl Shape {
             let cause = format!("a network card with {} queue pairs", nic.queues);
             return Err(self.cannot(cause, format!("from 1 to {MOST_QUEUES}")));
         }
-        if self.disks.iter().any(|disk| disk.size_mb == 0) {
-            return Err(self.cannot("a disk of 0 MB", "give size_mb"));
+        if let Some(disk) = self.disks.iter().find(|disk| !(1..=MOST_DISK_MB).contains(&disk.size_mb)) {
+            let cause = format!("a disk of {} MB", disk.size_mb);
+            return Err(self.cannot(cause, format!("give size_mb from 1 to {MOST_DISK_MB}")));
+        }
+        let loose = self.device_nodes().filter(Option::is_none).count();
+        if self.device_nodes().count() > MOST_DEVICES || loose > MOST_LOOSE_DEVICES {
+            let cause = format!("{} devices, {loose} of them on no node", self.device_nodes().count());
+            let remedy = format!("at most {MOST_DEVICES}, and {MOST_LOOSE_DEVICES} on no node");
+            return Err(self.cannot(cause, remedy));
         }
         match self.idle_states.iter().find(|state| !(1..=3).contains(&state.depth)) {
             Some(state) => {
@@ -138,9 +166,18 @@ mod tests {
         assert!(spoilt(|s| s.cores[1].cpus[0] = 0).contains("CPU 0 sits in two cores"));
         assert!(spoilt(|s| s.cores.truncate(0)).contains("a core without a CPU"));
         assert!(spoilt(|s| s.cores[0].cpus[1] = 99).contains("without holes"));
-        assert!(
-            spoilt(|s| s.absent = [0].into_iter().collect()).contains("one with a higher number is there")
-        );
+        let set = |cpu: u32| machine::CpuSet::single(cpu);
+        assert!(spoilt(|s| s.absent = set(3)).contains("one with a higher number is there"));
+        for spoil in [
+            |s: &mut Shape| s.absent = machine::CpuSet::single(0),
+            |s: &mut Shape| s.offline = machine::CpuSet::single(0),
+            |s: &mut Shape| s.absent = s.possible(),
+        ] {
+            assert!(spoilt(spoil).contains("CPU 0 is to be offline or absent"));
+        }
+        assert!(spoilt(|s| s.cores[0].cpus.reverse()).contains("not the first thread"));
+        assert!(spoilt(|s| [s.offline, s.absent] = [set(7), set(7)]).contains("CPU 7 is offline and absent"));
+        assert!(spoilt(|s| s.nics = vec![s.nics[0].clone(); 97]).contains("98 devices"));
         assert!(spoilt(|s| s.offline = [70].into_iter().collect()).contains("offline CPU 70 has no place"));
         assert!(spoilt(|s| s.nodes[1].id = 4).contains("node 4 stands 1"));
         assert!(spoilt(|s| s.nodes[1].memory_mb = 3).contains("node 1 has 3 MB"));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::devices::{Device, DeviceKind};
 use machine::{CpuSet, Fault, Machine};
 
-use super::check::MOST_QUEUES;
+use super::check::{MOST_LOOSE_DEVICES, MOST_QUEUES};
 use super::{Core, Disk, DiskKind, IdleState, LEAST_NODE_MB, Nic, Node, Shape};
 
 /// Memory that the nodes of a guest share, MB, and what each has at least.
@@ -47,13 +47,18 @@ impl Shape {
         if !holes.is_empty() {
             differs.push(format!("CPUs {} are offline in the guest, not absent", holes.to_list()));
         }
+        let mut offline = possible.difference(&machine.online()).difference(&absent);
+        if offline.contains(0) {
+            differs.push("CPU 0 is online in the guest: its kernel boots there and keeps it".into());
+            offline = offline.difference(&CpuSet::single(0));
+        }
         let shape = Self {
             name: "this machine".into(),
             about: about(machine),
-            offline: possible.difference(&machine.online()).difference(&absent),
+            offline,
             absent,
-            nics: nics(machine, &nodes, possible.len(), &mut differs),
-            disks: disks(machine, &nodes),
+            nics: few(nics(machine, &nodes, possible.len(), &mut differs), "network cards", &mut differs),
+            disks: few(disks(machine, &nodes), "disks", &mut differs),
             idle_states: idle_states(machine, &mut differs),
             nodes: nodes.list,
             cores,
@@ -208,6 +213,16 @@ fn disks(machine: &Machine, nodes: &Nodes) -> Vec<Disk> {
     hardware(machine, DeviceKind::Block)
         .map(|device| Disk { node: nodes.of_device(device.node), kind: kind(device), size_mb: DISK_MB })
         .collect()
+}
+
+/// As many of these devices as a guest is given: with the others' as many, they fit.
+fn few<T>(mut devices: Vec<T>, what: &str, differs: &mut Vec<String>) -> Vec<T> {
+    let most = MOST_LOOSE_DEVICES / 2;
+    if devices.len() > most {
+        differs.push(format!("{most} {what} of {}", devices.len()));
+        devices.truncate(most);
+    }
+    devices
 }
 
 fn idle_states(machine: &Machine, differs: &mut Vec<String>) -> Vec<IdleState> {

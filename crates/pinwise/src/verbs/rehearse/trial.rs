@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, path: &Path, guest: &Guest, stop: &AtomicBool) ->
     let after = boot("after the plan: ", guest)?;
     if let Some(folder) = &args.output {
         for (name, outcome) in [("before", &before), ("with", &with), ("after", &after)] {
-            bring_back(&outcome.files(), &folder.join(name))?;
+            bring_back(outcome, &folder.join(name))?;
         }
     }
     let maps = [map(&before)?, map(&with)?, map(&after)?];
