@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use machine::limits::mounts::{self, Mount};
 use machine::{Act, Class, CpuSet, Fault};
 
-use crate::cgroup::Hierarchy;
 use crate::hand::Hand;
 use crate::kernel::Kernel;
 
@@ -51,17 +51,17 @@ fn find(kernel: &dyn Kernel) -> Result<Place, Fault> {
     let read =
         |path: &str| kernel.read_file(path.as_ref(), None).map_err(|e| Fault::io(path, &e, "mount /proc"));
     let (mountinfo, own) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
-    let hierarchies = Hierarchy::all(&mountinfo);
-    let v1 = hierarchies.iter().find(|h| h.controllers.iter().any(|c| c == "cpuset"));
-    let found = match v1 {
-        Some(hierarchy) => hierarchy.directory(&own).map(|parent| {
+    let mounts = mounts::parse(&mountinfo);
+    let own_in = |mount: &Mount| mount.directory_of(&own).map(PathBuf::from);
+    let found = match mounts.iter().find(|mount| mount.is_v1_of("cpuset")) {
+        Some(mount) => own_in(mount).map(|parent| {
             let prefixed = kernel.read_file(&parent.join("cpuset.mems"), None).is_ok();
             Place { parent, prefix: if prefixed { "cpuset." } else { "" }, v1: true, must_enable: false }
         }),
-        None => hierarchies
+        None => mounts
             .iter()
-            .filter(|h| h.v2)
-            .find_map(|hierarchy| find_v2(kernel, &hierarchy.mount_point, &hierarchy.directory(&own)?)),
+            .filter(|mount| mount.is_v2())
+            .find_map(|mount| find_v2(kernel, mount.point.as_ref(), &own_in(mount)?)),
     };
     found.ok_or_else(|| {
         let remedy = "mount a cgroup hierarchy with cpuset, or leave the cpuset cgroup out: the affinity is set all the same";

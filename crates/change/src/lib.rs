@@ -17,7 +17,6 @@
 //! # }
 //! ```
 
-mod cgroup;
 mod cpuset_cgroup;
 mod deed;
 pub mod emulated_kernel;

@@ -6,11 +6,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{CpuSet, Fault, ProcessRef};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::cgroup::hierarchy_of;
 use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
@@ -166,9 +166,10 @@ impl Kernel for LiveKernel {
 
     fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {
         let mountinfo = fs::read_to_string("/proc/self/mountinfo")?;
-        let hierarchy = hierarchy_of(&mountinfo, near)
+        let mounts = mounts::parse(&mountinfo);
+        let hierarchy = mounts::above(&mounts, near)
             .ok_or_else(|| malformed(format!("{} lies in no cgroup hierarchy", near.display())))?;
-        let place = |text: &str| hierarchy.directory(text);
+        let place = |text: &str| hierarchy.directory_of(text).map(PathBuf::from);
         let first = place(&fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
             .ok_or_else(|| malformed("its cgroup cannot be seen from here (container)"))?;
         for tid in self.threads(pid)? {

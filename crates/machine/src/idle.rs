@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::topology::{CPUS, numbered};
-use crate::{CpuSet, Notes, Root};
+use crate::{CpuSet, Notes, ReadError, Root};
 
 /// How idle CPUs sleep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -69,14 +69,17 @@ pub struct UnderLimit {
 /// Reads driver, governor and the states of the lowest online CPU that has any.
 pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Idle {
     let dir = format!("{CPUS}/cpuidle");
-    let driver = notes.keep("idle driver", root.line(format!("{dir}/current_driver")));
+    let driver = root.line(format!("{dir}/current_driver"));
     let governor = match root.line(format!("{dir}/current_governor")) {
         // Before 5.8 only the read-only name was there by default.
         Err(e) if e.is_absent() => root.line(format!("{dir}/current_governor_ro")),
         other => other,
     };
-    let governor = notes.keep("idle governor", governor);
-    let first = online.iter().find_map(|cpu| {
+    // Both files come with the code that gives CPUs their folders (drivers/cpuidle/sysfs.c): a kernel has all or none.
+    let is_absent = |file: &Result<String, ReadError>| file.as_ref().is_err_and(ReadError::is_absent);
+    let is_built_in = !(is_absent(&driver) && is_absent(&governor));
+    let (driver, governor) = (notes.keep("idle driver", driver), notes.keep("idle governor", governor));
+    let first = online.iter().filter(|_| is_built_in).find_map(|cpu| {
         let names = root.list(format!("{CPUS}/cpu{cpu}/cpuidle")).ok()?;
         Some((cpu, numbered(&names, "state"))).filter(|(_, states)| !states.is_empty())
     });
@@ -89,25 +92,30 @@ pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Idle {
         let dir = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}");
         let Some(name) = notes.keep("an idle state", root.line(format!("{dir}/name"))) else { continue };
         let latency = root.number(format!("{dir}/latency"));
+        let disabled = root.number::<u32>(format!("{dir}/disable")).ok().map(|n| n != 0);
+        let mut disabled_on = disabled_on(root, online.iter().filter(|other| *other != cpu), index, &name);
+        if disabled == Some(true) {
+            disabled_on.insert(cpu);
+        }
         states.push(IdleState {
             exit_latency_us: notes.keep(format!("exit latency of idle state {name}"), latency),
             target_residency_us: root.number(format!("{dir}/residency")).ok(),
-            disabled: root.number::<u32>(format!("{dir}/disable")).ok().map(|n| n != 0),
-            disabled_on: disabled_on(root, online, index, &name),
+            disabled,
+            disabled_on,
             name,
         });
     }
     Idle { driver, governor, of_cpu: Some(cpu), states }
 }
 
-/// The CPUs on which state number `index` is switched off; on hybrid machines the number is another state elsewhere.
-fn disabled_on(root: &Root, online: &CpuSet, index: u32, name: &str) -> CpuSet {
+/// Those of the CPUs on which state number `index` is switched off; on hybrid machines the number is another state elsewhere.
+fn disabled_on(root: &Root, cpus: impl Iterator<Item = u32>, index: u32, name: &str) -> CpuSet {
     let is_off = |cpu: &u32| {
         let dir = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}");
         root.number::<u32>(format!("{dir}/disable")).is_ok_and(|n| n != 0)
             && root.line(format!("{dir}/name")).is_ok_and(|own| own == name)
     };
-    online.iter().filter(is_off).collect()
+    cpus.filter(is_off).collect()
 }
 
 #[cfg(test)]
@@ -137,7 +145,7 @@ mod tests {
 
     #[test]
     fn limits_leave_fewer_states_and_switched_off_ones_are_named() {
-        let mut tree = Tree::new();
+        let mut tree = Tree::new().file(&format!("{CPUS}/cpuidle/current_driver"), "intel_idle\n");
         for (cpu, off) in [(0, "0"), (1, "1")] {
             for (index, name, latency) in [(0, "POLL", "0"), (1, "C1", "2"), (2, "C6", "133")] {
                 let dir = format!("{CPUS}/cpu{cpu}/cpuidle/state{index}");

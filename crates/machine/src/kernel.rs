@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
+use crate::limits::{self, mounts::Mounts};
 use crate::topology::CPUS;
 use crate::{CpuSet, Notes, ReadError, Root};
 use boot::BootParameter;
@@ -69,7 +69,7 @@ pub struct Kernel {
 }
 
 /// Reads everything about the kernel.
-pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
+pub(crate) fn read(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Kernel {
     let uname = Uname::read(root, notes);
     let config = Config::read(root, uname.release.as_deref());
     let cmdline = notes.keep("kernel command line", root.line("/proc/cmdline"));
@@ -110,7 +110,7 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Kernel {
         boot: Vec::new(),
         tunables: tunables::read(root, notes),
         mitigations: tunables::mitigations(root),
-        cgroups: limits::cgroup_mode(root),
+        cgroups: mounts.as_deref().ok().and_then(limits::cgroup_mode),
         btf: root.exists("/sys/kernel").then(|| root.exists("/sys/kernel/btf/vmlinux")),
         schedstat: root.exists("/proc/self/status").then(|| root.exists("/proc/self/schedstat")),
         pressure: pressure(root),
@@ -203,6 +203,11 @@ mod tests {
         assert!(parse_version("Linux version ").is_none());
     }
 
+    fn of(tree: Tree, notes: &mut Notes) -> Kernel {
+        let root = Root::from_tree(tree);
+        read(&root, &limits::mounts::read(&root), notes)
+    }
+
     #[test]
     fn a_whole_kernel_and_one_that_tells_nothing() {
         let tree = Tree::new()
@@ -213,7 +218,7 @@ mod tests {
             .file(&format!("{CPUS}/isolated"), "2-3\n")
             .file(&format!("{CPUS}/nohz_full"), "  (null)\n");
         let mut notes = Notes::new();
-        let kernel = read(&Root::from_tree(tree), &mut notes);
+        let kernel = of(tree, &mut notes);
         assert_eq!(kernel.release.as_deref(), Some("6.1.0"));
         assert_eq!((kernel.hz, kernel.irq_time_accounting), (Some(250), Some(false)));
         assert_eq!(kernel.preempt.as_deref(), Some("none"));
@@ -222,7 +227,7 @@ mod tests {
         assert_eq!(notes.into_vec(), []);
 
         let mut notes = Notes::new();
-        let kernel = read(&Root::from_tree(Tree::new()), &mut notes);
+        let kernel = of(Tree::new(), &mut notes);
         assert_eq!(kernel, Kernel::default());
         let facts: Vec<_> = notes.into_vec().into_iter().map(|m| m.fact).collect();
         for fact in ["kernel release", "kernel command line", "kernel tick rate (HZ)", "preemption model"] {

@@ -1,12 +1,13 @@
 //! What this process may use: its own affinity, its cgroups' CPU and node sets, its CPU quota.
 
 pub mod cgroups;
-pub(crate) mod mounts;
+pub mod mounts;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, Notes, ReadError, Root};
 use cgroups::{Cgroup, MemoryLimit, Quota};
+use mounts::{Mount, Mounts};
 
 /// Limits of the process that read the machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl Limits {
 }
 
 /// Reads all limits.
-pub(crate) fn read(root: &Root, notes: &mut Notes) -> Limits {
+pub(crate) fn read(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Limits {
     let path = "/proc/self/status";
     let status = notes.keep("affinity of this process", root.read(path));
     let mut list = |fact: &str, key: &str| {
@@ -48,24 +49,19 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Limits {
     };
     let affinity = list("affinity of this process", "Cpus_allowed_list");
     let memory_nodes = list("memory nodes of this process", "Mems_allowed_list");
-    let mut cgroups = cgroups::read(root, "self", "this process", notes);
-    cgroups::fill_cpusets(root, &mut cgroups);
-    let (cpuset_cpus, cpuset_nodes) = cgroups::cpuset(root, &cgroups, "the cpuset", notes);
+    let mut cgroups = cgroups::read(root, mounts, "self", "this process", notes);
+    let (cpuset_cpus, cpuset_nodes) = cgroups::cpuset(root, &mut cgroups, "the cpuset", notes);
     let cpu_quota = cgroups::cpu_quota(root, &cgroups, "CPU quota", notes);
     let memory_limit = cgroups::memory_limit(root, &cgroups, notes);
     Limits { affinity, memory_nodes, cpuset_cpus, cpuset_nodes, memory_limit, cpu_quota, cgroups }
 }
 
 /// Which versions of cgroups are mounted: `v1`, `v2`, or `hybrid`; `None` without any.
-pub(crate) fn cgroup_mode(root: &Root) -> Option<String> {
-    let mounts = mounts::read(root).ok()?;
-    let of = |kind: &str| mounts.iter().any(|mount| mount.kind == kind);
+pub(crate) fn cgroup_mode(mounts: &[Mount]) -> Option<String> {
     // v1 hierarchies without a controller (systemd's own) beside v2 are no v1.
     let controllers = ["cpu", "cpuset", "memory", "cpuacct", "pids"];
-    let v1 = mounts
-        .iter()
-        .any(|m| m.kind == "cgroup" && m.options.iter().any(|o| controllers.contains(&o.as_str())));
-    let mode = match (v1, of("cgroup2")) {
+    let v1 = mounts.iter().any(|mount| controllers.iter().any(|controller| mount.is_v1_of(controller)));
+    let mode = match (v1, mounts.iter().any(Mount::is_v2)) {
         (true, true) => "hybrid",
         (true, false) => "v1",
         (false, true) => "v2",
@@ -86,7 +82,8 @@ mod tests {
 
     fn of(tree: Tree) -> (Limits, Vec<String>) {
         let mut notes = Notes::new();
-        let limits = read(&Root::from_tree(tree), &mut notes);
+        let root = Root::from_tree(tree);
+        let limits = read(&root, &mounts::read(&root), &mut notes);
         (limits, notes.into_vec().into_iter().map(|m| m.fact).collect())
     }
 

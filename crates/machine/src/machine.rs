@@ -6,6 +6,7 @@ use crate::devices::{self, Device, DeviceKind};
 use crate::idle::{self, Idle};
 use crate::irqs::{self, Irq};
 use crate::kernel::{self, Kernel, boot};
+use crate::limits::mounts::{self, Mounts};
 use crate::limits::{self, Limits};
 use crate::power::{self, Power};
 use crate::processes::{self, Containers, Guest, KernelThreads, Owner};
@@ -73,16 +74,17 @@ impl Machine {
     /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.
     pub fn read(root: &Root) -> Self {
         let mut notes = Notes::new();
-        let mut machine = Self::laid_out(root, &mut notes);
+        let mounts = mounts::read(root);
+        let mut machine = Self::laid_out(root, &mounts, &mut notes);
         let online = machine.online();
         machine.power = power::read(root, &online, &mut notes);
         machine.core_kinds = kinds::read(root, &online, &machine.cpus, &machine.power.frequency);
         machine.irqs = irqs::read(root, &mut notes);
         irqs::name_owners(&mut machine.irqs, &machine.devices);
-        machine.kernel = kernel::read(root, &mut notes);
+        machine.kernel = kernel::read(root, &mounts, &mut notes);
         machine.idle = idle::read(root, &online, &mut notes);
         machine.virtualization = virtualization::read(root, &mut notes);
-        let processes = processes::read(root, &mut notes);
+        let processes = processes::read(root, mounts, &mut notes);
         machine.guests = processes.guests;
         machine.containers = processes.containers;
         machine.owners = processes.owners;
@@ -97,15 +99,15 @@ impl Machine {
     /// them. The other parts are left empty, which says nothing about them.
     pub fn read_topology(root: &Root) -> Self {
         let mut notes = Notes::new();
-        let mut machine = Self::laid_out(root, &mut notes);
+        let mut machine = Self::laid_out(root, &mounts::read(root), &mut notes);
         machine.core_kinds = kinds::read(root, &machine.online(), &machine.cpus, &[]);
         machine.missing = notes.into_vec();
         machine
     }
 
-    fn laid_out(root: &Root, notes: &mut Notes) -> Self {
+    fn laid_out(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Self {
         let mut cpus = cpus::read(root, notes);
-        let limits = limits::read(root, notes);
+        let limits = limits::read(root, mounts, notes);
         let allowed = limits.allowed();
         for cpu in &mut cpus.cpus {
             cpu.allowed = allowed.as_ref().map(|allowed| allowed.contains(cpu.id) && cpu.online);

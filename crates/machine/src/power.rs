@@ -72,8 +72,10 @@ fn policies(root: &Root, online: &CpuSet) -> Vec<FrequencyPolicy> {
     let dirs: Vec<String> = match folders.is_empty() {
         false => folders.iter().map(|n| format!("{CPUS}/cpufreq/policy{n}")).collect(),
         true => {
-            let of_cpus = online.iter().map(|cpu| format!("{CPUS}/cpu{cpu}/cpufreq"));
-            of_cpus.filter(|dir| root.exists(format!("{dir}/scaling_driver"))).collect()
+            let has_policy = |cpu: &u32| root.exists(format!("{CPUS}/cpu{cpu}/cpufreq/scaling_driver"));
+            // Where the first CPU has none, the others are not asked: there is no frequency driver.
+            let asked = online.first().filter(has_policy).map(|_| online.iter().filter(has_policy));
+            asked.into_iter().flatten().map(|cpu| format!("{CPUS}/cpu{cpu}/cpufreq")).collect()
         }
     };
     let mut policies: Vec<(FrequencyPolicy, CpuSet)> = Vec::new();
@@ -129,15 +131,19 @@ fn latency_limit(root: &Root, notes: &mut Notes) -> Option<u64> {
 
 /// `0` means no limit and `n/a` a limit of 0 (drivers/base/power/sysfs.c).
 fn cpu_limits(root: &Root, online: &CpuSet) -> BTreeMap<u32, u64> {
-    let limit = |cpu: u32| {
-        let text = root.line(format!("{CPUS}/cpu{cpu}/power/pm_qos_resume_latency_us")).ok()?;
-        match text.as_str() {
-            "n/a" => Some((cpu, 0)),
-            "0" => None,
-            number => number.parse().ok().filter(|us| *us < NO_LIMIT_US).map(|us| (cpu, us)),
-        }
-    };
-    online.iter().filter_map(limit).collect()
+    let mut limits = BTreeMap::new();
+    for cpu in online.iter() {
+        let told = root.line(format!("{CPUS}/cpu{cpu}/power/pm_qos_resume_latency_us"));
+        let limit = match told.as_deref() {
+            // A kernel has the file for every CPU or for none (register_cpu in drivers/base/cpu.c).
+            Err(e) if e.is_absent() => break,
+            Err(_) | Ok("0") => None,
+            Ok("n/a") => Some(0),
+            Ok(number) => number.parse().ok().filter(|us| *us < NO_LIMIT_US),
+        };
+        limits.extend(limit.map(|us| (cpu, us)));
+    }
+    limits
 }
 
 #[cfg(test)]

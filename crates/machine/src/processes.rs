@@ -27,6 +27,7 @@ pub use process::{Process, Thread};
 pub use remarks::Remark;
 pub use server::Server;
 
+use crate::limits::mounts::Mounts;
 use crate::{Notes, ReadError, Root};
 
 /// What the map tells of the processes.
@@ -39,8 +40,8 @@ pub(crate) struct Found {
 }
 
 /// Reads all of it in one pass over /proc.
-pub(crate) fn read(root: &Root, notes: &mut Notes) -> Found {
-    let containers = containers::read(root, notes);
+pub(crate) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Found {
+    let containers = containers::read(root, mounts, notes);
     let scan = scan::read(root);
     if let Err(e) = &scan {
         notes.missing("processes (guests, kernel threads, who sets affinities)", e);

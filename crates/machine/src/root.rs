@@ -155,10 +155,9 @@ impl Root {
     /// Text that is no UTF-8 is `Malformed`.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, ReadError> {
         let path = path.as_ref();
-        let bytes = self.read_bytes(path)?;
-        let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
-        let text = std::str::from_utf8(&bytes[..end]).map_err(|e| ReadError::malformed(path, e))?;
-        Ok(text.to_string())
+        let mut bytes = self.read_bytes(path)?;
+        bytes.truncate(bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1));
+        String::from_utf8(bytes).map_err(|e| ReadError::malformed(path, e.utf8_error()))
     }
 
     /// The content of a file, byte for byte.

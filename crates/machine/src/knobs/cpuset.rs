@@ -1,6 +1,7 @@
 //! Which CPUs a cgroup may use.
 
 use super::{About, Knob, Target, cpus, no_such};
+use crate::limits::mounts;
 use crate::{Act, Class, Fault, Root};
 
 /// The knob.
@@ -29,13 +30,13 @@ impl Knob for Cpuset {
     }
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
-        let mounts = match root.read("/proc/self/mountinfo") {
+        let mounts = match mounts::read(root) {
             Err(e) if e.is_absent() => return Ok(Vec::new()),
-            text => text?,
+            mounts => mounts?,
         };
         let mut targets = Vec::new();
-        for mount in mounts.lines().filter_map(hierarchy) {
-            walk(root, mount, DEEPEST, &mut targets);
+        for mount in mounts.iter().filter(|mount| mount.is_v2() || mount.is_v1_of("cpuset")) {
+            walk(root, &mount.point, DEEPEST, &mut targets);
         }
         Ok(targets)
     }
@@ -58,18 +59,6 @@ impl Knob for Cpuset {
         }
         Ok(vec![Act::WriteFile { path: path.into(), value: cpus.to_list(), netns: None }])
     }
-}
-
-/// The mount point of a line of mountinfo, if it is one of cgroups that can have cpusets.
-fn hierarchy(line: &str) -> Option<&str> {
-    let (mount, super_block) = line.split_once(" - ")?;
-    let mut super_block = super_block.split(' ');
-    let of_cpusets = match super_block.next()? {
-        "cgroup2" => true,
-        "cgroup" => super_block.nth(1)?.split(',').any(|option| option == "cpuset"),
-        _ => false,
-    };
-    mount.split(' ').nth(4).filter(|_| of_cpusets)
 }
 
 /// Adds the cgroups below a directory; the top one, which is the whole machine, cannot be set.
@@ -148,12 +137,5 @@ mod tests {
         assert!(Cpuset.change(&root(), "/cg/cpuset/batch", "").unwrap_err().cause.contains("version 1"));
         assert!(Cpuset.change(&root(), "/cg/unified/system.slice/nginx.service", "").is_ok());
         assert!(Cpuset.change(&root(), "/cg/cpuset/batch", "9").is_err());
-    }
-
-    #[test]
-    fn malformed_mounts_are_passed_over() {
-        for line in ["", " - ", "1 2 3 - cgroup2", "1 2 - cgroup2 x y", "1 2 3 / /x rw - cgroup"] {
-            assert_eq!(hierarchy(line), None, "{line}");
-        }
     }
 }

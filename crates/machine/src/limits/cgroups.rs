@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::mounts::{self, Mount};
+use super::mounts::{Mount, Mounts};
 use crate::{CpuSet, Notes, ReadError, Root};
 
 /// The place of this process in one hierarchy.
@@ -47,7 +47,7 @@ pub struct Quota {
 
 /// Reads /proc/`process`/cgroup, or its cpuset where there are no cgroups yet (before 2.6.24). `process` is a number or
 /// `self`; `who` it is in words, for what is missing.
-pub(crate) fn read(root: &Root, process: &str, who: &str, notes: &mut Notes) -> Vec<Cgroup> {
+pub(crate) fn read(root: &Root, mounts: &Mounts, process: &str, who: &str, notes: &mut Notes) -> Vec<Cgroup> {
     let fact = format!("cgroups of {who}");
     let (places, by_cpuset): (Vec<Place>, bool) = match root.read(format!("/proc/{process}/cgroup")) {
         Ok(text) => (text.lines().filter_map(place).collect(), false),
@@ -57,10 +57,10 @@ pub(crate) fn read(root: &Root, process: &str, who: &str, notes: &mut Notes) -> 
             None => return Vec::new(),
         },
     };
-    let mounts = notes.keep("mounts of the cgroups", mounts::read(root)).unwrap_or_default();
+    let mounts = notes.keep("mounts of the cgroups", mounts.as_deref()).unwrap_or_default();
     let with_directory = |(version, controllers, path): Place| {
         let mount = mounts.iter().find(|mount| carries(mount, version, &controllers));
-        let directory = mount.and_then(|mount| directory(mount, &path));
+        let directory = mount.and_then(|mount| mount.directory(&path));
         Cgroup {
             version,
             controllers,
@@ -82,10 +82,10 @@ pub(crate) fn read(root: &Root, process: &str, who: &str, notes: &mut Notes) -> 
 pub(crate) fn at(mounts: &[Mount], path: &str) -> Vec<Cgroup> {
     let mounts = mounts.iter().filter(|mount| mount.kind.starts_with("cgroup"));
     let place = |mount: &Mount| Cgroup {
-        version: if mount.kind == "cgroup2" { 2 } else { 1 },
-        controllers: if mount.kind == "cgroup2" { Vec::new() } else { mount.options.clone() },
+        version: if mount.is_v2() { 2 } else { 1 },
+        controllers: if mount.is_v2() { Vec::new() } else { mount.options.clone() },
         path: path.to_string(),
-        directory: directory(mount, path),
+        directory: mount.directory(path),
         mount: Some(mount.point.clone()),
         cpus: None,
         nodes: None,
@@ -94,10 +94,10 @@ pub(crate) fn at(mounts: &[Mount], path: &str) -> Vec<Cgroup> {
 }
 
 /// Version, controllers and path of one hierarchy.
-type Place = (u8, Vec<String>, String);
+pub(super) type Place = (u8, Vec<String>, String);
 
 /// `4:memory:/a/b` (v1), `1:name=systemd:/`, `0::/a/b` (v2).
-fn place(line: &str) -> Option<Place> {
+pub(super) fn place(line: &str) -> Option<Place> {
     let mut fields = line.splitn(3, ':');
     let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
     let path = path.starts_with('/').then(|| path.to_string())?;
@@ -109,27 +109,14 @@ fn place(line: &str) -> Option<Place> {
     }
 }
 
-/// Whether a mount is the hierarchy of these controllers.
-fn carries(mount: &Mount, version: u8, controllers: &[String]) -> bool {
+/// Whether a mount is the hierarchy of these controllers; no controller is in two.
+pub(super) fn carries(mount: &Mount, version: u8, controllers: &[String]) -> bool {
     match (version, mount.kind.as_str()) {
         (2, "cgroup2") => true,
-        (1, "cgroup") => controllers.iter().all(|c| mount.options.contains(c)),
+        (1, "cgroup") => controllers.iter().any(|c| mount.is_v1_of(c)),
         (1, "cpuset") => controllers == ["cpuset"],
         _ => false,
     }
-}
-
-/// The directory of a path of the hierarchy, if the mount shows it.
-fn directory(mount: &Mount, path: &str) -> Option<String> {
-    // A path that leads above the root of our cgroup namespace is printed with "..": it cannot be seen from here.
-    if path.split('/').any(|part| part == "..") {
-        return None;
-    }
-    let shown = match mount.root.as_str() {
-        "/" => path,
-        root => path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))?,
-    };
-    Some(format!("{}{}", mount.point, shown.trim_end_matches('/')))
 }
 
 impl Cgroup {
@@ -152,60 +139,94 @@ impl Cgroup {
     }
 }
 
-/// CPUs and memory nodes that the cpuset in force allows; `which` cpuset it is in words, for what is missing.
+/// Reads into each cgroup what its own cpuset allows, and tells the CPUs and memory nodes that the cpuset in force
+/// allows; `which` cpuset it is in words, for what is missing.
 pub(crate) fn cpuset(
     root: &Root,
-    cgroups: &[Cgroup],
+    cgroups: &mut [Cgroup],
     which: &str,
     notes: &mut Notes,
 ) -> (Option<CpuSet>, Option<CpuSet>) {
-    let mut find = |what: &str, v2: &str, v1: [&str; 3]| {
-        let fact = format!("{what} of {which}");
+    let mut read = |files: &Files| {
+        let own: Vec<Own> = cgroups.iter().map(|cgroup| files.of(root, cgroup)).collect();
+        let in_force = files.in_force(root, cgroups, &own, which, notes);
+        (own.into_iter().map(|own| own.and_then(Result::ok)).collect::<Vec<_>>(), in_force)
+    };
+    let ((cpus, cpus_in_force), (nodes, nodes_in_force)) = (read(&CPU_FILES), read(&NODE_FILES));
+    for ((cgroup, cpus), nodes) in cgroups.iter_mut().zip(cpus).zip(nodes) {
+        (cgroup.cpus, cgroup.nodes) = (cpus, nodes);
+    }
+    (cpus_in_force, nodes_in_force)
+}
+
+/// What a cgroup's own files tell; `None` where it has none.
+type Own = Option<Result<CpuSet, ReadError>>;
+
+/// The files that tell a set, the one in force first.
+struct Files {
+    what: &'static str,
+    v2: &'static str,
+    v1: [&'static str; 3],
+}
+
+const CPU_FILES: Files =
+    Files { what: "CPUs", v2: "cpuset.cpus.effective", v1: ["cpuset.effective_cpus", "cpuset.cpus", "cpus"] };
+const NODE_FILES: Files = Files {
+    what: "nodes",
+    v2: "cpuset.mems.effective",
+    v1: ["cpuset.effective_mems", "cpuset.mems", "mems"],
+};
+
+impl Files {
+    fn of(&self, root: &Root, cgroup: &Cgroup) -> Own {
+        let dir = cgroup.directory.as_ref()?;
+        let names: &[&str] = match cgroup.version {
+            2 => &[self.v2],
+            _ if cgroup.has("cpuset") => &self.v1,
+            _ => &[],
+        };
+        names.iter().find_map(|name| present(root.cpu_list(format!("{dir}/{name}"))))
+    }
+
+    fn in_force(
+        &self,
+        root: &Root,
+        cgroups: &[Cgroup],
+        own: &[Own],
+        which: &str,
+        notes: &mut Notes,
+    ) -> Option<CpuSet> {
+        let fact = format!("{} of {which}", self.what);
         // v1 first: where both are mounted, a controller that v1 has taken is not in v2.
-        let v1_places = cgroups.iter().filter(|c| c.version == 1 && c.has("cpuset"));
-        let mut files: Vec<String> = v1_places
-            .filter_map(|c| c.directory.as_ref())
-            .flat_map(|dir| v1.map(|name| format!("{dir}/{name}")))
-            .collect();
+        let own_of = |version: u8| {
+            let of_version = cgroups.iter().zip(own).filter(move |(cgroup, _)| cgroup.version == version);
+            of_version.filter_map(|(_, own)| own.clone())
+        };
         // In v2 a cgroup whose parent does not hand the controller down has no file: the nearest above is in force.
-        let v2_places = cgroups.iter().filter(|c| c.version == 2);
-        files.extend(v2_places.flat_map(Cgroup::upwards).map(|dir| format!("{dir}/{v2}")));
-        for file in &files {
-            match root.cpu_list(file) {
-                Err(e) if e.is_absent() => {}
-                other => return notes.keep(fact, other),
-            }
+        let above = || {
+            let v2 = cgroups.iter().filter(|cgroup| cgroup.version == 2);
+            let mut above = v2.flat_map(|cgroup| cgroup.upwards().into_iter().skip(1));
+            above.find_map(|dir| present(root.cpu_list(format!("{dir}/{}", self.v2))))
+        };
+        if let Some(told) = own_of(1).chain(own_of(2)).next().or_else(above) {
+            return notes.keep(fact, told);
         }
-        let unmounted = cgroups.iter().any(|c| c.has("cpuset") && c.directory.is_none());
-        if unmounted && files.is_empty() {
+        let has_cpuset = || cgroups.iter().filter(|cgroup| cgroup.has("cpuset"));
+        if has_cpuset().next().is_some() && has_cpuset().all(|cgroup| cgroup.directory.is_none()) {
             notes.missing(
                 fact,
                 "the hierarchy of the cpuset controller is not mounted where this process can see it",
             );
         }
         None
-    };
-    (
-        find("CPUs", "cpuset.cpus.effective", ["cpuset.effective_cpus", "cpuset.cpus", "cpus"]),
-        find("nodes", "cpuset.mems.effective", ["cpuset.effective_mems", "cpuset.mems", "mems"]),
-    )
+    }
 }
 
-/// Writes into each cgroup what its own files allow.
-pub(super) fn fill_cpusets(root: &Root, cgroups: &mut [Cgroup]) {
-    for cgroup in cgroups.iter_mut() {
-        let Some(dir) = cgroup.directory.clone() else { continue };
-        let first =
-            |names: &[&str]| names.iter().find_map(|name| root.cpu_list(format!("{dir}/{name}")).ok());
-        let (cpus, nodes) = match cgroup.version {
-            2 => (first(&["cpuset.cpus.effective"]), first(&["cpuset.mems.effective"])),
-            _ if cgroup.has("cpuset") => (
-                first(&["cpuset.effective_cpus", "cpuset.cpus", "cpus"]),
-                first(&["cpuset.effective_mems", "cpuset.mems", "mems"]),
-            ),
-            _ => (None, None),
-        };
-        (cgroup.cpus, cgroup.nodes) = (cpus, nodes);
+/// Nothing for what is absent.
+fn present<T>(answer: Result<T, ReadError>) -> Option<Result<T, ReadError>> {
+    match answer {
+        Err(e) if e.is_absent() => None,
+        other => Some(other),
     }
 }
 
@@ -293,14 +314,15 @@ fn share(quota_us: u64, period_us: u64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mounts;
     use super::*;
     use crate::Tree;
 
     fn of(tree: Tree) -> (Vec<Cgroup>, Option<CpuSet>, Option<Quota>, Vec<String>) {
         let root = Root::from_tree(tree);
         let mut notes = Notes::new();
-        let cgroups = read(&root, "self", "this process", &mut notes);
-        let (cpus, _) = cpuset(&root, &cgroups, "the cpuset", &mut notes);
+        let mut cgroups = read(&root, &mounts::read(&root), "self", "this process", &mut notes);
+        let (cpus, _) = cpuset(&root, &mut cgroups, "the cpuset", &mut notes);
         let quota = cpu_quota(&root, &cgroups, "CPU quota", &mut notes);
         (cgroups, cpus, quota, notes.into_vec().into_iter().map(|m| m.fact).collect())
     }
@@ -360,7 +382,7 @@ mod tests {
         fn no_line_makes_a_parser_panic(line in ".{0,40}", path in "[/.a]{0,12}", root in "[/.a]{1,6}") {
             let _ = place(&line);
             let mount = Mount { root, point: "/m".into(), kind: "cgroup2".into(), options: vec![] };
-            let directory = directory(&mount, &path);
+            let directory = mount.directory(&path);
             let cgroup = Cgroup { version: 2, controllers: vec![], path, directory, mount: Some("/m".into()), cpus: None, nodes: None };
             let _ = cgroup.upwards();
         }

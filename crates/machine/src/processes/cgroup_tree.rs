@@ -1,6 +1,6 @@
 //! The tree of cgroups below a mount: which there are, and which processes they hold (cgroups(7)).
 
-use crate::limits::mounts::{self, Mount};
+use crate::limits::mounts::Mount;
 use crate::{ReadError, Root};
 
 /// Most cgroups that one walk enters, and how deep: a tree from elsewhere could be of any size.
@@ -31,17 +31,17 @@ const CONTROLLERS: [&str; 18] = [
 ];
 const FILES: [&str; 3] = ["tasks", "notify_on_release", "release_agent"];
 
-/// The mounts of all cgroup hierarchies.
-pub(crate) fn mounts(root: &Root) -> Result<Vec<Mount>, ReadError> {
-    let all = mounts::read(root)?;
-    Ok(all.into_iter().filter(|mount| matches!(mount.kind.as_str(), "cgroup" | "cgroup2")).collect())
+/// The trees of cgroups: all mounts but the file system of before cgroups, in which no manager keeps anything.
+pub(crate) fn trees(mut mounts: Vec<Mount>) -> Vec<Mount> {
+    mounts.retain(|mount| mount.kind != "cpuset");
+    mounts
 }
 
 /// The hierarchies in which systemd and container engines keep their trees, the likelier one first: v1 `name=systemd`
 /// (it is authoritative where both are mounted), v2, and where neither is, whichever v1 hierarchy comes first.
 pub(crate) fn managed(mounts: &[Mount]) -> Vec<&Mount> {
     let named = mounts.iter().filter(|mount| mount.options.iter().any(|option| option == "name=systemd"));
-    let unified = mounts.iter().filter(|mount| mount.kind == "cgroup2");
+    let unified = mounts.iter().filter(|mount| mount.is_v2());
     let mut found: Vec<&Mount> = named.take(1).chain(unified.take(1)).collect();
     if found.is_empty() {
         found.extend(mounts.first());
@@ -123,9 +123,10 @@ fn listed(root: &Root, directory: &str) -> Result<Vec<u32>, ReadError> {
 mod tests {
     use super::*;
     use crate::Tree;
+    use crate::limits::mounts;
 
     const MOUNTS: &str = "1 0 0:1 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n\
-        2 0 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n3 0 0:3 / / rw - ext4 /dev/x rw\n";
+        2 0 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n3 0 0:3 / /dev/cpuset rw - cpuset none rw\n";
 
     #[test]
     fn cgroups_are_told_from_control_files_and_walked_parents_first() {
@@ -140,7 +141,7 @@ mod tests {
                 .file("/sys/fs/cgroup/systemd/a.slice/b.service/in/cgroup.procs", "9\n8\n")
                 .denied("/sys/fs/cgroup/systemd/a.slice/threaded/cgroup.procs"),
         );
-        let mounts = mounts(&root).unwrap();
+        let mounts = trees(mounts::read(&root).unwrap());
         assert_eq!(mounts.len(), 2);
         assert_eq!(managed(&mounts)[0].point, "/sys/fs/cgroup/systemd");
         let mut paths = Vec::new();

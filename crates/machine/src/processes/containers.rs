@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::cgroup_tree;
 use super::guests::unescape;
 use crate::limits::cgroups::{self, Cgroup, Quota};
-use crate::limits::mounts::Mount;
+use crate::limits::mounts::{Mount, Mounts};
 use crate::{CpuSet, Notes, ReadError, Root};
 
 /// Larger than any memory: v1 prints the largest number of whole pages where no limit is set.
@@ -53,7 +53,7 @@ pub struct Container {
 }
 
 /// Reads both; cgroup folders tell the names, so no process is looked at.
-pub(super) fn read(root: &Root, notes: &mut Notes) -> Containers {
+pub(super) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Containers {
     let inside = inside(root);
     if inside.is_none() {
         notes.missing(
@@ -61,7 +61,7 @@ pub(super) fn read(root: &Root, notes: &mut Notes) -> Containers {
             "neither /proc/1/cgroup nor /proc/self/ns nor /run tells",
         );
     }
-    let mounts = cgroup_tree::mounts(root).and_then(|mounts| match mounts.is_empty() {
+    let mounts = mounts.map(cgroup_tree::trees).and_then(|mounts| match mounts.is_empty() {
         true => Err(ReadError::absent("/proc/self/mountinfo", "no cgroup hierarchy is mounted")),
         false => Ok(mounts),
     });
@@ -138,7 +138,7 @@ fn running(root: &Root, mounts: &[Mount], notes: &mut Notes) -> Vec<Container> {
         });
     }
     for container in &mut found {
-        limits(root, &cgroups::at(mounts, &container.cgroup), container, notes);
+        limits(root, &mut cgroups::at(mounts, &container.cgroup), container, notes);
     }
     found.sort_by(|a, b| a.cgroup.cmp(&b.cgroup));
     found
@@ -216,7 +216,7 @@ fn cut(id: &str) -> String {
     }
 }
 
-fn limits(root: &Root, places: &[Cgroup], container: &mut Container, notes: &mut Notes) {
+fn limits(root: &Root, places: &mut [Cgroup], container: &mut Container, notes: &mut Notes) {
     let who = format!("container {}", container.id);
     (container.cpus, container.nodes) = cgroups::cpuset(root, places, &format!("the cpuset of {who}"), notes);
     container.cpu_quota = cgroups::cpu_quota(root, places, &format!("CPU quota of {who}"), notes);
@@ -253,12 +253,14 @@ fn memory_limit(root: &Root, places: &[Cgroup]) -> Result<Option<u64>, ReadError
 mod tests {
     use super::*;
     use crate::Tree;
+    use crate::limits::mounts;
 
     const ID: &str = "4f2c0de9a1b24f2c0de9a1b24f2c0de9a1b24f2c0de9a1b24f2c0de9a1b2c3d4";
 
     fn of(tree: Tree) -> (Containers, Vec<String>) {
         let mut notes = Notes::new();
-        let containers = read(&Root::from_tree(tree), &mut notes);
+        let root = Root::from_tree(tree);
+        let containers = read(&root, mounts::read(&root), &mut notes);
         (containers, notes.into_vec().into_iter().map(|m| m.fact).collect())
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::numa_memory::NumaMemory;
 use super::{numbers, text};
 use crate::limits::cgroups::{self, Cgroup, Quota};
+use crate::limits::mounts::Mounts;
 use crate::procfs::{pid_memory, pid_schedstat, pid_stat, pid_status};
 use crate::{CpuSet, Notes, ReadError, Root};
 
@@ -96,7 +97,7 @@ pub(crate) fn policy_name(policy: u32) -> String {
 
 impl Process {
     /// Reads a process with all its threads. Absent when it has ended; what else cannot be read is noted as missing.
-    pub(crate) fn read(root: &Root, pid: u32, notes: &mut Notes) -> Result<Self, ReadError> {
+    pub(crate) fn read(root: &Root, mounts: &Mounts, pid: u32, notes: &mut Notes) -> Result<Self, ReadError> {
         let path = format!("/proc/{pid}/stat");
         let stat = text(root, &path)?;
         let stat = pid_stat::parse(&stat).map_err(|why| ReadError::malformed(&path, why))?;
@@ -112,16 +113,16 @@ impl Process {
         if process.threads.is_empty() {
             return Err(ReadError::absent(format!("/proc/{pid}/task"), "the process has ended"));
         }
-        process.place(root, &who, notes);
+        process.place(root, mounts, &who, notes);
         process.weigh(root, &who, stat.is_kernel_thread(), notes);
         Ok(process)
     }
 
     /// Its cgroups and what they allow.
-    fn place(&mut self, root: &Root, who: &str, notes: &mut Notes) {
-        self.cgroups = cgroups::read(root, &self.pid.to_string(), who, notes);
+    fn place(&mut self, root: &Root, mounts: &Mounts, who: &str, notes: &mut Notes) {
+        self.cgroups = cgroups::read(root, mounts, &self.pid.to_string(), who, notes);
         let cpuset = format!("the cpuset of {who}");
-        (self.cpuset_cpus, self.cpuset_nodes) = cgroups::cpuset(root, &self.cgroups, &cpuset, notes);
+        (self.cpuset_cpus, self.cpuset_nodes) = cgroups::cpuset(root, &mut self.cgroups, &cpuset, notes);
         self.cpu_quota = cgroups::cpu_quota(root, &self.cgroups, &format!("CPU quota of {who}"), notes);
     }
 

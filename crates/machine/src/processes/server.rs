@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::numa_memory::NumaMemory;
 use super::process::{Process, Thread};
 use super::target;
+use crate::limits::mounts;
 use crate::{Class, CpuSet, Fault, Missing, Notes, Root};
 
 /// A running server: where its threads may run and its memory lies.
@@ -38,8 +39,9 @@ impl Server {
         let mut notes = Notes::new();
         let mut processes = Vec::new();
         let mut refused = None;
+        let mounts = mounts::read(root);
         for pid in &found.pids {
-            match Process::read(root, *pid, &mut notes) {
+            match Process::read(root, &mounts, *pid, &mut notes) {
                 Ok(process) => processes.push(process),
                 Err(e) if e.is_absent() => {}
                 Err(e) => {

@@ -2,7 +2,7 @@
 
 use super::cgroup_tree;
 use super::scan::{self, Scan};
-use crate::limits::mounts::Mount;
+use crate::limits::mounts::{self, Mount};
 use crate::{Class, Fault, Root};
 
 /// Most names that are offered for one that is not there.
@@ -64,7 +64,7 @@ fn of_process(root: &Root, asked: &str) -> Result<Found, Fault> {
 fn of_cgroup(root: &Root, asked: &str) -> Result<Found, Fault> {
     let object = format!("cgroup {asked}");
     let asked = asked.trim_end_matches('/');
-    let mounts = cgroup_tree::mounts(root)?;
+    let mounts = cgroup_tree::trees(mounts::read(root)?);
     // In version 1 every controller has a tree of its own; that of the manager is the likeliest to be meant.
     let hierarchies = cgroup_tree::managed(&mounts).into_iter().chain(&mounts);
     let in_hierarchies = hierarchies.map(|mount| format!("{}{}", mount.point, below(mount, asked)));
@@ -87,10 +87,11 @@ fn of_cgroup(root: &Root, asked: &str) -> Result<Found, Fault> {
 /// The processes of a unit, which systemd keeps in a cgroup of its name.
 fn of_unit(root: &Root, asked: &str) -> Result<Found, Fault> {
     let object = format!("unit {asked}");
-    let mounts = cgroup_tree::mounts(root).map_err(|e| match e.is_absent() {
+    let mounts = mounts::read(root).map_err(|e| match e.is_absent() {
         true => Fault::new(Class::MachineLacks, &object, &e, "give the number of a process"),
         false => e.into(),
     })?;
+    let mounts = cgroup_tree::trees(mounts);
     let mut all: Vec<(String, String, &Mount)> = Vec::new();
     for mount in cgroup_tree::managed(&mounts) {
         let found_before = all.len();

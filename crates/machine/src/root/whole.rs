@@ -39,10 +39,17 @@ pub(super) fn content(file: impl AsFd, path: &str) -> Result<Vec<u8>, Errno> {
     }
 }
 
-/// Whether a read that is cut short is the end of the file: the kernel prints an attribute of sysfs at once, and on a
-/// disk nothing else cuts a read short. Files of /proc, cgroups and debugfs come in pieces of any size.
+/// Whether a read that is cut short is the end of the file: the kernel prints an attribute of sysfs at once, also a
+/// setting (fs/proc/proc_sysctl.c) and what is known of one interrupt line or process (single_open in fs/seq_file.c),
+/// and on a disk nothing else cuts a read short. Other files of /proc, cgroups and debugfs come in pieces of any size.
 fn is_printed_at_once(path: &str) -> bool {
-    ["/sys/devices/", "/sys/class/", "/sys/kernel/irq/"].iter().any(|attributes| path.starts_with(attributes))
+    let folders = ["/sys/devices/", "/sys/class/", "/sys/kernel/irq/", "/proc/sys/", "/proc/irq/"];
+    let of_process = || {
+        let (pid, file) = path.strip_prefix("/proc/")?.split_once('/')?;
+        let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
+        Some(is_number && matches!(file, "stat" | "status"))
+    };
+    folders.iter().any(|folder| path.starts_with(folder)) || of_process() == Some(true)
 }
 
 /// The names in an open directory, in any order. A name that is no UTF-8 is none of the kernel's: no reader could ask for it.

@@ -79,9 +79,14 @@ fn portions(cpus: &[Cpu], online: &CpuSet) -> Vec<Vec<u32>> {
 
 /// Does `work` for each portion, on several threads where there are several; the answers are in order.
 fn in_parallel<T: Send>(portions: &[Vec<u32>], work: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+    let in_turn = || portions.iter().map(|portion| work(portion)).collect();
+    if portions.len() < 2 {
+        return in_turn();
+    }
+    // It reads the files of this process's cgroup: not worth it for one portion.
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    if threads < 2 || portions.len() < 2 {
-        return portions.iter().map(|portion| work(portion)).collect();
+    if threads < 2 {
+        return in_turn();
     }
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(BTreeMap::new());
