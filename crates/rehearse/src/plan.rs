@@ -1,5 +1,7 @@
 //! A plan that needs a reboot, tried in a guest: booted before, with and after it, and judged by the kernel's own word.
 
+pub mod conclusion;
+mod facts;
 pub mod verdict;
 
 use std::path::Path;

@@ -30,7 +30,12 @@ pub struct BootParameter {
 /// Decodes the command line of a machine that has been read; parameters that pinwise knows nothing about are left
 /// out, unless they look like a slip of the pen.
 pub fn decode(machine: &Machine) -> Vec<BootParameter> {
-    let words = words(machine.kernel.cmdline.as_deref().unwrap_or_default());
+    decode_words(&words(machine.kernel.cmdline.as_deref().unwrap_or_default()), machine)
+}
+
+/// Decodes words as if this machine had been booted with them: what it shows of a parameter that was not asked there
+/// tells what is so without it.
+pub fn decode_words(words: &[String], machine: &Machine) -> Vec<BootParameter> {
     let parameters = words.iter().filter_map(|word| {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -82,6 +87,15 @@ mod tests {
         assert_eq!(words("a=1  \"b=2 3\" c=\"4 5\" -- init"), ["a=1", "b=2 3", "c=4 5"]);
         assert_eq!(words("x=\"open end"), ["x=open end"]);
         assert_eq!(words(" \t"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn words_that_were_not_asked_are_judged_too() {
+        let mut machine = Machine::default();
+        machine.kernel.smt = Some("notsupported".into());
+        assert!(decode(&machine).is_empty());
+        let told = decode_words(&["nosmt".into()], &machine);
+        assert_eq!((told[0].took_effect, told[0].now.as_deref()), (Some(true), Some("notsupported")));
     }
 
     proptest::proptest! {

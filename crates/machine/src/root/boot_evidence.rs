@@ -4,11 +4,16 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 
 use super::ReadError;
 
 const TIMERS: &str = "/proc/timer_list";
 const COMMAND_LINE: &str = "/proc/cmdline";
+const PID_NAMESPACE: &str = "/proc/self/ns/pid";
+
+/// The first pid namespace, whose number is fixed (include/linux/proc_ns.h, PROC_PID_INIT_INO).
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 /// Lines of the first CPU stand in front; a machine of a thousand CPUs has a thousand times as much.
 const TIMERS_BYTES: u64 = 256 << 10;
@@ -37,7 +42,10 @@ fn parse_tick_mode(text: &str) -> Option<String> {
 
 /// Names of the parameters of the boot command line that the kernel did not know and so handed to the first process, as
 /// variables or arguments (init/main.c, unknown_bootoption); separated by blanks. Names alone: values can be secret.
+/// Process 1 of a container did not get them: there the fact is absent.
 pub(super) fn handed_to_init() -> Result<String, ReadError> {
+    let namespace = fs::read_link(PID_NAMESPACE).map_err(|e| ReadError::from_io(PID_NAMESPACE, &e))?;
+    started_by_kernel(&namespace)?;
     let read = |path: &str| fs::read(path).map_err(|e| ReadError::from_io(path, &e));
     let handed = [read("/proc/1/environ")?, read("/proc/1/cmdline")?];
     let handed: BTreeSet<String> = handed
@@ -47,6 +55,15 @@ pub(super) fn handed_to_init() -> Result<String, ReadError> {
         .collect();
     let cmdline = String::from_utf8_lossy(&read(COMMAND_LINE)?).into_owned();
     Ok(common(&cmdline, &handed))
+}
+
+/// Whether process 1 of this pid namespace is the one that the kernel itself started.
+fn started_by_kernel(namespace: &Path) -> Result<(), ReadError> {
+    if namespace == Path::new(FIRST_PID_NAMESPACE) {
+        return Ok(());
+    }
+    let why = "process 1 of this container is not the one that the kernel started";
+    Err(ReadError::absent(PID_NAMESPACE, why))
 }
 
 fn common(cmdline: &str, handed: &BTreeSet<String>) -> String {
@@ -67,6 +84,13 @@ mod tests {
         let new = "  .hres_active    : 1\n  .nohz           : 1\n  .highres        : 1\n";
         assert_eq!(parse_tick_mode(new).unwrap(), "nohz 1 highres 1");
         assert_eq!(parse_tick_mode("Timer List Version: v0.9\n"), None);
+    }
+
+    #[test]
+    fn process_1_of_a_container_is_not_the_kernels() {
+        assert!(started_by_kernel(Path::new("pid:[4026531836]")).is_ok());
+        let other = started_by_kernel(Path::new("pid:[4026532588]")).unwrap_err();
+        assert!(other.is_absent() && other.why.contains("container"), "{other:?}");
     }
 
     #[test]

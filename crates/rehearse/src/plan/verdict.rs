@@ -1,10 +1,12 @@
 //! Whether a plan took effect, from what the kernel told before, with and after it. Pure.
 
-use machine::diff::{self, Difference};
+use machine::diff::Difference;
+use machine::kernel::boot::{self, BootParameter};
 use machine::{CpuSet, Machine};
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
+use super::facts::{self, Facts};
 
 /// Fewest ticks a second that show on a busy ordinary CPU, and most that a CPU without a tick may have. Published: 1005
 /// against 4 at 1000 Hz; Debian's kernels have 250, and guests under emulation lose some.
@@ -18,6 +20,8 @@ pub const FEW_TICKS_PER_S: f64 = 10.0;
 pub enum Effect {
     /// The kernel says that it is so.
     TookEffect,
+    /// The boot without the plan shows the same already: it proves nothing about the parameter.
+    WasSoBefore,
     /// The kernel says that it is not so.
     NoEffect,
     /// Nothing that the kernel shows tells.
@@ -42,13 +46,16 @@ pub struct Check {
 /// The whole answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether everything that can be told took effect, something can, and all is as before after it.
+    /// Whether something took effect, nothing is known to have had none, no trial proved nothing, and nothing is left
+    /// over.
     pub holds: bool,
     /// The checks.
     pub checks: Vec<Check>,
-    /// Facts that are not as before once the plan is taken back.
+    /// Facts that are as with the plan, and not as before it, in the second boot without it.
     pub left_over: Vec<Difference>,
-    /// Facts that the plan changed, beside the command line itself.
+    /// Facts that differ between the two boots without the plan, and so say nothing about it.
+    pub moves_by_itself: Vec<Difference>,
+    /// Facts that the plan changed, beside the command line itself and what moves by itself.
     pub changed: Vec<Difference>,
 }
 
@@ -70,7 +77,7 @@ pub struct Seen<'a> {
     pub before: &'a Machine,
     /// With it.
     pub with: &'a Machine,
-    /// Without it again.
+    /// Without it again: it has the inputs of the first, and shows which facts move from boot to boot by themselves.
     pub after: &'a Machine,
     /// Ticks of CPUs in nohz_full under a spinning task.
     pub without_tick: Vec<Ticks>,
@@ -83,28 +90,24 @@ pub struct Seen<'a> {
 /// # Errors
 /// In words, when a machine cannot be compared, which is a fault of pinwise.
 pub fn judge(plan: &Plan, seen: &Seen<'_>) -> Result<Verdict, String> {
-    let mut checks = parameters(plan, seen.with);
+    let mut checks = parameters(plan, seen);
     checks.extend(ticks(seen));
-    checks.extend(interrupts(plan, seen.with));
-    let left_over = steady(diff::between(seen.before, seen.after)?);
-    let mut changed = steady(diff::between(seen.before, seen.with)?);
-    changed.retain(|difference| {
-        !difference.fact.starts_with("kernel.boot") && difference.fact != "kernel.cmdline"
-    });
-    let told = checks.iter().filter(|check| check.effect != Effect::NotTold);
-    let holds = left_over.is_empty()
-        && told.clone().count() > 0
-        && told.clone().all(|check| check.effect == Effect::TookEffect);
-    Ok(Verdict { holds, checks, left_over, changed })
+    checks.extend(interrupts(plan, seen));
+    let Facts { left_over, moves_by_itself, changed } = facts::told(seen)?;
+    let any = |effect| checks.iter().any(|check| check.effect == effect);
+    let against = any(Effect::NoEffect) || any(Effect::Insensitive) || !left_over.is_empty();
+    let holds = any(Effect::TookEffect) && !against;
+    Ok(Verdict { holds, checks, left_over, moves_by_itself, changed })
 }
 
 /// Each parameter as the running kernel shows it.
-fn parameters(plan: &Plan, with: &Machine) -> Vec<Check> {
-    let words = machine::kernel::boot::words(&plan.parameters());
-    words.iter().map(|word| parameter(word, with)).collect()
+fn parameters(plan: &Plan, seen: &Seen<'_>) -> Vec<Check> {
+    let words = boot::words(&plan.parameters());
+    words.iter().map(|word| parameter(word, seen)).collect()
 }
 
-fn parameter(word: &str, with: &Machine) -> Check {
+fn parameter(word: &String, seen: &Seen<'_>) -> Check {
+    let with = seen.with;
     let name = word.split('=').next().unwrap_or(word);
     let value = word.split_once('=').map(|(_, value)| value);
     let decoded =
@@ -126,6 +129,7 @@ fn parameter(word: &str, with: &Machine) -> Check {
         }
         Some(known) => {
             let effect = match known.took_effect {
+                Some(true) if was_so(word, known, seen.before) => Effect::WasSoBefore,
                 Some(true) => Effect::TookEffect,
                 Some(false) => Effect::NoEffect,
                 None => Effect::NotTold,
@@ -134,6 +138,12 @@ fn parameter(word: &str, with: &Machine) -> Check {
         }
         None => check(Effect::NotTold, "pinwise knows no file that shows it".into(), "none"),
     }
+}
+
+/// Whether a boot without the parameter shows what the boot with it does.
+fn was_so(word: &String, with: &BootParameter, before: &Machine) -> bool {
+    let before = boot::decode_words(std::slice::from_ref(word), before);
+    before.iter().any(|before| before.took_effect == Some(true) && before.now == with.now)
 }
 
 /// The tick of each CPU that was tried, beside the control.
@@ -158,13 +168,25 @@ fn ticks(seen: &Seen<'_>) -> Vec<Check> {
     seen.without_tick.iter().map(check).collect()
 }
 
-/// With `irqaffinity=`, lines that were asked to stay on these CPUs and run elsewhere.
-fn interrupts(plan: &Plan, with: &Machine) -> Vec<Check> {
-    let words = machine::kernel::boot::words(&plan.parameters());
+/// With `irqaffinity=`, lines that run elsewhere than on the CPUs that the kernel made of it: it adds the CPU that it
+/// booted on (kernel/irq/irqdesc.c, init_irq_default_affinity).
+fn interrupts(plan: &Plan, seen: &Seen<'_>) -> Vec<Check> {
+    let with = seen.with;
+    let words = boot::words(&plan.parameters());
     let Some(asked) = words.iter().rev().find_map(|word| word.strip_prefix("irqaffinity=")) else {
         return Vec::new();
     };
-    let Ok(wanted) = CpuSet::from_list(asked) else { return Vec::new() };
+    let check = |wanted: String, effect, evidence| {
+        vec![Check {
+            asked: format!("interrupts on CPUs {wanted}"),
+            effect,
+            evidence,
+            source: "/proc/irq/*/effective_affinity_list".into(),
+        }]
+    };
+    let Some(wanted) = default_affinity(with) else {
+        return check(asked.to_string(), Effect::NotTold, "which CPUs the kernel took is not known".into());
+    };
     let obeys =
         |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| !set.is_empty() && set.is_subset(&wanted));
     let bound: Vec<_> = with.irqs.iter().filter(|irq| obeys(&irq.affinity)).collect();
@@ -174,6 +196,7 @@ fn interrupts(plan: &Plan, with: &Machine) -> Vec<Check> {
         with.irqs.iter().filter(|irq| !obeys(&irq.affinity)).map(|irq| irq.irq.to_string()).collect();
     let effect = match (bound.is_empty(), stray.is_empty()) {
         (true, _) => Effect::NoEffect,
+        (false, true) if default_affinity(seen.before).as_ref() == Some(&wanted) => Effect::WasSoBefore,
         (false, true) => Effect::TookEffect,
         (false, false) => Effect::NoEffect,
     };
@@ -182,30 +205,17 @@ fn interrupts(plan: &Plan, with: &Machine) -> Vec<Check> {
         // Timers of the firmware, and lines that the kernel or their driver spreads, have an affinity of their own.
         evidence += &format!("; with an affinity of their own: IRQ {}", others.join(", "));
     }
-    vec![Check {
-        asked: format!("interrupts on CPUs {asked}"),
-        effect,
-        evidence,
-        source: "/proc/irq/*/effective_affinity_list".into(),
-    }]
+    check(wanted.to_list(), effect, evidence)
 }
 
-/// Differences that do not come and go from boot to boot by themselves, as do memory that firmware and kernel take,
-/// kernel threads that happen to be there, and links that are about to come up.
-fn steady(differences: Vec<Difference>) -> Vec<Difference> {
-    let moves = |fact: &str| {
-        ["memory", "kernel_threads", "missing", "virtualization"].iter().any(|part| fact.starts_with(part))
-            || fact.ends_with("memory_bytes")
-            || fact.ends_with(".state")
-            || fact.contains("min_free_kbytes")
-    };
-    differences.into_iter().filter(|difference| !moves(&difference.fact)).collect()
+/// CPUs of interrupts that nobody gave an affinity (/proc/irq/default_smp_affinity).
+fn default_affinity(machine: &Machine) -> Option<CpuSet> {
+    let mask = machine.kernel.tunables.get("irq.default_smp_affinity")?;
+    CpuSet::from_mask(mask).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use machine::kernel::boot::BootParameter;
-
     use super::super::Planned;
     use super::*;
 
@@ -277,29 +287,70 @@ mod tests {
             effective: CpuSet::from_list(effective).ok(),
             ..Default::default()
         };
-        let mut machine = with("irqaffinity", "0-1", Some(true));
+        let mut machine = with("irqaffinity", "1", Some(true));
+        // Asked was CPU 1 alone; the kernel added the CPU that it booted on.
+        machine.kernel.tunables.insert("irq.default_smp_affinity".into(), "3".into());
         machine.irqs = vec![line(4, "0-1", "1"), line(9, "0-7", "3")];
-        let verdict = judged("irqaffinity=0-1", &machine, Vec::new(), None);
+        let verdict = judged("irqaffinity=1", &machine, Vec::new(), None);
         assert_eq!(verdict.checks[1].effect, Effect::TookEffect);
         assert!(
             verdict.checks[1].evidence.contains("1 of 2 lines")
                 && verdict.checks[1].evidence.ends_with("IRQ 9")
         );
         machine.irqs.push(line(5, "0-1", "6"));
-        assert_eq!(judged("irqaffinity=0-1", &machine, Vec::new(), None).checks[1].effect, Effect::NoEffect);
+        assert_eq!(judged("irqaffinity=1", &machine, Vec::new(), None).checks[1].effect, Effect::NoEffect);
     }
 
     #[test]
-    fn what_is_left_over_is_told() {
-        let with = with("nohz_full", "2", Some(true));
-        let mut after = Machine::default();
-        after.kernel.nohz_full = Some(CpuSet::single(2));
-        after.memory_bytes = Some(1);
-        let before = Machine::default();
-        let seen =
-            Seen { before: &before, with: &with, after: &after, without_tick: Vec::new(), control: None };
-        let verdict = judge(&plan("nohz_full=2"), &seen).unwrap();
-        assert!(!verdict.holds);
-        assert_eq!(verdict.left_over.len(), 1, "{:?}", verdict.left_over);
+    fn interrupts_without_the_kernels_own_mask_are_not_told() {
+        let verdict = judged("irqaffinity=2", &with("irqaffinity", "2", None), Vec::new(), None);
+        assert_eq!(verdict.checks[1].effect, Effect::NotTold);
+    }
+
+    #[test]
+    fn what_was_so_before_proves_nothing() {
+        let mut before = Machine::default();
+        before.kernel.smt = Some("notsupported".into());
+        let mut with = before.clone();
+        with.kernel.boot = boot::decode_words(&["nosmt".into()], &with);
+        let judged = |value: &str, with: &Machine| {
+            let seen =
+                Seen { before: &before, with, after: &before, without_tick: Vec::new(), control: None };
+            judge(&plan(value), &seen).unwrap()
+        };
+        let alone = judged("nosmt", &with);
+        assert_eq!((alone.holds, alone.checks[0].effect), (false, Effect::WasSoBefore));
+        let isolated = BootParameter {
+            name: "isolcpus".into(),
+            asked: Some("2".into()),
+            now: Some("2".into()),
+            took_effect: Some(true),
+            source: "/sys".into(),
+        };
+        with.kernel.boot.push(isolated);
+        let both = judged("nosmt isolcpus=2", &with);
+        assert_eq!((both.holds, both.checks[1].effect), (true, Effect::TookEffect));
+    }
+
+    #[test]
+    fn a_default_affinity_that_was_so_before_proves_nothing() {
+        let mut machine = with("irqaffinity", "0-1", None);
+        machine.kernel.tunables.insert("irq.default_smp_affinity".into(), "3".into());
+        let line = machine::irqs::Irq {
+            irq: 4,
+            affinity: CpuSet::from_list("0-1").ok(),
+            effective: CpuSet::from_list("1").ok(),
+            ..Default::default()
+        };
+        machine.irqs = vec![line];
+        let seen = Seen {
+            before: &machine,
+            with: &machine,
+            after: &machine,
+            without_tick: Vec::new(),
+            control: None,
+        };
+        let verdict = judge(&plan("irqaffinity=0-1"), &seen).unwrap();
+        assert_eq!(verdict.checks[1].effect, Effect::WasSoBefore);
     }
 }

@@ -148,7 +148,8 @@ fn mask(asked: &str, tunable: &str, machine: &Machine, source: &'static str) -> 
     Effect { took: exact, ..effect }
 }
 
-/// RCU callbacks that left their CPU show as a thread for each (`rcuop/N`); which CPUs, their names tell.
+/// RCU callbacks that left their CPU show by threads (`rcuop/N`). From 6.1 on, once any CPU is asked, every CPU gets such
+/// a thread (kernel/rcu/tree_nocb.h): that there are some tells that the kernel took the parameter, not for which CPUs.
 fn offloaded(asked: &str, machine: &Machine) -> Effect {
     let source = "the kernel's rcuo threads";
     if machine.kernel_threads.is_empty() {
@@ -205,9 +206,19 @@ fn flag(asked: &str, now: Option<bool>, on: &str, off: &str) -> Effect {
     }
 }
 
-/// A parameter that looks like a slip of the pen: the kernel hands what it does not know to the first process.
+/// A parameter that looks like a slip of the pen: the kernel hands what it does not know to the first process, save names
+/// with a dot, which it takes for those of modules that may come later and drops without a word (init/main.c,
+/// unknown_bootoption).
 pub(super) fn unknown(name: &str, machine: &Machine) -> Option<Effect> {
     let meant = misspelt::meant(&name.replace('-', "_"))?;
+    if name.contains('.') {
+        let now = Some(format!("perhaps {meant} was meant"));
+        return Some(Effect {
+            now,
+            took: None,
+            source: "the kernel drops unknown names of modules silently",
+        });
+    }
     let handed =
         machine.kernel.unknown_parameters.as_ref().map(|names| names.iter().any(|known| known == name));
     let now = match handed {
@@ -361,6 +372,15 @@ mod tests {
         assert_eq!(first(&machine).unwrap().0, Some(false));
         machine.kernel.unknown_parameters = Some(Vec::new());
         assert_eq!(first(&machine), None);
+    }
+
+    #[test]
+    fn a_slip_in_the_name_of_a_module_is_never_told_by_the_kernel() {
+        let mut machine = machine("processor.max_cstates=1");
+        machine.kernel.unknown_parameters = Some(Vec::new());
+        let told = decode(&machine);
+        assert_eq!(told[0].took_effect, None);
+        assert_eq!(told[0].now.as_deref(), Some("perhaps processor.max_cstate was meant"));
     }
 
     #[test]

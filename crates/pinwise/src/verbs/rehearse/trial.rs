@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::{Class, Fault, Machine};
 use probe::TicksSeen;
+use rehearse::plan::conclusion::sentences;
 use rehearse::plan::verdict::{self, Check, Effect, Seen, Ticks, Verdict};
 use rehearse::plan::{Plan, tick_trial};
 use rehearse::{Guest, Outcome};
@@ -116,31 +117,37 @@ fn sheet(path: &Path, guest: &Guest, release: &str, verdict: &Verdict) -> String
     for check in &verdict.checks {
         text += &row(check);
     }
-    let taken_back = match verdict.left_over.is_empty() {
-        true => "yes          booted without the plan again, all is as before\n".to_string(),
-        false => format!(
-            "no           booted without the plan again: {} facts are not as before\n",
-            verdict.left_over.len()
-        ),
-    };
-    let _ = write!(text, "\n  {taken_back}");
-    for difference in &verdict.left_over {
+    let _ = write!(text, "\n  {}", second_boot(verdict));
+    for difference in verdict.left_over.iter().chain(&verdict.moves_by_itself) {
         text += &change(difference);
     }
     if !verdict.changed.is_empty() {
         text += "\nWhat the plan changes\n";
         verdict.changed.iter().for_each(|difference| text += &change(difference));
     }
-    text += match verdict.holds {
-        true => "\nThe plan takes effect. How fast anything is, a guest cannot tell.\n",
-        false => "\nThe plan does not take effect as it stands.\n",
-    };
+    let _ = writeln!(text, "\n{} How fast anything is, a guest cannot tell.", sentences(verdict).join(" "));
     text
+}
+
+/// What the second boot without the plan shows.
+fn second_boot(verdict: &Verdict) -> String {
+    let again = "booted without the plan again";
+    match (verdict.left_over.len(), verdict.moves_by_itself.len()) {
+        (0, 0) => format!("yes          {again}: all is as before\n"),
+        (0, moves) => {
+            format!("yes          {again}: nothing is left over; facts that move by themselves: {moves}\n")
+        }
+        (left, 0) => format!("no           {again}: facts that are still as with the plan: {left}\n"),
+        (left, moves) => format!(
+            "no           {again}: facts that are still as with the plan: {left}, that move by themselves: {moves}\n"
+        ),
+    }
 }
 
 fn row(check: &Check) -> String {
     let effect = match check.effect {
         Effect::TookEffect => "took effect",
+        Effect::WasSoBefore => "was so",
         Effect::NoEffect => "NO EFFECT",
         Effect::NotTold => "not told",
         Effect::Insensitive => "insensitive",
