@@ -15,8 +15,8 @@ static ABOUT: About = About {
            the CPU of a server, and for a network card onto a CPU of the card's node.",
     unit: "CPU list",
     scope: "one IRQ number of /proc/irq",
-    owner: "irqbalance, unless the IRQ is banned (--banirq): it moves a busy one again within some rounds of 10 s, and every \
-            one when a CPU or device comes or goes; tuned, and drivers that set hints",
+    owner: "irqbalance, unless the IRQ is banned (--banirq): it moves a busy one again when it next evens out the load, and \
+            every one when a CPU or device comes or goes; tuned; drivers that set hints (virtio_net at CPU hotplug)",
     risk: "The kernel refuses managed interrupts (NVMe, virtio-blk: EIO or EPERM) and CPUs without a free vector (ENOSPC). \
            Some controllers take the new CPU only at the next interrupt.",
     source: "Documentation/core-api/irq/irq-affinity.rst; proc_irq(5)",

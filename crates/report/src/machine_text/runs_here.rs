@@ -127,9 +127,9 @@ fn moves(irqbalance: &Irqbalance, machine: &Machine) -> String {
     }
     let seconds = irqbalance.interval_s.unwrap_or(INTERVAL_S);
     let mut words = format!(
-        "moves {} of {} interrupt lines: what is written to one of them does not last; a busy one is moved again within \
-         some rounds of {seconds} s, all of them when a CPU or device comes or goes (banned with --banirq they stay: \
-         pinwise map --irqs)",
+        "moves {} of {} interrupt lines: what is written to one of them does not last; it looks every {seconds} s and \
+         moves it again when that evens out the load, and all of them when a CPU or device comes or goes (banned with \
+         --banirq they stay: pinwise map --irqs)",
         irqbalance.moves.len(),
         machine.irqs.len()
     );
@@ -294,10 +294,10 @@ mod tests {
             text.contains("moves 1 of 0 interrupt lines: what is written to one of them does not last"),
             "{text}"
         );
-        assert!(text.contains("within some rounds of 1 s") && !text.contains("exempt"), "{text}");
+        assert!(text.contains("every 1 s") && !text.contains("exempt"), "{text}");
         let script = Some("/etc/p.sh".to_string());
         let text = told(Irqbalance { moves: vec![43], policy_script: script, ..Irqbalance::default() });
-        assert!(text.contains("rounds of 10 s") && text.contains("/etc/p.sh may exempt some"), "{text}");
+        assert!(text.contains("every 10 s") && text.contains("/etc/p.sh may exempt some"), "{text}");
         assert!(!told(Irqbalance::default()).contains("moves"));
     }
 

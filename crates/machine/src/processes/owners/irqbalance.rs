@@ -42,9 +42,9 @@ pub struct Irqbalance {
     pub interval_s: Option<u32>,
     /// Lines that it moves: those that are in use and are neither banned nor managed by the kernel; none when it does
     /// not run or balances once. On kernels that do not tell which lines they manage, those are among them: such a line
-    /// refuses to be moved by anybody. What somebody else writes to one of them does not last. It is not put back at once:
-    /// irqbalance writes a line only when it moves it (activate.c). It moves a busy one within some rounds, to even out
-    /// the load, and all of them when a CPU or a line comes or goes, at SIGHUP and when it starts.
+    /// refuses to be moved by anybody. What somebody else writes to one of them does not last, and nobody can say how
+    /// long it will: irqbalance writes a line only when it moves it (activate.c), which is when that evens out the load,
+    /// and for all of them when a CPU or a line comes or goes, at SIGHUP and when it starts.
     pub moves: Vec<u32>,
 }
 
