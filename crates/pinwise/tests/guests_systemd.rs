@@ -112,28 +112,3 @@ fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
     assert!(row(&text(&outcome, "banned.txt"), a).ends_with(" leaves it"));
     assert_eq!(text(&outcome, "left").trim(), "1");
 }
-
-#[test]
-#[ignore = "boots guests"]
-fn a_busy_line_is_put_back_without_being_asked() {
-    let script = format!(
-        "{FUNCTIONS}\
-         count() {{ awk -v line=$1: '$1 == line {{ for (cpu = 2; cpu <= 9; cpu++) sum += $cpu; print sum }}' /proc/interrupts; }}\n\
-         start ''; for queue in 0 1 2 3; do placed $(line $queue); done\n\
-         taskset -c 3 ping -q -f 10.77.0.1 > ping 2>&1 &\n\
-         pid=$!; sleep 8; most=0\n\
-         for queue in 0 1 2 3; do\n\
-           irq=$(line $queue)\n\
-           [ $(count $irq) -gt $most ] && {{ most=$(count $irq); busy=$irq; }}\n\
-         done\n\
-         pinwise map --format json > map.json; echo $busy > busy\n\
-         echo 1 > /proc/irq/$busy/smp_affinity_list\n\
-         tries=0\n\
-         while [ \"$(of $busy)\" = 1 ] && [ $tries -lt 360 ]; do tries=$((tries + 1)); sleep 0.5; done\n\
-         of $busy > put-back; kill $pid\n"
-    );
-    let Some(outcome) = run(&["irqbalance", "iputils-ping"], "", &script) else { return };
-    let busy: u64 = text(&outcome, "busy").trim().parse().unwrap();
-    assert!(moved(&parsed(&outcome, "map.json")).contains(&busy));
-    assert_ne!(text(&outcome, "put-back").trim(), "1");
-}

@@ -26,8 +26,9 @@ const BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(2);
 /// Longest time from the first process to the command, at 24 CPUs or fewer: modules are loaded and cards set up.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// What systemd and the services of a Debian root add to it. Boots to the command took 14 to 21 s there.
-const SERVICES_LIMIT: Duration = Duration::from_secs(120);
+/// What systemd and the services of a Debian root add to it. Boots to the command took 14 to 30 s, and 160 s on two CPUs
+/// that five others wanted too.
+const SERVICES_LIMIT: Duration = Duration::from_secs(240);
 
 /// Time that a command has when nothing else is said.
 pub const LIMIT: Duration = Duration::from_secs(300);
