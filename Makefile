@@ -1,9 +1,13 @@
 # Two commands do everything: `make study` and `make test`. See README.md.
 
 CARGO ?= cargo
-PINWISE = target/release/pinwise
+# What is handed out is static, for the C library that makes such binaries; and it is not position-independent, so that
+# nothing has to be relocated when it starts (docs/journal/0011).
+TARGET = $(shell uname -m)-unknown-linux-musl
+STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
+PINWISE = $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release/pinwise
 
-.PHONY: study test bench build setup setup-tests lint report-picture clean
+.PHONY: study test bench build setup setup-release setup-tests lint clean
 
 ## Builds pinwise and studies the built-in string server on each CPU in turn; writes a case and its report.
 study: build
@@ -17,14 +21,20 @@ test: setup-tests
 
 ## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine.
 bench: build
-	$(CARGO) bench --package benches
+	PINWISE=$(abspath $(PINWISE)) $(CARGO) bench --package benches
 
-build: setup
-	$(CARGO) build --release --package pinwise
+## The binary to hand out, one file that runs on every Linux of this architecture: target/ARCH-unknown-linux-musl/release/pinwise.
+build: setup-release
+	CC_$(subst -,_,$(TARGET))=musl-gcc $(CARGO) --config '$(STATIC)' build --release --package pinwise --target $(TARGET)
+	@scripts/is-static $(PINWISE)
 
-## What building needs.
+## What building for oneself and the lints need.
 setup:
 	@scripts/setup build
+
+## What the static binary needs beside that: musl, for Rust and for C.
+setup-release:
+	@scripts/setup release
 
 ## What the tests need beside that: iproute2, and the servers and load tools of the examples.
 setup-tests:

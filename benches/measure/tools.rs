@@ -7,17 +7,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::{Machine, Root};
 
-/// The binary of this workspace that is measured: $PINWISE, or the one beside this bench in the target folder.
+/// The binary of this workspace that is measured: $PINWISE, or the static one in the target folder of this bench.
 pub fn pinwise() -> io::Result<PathBuf> {
     let beside = || {
         let own = std::env::current_exe().ok()?;
-        Some(own.parent()?.parent()?.join("pinwise"))
+        let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+        Some(own.parent()?.parent()?.parent()?.join(target).join("release/pinwise"))
     };
     let path = std::env::var_os("PINWISE").map(PathBuf::from).or_else(beside).unwrap_or_default();
     match path.is_file() {
         true => Ok(path),
         false => Err(io::Error::other(format!(
-            "{}: there is no such program - build it first: cargo build --release -p pinwise",
+            "{}: there is no such program - build it first: make build",
             path.display()
         ))),
     }

@@ -1,5 +1,6 @@
 //! SPEAKS: parses the command line, calls the other rooms, and turns what they say into text and an exit code.
 
+mod allocator;
 mod cli;
 mod conclusion;
 mod interrupt;
