@@ -162,7 +162,7 @@ fn kill_9_ends_the_guest_and_the_next_start_removes_its_files() {
     assert_eq!(cache.runs().len(), 2, "what was killed cannot have removed its folder");
     // Ends before it boots, and after it has looked for what was left.
     let out = cache.run(&["--file", "/nonexistent/file"], "true");
-    told(&out, 6, &["/nonexistent/file", "name a file that can be read"]);
+    told(&out, 6, &["/nonexistent/file", "name a file or folder that can be read"]);
     assert_eq!(cache.runs(), ["lock"]);
 }
 
