@@ -1,5 +1,5 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, traced. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod counters;
@@ -8,6 +8,7 @@ mod map;
 mod plot;
 mod section;
 mod tools;
+mod traced;
 mod watch;
 
 use std::path::Path;
@@ -18,11 +19,12 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
     ("watch", watch::measure),
+    ("traced", traced::measure),
 ];
 
 fn main() -> ExitCode {

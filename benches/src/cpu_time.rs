@@ -1,7 +1,7 @@
 //! CPU time: of this thread, and of a child process with all that it started. On a noisy host it says what wall time cannot.
 
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -43,6 +43,20 @@ pub fn of(command: &mut Command) -> io::Result<Cost> {
         true => Ok(Cost { cpu_ns: children_ns() - before, wall_ns }),
         false => Err(io::Error::other(format!("{command:?}: {status}"))),
     }
+}
+
+/// CPU time, ns, of a child and all that it started, from its start to the end of `work`, which waits for it; and its answer.
+/// No other child may end meanwhile.
+///
+/// # Errors
+/// Those of the work.
+pub fn of_child<T>(
+    child: &mut Child,
+    work: impl FnOnce(&mut Child) -> io::Result<T>,
+) -> io::Result<(u64, T)> {
+    let before = children_ns();
+    let answer = work(child)?;
+    Ok((children_ns() - before, answer))
 }
 
 /// CPU time of all children that ended so far, ns (getrusage(2); the kernel scales the ticks of user and system time so

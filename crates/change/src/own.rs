@@ -2,8 +2,9 @@
 
 use std::io;
 
-use machine::{Class, CpuSet, Fault};
+use machine::{Class, CpuSet, Fault, Scheduling};
 
+use crate::kernel::SchedulingState;
 use crate::{netns, sched};
 
 /// Confines the calling thread, and threads that it starts from now on, to `cpus`.
@@ -15,6 +16,26 @@ pub fn run_on(cpus: &CpuSet) -> Result<(), Fault> {
             if error.kind() == io::ErrorKind::PermissionDenied { Class::NotPermitted } else { Class::Usage };
         let remedy = "choose from Cpus_allowed_list in /proc/self/status";
         Fault::new(class, format!("CPUs {cpus}"), format!("this thread may not run there ({error})"), remedy)
+    })
+}
+
+/// Lets the calling thread run before all that is not real-time, at the lowest real-time priority (SCHED_FIFO, 1). Threads that
+/// it starts do not inherit it.
+///
+/// Errors: no permission (CAP_SYS_NICE, or RLIMIT_RTPRIO of 1 and more), or a cgroup without real-time bandwidth.
+pub fn run_as_fifo() -> Result<(), Fault> {
+    let fifo = || {
+        let old = sched::scheduling(0)?;
+        let new = SchedulingState { reset_on_fork: true, ..old.with(Scheduling::Fifo { priority: 1 }) };
+        sched::set_scheduling(0, &new)
+    };
+    fifo().map_err(|error| {
+        let class = match error.kind() {
+            io::ErrorKind::PermissionDenied => Class::NotPermitted,
+            _ => Class::MachineLacks,
+        };
+        let remedy = "run as root, with CAP_SYS_NICE, or with 'ulimit -r 1'; or leave --fifo out";
+        Fault::new(class, "SCHED_FIFO", error, remedy)
     })
 }
 

@@ -1,6 +1,7 @@
 //! A copy of exactly what the readers read, to take home.
 
 mod mask;
+mod names;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::ReadError;
 use crate::{Class, Fault};
+use names::Names;
 
 /// The version of the form that captures are written in. Raised when an older pinwise could not read it any more.
 pub const FORMAT: u32 = 1;
@@ -44,6 +46,9 @@ pub(crate) enum Ask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refused {
     pub(crate) ask: Ask,
+    /// The path or fact that was asked for, where the error names another: facts come out of files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) asked: Option<String>,
     #[serde(flatten)]
     pub(crate) error: ReadError,
 }
@@ -119,7 +124,8 @@ impl Capture {
     }
 
     /// Masks what names this host and says nothing about its shape: host name, addresses (MAC, IPv4, UUID), serial
-    /// numbers, and values of the command line whose names speak of secrets.
+    /// numbers, and values of the command line whose names speak of secrets. Names that hold a MAC address, and names of
+    /// guests in those of cgroups, become others, each the same everywhere.
     pub fn mask(&mut self) {
         let hostname = self.index.facts.get("nodename").cloned().unwrap_or_default();
         if let Some(name) = self.index.facts.get_mut("nodename") {
@@ -132,6 +138,49 @@ impl Capture {
                 *content = text.into_bytes();
             }
         }
+        let names = Names::of(self.texts());
+        if !names.is_empty() {
+            self.rewrite(|text| names.rename(text));
+        }
+    }
+
+    /// Every text in it: paths, contents, listings, links, facts, errors.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let contents = self.files.values().filter_map(|content| std::str::from_utf8(content).ok());
+        let index = &self.index;
+        let pairs = [&index.facts, &index.links, &index.resolved].into_iter().flatten();
+        let lists = index.lists.iter().flat_map(|(path, names)| names.iter().chain([path]));
+        let errors = index.errors.iter().flat_map(|refused| {
+            let asked = refused.asked.as_deref().or(refused.error.path.to_str());
+            asked.into_iter().chain([refused.error.why.as_str()])
+        });
+        let strings = pairs.flat_map(|(key, value)| [key, value]).chain(lists).chain(index.exists.keys());
+        self.files.keys().chain(strings).map(String::as_str).chain(contents).chain(errors)
+    }
+
+    /// Puts another text in the place of each.
+    fn rewrite(&mut self, other: impl Fn(&str) -> String) {
+        let pairs = |map: &mut BTreeMap<String, String>| {
+            *map = std::mem::take(map).iter().map(|(key, value)| (other(key), other(value))).collect();
+        };
+        let Index { facts, links, resolved, lists, exists, errors, .. } = &mut self.index;
+        [facts, links, resolved].into_iter().for_each(pairs);
+        let list = |(path, names): (String, Vec<String>)| {
+            (other(&path), names.iter().map(|name| other(name)).collect())
+        };
+        *lists = std::mem::take(lists).into_iter().map(list).collect();
+        *exists = std::mem::take(exists).into_iter().map(|(path, there)| (other(&path), there)).collect();
+        for Refused { asked, error, .. } in errors {
+            *asked = asked.as_deref().map(&other);
+            error.path = error.path.to_str().map_or_else(|| error.path.clone(), |path| other(path).into());
+            error.why = other(&error.why);
+        }
+        let content = |bytes: Vec<u8>| match std::str::from_utf8(&bytes) {
+            Ok(text) => other(text).into_bytes(),
+            Err(_) => bytes,
+        };
+        let files = std::mem::take(&mut self.files).into_iter();
+        self.files = files.map(|(path, bytes)| (other(&path), content(bytes))).collect();
     }
 
     /// Puts another text in the place of `secret` wherever it stands in a file or fact, so that a capture can be
@@ -235,7 +284,10 @@ fn sort_out<T>(
     for (path, answer) in answers {
         match answer {
             Ok(value) => drop(good.insert(path, value)),
-            Err(error) => errors.push(Refused { ask, error }),
+            Err(error) => {
+                let asked = (error.path != Path::new(&path)).then_some(path);
+                errors.push(Refused { ask, asked, error });
+            }
         }
     }
     good
@@ -297,6 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn a_fact_that_a_file_would_not_tell_fails_the_same_way_again() {
+        let error = ReadError::new("/proc/1/environ", Cause::Denied, "permission denied");
+        let facts = [("handed_to_init".to_string(), Err(error.clone()))].into();
+        let capture = Capture::new(Answers { facts, ..Answers::default() }, BTreeMap::new());
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        capture.write(&path).unwrap();
+        assert_eq!(Root::at(&path).unwrap().fact("handed_to_init"), Err(error));
+    }
+
+    #[test]
     fn what_was_not_asked_is_said_to_be_outside_of_the_capture() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m");
@@ -320,6 +383,46 @@ mod tests {
             let fault = Root::at(&path).unwrap_err().to_string();
             assert!(fault.contains(said) && fault.contains("pinwise capture"), "{fault}");
         }
+    }
+
+    #[test]
+    fn names_that_are_masked_lead_to_the_same_things_as_before() {
+        let card = "/sys/devices/pci0000:00/0000:00:03.0/net/enx00e04c680001";
+        let scope = "/sys/fs/cgroup/machine.slice/machine-qemu\\x2d1\\x2ddb.scope";
+        let tree = Tree::new()
+            .file(&format!("{card}/address"), "00:e0:4c:68:00:01\n")
+            .link("/sys/class/net/enx00e04c680001", card)
+            .file(&format!("{scope}/cpuset.cpus"), "2-3\n")
+            .denied(&format!("{scope}/cpu.max"))
+            .file("/proc/700/cgroup", "0::/machine.slice/machine-qemu\\x2d1\\x2ddb.scope\n");
+        // Asks as readers do: each answer leads to the next question.
+        let asked = |root: &Root| {
+            let name = root.list("/sys/class/net").unwrap().remove(0);
+            let place = root.resolve(format!("/sys/class/net/{name}")).unwrap();
+            let cgroup = root.read("/proc/700/cgroup").unwrap();
+            let cgroup = format!("/sys/fs/cgroup{}", cgroup.trim().trim_start_matches("0::"));
+            let answers = vec![
+                root.read(format!("{}/address", place.display())).unwrap().trim().to_string(),
+                root.read(format!("{cgroup}/cpuset.cpus")).unwrap().trim().to_string(),
+                root.list("/sys/fs/cgroup/machine.slice").unwrap().join(" "),
+                root.read(format!("{cgroup}/cpu.max")).unwrap_err().to_string(),
+            ];
+            (name, place, answers)
+        };
+        let root = Root::recording(Root::from_tree(tree));
+        let before = asked(&root);
+        let mut capture = root.take_capture().unwrap();
+        capture.mask();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        capture.write(&path).unwrap();
+        let (name, place, answers) = asked(&Root::at(&path).unwrap());
+        assert_eq!(name, "enx000000000001");
+        assert!(place.ends_with("0000:00:03.0/net/enx000000000001"), "{}", place.display());
+        assert_eq!(answers[..3], ["00:00:00:00:00:00", "2-3", "machine-qemu\\x2d1\\x2dguest001.scope"]);
+        assert_eq!(answers[3], before.2[3].replace("x2ddb", "x2dguest001"));
+        let whole = format!("{capture:?}");
+        assert!(!whole.contains("e04c68") && !whole.contains("x2ddb"), "{whole}");
     }
 
     #[test]

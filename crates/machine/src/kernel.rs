@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{self, mounts::Mounts};
 use crate::topology::CPUS;
 use crate::{CpuSet, Notes, ReadError, Root};
-use boot::BootParameter;
+use boot::{BootParameter, Taker, module_parameters};
 use config::Config;
 
 /// What runs the machine.
@@ -35,6 +35,10 @@ pub struct Kernel {
     pub mitigations: BTreeMap<String, String>,
     /// Names of boot parameters that the kernel did not know and handed to the first process.
     pub unknown_parameters: Option<Vec<String>>,
+    /// Boot parameters with a dot, as they were written, and which module of this kernel takes them; names that the kernel
+    /// itself or programs look for are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module_parameters: Option<BTreeMap<String, Taker>>,
     /// Whether the tick may stop on idle CPUs (of the first CPU).
     pub tick_stops: Option<bool>,
     /// Whether timers are exact, not bound to the tick (of the first CPU).
@@ -88,18 +92,19 @@ pub(crate) fn read(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Kernel {
         cmdline.as_deref().is_some_and(|text| text.split_whitespace().any(|w| w == "tsc=noirqtime"));
     let irq_time = irq_time.map(|apart| apart && !no_irq_time);
     let preempt = preempt::model(root, uname.version.as_deref(), cmdline.as_deref(), config.as_ref().ok());
-    let tick_mode = root.fact("tick_mode").ok();
+    let tick_mode =
+        notes.keep("whether the tick stops, and timers are exact (of the first CPU)", root.fact("tick_mode"));
+    let handed_to_init =
+        notes.keep("boot parameters that the kernel does not know", root.fact("handed_to_init"));
     let is_on = |name: &str| {
         let mut words = tick_mode.as_deref()?.split_whitespace();
         words.find(|word| *word == name).and_then(|_| words.next()).map(|value| value == "1")
     };
     Kernel {
+        module_parameters: takers(root, cmdline.as_deref(), notes),
         tick_stops: is_on("nohz"),
         high_resolution_timers: is_on("highres"),
-        unknown_parameters: root
-            .fact("handed_to_init")
-            .ok()
-            .map(|names| names.split_whitespace().map(String::from).collect()),
+        unknown_parameters: handed_to_init.map(|names| names.split_whitespace().map(String::from).collect()),
         hz,
         irq_time_accounting: irq_time,
         preempt: notes.keep("preemption model", preempt),
@@ -121,6 +126,15 @@ pub(crate) fn read(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Kernel {
         version: uname.version,
         cmdline,
     }
+}
+
+/// Missing only where the command line asks for anything that a module might take.
+fn takers(root: &Root, cmdline: Option<&str>, notes: &mut Notes) -> Option<BTreeMap<String, Taker>> {
+    if module_parameters::asked(cmdline?).is_empty() {
+        return None;
+    }
+    let fact = root.fact("module_parameters");
+    notes.keep("which modules take boot parameters", fact).map(|told| module_parameters::parse(&told))
 }
 
 /// Absent without CONFIG_PSI; built in and switched off at boot, the file is there and refuses (EOPNOTSUPP).
@@ -224,7 +238,15 @@ mod tests {
         assert_eq!(kernel.preempt.as_deref(), Some("none"));
         assert_eq!(kernel.isolated.unwrap().to_list(), "2-3");
         assert_eq!(kernel.nohz_full, Some(CpuSet::new()));
-        assert_eq!(notes.into_vec(), []);
+        // What only the running system and captures know.
+        let facts: Vec<_> = notes.into_vec().into_iter().map(|m| m.fact).collect();
+        assert_eq!(
+            facts,
+            [
+                "whether the tick stops, and timers are exact (of the first CPU)",
+                "boot parameters that the kernel does not know"
+            ]
+        );
 
         let mut notes = Notes::new();
         let kernel = of(Tree::new(), &mut notes);

@@ -82,7 +82,7 @@ impl Machine {
         machine.irqs = irqs::read(root, &mut notes);
         irqs::name_owners(&mut machine.irqs, &machine.devices);
         machine.kernel = kernel::read(root, &mounts, &mut notes);
-        machine.idle = idle::read(root, &online, &mut notes);
+        machine.idle = idle::read(root, &online, &machine.core_kinds, &mut notes);
         machine.virtualization = virtualization::read(root, &mut notes);
         let processes = processes::read(root, mounts, &mut notes);
         machine.guests = processes.guests;

@@ -26,6 +26,7 @@ pub use owners::{Owner, OwnerSetting};
 pub use process::{Process, Thread};
 pub use remarks::Remark;
 pub use server::Server;
+pub use target::{FoundServer, find};
 
 use crate::limits::mounts::Mounts;
 use crate::{Notes, ReadError, Root};

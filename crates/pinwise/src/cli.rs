@@ -34,8 +34,12 @@ pub enum Verb {
     Map(verbs::map::Args),
     /// Take the machine home: copy exactly the files that the readers read into an archive
     Capture(verbs::capture::Args),
+    /// Who takes CPU time from a server, how long and why; without one, from whom each CPU is taken
+    Watch(Box<verbs::watch::Args>),
     /// Run a study: by default the built-in string server on each CPU in turn
     Study(Box<verbs::study::Args>),
+    /// How quiet each CPU is, and what breaks the quiet
+    Noise(verbs::noise::Args),
     /// Go on with a study that was stopped or killed; the remaining order is unchanged
     Resume(verbs::resume::Args),
     /// Say why a placement is slow; --prove moves the cause and measures again

@@ -7,7 +7,9 @@ mod interrupt;
 mod output;
 mod progress;
 mod run_case;
+mod terminal;
 mod verbs;
+mod window;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use study::engine::Event;
 use study::{Recipe, Trial};
 
+/// A bar of this length on stderr; one that is never seen where it is not `shown`.
+pub fn bar(template: &str, length: u64, shown: bool) -> ProgressBar {
+    let bar = if shown { ProgressBar::new(length) } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
 /// Shows the events of an engine.
 pub struct Progress {
     bar: ProgressBar,
@@ -18,9 +26,7 @@ impl Progress {
     /// A bar for a study that decides by the recipe's metric.
     pub fn new(recipe: &Recipe) -> Self {
         let on_terminal = std::io::stderr().is_terminal();
-        let bar = if on_terminal { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left  {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = bar("{bar:30} {pos}/{len} trials, {eta} left  {msg}", 0, on_terminal);
         Self { bar, on_terminal, metric: recipe.metric.clone(), total: 0 }
     }
 

@@ -4,10 +4,13 @@
 //! takes samples into a [`Recording`], out of which windows are cut: [`Recording::window`] gives an [`Observation`].
 //! [`ticks`] also has the kernel count events, in an instance of tracefs of its own.
 
+pub mod account;
+mod bpf;
 mod clock;
 mod handles;
 mod kept_table;
 pub mod meter;
+pub mod noise;
 pub mod observation;
 mod online;
 pub mod probes;
@@ -23,3 +26,4 @@ pub use observation::{Counter, Gauge, Observation, Sample, Spread, SystemCounter
 pub use recording::Recording;
 pub use sampler::Sampler;
 pub use ticks::{TickWindow, TicksSeen};
+pub use watch::identify;

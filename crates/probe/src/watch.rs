@@ -60,7 +60,7 @@ impl Watch {
 }
 
 /// The process that has this number now and has not ended.
-pub(crate) fn identify(root: &Root, pid: u32) -> Option<ProcessRef> {
+pub fn identify(root: &Root, pid: u32) -> Option<ProcessRef> {
     let (_, start_time_ticks) = parent_and_start(root, pid)?;
     Some(ProcessRef { pid, start_time_ticks })
 }

@@ -3,10 +3,12 @@
 mod console;
 mod exchange;
 mod folder;
+mod inputs;
 mod run;
 mod slots;
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use machine::Fault;
@@ -32,6 +34,9 @@ const SERVICES_LIMIT: Duration = Duration::from_secs(240);
 
 /// Time that a command has when nothing else is said.
 pub const LIMIT: Duration = Duration::from_secs(300);
+
+/// The kernel that a guest has when nothing is said.
+const KERNEL: &str = "amd64";
 
 /// A guest that can be run.
 #[derive(Debug, Clone)]
@@ -100,7 +105,7 @@ impl Guest {
     pub fn of(shape: Shape) -> Self {
         Self {
             shape,
-            kernel: "amd64".into(),
+            kernel: KERNEL.into(),
             cmdline: String::new(),
             userland: Userland::default(),
             programs: Vec::new(),
@@ -110,9 +115,20 @@ impl Guest {
         }
     }
 
-    /// Why no guest can be run on this machine; `None` when one can, as far as can be told without a kernel.
+    /// Why no guest can be run on this machine; `None` when one can. Gets the kernel that a guest has when nothing is said:
+    /// the first time it is fetched, which takes a minute. The answer holds for the life of this process.
     pub fn unavailable() -> Option<String> {
-        qemu::find().map(drop).and_then(|()| userland::check()).err().map(|why| why.to_string())
+        static ANSWER: OnceLock<Option<String>> = OnceLock::new();
+        ANSWER.get_or_init(|| Self::lacking(|| Kernel::find(KERNEL))).clone()
+    }
+
+    /// Which program that guests need is not on this machine; nothing is fetched.
+    pub fn lacks_program() -> Option<String> {
+        programs().err().map(|why| why.to_string())
+    }
+
+    fn lacking(kernel: impl FnOnce() -> Result<Kernel, Fault>) -> Option<String> {
+        programs().and_then(|()| kernel()).err().map(|why| why.to_string())
     }
 
     /// Its shape.
@@ -212,6 +228,12 @@ impl Guest {
     }
 }
 
+/// That QEMU and busybox are there.
+fn programs() -> Result<(), Fault> {
+    qemu::find()?;
+    userland::check()
+}
+
 impl Outcome {
     /// Standard output as text.
     pub fn text(&self) -> String {
@@ -239,5 +261,25 @@ impl Outcome {
     /// When a file cannot be read or written.
     pub fn bring_back(&self, to: &std::path::Path) -> Result<Vec<PathBuf>, Fault> {
         exchange::copy_out(&self.files(), to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Class;
+
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_cannot_be_had_is_a_reason_for_no_guest() {
+        let unknown = || Err(Fault::new(Class::MachineLacks, "apt-get download", "no network", "go online"));
+        let kernel = || {
+            let nowhere = PathBuf::from("/nowhere");
+            let (image, modules) = (nowhere.clone(), nowhere);
+            Ok(Kernel { name: KERNEL.into(), release: "6.1".into(), image, modules, config: None })
+        };
+        assert_eq!(Guest::lacking(kernel), Guest::lacks_program());
+        let why = Guest::lacking(unknown).unwrap();
+        assert!(Guest::lacks_program().is_some() || why.contains("no network"), "{why}");
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use study::Facts;
 
+use crate::visible::one_line;
+
 /// One thing that is not known, over all trials.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Absent {
@@ -49,6 +51,13 @@ pub fn of_machine(missing: &[Missing]) -> Vec<Absent> {
     let mut found = Collected::default();
     missing.iter().for_each(|m| found.add(m, None));
     found.into_list()
+}
+
+/// The section of a text that lists what is not known, a line each; empty where everything is.
+pub(crate) fn section(missing: &[Missing]) -> String {
+    let line = |m: &Missing| format!("  {}: {}\n", one_line(&m.fact), one_line(&m.why));
+    let lines: String = missing.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("Not known\n{lines}") }
 }
 
 /// Fact and reason without their numbers.

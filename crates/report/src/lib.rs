@@ -5,7 +5,12 @@
 //! ([`table`], [`pages`], [`json`]), so that terminal, page and JSON cannot say different things.
 
 pub mod absent;
+pub mod account_screen;
+pub mod account_text;
+mod arrangement;
+pub mod counters_text;
 mod drawings;
+mod grid;
 pub mod headline;
 pub mod heat;
 pub mod html;
@@ -13,6 +18,7 @@ pub mod json;
 pub mod live;
 pub mod machine_text;
 pub mod markup;
+pub mod noise_text;
 pub mod number;
 pub mod pages;
 pub mod picture;
@@ -23,5 +29,6 @@ pub mod unpinned;
 pub mod view;
 pub mod visible;
 
+pub use arrangement::Arrangement;
 pub use markup::Html;
 pub use view::{CaseView, Commands};

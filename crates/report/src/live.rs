@@ -3,7 +3,6 @@
 //! [`Live`] turns readings of a [`probe::Meter`] into a [`Now`]; [`text`] prints one for a file or a pipe, [`screen`] draws one
 //! on a terminal. All of it is pure: nothing here reads a file, a clock or a key.
 
-mod arrangement;
 mod now;
 pub mod screen;
 pub mod text;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 use machine::Machine;
 use probe::meter::{Reading, RowHead};
 
-use arrangement::Arrangement;
+use crate::arrangement::Arrangement;
 pub use now::{CpuNow, Group, LineNow, Now, Share};
 
 /// Probes that a live map needs.

@@ -5,7 +5,6 @@
 
 mod device;
 mod devices;
-mod grid;
 mod interrupts;
 mod kernel;
 mod limits;
@@ -82,7 +81,7 @@ pub fn differences(differences: &[Difference]) -> String {
     };
     let mut rows = vec![["FACT", "BEFORE", "AFTER"].map(String::from).to_vec()];
     rows.extend(differences.iter().map(|d| vec![d.fact.clone(), words(&d.before), words(&d.after)]));
-    visible::lines(&grid::lines(&[grid::Side::Left; 3], &rows, 0)).into_owned()
+    visible::lines(&crate::grid::lines(&[crate::grid::Side::Left; 3], &rows, 0)).into_owned()
 }
 
 /// A headline and a line for each fact that is known; nothing when none is.

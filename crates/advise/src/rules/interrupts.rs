@@ -235,8 +235,7 @@ impl Slow<'_> {
         let (cpu, name) = (self.cpu, &row.name);
         match kind {
             Kind::Device => format!(
-                "Keep the server off CPU {cpu}, or move IRQ {name}{} to a CPU that the server does not use. Ask first who owns the \
-                 affinity: a running irqbalance puts it back (ban the IRQ there), and managed interrupts refuse.",
+                "Keep the server off CPU {cpu}, or move IRQ {name}{} to a CPU that the server does not use. {OTHER_OWNERS}",
                 affinity_in_words(self.facts, name)
             ),
             Kind::Timer => format!(
@@ -284,6 +283,12 @@ pub(crate) fn irq_moved(
     );
     SettingsMoved { slow, good, what, as_found: on(at), moved: on(good) }.intervention(facts)
 }
+
+/// Who else sets a line's affinity. irqbalance writes a line only when it moves it (1.9.2, activate.c): what was written
+/// to it can stay for days, and be gone the next.
+pub(crate) const OTHER_OWNERS: &str = "Ask first who owns the affinity: a running irqbalance moves the line again when that \
+    evens out the load, when a CPU or device comes or goes, and when it is restarted, unless the line is banned there \
+    (--banirq); managed interrupts refuse.";
 
 /// ` (allowed on CPUs 0-15)`, or nothing when it is not known.
 fn affinity_in_words(facts: &Facts, irq: &str) -> String {

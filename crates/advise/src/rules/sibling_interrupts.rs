@@ -2,7 +2,7 @@
 
 use study::{Contrast, Facts};
 
-use super::interrupts::{Cost, capital, commands, irq_moved, stands_out};
+use super::interrupts::{Cost, OTHER_OWNERS, capital, commands, irq_moved, stands_out};
 use super::{About, Rule};
 use crate::finding::{EvidenceLine, Finding, Fit, Standing};
 use crate::moves;
@@ -93,7 +93,7 @@ fn finding(
         missing: Vec::new(),
         remedy: format!(
             "Keep the server off the whole core (CPU {cpu} and CPU {sibling}), or move IRQ {} to a core that the server does not \
-             use. Ask first who owns the affinity: a running irqbalance puts it back.",
+             use. {OTHER_OWNERS}",
             row.name
         ),
         commands: commands(Kind::Device, row, good, intervention.is_some()),

@@ -7,7 +7,8 @@ use crate::kernel::boot;
 
 /// The part of a file's text that may leave the house; `None` when all of it may.
 ///
-/// Paths of cgroups are left as they are: they lead to the files of their limits.
+/// Paths of cgroups are left as they are: they lead to the files of their limits. Names in them are masked everywhere at
+/// once (`names.rs`).
 pub(super) fn masked(path: &str, text: &str, hostname: &str) -> Option<String> {
     let out = match path {
         _ if path.ends_with("/cmdline") => command_line(text, hostname),
@@ -91,6 +92,12 @@ fn tokens(value: &str, hostname: &str) -> String {
     if let Some(instead) = whole(value) {
         return instead.to_string();
     }
+    // `ifname=eth0:00:11:22:33:44:55` (dracut.cmdline(7)).
+    if let Some((name, mac)) = value.split_once(':')
+        && is_mac(mac)
+    {
+        return format!("{name}:00:00:00:00:00:00");
+    }
     // `UUID=...`, `ip=A::B:C:host:eth0:off`, lists.
     for separator in ['=', ',', '/', ':'] {
         if value.contains(separator) {
@@ -155,6 +162,7 @@ mod tests {
             ("inst.ks=http://u:p@host/ks", "inst.ks=masked"),
             ("BOOTIF=01-aa-bb-cc-dd-ee-ff", "BOOTIF=01-00-00-00-00-00-00"),
             ("mac=aa:bb:cc:dd:ee:ff", "mac=00:00:00:00:00:00"),
+            ("ifname=lan0:aa:bb:cc:dd:ee:ff", "ifname=lan0:00:00:00:00:00:00"),
         ] {
             let text = format!("quiet {word} isolcpus=2-3\n");
             assert_eq!(

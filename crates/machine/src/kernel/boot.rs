@@ -3,11 +3,16 @@
 //!
 //! Pure: it compares the words of the command line with facts that were read elsewhere.
 
+mod cpu_lists;
 mod effects;
 mod idle_states;
 mod misspelt;
+pub(crate) mod module_parameters;
+mod processor;
 
 use serde::{Deserialize, Serialize};
+
+pub use module_parameters::Taker;
 
 use crate::Machine;
 
@@ -42,7 +47,7 @@ pub fn decode_words(words: &[String], machine: &Machine) -> Vec<BootParameter> {
             None => (word.as_str(), None),
         };
         let effect = effects::of(&name.replace('-', "_"), value, machine)
-            .or_else(|| effects::unknown(name, machine))?;
+            .or_else(|| misspelt::unknown(name, machine))?;
         Some(BootParameter {
             name: name.to_string(),
             asked: value.map(String::from),

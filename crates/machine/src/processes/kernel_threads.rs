@@ -27,6 +27,15 @@ pub enum Kind {
     RcuPerCpu,
     /// Soft interrupts that are too many for their interrupt (`ksoftirqd/N`).
     SoftIrqs,
+    /// Timers that a real-time kernel runs outside of the timer interrupt, of one CPU (`ktimers/N`, kernel/softirq.c).
+    Timers,
+    /// Work that interrupts left, of one CPU on a real-time kernel (`irq_work/N`, kernel/irq_work.c).
+    IrqWork,
+    /// Polls one queue of a network card in place of a soft interrupt, where that was asked for (`napi/NAME-N`,
+    /// net/core/dev.c; /sys/class/net/NAME/threaded).
+    Napi,
+    /// Packets that were passed to another CPU (RPS), of one CPU (`backlog_napi/N`, net/core/dev.c, from Linux 6.10 on).
+    NapiBacklog,
     /// Moves tasks between CPUs and stops them (`migration/N`).
     Migration,
     /// Brings CPUs up and down (`cpuhp/N`).
@@ -101,6 +110,10 @@ impl Kind {
             "rcuog" => (Self::RcuOffloadGroup, None),
             "rcuc" | "rcub" => (Self::RcuPerCpu, cpu.filter(|_| start == "rcuc")),
             "ksoftirqd" => (Self::SoftIrqs, cpu),
+            "ktimers" if cpu.is_some() => (Self::Timers, cpu),
+            "irq_work" if cpu.is_some() => (Self::IrqWork, cpu),
+            "backlog_napi" if cpu.is_some() => (Self::NapiBacklog, cpu),
+            "napi" if !rest.is_empty() => (Self::Napi, None),
             "migration" => (Self::Migration, cpu),
             "cpuhp" => (Self::CpuHotplug, cpu),
             "kworker" if rest.starts_with('u') => (Self::WorkersUnbound, None),
@@ -122,6 +135,9 @@ impl Kind {
         !matches!(
             self,
             Self::SoftIrqs
+                | Self::Timers
+                | Self::IrqWork
+                | Self::NapiBacklog
                 | Self::Migration
                 | Self::CpuHotplug
                 | Self::WorkersPerCpu
@@ -252,6 +268,11 @@ mod tests {
             (22, "kswapd0", KERNEL, Some("0-3")),
             (23, "kswapd1", KERNEL, Some("4-7")),
             (24, "kauditd", KERNEL, None),
+            (25, "ktimers/1", BOUND, None),
+            (26, "irq_work/1", BOUND, None),
+            (27, "backlog_napi/12", BOUND, None),
+            (28, "napi/eth0-8193", KERNEL, Some("0-7")),
+            (29, "napi/eth0-8194", KERNEL, Some("2")),
         ] {
             tree = thread(tree, pid, comm, flags, cpus);
         }
@@ -279,6 +300,10 @@ mod tests {
                 row(Kind::Rcu, 1, "0-7", 0, 0),
                 row(Kind::RcuOffloaded, 2, "0-2", 1, 0),
                 row(Kind::SoftIrqs, 2, "0,5", 2, 2),
+                row(Kind::Timers, 1, "1", 1, 1),
+                row(Kind::IrqWork, 1, "1", 1, 1),
+                row(Kind::Napi, 2, "0-7", 1, 0),
+                row(Kind::NapiBacklog, 1, "12", 1, 1),
                 row(Kind::WorkersPerCpu, 1, "3", 1, 1),
                 row(Kind::WorkersUnbound, 1, "0-7", 0, 1),
                 row(Kind::Reclaim, 2, "0-7", 0, 0),
@@ -307,16 +332,31 @@ mod tests {
         assert_eq!(Kind::of("irq/24-s-mlx5"), (Kind::Irq, None));
         assert_eq!(Kind::of("kdamond.0"), (Kind::MemoryScan, None));
         assert_eq!(Kind::of("rcuc/1"), (Kind::RcuPerCpu, Some(1)));
-        for other in
-            ["irq/x-eth0", "irq/24", "kswapd", "kswapdx", "kworker/", "kworker/dying", "vhost-", "", "/"]
-        {
+        // Names of interfaces can hold nearly anything.
+        assert_eq!(Kind::of("napi/br-1a/x-64"), (Kind::Napi, None));
+        for other in [
+            "irq/x-eth0",
+            "irq/24",
+            "kswapd",
+            "kswapdx",
+            "kworker/",
+            "kworker/dying",
+            "vhost-",
+            "ktimers/",
+            "ktimersd",
+            "irq_work/x",
+            "backlog_napi",
+            "napi/",
+            "",
+            "/",
+        ] {
             assert_eq!(Kind::of(other).0, Kind::Other, "{other}");
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn no_name_panics(comm in "(irq/|kworker/|u|rcuo|[0-9]|:|-|/|.){0,15}") {
+        fn no_name_panics(comm in "(irq/|napi/|ktimers/|kworker/|u|rcuo|[0-9]|:|-|/|.){0,15}") {
             let _ = Kind::of(&comm);
         }
     }

@@ -15,18 +15,21 @@ const KINDS: [&str; 7] = [".service", ".scope", ".slice", ".socket", ".mount", "
 
 /// What was asked for, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub struct FoundServer {
     /// Processes by number; one that was asked for itself comes first.
-    pub(super) pids: Vec<u32>,
+    pub pids: Vec<u32>,
     /// The systemd unit, if one was asked for.
-    pub(super) unit: Option<String>,
+    pub unit: Option<String>,
     /// Directory of the cgroup, if one was asked for.
-    pub(super) cgroup: Option<String>,
+    pub cgroup: Option<String>,
 }
 
 /// Finds the processes of `asked`: a process number, a path of a cgroup (it begins with `/`), or a unit's name with or
 /// without its kind.
-pub(super) fn find(root: &Root, asked: &str) -> Result<Found, Fault> {
+///
+/// # Errors
+/// No such process, unit or cgroup, with near names; several units of the name; refused files.
+pub fn find(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let asked = asked.trim();
     match asked {
         "" => {
@@ -39,7 +42,7 @@ pub(super) fn find(root: &Root, asked: &str) -> Result<Found, Fault> {
 }
 
 /// The process and its descendants.
-fn of_process(root: &Root, asked: &str) -> Result<Found, Fault> {
+fn of_process(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let object = format!("process {asked}");
     let pid: u32 = asked
         .parse()
@@ -57,11 +60,11 @@ fn of_process(root: &Root, asked: &str) -> Result<Found, Fault> {
     // Numbers wrap around: a child may have a lower one, and the process that was asked for is to stand first.
     let descendants = scan::read(root).map(|scan| scan.tree(pid)).unwrap_or_default();
     let pids = std::iter::once(pid).chain(descendants.into_iter().filter(|other| *other != pid)).collect();
-    Ok(Found { pids, unit: None, cgroup: None })
+    Ok(FoundServer { pids, unit: None, cgroup: None })
 }
 
 /// The processes of a cgroup, by its directory or by its path within a hierarchy.
-fn of_cgroup(root: &Root, asked: &str) -> Result<Found, Fault> {
+fn of_cgroup(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let object = format!("cgroup {asked}");
     let asked = asked.trim_end_matches('/');
     let mounts = cgroup_tree::trees(mounts::read(root)?);
@@ -85,7 +88,7 @@ fn of_cgroup(root: &Root, asked: &str) -> Result<Found, Fault> {
 }
 
 /// The processes of a unit, which systemd keeps in a cgroup of its name.
-fn of_unit(root: &Root, asked: &str) -> Result<Found, Fault> {
+fn of_unit(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let object = format!("unit {asked}");
     let mounts = mounts::read(root).map_err(|e| match e.is_absent() {
         true => Fault::new(Class::MachineLacks, &object, &e, "give the number of a process"),
@@ -140,7 +143,7 @@ fn below<'a>(mount: &Mount, path: &'a str) -> &'a str {
     path.strip_prefix(mount.root.trim_end_matches('/')).unwrap_or(path)
 }
 
-fn held(pids: Vec<u32>, object: &str, directory: String, unit: Option<String>) -> Result<Found, Fault> {
+fn held(pids: Vec<u32>, object: &str, directory: String, unit: Option<String>) -> Result<FoundServer, Fault> {
     match pids.is_empty() {
         true => Err(Fault::new(
             Class::MachineLacks,
@@ -148,7 +151,7 @@ fn held(pids: Vec<u32>, object: &str, directory: String, unit: Option<String>) -
             format!("no process is in {directory}"),
             "start it, or give the number of a process",
         )),
-        false => Ok(Found { pids, unit, cgroup: Some(directory) }),
+        false => Ok(FoundServer { pids, unit, cgroup: Some(directory) }),
     }
 }
 

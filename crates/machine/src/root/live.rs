@@ -16,9 +16,10 @@ use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
 /// from uname(2); `euid`, the effective user that read the machine, from geteuid(2); `hypervisor`, the signature of the
 /// hypervisor below, from CPUID leaf 0x40000000 (x86; absent without one); `pm_qos_cpu_latency_us`, the exit latency
 /// that somebody asks idle CPUs to keep below, from /dev/cpu_dma_latency (root; 2000000000 when nobody does);
-/// `tick_mode` (`nohz 1 highres 1`, from /proc/timer_list; root) and `handed_to_init`, the names of boot parameters that
-/// the kernel did not know (/proc/1/environ; root).
-pub const FACTS: [&str; 11] = [
+/// `tick_mode` (`nohz 1 highres 1`, from /proc/timer_list; root); `handed_to_init`, the names of boot parameters that
+/// the kernel did not know (/proc/1/environ; root); and `module_parameters`, which of those with a dot a module takes
+/// (/sys/module, /lib/modules).
+pub const FACTS: [&str; 12] = [
     "page_size",
     "clock_ticks",
     "release",
@@ -30,6 +31,7 @@ pub const FACTS: [&str; 11] = [
     "pm_qos_cpu_latency_us",
     "tick_mode",
     "handed_to_init",
+    "module_parameters",
 ];
 
 /// `ethtool NAME` is what the driver of network interface NAME tells of its channels, interrupt coalescing and rings,
@@ -113,6 +115,7 @@ impl Source for Live {
             "pm_qos_cpu_latency_us" => cpu_latency_limit_us(),
             "tick_mode" => boot_evidence::tick_mode(),
             "handed_to_init" => boot_evidence::handed_to_init(),
+            "module_parameters" => boot_evidence::module_parameters(),
             _ => match name.strip_prefix(ETHTOOL) {
                 Some(interface) => {
                     ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e))
@@ -171,7 +174,8 @@ mod tests {
     #[test]
     fn every_fact_of_the_list_is_known_and_no_other() {
         // Not on metal; not without root; none is the usual case.
-        let may_lack = ["hypervisor", "pm_qos_cpu_latency_us", "tick_mode", "handed_to_init"];
+        let may_lack =
+            ["hypervisor", "pm_qos_cpu_latency_us", "tick_mode", "handed_to_init", "module_parameters"];
         for name in FACTS.into_iter().filter(|name| !may_lack.contains(name)) {
             assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
         }

@@ -19,7 +19,10 @@ impl<S: Source> Replay<S> {
     pub(super) fn new(files: S, index: &[u8], origin: &str) -> Result<Self, Fault> {
         let mut index = Index::parse(index).map_err(|why| damaged(origin, why))?;
         let errors = std::mem::take(&mut index.errors).into_iter();
-        let refused = errors.map(|refused| ((refused.ask, refused.error.path.clone()), refused.error));
+        let refused = errors.map(|refused| {
+            let asked = refused.asked.map_or_else(|| refused.error.path.clone(), PathBuf::from);
+            ((refused.ask, asked), refused.error)
+        });
         Ok(Self { files, index, refused: refused.collect() })
     }
 

@@ -11,6 +11,7 @@ pub mod explain;
 pub mod list;
 pub mod man;
 pub mod map;
+pub mod noise;
 pub mod raw;
 pub mod rehearse;
 pub mod report;
@@ -20,13 +21,16 @@ pub mod storm;
 pub mod study;
 pub mod ticks;
 pub mod undo;
+pub mod watch;
 
 /// Runs a verb.
 pub fn run(verb: Verb) -> Result<Answer, Fault> {
     match verb {
         Verb::Map(args) => map::run(&args),
         Verb::Capture(args) => capture::run(&args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Study(args) => study::run(&args),
+        Verb::Noise(args) => noise::run(&args),
         Verb::Resume(args) => resume::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Report(args) => report::run(&args),

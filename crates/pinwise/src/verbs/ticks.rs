@@ -1,6 +1,6 @@
 //! The hidden verb `pinwise ticks`: how often the timer interrupts CPUs, and why the tick does not stop.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use load::Spin;
 use machine::{Class, CpuSet, Fault, Machine, Root};
@@ -9,9 +9,7 @@ use probe::{TickWindow, TicksSeen};
 use crate::cli::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
-
-/// How long a signal may wait to be seen.
-const ATTENTION: Duration = Duration::from_millis(200);
+use crate::window::{self, Ended};
 
 /// The longest window, s.
 const LONGEST_S: f64 = 3_600.0;
@@ -26,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
     cpu: CpuSet,
     /// How long, s (above 0, at most 3600)
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = window)]
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = length)]
     window: Duration,
     /// Keep each CPU busy with this many spinning threads for the window
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -42,15 +40,11 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let machine = Machine::read(&Root::live());
     exist(&args.cpu, &machine.online())?;
     let spin = Spin::start(&args.cpu, args.spin)?;
-    let window = TickWindow::begin(Root::live(), args.cpu.clone(), &machine.kernel);
-    let ends = Instant::now() + args.window;
-    while Instant::now() < ends {
-        if stop.load(std::sync::atomic::Ordering::Acquire) {
-            return Err(Fault::new(Class::Interrupted, "ticks", "stopped by a signal", ""));
-        }
-        std::thread::sleep(ends.saturating_duration_since(Instant::now()).min(ATTENTION));
+    let ticks = TickWindow::begin(Root::live(), args.cpu.clone(), &machine.kernel);
+    if window::pass(args.window, &stop, || true) == Ended::BySignal {
+        return Err(Fault::new(Class::Interrupted, "ticks", "stopped by a signal", ""));
     }
-    let seen = window.end();
+    let seen = ticks.end();
     drop(spin);
     tell(&seen, args.format)
 }
@@ -64,7 +58,7 @@ fn tell(seen: &TicksSeen, format: Format) -> Result<Answer, Fault> {
 }
 
 /// CPUs that are not online have no tick; where it is not known which are, all are taken.
-fn exist(asked: &CpuSet, online: &CpuSet) -> Result<(), Fault> {
+pub fn exist(asked: &CpuSet, online: &CpuSet) -> Result<(), Fault> {
     let wrong = asked.difference(online);
     if asked.is_empty() || (!wrong.is_empty() && !online.is_empty()) {
         let cause = if asked.is_empty() { "no CPU".into() } else { format!("not online: {wrong}") };
@@ -75,7 +69,7 @@ fn exist(asked: &CpuSet, online: &CpuSet) -> Result<(), Fault> {
 }
 
 /// `10s`, `10` or `0.5`: seconds.
-fn window(text: &str) -> Result<Duration, String> {
+fn length(text: &str) -> Result<Duration, String> {
     let seconds: f64 =
         text.strip_suffix('s').unwrap_or(text).parse().map_err(|e| format!("{e}: give seconds, as 10s"))?;
     match seconds > 0.0 && seconds <= LONGEST_S {
@@ -90,10 +84,10 @@ mod tests {
 
     #[test]
     fn seconds_with_and_without_their_unit() {
-        assert_eq!(window("10s"), Ok(Duration::from_secs(10)));
-        assert_eq!(window("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(length("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(length("0.5"), Ok(Duration::from_millis(500)));
         for bad in ["", "s", "0", "-1", "nan", "inf", "3601s", "10m"] {
-            assert!(window(bad).is_err(), "{bad}");
+            assert!(length(bad).is_err(), "{bad}");
         }
     }
 

@@ -8,9 +8,11 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
 mod killed;
+mod noise;
 mod nothing;
 mod pinwise;
 mod real_servers;
 mod steered;
 mod stormed;
 mod testbed;
+mod watched;

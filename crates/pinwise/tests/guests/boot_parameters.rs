@@ -2,6 +2,7 @@
 
 use machine::Machine;
 use machine::kernel::boot::BootParameter;
+use machine::kernel::boot::Taker::{Module, NoModule, NotTold};
 
 use super::guest;
 
@@ -61,13 +62,14 @@ fn a_latency_limit_that_is_held_is_told_and_keeps_deep_states_away() {
     assert_eq!(entries("held"), 0);
 }
 
+/// Some that take effect, some that are misspelt, some that leave no trace.
+const SLIPS: &str = "nohz=off nohz_ful=2-3 isolcpu=3 skew_tick=1 isolcpus=3 nosmt procesor.max_cstate=1 \
+    processor.max_cstates=1 frobnicate.x=1 workqueue.power_efficient=0 kvm_intel.nested=1 systemd.show_status=0";
+
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn a_tick_that_never_stops_a_slip_of_the_pen_and_what_no_file_tells() {
-    let Some(machine) = booted("plain", "nohz=off nohz_ful=2-3 isolcpu=3 skew_tick=1 isolcpus=3 nosmt")
-    else {
-        return;
-    };
+    let Some(machine) = booted("plain", SLIPS) else { return };
     let tick = parameter(&machine, "nohz");
     assert_eq!((tick.took_effect, tick.now.as_deref()), (Some(true), Some("the tick never stops")));
     for (slip, meant) in [("nohz_ful", "nohz_full"), ("isolcpu", "isolcpus")] {
@@ -79,6 +81,19 @@ fn a_tick_that_never_stops_a_slip_of_the_pen_and_what_no_file_tells() {
         machine.kernel.unknown_parameters.as_deref(),
         Some(&["nohz_ful".to_string(), "isolcpu".into()][..])
     );
+    for (slip, says) in [
+        ("procesor.max_cstate", "no module procesor; processor.max_cstate was probably meant"),
+        ("processor.max_cstates", "module processor has no such parameter"),
+    ] {
+        let told = parameter(&machine, slip);
+        assert_eq!(told.took_effect, Some(false), "{told:?}");
+        assert!(told.now.as_deref().unwrap().contains(says), "{told:?}");
+    }
+    let takers = machine.kernel.module_parameters.as_ref().unwrap();
+    let of = |name: &str| takers.get(name).copied();
+    assert_eq!((of("frobnicate.x"), of("workqueue.power_efficient")), (Some(NoModule), Some(Module)));
+    // Installed for this kernel, and not taken along into the guest.
+    assert_eq!((of("kvm_intel.nested"), of("systemd.show_status")), (Some(NotTold), None));
     assert_eq!(parameter(&machine, "isolcpus").took_effect, Some(true));
     assert_eq!(parameter(&machine, "skew_tick").took_effect, None);
     let Some(usual) = booted("plain", "nohz=on") else { return };

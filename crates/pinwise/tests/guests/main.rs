@@ -14,6 +14,7 @@ mod interrupts;
 mod isolation;
 mod rehearse_ends;
 mod rehearse_errors;
+mod running_kernel;
 mod same_shape;
 mod shapes;
 mod swap;

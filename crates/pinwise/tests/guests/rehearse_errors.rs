@@ -55,7 +55,7 @@ fn a_shape_that_nobody_knows() {
 
 #[test]
 fn a_file_that_is_no_kernel() {
-    if rehearse::Guest::unavailable().is_some() {
+    if rehearse::Guest::lacks_program().is_some() {
         eprintln!("skipped: without QEMU and busybox that is what is told");
         return;
     }
@@ -77,7 +77,7 @@ fn no_qemu() {
 
 #[test]
 fn a_cache_that_is_no_folder() {
-    if rehearse::Guest::unavailable().is_some() {
+    if rehearse::Guest::lacks_program().is_some() {
         eprintln!("skipped: without QEMU and busybox that is what is told");
         return;
     }

@@ -7,24 +7,18 @@ use std::time::{Duration, Instant};
 use machine::{Class, Fault};
 
 use super::exchange::{self, Follow};
-use super::{Event, Folder, Guest, Outcome, console, slots};
+use super::{Event, Folder, Guest, Outcome, console, inputs, slots};
 use crate::cache::{self, storage};
-use crate::kernel::modules;
 use crate::qemu::{self, Boot, Cards};
 use crate::userland::Userland;
 use crate::userland::debian;
-use crate::{Kernel, Layout, acpi, os, userland};
+use crate::{Kernel, Layout, os};
 
 /// How often a running guest is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The room on the disk, which a guest can fill, is looked at once in so many looks.
 const LOOKS_PER_ROOM: u32 = 20;
-
-/// Brings up the host's end of a guest's card; QEMU runs it with the tap's name.
-const UP: &str = "#!/bin/busybox sh\n\
-    /bin/busybox ip addr add 10.77.${1#tap}.1/24 dev $1\n\
-    /bin/busybox ip link set $1 up\n";
 
 /// A run that can be started.
 pub(super) struct Prepared<'a> {
@@ -59,14 +53,7 @@ impl<'a> Prepared<'a> {
             Userland::Debian { packages } => Some(debian::root(packages)?),
         };
         let folder = Folder::new()?;
-        write_shared(guest, &folder, command)?;
-        write_initrd(guest, &kernel, &layout, &folder)?;
-        for (number, disk) in guest.shape.disks.iter().enumerate() {
-            let path = qemu::disk(folder.path(), number);
-            File::create(&path)
-                .and_then(|file| file.set_len(disk.size_mb << 20))
-                .map_err(|e| storage(&path, &e))?;
-        }
+        inputs::write(guest, &kernel, &layout, &folder, command)?;
         let cards = Cards::possible();
         let root = root.as_deref();
         let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, root, folder: folder.path(), cards };
@@ -247,55 +234,4 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// What the guest's first process reads.
-fn write_shared(guest: &Guest, folder: &Folder, command: &str) -> Result<(), Fault> {
-    let offline: String = guest.shape.offline.iter().map(|cpu| format!("{cpu}\n")).collect();
-    folder.write("shared/command", command)?;
-    folder.write("shared/offline", offline)?;
-    if !changes_cpus(&guest.cmdline) {
-        folder.write("shared/present", guest.shape.present().to_list())?;
-    }
-    folder.write("shared/modules", guest.modules.join("\n"))?;
-    for path in &guest.files {
-        exchange::copy_in(path, &folder.files())?;
-    }
-    folder.write("up", UP)?;
-    let up = folder.path().join("up");
-    fs::set_permissions(&up, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .map_err(|e| storage(&up, &e))
-}
-
-/// Whether a command line may leave CPUs out that the shape has: then there is nothing to compare them with.
-fn changes_cpus(cmdline: &str) -> bool {
-    let changing = [
-        "nr_cpus",
-        "possible_cpus",
-        "maxcpus",
-        "nosmp",
-        "nosmt",
-        "acpi",
-        "noapic",
-        "nolapic",
-        "disable_cpu_apicid",
-    ];
-    machine::kernel::boot::words(cmdline)
-        .iter()
-        .any(|word| changing.contains(&word.split('=').next().unwrap_or(word)))
-}
-
-fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder) -> Result<(), Fault> {
-    let mut tables = vec![("apic", acpi::madt::table(layout))];
-    if !guest.shape.idle_states.is_empty() {
-        tables.push(("ssdt", acpi::ssdt::table(layout, &guest.shape.idle_states)));
-    }
-    let mut initrd = userland::tables(&tables);
-    let mut named = guest.modules.clone();
-    if guest.userland != Userland::Busybox {
-        named.extend(debian::MODULES.map(String::from));
-    }
-    let modules = modules::pack(kernel, &named)?;
-    initrd.extend(userland::initramfs(&guest.userland, &guest.programs, kernel, &modules)?);
-    folder.write("initrd", initrd)
 }

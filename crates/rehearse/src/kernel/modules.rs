@@ -72,6 +72,11 @@ pub fn pack(kernel: &Kernel, named: &[String]) -> Result<Packed, Fault> {
     let kept: BTreeSet<String> = chosen.iter().map(|path| name_of(path)).collect();
     files.push(("modules.alias".into(), aliases(&read("modules.alias")?, &kept).into_bytes()));
     files.push(("modules.builtin".into(), read("modules.builtin")?.into_bytes()));
+    // What the kernel has beside what was taken along: pinwise tells by it which boot parameters no module takes.
+    files.push(("modules.order".into(), table.paths().into_bytes()));
+    if let Ok(parameters) = fs::read(kernel.modules.join("modules.builtin.modinfo")) {
+        files.push(("modules.builtin.modinfo".into(), parameters));
+    }
     Ok(Packed { files })
 }
 
@@ -102,6 +107,11 @@ impl Table {
     fn closure<'a>(&self, names: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
         let known = names.filter_map(|name| self.0.get(&canonical(name)));
         known.flat_map(|(path, needs)| needs.iter().cloned().chain([path.clone()])).collect()
+    }
+
+    /// All paths, one a line.
+    fn paths(&self) -> String {
+        self.0.values().map(|(path, _)| format!("{path}\n")).collect()
     }
 
     /// The table of these paths alone, with the ends that say how they were packed taken off.

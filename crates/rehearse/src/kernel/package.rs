@@ -14,8 +14,11 @@ use crate::cache::{self, Lock};
 /// # Errors
 /// When apt knows no such package, or fetching or unpacking fails.
 pub(super) fn find(asked: &str) -> Result<Kernel, Fault> {
-    let kernels = cache::folder()?.join("kernels");
-    cache::make(&kernels)?;
+    find_in(&cache::folder()?.join("kernels"), asked)
+}
+
+fn find_in(kernels: &Path, asked: &str) -> Result<Kernel, Fault> {
+    cache::make(kernels)?;
     let _lock = Lock::wait(&kernels.join("lock"))?;
     let named = match asked.starts_with("linux-image-") {
         true => asked.to_string(),
@@ -44,11 +47,11 @@ fn of_folder(asked: &str, folder: &Path) -> Result<Kernel, Fault> {
 
 /// Fetches a package and makes a kernel of it; `complete` is written last, and tells the release.
 fn fetch(named: &str, folder: &Path) -> Result<(), Fault> {
+    let package = resolve(named)?;
     match fs::remove_dir_all(folder) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(cache::storage(folder, &e)),
         _ => cache::make(folder)?,
     }
-    let package = resolve(named)?;
     run(Command::new("apt-get").args(["download", "--quiet", &package]).current_dir(folder))?;
     let archive = find_archive(folder)?;
     run(Command::new("dpkg-deb").arg("--extract").arg(&archive).arg(folder))?;
@@ -128,6 +131,17 @@ pub(crate) fn run(command: &mut Command) -> Result<String, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_apt_does_not_know_is_told_and_leaves_nothing() {
+        let kernels = tempfile::tempdir().unwrap();
+        let why = find_in(kernels.path(), "of-no-flavour").unwrap_err();
+        assert_eq!(why.class, Class::MachineLacks);
+        // Where there is no apt, that is told.
+        let why = why.to_string();
+        assert!(why.contains("apt-cache") && why.contains("--kernel running"), "{why}");
+        assert!(!kernels.path().join("linux-image-of-no-flavour").exists());
+    }
 
     #[test]
     fn the_image_package_of_a_flavour() {

@@ -4,6 +4,10 @@ use machine::diff::{self, Difference};
 
 use super::verdict::Seen;
 
+/// What was asked, and what became of the words themselves: the checks tell of it.
+const ASKED: [&str; 4] =
+    ["kernel.boot", "kernel.cmdline", "kernel.module_parameters", "kernel.unknown_parameters"];
+
 /// Differences between the three boots.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Facts {
@@ -22,7 +26,7 @@ pub(super) fn told(seen: &Seen<'_>) -> Result<Facts, String> {
     let (left_over, moves_by_itself): (Vec<_>, Vec<_>) =
         steady(diff::between(seen.before, seen.after)?).into_iter().partition(|fact| changed.contains(fact));
     changed.retain(|difference| {
-        let asked = difference.fact.starts_with("kernel.boot") || difference.fact == "kernel.cmdline";
+        let asked = ASKED.iter().any(|fact| difference.fact.starts_with(fact));
         !asked && !moves_by_itself.iter().any(|moving| moving.fact == difference.fact)
     });
     Ok(Facts { left_over, moves_by_itself, changed })
@@ -70,6 +74,8 @@ mod tests {
         let facts = of([&before, &with, &after]);
         assert_eq!(names(&facts.left_over), ["kernel.nohz_full"]);
         assert!(facts.moves_by_itself.is_empty(), "{facts:?}");
+        let mut with = with;
+        with.kernel.unknown_parameters = Some(vec!["nohz_ful".into()]);
         let undone = of([&before, &with, &before]);
         assert!(undone.left_over.is_empty() && undone.moves_by_itself.is_empty(), "{undone:?}");
         assert_eq!(names(&undone.changed), ["kernel.nohz_full"]);

@@ -1,7 +1,7 @@
 //! Whether a plan took effect, from what the kernel told before, with and after it. Pure.
 
 use machine::diff::Difference;
-use machine::kernel::boot::{self, BootParameter};
+use machine::kernel::boot::{self, BootParameter, Taker};
 use machine::{CpuSet, Machine};
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,10 @@ fn parameter(word: &String, seen: &Seen<'_>) -> Check {
                 .unwrap_or_else(|| "the kernel does not know it and handed it to the first process".into());
             check(Effect::NoEffect, evidence, "/proc/1/environ")
         }
+        None if no_module(name, with) => {
+            let evidence = "this kernel has no module of that name, loaded, built in or installed";
+            check(Effect::NoEffect, evidence.into(), "/sys/module, /lib/modules")
+        }
         Some(known) => {
             let effect = match known.took_effect {
                 Some(true) if was_so(word, known, seen.before) => Effect::WasSoBefore,
@@ -138,6 +142,13 @@ fn parameter(word: &String, seen: &Seen<'_>) -> Check {
         }
         None => check(Effect::NotTold, "pinwise knows no file that shows it".into(), "none"),
     }
+}
+
+/// Whether a name with a dot is that of a module that the kernel does not have. A program may read such a word itself;
+/// those that are known to do so are not counted among the parameters of modules.
+fn no_module(name: &str, machine: &Machine) -> bool {
+    let takers = machine.kernel.module_parameters.as_ref();
+    takers.and_then(|takers| takers.get(name)) == Some(&Taker::NoModule)
 }
 
 /// Whether a boot without the parameter shows what the boot with it does.
@@ -263,6 +274,30 @@ mod tests {
         let verdict = judged("frobnicate=1", &machine, Vec::new(), None);
         assert_eq!(verdict.checks[0].effect, Effect::NoEffect);
         assert_eq!(judged("other=1", &machine, Vec::new(), None).checks[0].effect, Effect::NotTold);
+    }
+
+    #[test]
+    fn what_no_module_takes_counts_against_the_plan() {
+        let mut machine = with("isolcpus", "2-3", Some(true));
+        machine.kernel.cmdline =
+            Some("isolcpus=2-3 procesor.max_cstate=1 frob.x=1 nvme.poll_queues=4".into());
+        let takers = [
+            ("procesor.max_cstate", Taker::NoModuleSoCalled),
+            ("frob.x", Taker::NoModule),
+            ("nvme.poll_queues", Taker::NotTold),
+        ];
+        machine.kernel.module_parameters =
+            Some(takers.into_iter().map(|(name, taker)| (name.to_string(), taker)).collect());
+        let slip = boot::decode_words(&["procesor.max_cstate=1".into()], &machine);
+        machine.kernel.boot.extend(slip);
+        let effect = |value: &str| {
+            let verdict = judged(&format!("isolcpus=2-3 {value}"), &machine, Vec::new(), None);
+            (verdict.holds, verdict.checks[1].effect)
+        };
+        assert_eq!(effect("procesor.max_cstate=1"), (false, Effect::NoEffect));
+        assert_eq!(effect("frob.x=1"), (false, Effect::NoEffect));
+        assert_eq!(effect("nvme.poll_queues=4"), (true, Effect::NotTold));
+        assert_eq!(effect("systemd.show_status=1"), (true, Effect::NotTold));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use machine::devices::ethtool::{Channels, Coalesce, Ethtool, Rings};
 use machine::devices::{Device, DeviceKind, Queue};
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
 use super::{cpus, facts, size};
+use crate::grid::{self, Side};
 use crate::number;
 
 /// Everything about a device, and about those below it when it has no hardware of its own.

@@ -3,8 +3,8 @@
 use machine::devices::{Device, DeviceKind};
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
 use super::{cpus, size, wrapped};
+use crate::grid::{self, Side};
 
 pub(super) fn section(machine: &Machine) -> String {
     let (hardware, virtual_ones): (Vec<&Device>, Vec<&Device>) =

@@ -3,7 +3,7 @@
 use machine::irqs::Irq;
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
+use crate::grid::{self, Side};
 use crate::number;
 
 /// How many CPUs are named with their share before the rest is summed up.

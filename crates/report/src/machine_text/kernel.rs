@@ -4,8 +4,8 @@ use machine::kernel::boot::BootParameter;
 use machine::kernel::tunables::chosen;
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
 use super::{cpus, facts, wrapped};
+use crate::grid::{self, Side};
 
 /// The kernel in a few lines, with the boot parameters that did not take effect.
 pub(super) fn section(machine: &Machine) -> String {

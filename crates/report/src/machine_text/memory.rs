@@ -4,8 +4,8 @@ use machine::Machine;
 use machine::topology::memory::HugePages;
 use machine::topology::nodes::Node;
 
-use super::grid::{self, Side};
 use super::size;
+use crate::grid::{self, Side};
 
 /// What is known of it; nothing on a machine of one node without huge pages and swap.
 pub(super) fn section(machine: &Machine) -> String {

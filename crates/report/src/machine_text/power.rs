@@ -1,11 +1,11 @@
 //! Idle states, what a latency limit leaves of them, and the clock.
 
-use machine::idle::IdleState;
+use machine::idle::{IdleState, UnderLimit};
 use machine::power::FrequencyPolicy;
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
 use super::{cpus, facts};
+use crate::grid::{self, Side};
 
 /// Idle states and clock in a few lines.
 pub(super) fn section(machine: &Machine) -> String {
@@ -35,14 +35,13 @@ pub(super) fn section(machine: &Machine) -> String {
 /// All of it: with what each limit would leave, and each clock policy.
 pub fn in_full(machine: &Machine) -> String {
     let mut text = section(machine);
-    let rows = machine.idle.under_limits();
     if !machine.idle.states.is_empty() {
         text.push_str("\nWhat a limit on the exit latency (PM QoS) leaves\n");
-        let mut table = vec![["LIMIT", "IDLE CPUS MAY USE"].map(String::from).to_vec()];
-        for row in &rows {
-            table.push(vec![format!("{} us", row.limit_us), row.allowed.join(" ")]);
+        text.push_str(&limits_table("IDLE CPUS MAY USE", &machine.idle.under_limits()));
+        for other in &machine.idle.other_kinds {
+            let head = format!("IDLE CPUS OF {} MAY USE", other.kind);
+            text.push_str(&limits_table(&head, &other.under_limits()));
         }
-        text.push_str(&grid::lines(&[Side::Right, Side::Left], &table, 2));
         text.push_str(
             "  pinwise holds a limit for a study or a plan; others do by holding /dev/cpu_dma_latency open\n",
         );
@@ -57,10 +56,46 @@ pub fn in_full(machine: &Machine) -> String {
     text
 }
 
+fn limits_table(head: &str, rows: &[UnderLimit]) -> String {
+    let mut table = vec![["LIMIT", head].map(String::from).to_vec()];
+    for row in rows {
+        table.push(vec![format!("{} us", row.limit_us), row.allowed.join(" ")]);
+    }
+    grid::lines(&[Side::Right, Side::Left], &table, 2)
+}
+
+/// Where the kinds of cores sleep alike, one table; else one for each.
 fn states(machine: &Machine) -> String {
+    let idle = &machine.idle;
+    if idle.other_kinds.is_empty() {
+        return table_of(machine, &idle.states);
+    }
+    let is_other = |name: &str| idle.other_kinds.iter().any(|other| other.kind == name);
+    let others = idle.other_kinds.iter().map(|other| (vec![other.kind.as_str()], &other.states));
+    let first = machine.core_kinds.iter().map(|kind| kind.name.as_str()).filter(|name| !is_other(name));
+    let kinds = [(first.collect(), &idle.states)].into_iter().chain(others);
+    kinds
+        .map(|(names, states)| {
+            format!("  {}\n{}", kinds_in_words(machine, &names), table_of(machine, states))
+        })
+        .collect()
+}
+
+/// `idle states of cpu_atom (CPUs 8-15)`
+fn kinds_in_words(machine: &Machine, names: &[&str]) -> String {
+    let mut set = CpuSet::new();
+    machine
+        .core_kinds
+        .iter()
+        .filter(|kind| names.contains(&kind.name.as_str()))
+        .for_each(|kind| set.extend(kind.cpus.iter()));
+    format!("idle states of {} ({})", names.join(", "), cpus(&set))
+}
+
+fn table_of(machine: &Machine, states: &[IdleState]) -> String {
     let us = |time: Option<u64>| time.map_or("-".into(), |us| format!("{us} us"));
     let mut rows = vec![["STATE", "EXIT LATENCY", "PAYS FROM", ""].map(String::from).to_vec()];
-    rows.extend(machine.idle.states.iter().map(|state| {
+    rows.extend(states.iter().map(|state| {
         let off = off_words(machine, state);
         vec![state.name.clone(), us(state.exit_latency_us), us(state.target_residency_us), off]
     }));
@@ -131,7 +166,9 @@ fn policy_row(policy: &FrequencyPolicy) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::idle::KindStates;
     use machine::topology::cpus::Cpu;
+    use machine::topology::kinds::CoreKind;
 
     fn machine() -> Machine {
         let state = |name: &str, us, off: &str| IdleState {
@@ -173,5 +210,26 @@ mod tests {
             assert!(text.lines().any(|l| l == line), "{line:?} in\n{text}");
         }
         assert_eq!(in_full(&Machine::default()), "");
+    }
+
+    #[test]
+    fn kinds_of_cores_that_sleep_otherwise_have_a_table_each() {
+        let mut machine = machine();
+        let kind = |name: &str, cpus: &str| CoreKind { name: name.into(), cpus: cpus.parse().unwrap() };
+        machine.core_kinds = vec![kind("cpu_core", "0-1"), kind("cpu_atom", "2-3")];
+        let mut states = machine.idle.states.clone();
+        states[1].exit_latency_us = Some(7);
+        machine.idle.other_kinds = vec![KindStates { kind: "cpu_atom".into(), of_cpu: 2, states }];
+        let text = in_full(&machine);
+        for line in [
+            "  idle states of cpu_core (CPUs 0-1)",
+            "  idle states of cpu_atom (CPUs 2-3)",
+            "  C1             2 us          -  off on CPU 1",
+            "  C1             7 us          -  off on CPU 1",
+            "   7 us  POLL C1",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line:?} in\n{text}");
+        }
+        assert!(text.contains("IDLE CPUS OF cpu_atom MAY USE"), "{text}");
     }
 }

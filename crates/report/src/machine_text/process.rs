@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::CpuSet;
 use machine::processes::{NumaMemory, Process, Remark, Server, Thread};
 
-use super::grid::{self, Side};
 use super::{counted, cpus, missing, size, wrapped};
+use crate::grid::{self, Side};
 use crate::{number, visible};
 
 /// Most lines of threads and of processes; what comes behind them is summed up.

@@ -3,8 +3,8 @@
 use machine::processes::{Guest, GuestThread, INTERVAL_S, Irqbalance, Kind, Owner, Role};
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
 use super::{counted, cpus, size, wrapped};
+use crate::grid::{self, Side};
 use crate::number;
 
 /// Most vCPUs whose place is told one by one.
@@ -193,6 +193,10 @@ fn what(kind: Kind) -> &'static str {
         Kind::RcuOffloadGroup => "rcuog/: grace periods for rcu_nocbs CPUs",
         Kind::RcuPerCpu => "rcuc/, rcub/: callbacks of one CPU, boosting",
         Kind::SoftIrqs => "ksoftirqd/: soft interrupts",
+        Kind::Timers => "ktimers/: timers of one CPU (real-time)",
+        Kind::IrqWork => "irq_work/: what interrupts left to do (real-time)",
+        Kind::Napi => "napi/: polls a queue of a network card",
+        Kind::NapiBacklog => "backlog_napi/: packets passed on by RPS",
         Kind::Migration => "migration/: moves tasks between CPUs",
         Kind::CpuHotplug => "cpuhp/: brings CPUs up and down",
         Kind::WorkersPerCpu => "kworker/N: work of one CPU",

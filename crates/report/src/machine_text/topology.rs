@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use machine::topology::caches::{Cache, CacheType};
 use machine::{CpuSet, Machine};
 
-use super::grid::{self, Side};
 use super::memory;
 use super::{counted, cpus, size, wrapped};
+use crate::grid::{self, Side};
 
 pub(super) fn section(machine: &Machine) -> String {
     let mut text = headline(machine);

@@ -2,6 +2,7 @@
 
 use super::effects::Effect;
 use crate::Machine;
+use crate::idle::IdleState;
 
 const SOURCE: &str = "/sys/devices/system/cpu/cpuidle, /sys/devices/system/cpu/cpu*/cpuidle";
 
@@ -11,7 +12,8 @@ const SOURCE: &str = "/sys/devices/system/cpu/cpuidle, /sys/devices/system/cpu/c
 pub(super) fn limit(name: &str, asked: &str, machine: &Machine) -> Effect {
     let Ok(most) = asked.parse::<usize>() else { return now(machine, None, None) };
     let driver = machine.idle.driver.as_deref();
-    let beside_polling = machine.idle.states.iter().filter(|state| state.name != "POLL").count();
+    let beside_polling = |states: &[IdleState]| states.iter().filter(|state| state.name != "POLL").count();
+    let beside_polling = machine.idle.sets().map(beside_polling).max().unwrap_or(0);
     let known = !machine.idle.states.is_empty();
     match (name, driver) {
         ("processor.max_cstate", Some("acpi_idle")) => {

@@ -1,5 +1,9 @@
 //! Parameters that no kernel knows and that are nearly the name of one that it does.
 
+use super::Taker;
+use super::effects::Effect;
+use crate::Machine;
+
 /// Names that are worth a guess: those that one writes by hand for the sake of placement and latency.
 const NAMES: &[&str] = &[
     "isolcpus",
@@ -26,7 +30,10 @@ const NAMES: &[&str] = &[
     "maxcpus",
     "workqueue.unbound_cpus",
     "kthread_cpus",
-    "skew_tick",
+    "cpuidle.governor",
+    "cpufreq.default_governor",
+    "rcutree.kthread_prio",
+    "iommu.passthrough",
     "preempt",
     "nosmt",
 ];
@@ -34,8 +41,50 @@ const NAMES: &[&str] = &[
 /// Shorter words are near to too much.
 const SHORTEST: usize = 4;
 
+/// A parameter that looks like a slip of the pen: the kernel hands what it does not know to the first process, save names
+/// with a dot, which it takes for those of modules that may come later and drops without a word (init/main.c,
+/// unknown_bootoption).
+pub(super) fn unknown(name: &str, machine: &Machine) -> Option<Effect> {
+    let meant = meant(&name.replace('-', "_"))?;
+    if let Some((module, _)) = name.split_once('.') {
+        return of_module(name, module, meant, machine);
+    }
+    let handed =
+        machine.kernel.unknown_parameters.as_ref().map(|names| names.iter().any(|known| known == name));
+    let now = match handed {
+        Some(true) => format!("the kernel does not know it; {meant} was probably meant"),
+        // The kernel took it: it knows more than pinwise does.
+        Some(false) => return None,
+        None => format!("perhaps {meant} was meant"),
+    };
+    Some(Effect { now: Some(now), took: handed.map(|_| false), source: "/proc/1/environ (root)" })
+}
+
+/// A slip of the pen in the name of a module, or of its parameter.
+fn of_module(name: &str, module: &str, meant: &str, machine: &Machine) -> Option<Effect> {
+    let taker = machine.kernel.module_parameters.as_ref().and_then(|takers| takers.get(name));
+    let (now, took, source) = match taker {
+        // It is the name of something else.
+        Some(Taker::Module) => return None,
+        Some(Taker::NoModule | Taker::NoModuleSoCalled) => (
+            format!("this kernel has no module {module}; {meant} was probably meant"),
+            Some(false),
+            "/sys/module, /lib/modules",
+        ),
+        Some(Taker::NoParameter) => (
+            format!("module {module} has no such parameter; {meant} was probably meant"),
+            Some(false),
+            "modules.builtin.modinfo in /lib/modules",
+        ),
+        Some(Taker::NotTold) | None => {
+            (format!("perhaps {meant} was meant"), None, "the kernel drops unknown names of modules silently")
+        }
+    };
+    Some(Effect { now: Some(now), took, source })
+}
+
 /// The name that was probably meant by one that is not known. Two letters may differ, one in short names.
-pub(super) fn meant(name: &str) -> Option<&'static str> {
+fn meant(name: &str) -> Option<&'static str> {
     let allowed = if name.len() < 8 { 1 } else { 2 };
     let near = NAMES.iter().map(|known| (distance(name, known), *known));
     let nearest = near.filter(|(far, _)| (1..=allowed).contains(far)).min();
@@ -65,6 +114,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::boot::decode;
 
     #[test]
     fn slips_are_found_and_other_words_are_not() {
@@ -84,5 +134,48 @@ mod tests {
             let known = super::super::effects::of(name, Some("1"), &crate::Machine::default());
             assert!(known.is_some(), "{name}");
         }
+    }
+
+    fn machine(cmdline: &str) -> Machine {
+        let mut machine = Machine::default();
+        machine.kernel.cmdline = Some(cmdline.into());
+        machine
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_told_by_what_the_first_process_got() {
+        let mut machine = machine("nohz_ful=2-3 quiet");
+        let first =
+            |machine: &Machine| decode(machine).first().map(|p| (p.took_effect, p.now.clone().unwrap()));
+        assert_eq!(first(&machine), Some((None, "perhaps nohz_full was meant".into())));
+        machine.kernel.unknown_parameters = Some(vec!["nohz_ful".into()]);
+        assert_eq!(first(&machine).unwrap().0, Some(false));
+        machine.kernel.unknown_parameters = Some(Vec::new());
+        assert_eq!(first(&machine), None);
+    }
+
+    #[test]
+    fn a_slip_in_the_name_of_a_module_is_told_by_what_modules_there_are() {
+        let told = |word: &str, taker: Option<Taker>| {
+            let mut machine = machine(&format!("{word}=1"));
+            machine.kernel.unknown_parameters = Some(Vec::new());
+            machine.kernel.module_parameters = taker.map(|taker| [(word.to_string(), taker)].into());
+            let first = decode(&machine).into_iter().next();
+            first.map(|parameter| (parameter.took_effect, parameter.now.unwrap()))
+        };
+        let (misspelt, module) = ("processor.max_cstates", "procesor.max_cstate");
+        let perhaps = Some((None, "perhaps processor.max_cstate was meant".to_string()));
+        assert_eq!(told(misspelt, None), perhaps);
+        assert_eq!(told(misspelt, Some(Taker::NotTold)), perhaps);
+        assert_eq!(told(misspelt, Some(Taker::Module)), None);
+        for (word, taker, says) in [
+            (misspelt, Taker::NoParameter, "module processor has no such parameter"),
+            (module, Taker::NoModule, "this kernel has no module procesor"),
+            (module, Taker::NoModuleSoCalled, "this kernel has no module procesor"),
+        ] {
+            let now = format!("{says}; processor.max_cstate was probably meant");
+            assert_eq!(told(word, Some(taker)), Some((Some(false), now)));
+        }
+        assert_eq!(told("frobnicate.x", Some(Taker::NoModule)), None, "a program may read it");
     }
 }

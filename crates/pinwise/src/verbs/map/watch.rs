@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use machine::{Class, Fault, Machine, Root};
 use probe::Meter;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::cli::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
+use crate::terminal;
 
 /// How long a signal may wait to be seen.
 const ATTENTION: Duration = Duration::from_millis(200);
@@ -135,7 +136,7 @@ impl Watch {
             self.read();
             let now = self.live.rates();
             let frame = match format {
-                Format::Json => output::one_line(&Line { at_unix_s: unix_s(), now: &now })?,
+                Format::Json => output::one_line(&Line { at_unix_s: terminal::unix_s(), now: &now })?,
                 _ => text::render(&now, &self.head(), Default::default()),
             };
             if !output::piece(&frame)? {
@@ -145,11 +146,7 @@ impl Watch {
     }
 
     fn on_terminal(&mut self) -> Result<Answer, Fault> {
-        // From here on a panic gives the terminal back before it says what happened.
-        let mut terminal = ratatui::try_init().map_err(|e| on_terminal(&e))?;
-        let shown = self.show(&mut terminal);
-        let restored = ratatui::try_restore();
-        shown.and(restored).map_err(|e| on_terminal(&e))?;
+        terminal::with(|terminal| self.show(terminal))?;
         self.answer()
     }
 
@@ -163,7 +160,7 @@ impl Watch {
                 if self.is_over() {
                     return Ok(());
                 }
-                if poll(self.wait())? {
+                if terminal::poll(self.wait())? {
                     match self.take_key(event::read()?, &mut view, &now) {
                         Key::Quit => return Ok(()),
                         Key::Changed => changed = true,
@@ -217,8 +214,7 @@ impl Watch {
     }
 
     fn head(&self) -> String {
-        let second = unix_s() as u64 % 86_400;
-        format!("{}, {:02}:{:02}:{:02} UTC", self.place, second / 3600, second / 60 % 60, second % 60)
+        format!("{}, {}", self.place, terminal::time_of_day())
     }
 }
 
@@ -227,20 +223,4 @@ enum Key {
     Quit,
     Changed,
     Nothing,
-}
-
-/// Waits for a key; a signal ends the wait and is no error.
-fn poll(wait: Duration) -> std::io::Result<bool> {
-    match event::poll(wait) {
-        Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(false),
-        other => other,
-    }
-}
-
-fn on_terminal(error: &std::io::Error) -> Fault {
-    Fault::io("the terminal", error, "send the output to a file or a pipe: it is plain text there")
-}
-
-fn unix_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }

@@ -2,13 +2,13 @@
 
 /// Where the text of a column stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }
 
 /// Lines of the rows, each begun with `indent` blanks; the last column is not filled up. Rows may be shorter.
-pub(super) fn lines(sides: &[Side], rows: &[Vec<String>], indent: usize) -> String {
+pub(crate) fn lines(sides: &[Side], rows: &[Vec<String>], indent: usize) -> String {
     let length = |text: &String| text.chars().count();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..sides.len()).map(width).collect();

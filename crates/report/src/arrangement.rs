@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use machine::Machine;
 
 /// Package, node and the CPUs in their order.
-pub(super) type Placed = (Option<u32>, Option<u32>, Vec<u32>);
+pub(crate) type Placed = (Option<u32>, Option<u32>, Vec<u32>);
 
 /// Where each CPU of the machine is.
-#[derive(Debug)]
-pub(super) struct Arrangement {
+#[derive(Debug, Clone, Default)]
+pub struct Arrangement {
     /// By CPU: package, node, first thread of its core.
     places: BTreeMap<u32, (Option<u32>, Option<u32>, u32)>,
 }
 
 impl Arrangement {
-    pub(super) fn of(machine: &Machine) -> Self {
+    /// Of a machine; offline CPUs have no place.
+    pub fn of(machine: &Machine) -> Self {
         let place = |cpu: &machine::topology::cpus::Cpu| {
             let core = cpu.siblings.as_ref().and_then(|siblings| siblings.first()).unwrap_or(cpu.id);
             (cpu.id, (cpu.package, cpu.node, core))
@@ -24,7 +25,7 @@ impl Arrangement {
     }
 
     /// These CPUs in groups. One that came online since the machine was read has no place that is known: it comes last.
-    pub(super) fn groups(&self, cpus: &[u32]) -> Vec<Placed> {
+    pub(crate) fn groups(&self, cpus: &[u32]) -> Vec<Placed> {
         let mut groups: BTreeMap<(u32, u32), Placed> = BTreeMap::new();
         let last = |number: Option<u32>| number.unwrap_or(u32::MAX);
         for cpu in cpus {

@@ -1,0 +1,39 @@
+//! A screen that is drawn anew, and keys.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use machine::Fault;
+use ratatui::crossterm::event;
+
+/// Takes the terminal, lets `show` draw on it, and gives it back, also after a panic.
+///
+/// # Errors
+/// When the terminal cannot be taken, drawn on or given back.
+pub fn with(show: impl FnOnce(&mut ratatui::DefaultTerminal) -> std::io::Result<()>) -> Result<(), Fault> {
+    let fault =
+        |e| Fault::io("the terminal", &e, "send the output to a file or a pipe: it is plain text there");
+    // From here on a panic gives the terminal back before it says what happened.
+    let mut terminal = ratatui::try_init().map_err(fault)?;
+    let shown = show(&mut terminal);
+    let restored = ratatui::try_restore();
+    shown.and(restored).map_err(fault)
+}
+
+/// Waits for a key; a signal ends the wait and is no error.
+pub fn poll(wait: Duration) -> std::io::Result<bool> {
+    match event::poll(wait) {
+        Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(false),
+        other => other,
+    }
+}
+
+/// Seconds since 1970.
+pub fn unix_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// `13:02:05 UTC`.
+pub fn time_of_day() -> String {
+    let second = unix_s() as u64 % 86_400;
+    format!("{:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
+}

@@ -1,0 +1,189 @@
+//! `pinwise noise`: how quiet each CPU is, and what breaks the quiet.
+
+mod progress;
+
+use std::time::Duration;
+
+use change::own;
+use machine::{Class, CpuSet, Fault, Machine, Root};
+use probe::noise::{self, Plan, Policy, Round, Surroundings};
+
+use crate::cli::Format;
+use crate::interrupt;
+use crate::output::{self, Answer};
+use crate::window;
+use progress::Progress;
+
+/// Thresholds that make sense, ns: below, the loop's own steps are in the way.
+const THRESHOLDS_NS: std::ops::RangeInclusive<f64> = 100.0..=1e9;
+
+/// Flags of `pinwise noise`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise noise                                     each usable CPU for 10 s
+  pinwise noise --cpu 2-3 --for 1m                  two CPUs; rare gaps take long windows
+  pinwise noise --cpu 3 --fifo                      without ordinary tasks in the way (root)
+  pinwise noise --format json | jq '.cpus[0]'       the quietest, for programs
+
+A loop on each CPU reads the clock; where two readings are more than the threshold apart, something else had the CPU. What that was
+the kernel tells (BPF at its trace points: root, or CAP_BPF and CAP_PERFMON). Without, gaps are measured all the same, beside the
+counts of /proc. The CPUs are fully busy meanwhile. Threads of one core take turns.")]
+pub struct Args {
+    /// The CPUs; all that this process may use when left out
+    #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
+    cpu: Option<CpuSet>,
+    /// How long each CPU is measured
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = window::length)]
+    window: Duration,
+    /// Run the loops with real-time priority (SCHED_FIFO, 1). Throttling and the fair server still give time to others
+    #[arg(long)]
+    fifo: bool,
+    /// Gaps longer than this count: 100ns to 1s
+    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = threshold)]
+    threshold: Duration,
+    /// All CPUs at the same time, threads of one core too: one's work is then noise to the other
+    #[arg(long)]
+    together: bool,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Measures, then tells.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let stop = interrupt::flag()?;
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let cpus = chosen(args.cpu.as_ref(), &machine)?;
+    let policy = if args.fifo { Policy::Fifo } else { Policy::Other };
+    if args.fifo {
+        eprintln!("{}", fifo_warning(root.read(RUNTIME).ok().as_deref(), root.read(PERIOD).ok().as_deref()));
+    }
+    let plan = Plan { cpus, window: args.window, threshold: args.threshold, together: args.together, policy };
+    let host = Host { policy, usable: machine.usable(), progress: Progress::new(args.window) };
+    let noise = noise::measure(&plan, &machine, &host, &stop);
+    host.progress.finish();
+    let noise = noise?;
+    match args.format {
+        Format::Json => output::json(&noise)?,
+        Format::Text => output::text(&report::noise_text::render(&noise, output::style()))?,
+    }
+    Ok(Answer::Done)
+}
+
+const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
+
+/// What still interrupts a real-time loop, by the kernel's own figures.
+fn fifo_warning(runtime: Option<&str>, period: Option<&str>) -> String {
+    let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<i64>().ok());
+    let throttling = match (number(runtime), number(period)) {
+        (Some(-1), _) => "real-time throttling is off".to_string(),
+        (Some(runtime), Some(period)) => {
+            format!("real-time tasks are throttled after {runtime} of {period} us ({RUNTIME})")
+        }
+        _ => format!("real-time tasks may be throttled ({RUNTIME} cannot be read)"),
+    };
+    format!(
+        "pinwise: --fifo: {throttling}, and from Linux 6.12 on a fair server gives ordinary tasks 5 % of a CPU; both show as other \
+         tasks or as time off the CPU"
+    )
+}
+
+/// The CPUs to measure.
+fn chosen(asked: Option<&CpuSet>, machine: &Machine) -> Result<CpuSet, Fault> {
+    let usable = machine.usable();
+    let Some(asked) = asked else { return Ok(usable) };
+    super::ticks::exist(asked, &machine.online())?;
+    let refused = asked.difference(&usable);
+    if !refused.is_empty() && !usable.is_empty() {
+        let cause = format!("this process may not use {refused}");
+        let remedy = format!(
+            "choose from {usable}, or lift the cpuset or affinity (taskset, cpuset.cpus of the cgroup)"
+        );
+        return Err(Fault::new(Class::Usage, format!("--cpu {asked}"), cause, remedy));
+    }
+    Ok(asked.clone())
+}
+
+/// Where the loops run, and what is shown meanwhile.
+struct Host {
+    policy: Policy,
+    usable: CpuSet,
+    progress: Progress,
+}
+
+impl Surroundings for Host {
+    fn enter(&self, cpu: u32) -> Result<(), Fault> {
+        own::run_on(&CpuSet::single(cpu))?;
+        match self.policy {
+            Policy::Other => Ok(()),
+            Policy::Fifo => own::run_as_fifo(),
+        }
+    }
+
+    fn begins(&self, round: &Round<'_>) -> Duration {
+        let others = self.usable.difference(round.cpus);
+        // Where it cannot keep off it stays: it sleeps all the longer.
+        let keeps_off = !others.is_empty() && own::run_on(&others).is_ok();
+        self.progress.begins(round);
+        Duration::from_millis(if keeps_off { 200 } else { 1_000 })
+    }
+
+    fn passes(&self, round: &Round<'_>, passed: Duration) {
+        self.progress.passes(round, passed);
+    }
+}
+
+/// `1us`, `500ns`, `2ms`.
+fn threshold(text: &str) -> Result<Duration, String> {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let found = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)));
+    let (number, unit_ns) = found.ok_or("give a time with its unit, as 1us or 500ns")?;
+    let number: f64 = number.parse().map_err(|e| format!("{e}: give a time, as 1us or 500ns"))?;
+    let ns = number * unit_ns;
+    match THRESHOLDS_NS.contains(&ns) {
+        true => Ok(Duration::from_nanos(ns.round() as u64)),
+        false => Err("choose 100ns to 1s".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::topology::cpus::Cpu;
+
+    use super::*;
+
+    #[test]
+    fn thresholds_have_their_unit() {
+        let ns = |text| threshold(text).unwrap().as_nanos();
+        assert_eq!(
+            ["1us", "500ns", "2ms", "1s", "1.5us"].map(ns),
+            [1_000, 500, 2_000_000, 1_000_000_000, 1_500]
+        );
+        for bad in ["1", "50ns", "2s", "us", "nanus", "-1us"] {
+            assert!(threshold(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn cpus_that_are_offline_or_not_allowed_are_refused_by_name() {
+        let cpu = |id, online, allowed| Cpu { id, online, allowed: Some(allowed), ..Cpu::default() };
+        let cpus = vec![cpu(0, true, true), cpu(1, true, false), cpu(2, false, true), cpu(3, true, true)];
+        let machine = Machine { cpus, ..Machine::default() };
+        let of = |list: &str| chosen(Some(&CpuSet::from_list(list).unwrap()), &machine);
+        assert_eq!(chosen(None, &machine).unwrap().to_list(), "0,3");
+        assert_eq!(of("3").unwrap().to_list(), "3");
+        let refused = of("0-1").unwrap_err();
+        assert!(refused.class == Class::Usage && refused.to_string().contains("may not use 1"), "{refused}");
+        assert!(of("2").unwrap_err().to_string().contains("not online: 2"));
+    }
+
+    #[test]
+    fn the_warning_has_the_kernels_figures() {
+        assert!(fifo_warning(Some("950000\n"), Some("1000000\n")).contains("after 950000 of 1000000 us"));
+        assert!(fifo_warning(Some("-1\n"), Some("1000000\n")).contains("throttling is off"));
+        assert!(fifo_warning(None, None).contains("may be throttled"));
+    }
+}

@@ -1,0 +1,190 @@
+//! The account while it grows, on a terminal.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use machine::{Fault, Machine, Root};
+use probe::account::{Account, Counting, Names};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use report::Arrangement;
+use report::account_screen::{self, Page, View};
+
+use super::target::{LOOK_AGAIN, Watched};
+use super::{Args, Sheet};
+use crate::output::{self, Answer};
+use crate::terminal;
+
+/// Time between two readings.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How many readings the screen looks back, so that figures do not jump.
+const LOOK_BACK: usize = 3;
+
+/// How long a signal may wait to be seen.
+const ATTENTION: Duration = Duration::from_millis(200);
+
+/// Rows that a page key moves.
+const PAGE_ROWS: usize = 15;
+
+/// Shows the account until a key or a signal ends it, or the server has ended.
+pub fn run(
+    args: &Args,
+    counting: Counting,
+    root: &Root,
+    machine: &Machine,
+    watched: &Watched,
+    stop: &AtomicBool,
+) -> Result<Answer, Fault> {
+    let mut live = Live {
+        args,
+        counting,
+        names: Names::of(machine),
+        arrangement: Arrangement::of(machine),
+        root,
+        watched,
+        stop,
+        accounts: VecDeque::new(),
+        looked: Instant::now(),
+        gone: false,
+    };
+    live.read();
+    terminal::with(|terminal| live.show(terminal))?;
+    if live.gone {
+        eprintln!("pinwise: {} has ended", watched.title());
+    }
+    Ok(Answer::Done)
+}
+
+struct Live<'a> {
+    args: &'a Args,
+    counting: Counting,
+    names: Names,
+    arrangement: Arrangement,
+    root: &'a Root,
+    watched: &'a Watched,
+    stop: &'a AtomicBool,
+    /// The last accounts since the start, the newest last.
+    accounts: VecDeque<Account>,
+    looked: Instant,
+    gone: bool,
+}
+
+impl Live<'_> {
+    fn read(&mut self) {
+        if self.looked.elapsed() >= LOOK_AGAIN {
+            self.looked = Instant::now();
+            if let Some(numbers) = self.watched.look_again(self.root) {
+                self.gone |= numbers.is_empty();
+                // What is refused now is tried again a second later, and told by what is missing in the figures.
+                let _ = self.counting.add(&numbers);
+            }
+        }
+        let mut snapshot = self.counting.read();
+        if let Some(cpus) = &self.args.cpu {
+            snapshot = snapshot.on(cpus);
+        }
+        self.names.learn(&snapshot);
+        let everything = self.watched.is_everything();
+        let account = Account::of(&snapshot, everything, &self.names, self.counting.missing());
+        self.accounts.push_back(account);
+        if self.accounts.len() > LOOK_BACK + 1 {
+            self.accounts.pop_front();
+        }
+    }
+
+    /// The last readings, or all since the start.
+    fn now(&self, totals: bool) -> Account {
+        match (self.accounts.front(), self.accounts.back()) {
+            (Some(first), Some(last)) if !totals && self.accounts.len() > 1 => last.since(first),
+            (_, last) => last.cloned().unwrap_or_default(),
+        }
+    }
+
+    fn show(&mut self, terminal: &mut ratatui::DefaultTerminal) -> std::io::Result<()> {
+        let mut view = View { colour: output::style().colour, ..View::default() };
+        let (mut now, mut head) = (self.now(false), self.head());
+        let mut due = Instant::now() + EVERY;
+        loop {
+            terminal.draw(|frame| account_screen::draw(frame, &now, &self.arrangement, &view, &head))?;
+            let mut changed = false;
+            while !changed {
+                if self.stop.load(Ordering::Acquire) || self.gone {
+                    return Ok(());
+                }
+                let wait = due.saturating_duration_since(Instant::now()).min(ATTENTION);
+                if terminal::poll(wait)? {
+                    match self.take_key(&event::read()?, &mut view, &now) {
+                        Key::Quit => return Ok(()),
+                        Key::Changed => changed = true,
+                        Key::Nothing => {}
+                    }
+                }
+                if Instant::now() >= due {
+                    self.read();
+                    // A late reading does not shift those after it, and is not made up for.
+                    while due <= Instant::now() {
+                        due += EVERY;
+                    }
+                    changed = true;
+                }
+            }
+            if !view.paused {
+                (now, head) = (self.now(view.totals), self.head());
+            }
+        }
+    }
+
+    fn head(&self) -> String {
+        format!("{}, {}", self.watched.title(), terminal::time_of_day())
+    }
+
+    fn take_key(&self, event: &Event, view: &mut View, now: &Account) -> Key {
+        let Event::Key(KeyEvent {
+            code, modifiers, kind: KeyEventKind::Press | KeyEventKind::Repeat, ..
+        }) = event
+        else {
+            return if matches!(event, Event::Resize(..)) { Key::Changed } else { Key::Nothing };
+        };
+        view.told.clear();
+        match code {
+            KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => return Key::Quit,
+            KeyCode::Char('q') | KeyCode::Esc => return Key::Quit,
+            KeyCode::Char('p') | KeyCode::Char(' ') => view.paused = !view.paused,
+            KeyCode::Char('s') => view.sort = view.sort.next(),
+            KeyCode::Char('t') => view.totals = !view.totals,
+            KeyCode::Char('f') => view.told = self.freeze(now),
+            KeyCode::Char(digit @ '1'..='6') => {
+                view.page = Page::ALL[usize::from(*digit as u8 - b'1')];
+                view.from = 0;
+            }
+            KeyCode::Tab => (view.page, view.from) = (view.page.next(), 0),
+            KeyCode::Down => view.from += 1,
+            KeyCode::Up => view.from = view.from.saturating_sub(1),
+            KeyCode::PageDown => view.from += PAGE_ROWS,
+            KeyCode::PageUp => view.from = view.from.saturating_sub(PAGE_ROWS),
+            KeyCode::Home => view.from = 0,
+            _ => return Key::Nothing,
+        }
+        Key::Changed
+    }
+
+    /// Writes what is shown to a file of its own; says which, or why not.
+    fn freeze(&self, now: &Account) -> String {
+        let name = PathBuf::from(format!("pinwise-watch-{:.0}.json", terminal::unix_s()));
+        let sheet = Sheet { target: self.watched, how: self.counting.means(), account: now };
+        let written = output::pretty(&sheet).and_then(|text| output::to(Some(&name), &text));
+        match written {
+            Ok(()) => format!("written to {}", name.display()),
+            Err(fault) => fault.to_string(),
+        }
+    }
+}
+
+/// What a key asks for.
+enum Key {
+    Quit,
+    Changed,
+    Nothing,
+}

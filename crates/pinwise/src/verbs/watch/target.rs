@@ -1,0 +1,134 @@
+//! Who is watched.
+
+use std::time::Duration;
+
+use machine::procfs::pid_memory;
+use machine::{Class, Fault, Root, processes};
+use probe::account::Target;
+use serde::Serialize;
+
+/// How often processes that came to a unit or cgroup by another way than being started there are looked for.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// A server, threads, or nobody in particular.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Watched {
+    /// What was asked for; `None` for everything.
+    asked: Option<String>,
+    /// Processes when the window began.
+    pids: Vec<u32>,
+    /// Threads that were named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tids: Vec<u32>,
+    /// The systemd unit, if one was asked for.
+    unit: Option<String>,
+    /// Directory of the cgroup, if a unit or cgroup was asked for.
+    cgroup: Option<String>,
+}
+
+impl Watched {
+    /// Finds what was asked for.
+    ///
+    /// # Errors
+    /// No such process, unit, cgroup or thread.
+    pub fn find(root: &Root, process: Option<&str>, threads: &[u32]) -> Result<Self, Fault> {
+        let nobody = Self { asked: None, pids: Vec::new(), tids: Vec::new(), unit: None, cgroup: None };
+        if let Some(asked) = process {
+            let found = processes::find(root, asked)?;
+            let asked = Some(asked.trim().to_string());
+            return Ok(Self { asked, pids: found.pids, unit: found.unit, cgroup: found.cgroup, ..nobody });
+        }
+        let mut watched = nobody;
+        for tid in threads {
+            watched.pids.push(process_of(root, *tid)?);
+            watched.tids.push(*tid);
+        }
+        Ok(watched)
+    }
+
+    /// The same for the programs in the kernel.
+    pub fn target(&self) -> Target {
+        match (&self.asked, self.tids.is_empty()) {
+            (None, true) => Target::Everything,
+            (None, false) => Target::Threads(self.tids.clone()),
+            (Some(_), _) => Target::Processes(self.pids.clone()),
+        }
+    }
+
+    /// Whether nobody in particular is watched.
+    pub fn is_everything(&self) -> bool {
+        self.target() == Target::Everything
+    }
+
+    /// The processes as they are now, for a unit, a cgroup or a process; `None` where that is no matter.
+    pub fn look_again(&self, root: &Root) -> Option<Vec<u32>> {
+        match (&self.asked, self.tids.is_empty()) {
+            (Some(asked), _) => {
+                Some(processes::find(root, asked).map(|found| found.pids).unwrap_or_default())
+            }
+            (None, true) => None,
+            (None, false) => {
+                let alive = |tid: &&u32| process_of(root, **tid).is_ok();
+                (!self.tids.iter().any(|tid| alive(&tid))).then(Vec::new)
+            }
+        }
+    }
+
+    /// The processes, the one that was asked for first.
+    pub fn pids(&self) -> &[u32] {
+        &self.pids
+    }
+
+    /// For a heading: `process 4711`, `nginx (3 processes)`, `all CPUs`.
+    pub fn title(&self) -> String {
+        let numbered = |asked: &str| asked.bytes().all(|byte| byte.is_ascii_digit());
+        match (&self.asked, self.tids.as_slice(), self.pids.len()) {
+            (Some(asked), _, 1) if numbered(asked) => format!("process {asked}"),
+            (Some(asked), _, n) if numbered(asked) => format!("process {asked} and {} descendants", n - 1),
+            (Some(asked), _, 1) => format!("{asked} (1 process)"),
+            (Some(asked), _, n) => format!("{asked} ({n} processes)"),
+            (None, [], _) => "all CPUs".into(),
+            (None, [tid], _) => format!("thread {tid}"),
+            (None, tids, _) => format!("{} threads", tids.len()),
+        }
+    }
+}
+
+/// The process of a thread.
+fn process_of(root: &Root, tid: u32) -> Result<u32, Fault> {
+    let gone = || {
+        Fault::new(
+            Class::MachineLacks,
+            format!("thread {tid}"),
+            "there is no such thread",
+            "ps -eL lists what runs",
+        )
+    };
+    let status = root.read(format!("/proc/{tid}/status")).map_err(|_| gone())?;
+    pid_memory::parse(&status).ok().and_then(|status| status.process).ok_or_else(gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Tree;
+
+    use super::*;
+
+    #[test]
+    fn threads_are_found_with_their_process() {
+        let root = Root::from_tree(Tree::new().file("/proc/8/status", "Name:\tx\nTgid:\t7\nPid:\t8\n"));
+        let watched = Watched::find(&root, None, &[8]).unwrap();
+        assert_eq!((watched.pids(), watched.target()), (&[7][..], Target::Threads(vec![8])));
+        assert_eq!(watched.title(), "thread 8");
+        assert_eq!(watched.look_again(&root), None);
+        assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
+        let fault = Watched::find(&root, None, &[9]).unwrap_err();
+        assert!(fault.class == Class::MachineLacks && fault.to_string().contains("thread 9"), "{fault}");
+    }
+
+    #[test]
+    fn without_a_name_everything_is_watched() {
+        let watched = Watched::find(&Root::from_tree(Tree::new()), None, &[]).unwrap();
+        assert!(watched.is_everything() && watched.title() == "all CPUs");
+    }
+}

@@ -1,0 +1,77 @@
+//! Figures out of JSON and of the kernel's own counters, and how far two may lie apart.
+
+use serde_json::Value;
+
+use super::actor::now_ns;
+use super::watching::Sheet;
+
+/// A number of the sheet; a missing one fails the test.
+pub fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// `told` is `true_` up to a share, and up to `slack` of whatever unit.
+#[track_caller]
+pub fn assert_near(what: &str, told: u64, true_: u64, share: f64, slack: u64) {
+    eprintln!("{what}: watch {told}, truth {true_} ({:+.3} %)", (told as f64 / true_ as f64 - 1.0) * 100.0);
+    let apart = told.abs_diff(true_);
+    assert!(apart as f64 <= true_ as f64 * share + slack as f64, "{what}: watch {told}, truth {true_}");
+}
+
+/// `told` lies between what a counter rose by within the window and what it rose by around it.
+#[track_caller]
+pub fn assert_between(what: &str, told: u64, inner: u64, outer: u64) {
+    eprintln!("{what}: watch {told}, the kernel's counter {inner} within the window, {outer} around it");
+    assert!((inner..=outer).contains(&told), "{what}: watch {told}, not in {inner}..={outer}");
+}
+
+/// Of a thousand events on a guest some few are not handed to the programs, and the kernel counts no miss (docs/watch.md).
+pub const NOT_HANDED_OVER: f64 = 0.005;
+
+/// A counter at a moment of CLOCK_MONOTONIC, ns.
+#[derive(Clone, Copy)]
+pub struct Reading {
+    pub at_ns: u64,
+    pub count: u64,
+}
+
+impl Reading {
+    /// Reads it now: what comes later is not in it.
+    pub fn now(counter: impl FnOnce() -> u64) -> Self {
+        Self { at_ns: now_ns(), count: counter() }
+    }
+}
+
+/// The same for four readings, in order: the middle two have to lie in the window. Some few events may be missing.
+#[track_caller]
+pub fn assert_counted(what: &str, told: u64, sheet: &Sheet, [before, first, last, after]: [Reading; 4]) {
+    let inside = sheet.has(first.at_ns) && sheet.has(last.at_ns);
+    assert!(inside, "the window did not begin or end in time: a machine too busy for this test");
+    let inner = last.count - first.count;
+    eprintln!("{what}: {} not seen", inner.saturating_sub(told));
+    let inner = inner - (inner as f64 * NOT_HANDED_OVER).ceil() as u64;
+    assert_between(what, told, inner, after.count - before.count);
+}
+
+/// A row of /proc/interrupts on one CPU, by its first word (`LOC`, `32`).
+pub fn interrupts(row: &str, cpu: u32) -> u64 {
+    column("/proc/interrupts", row, cpu)
+}
+
+/// A row of /proc/softirqs on one CPU.
+pub fn softirqs(row: &str, cpu: u32) -> u64 {
+    column("/proc/softirqs", row, cpu)
+}
+
+fn column(file: &str, row: &str, cpu: u32) -> u64 {
+    let text = std::fs::read_to_string(file).unwrap();
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(&format!("{row}:")));
+    let at = text.lines().next().unwrap().split_whitespace().position(|name| name == format!("CPU{cpu}"));
+    line.and_then(|line| line.split_whitespace().nth(at?)?.parse().ok()).unwrap_or(0)
+}
+
+/// The three longest rows of a CPU's sources, for what a failing test prints.
+pub fn sources(cpu: &Value) -> Vec<(String, u64, u64)> {
+    let sources = cpu["sources"].as_object().into_iter().flatten();
+    sources.map(|(name, row)| (name.clone(), number(&row["count"]), number(&row["total_ns"]))).collect()
+}

@@ -1,0 +1,18 @@
+//! `pinwise watch` against actors that know what they did: each keeps account by itself, by the clock that watch uses.
+
+mod actor;
+mod born;
+mod cpu_time;
+mod disk;
+mod faults;
+mod figures;
+mod migrating;
+mod packets;
+mod ping;
+mod quota;
+mod remote_calls;
+mod sums;
+mod thief;
+mod timers;
+mod unprivileged;
+mod watching;

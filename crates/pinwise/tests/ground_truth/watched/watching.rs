@@ -1,0 +1,163 @@
+//! `pinwise watch` beside actors: it and the test stay on the first CPU, the actors have the last one.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde_json::Value;
+
+use super::actor::pin;
+use crate::pinwise::Bench;
+
+/// One test at a time: they stand in each other's way.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Programs that watch attaches; when so many are there, counting is about to begin.
+const PROGRAMS: usize = 30;
+
+/// The two CPUs, and the test's own affinity, which is put back at the end.
+pub struct Stage {
+    /// CPU of the test, of pinwise and of everything that must not disturb.
+    pub aside: u32,
+    /// CPU of the actors.
+    pub cpu: u32,
+    before: CpuSet,
+    bench: Bench,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Stage {
+    /// Sets the stage, or says why the test is skipped.
+    pub fn new() -> Option<Self> {
+        let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: kernel events need root");
+            return None;
+        }
+        let before = sched_getaffinity(None).unwrap();
+        let cpus: Vec<u32> = (0..CpuSet::MAX_CPU as u32).filter(|cpu| before.is_set(*cpu as usize)).collect();
+        let (aside, cpu) = (cpus[0], cpus[cpus.len() - 1]);
+        if aside == cpu {
+            eprintln!("skipped: there is one CPU only, and actors need one of their own");
+            return None;
+        }
+        pin(aside);
+        Some(Self { aside, cpu, before, bench: Bench::new(), _alone: alone })
+    }
+
+    /// Watches, with these flags, for the whole window.
+    pub fn watch(&self, flags: &[&str]) -> Sheet {
+        self.begin(flags).end()
+    }
+
+    /// Begins to watch; returns when counting has begun.
+    pub fn begin(&self, flags: &[&str]) -> Watching {
+        let arguments = [&["watch", "--format", "json"], flags].concat();
+        let mut command = self.bench.command(&arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let watching = Watching(child);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while watching.programs() < PROGRAMS && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(400));
+        watching
+    }
+
+    /// The command itself, for what goes wrong.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        self.bench.command(arguments)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+/// A watch that goes on.
+pub struct Watching(Child);
+
+impl Watching {
+    /// Programs in the kernel that it holds.
+    fn programs(&self) -> usize {
+        let held = std::fs::read_dir(format!("/proc/{}/fd", self.0.id())).into_iter().flatten().flatten();
+        let links = held.filter_map(|fd| std::fs::read_link(fd.path()).ok());
+        links
+            .filter(|link| link.to_string_lossy().contains("bpf") && link.to_string_lossy().contains("link"))
+            .count()
+    }
+
+    /// Waits for its end.
+    pub fn end(self) -> Sheet {
+        let Output { status, stdout, stderr } = self.0.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        assert!(status.success(), "pinwise watch: {status}\n{stderr}");
+        let json: Value = serde_json::from_slice(&stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
+        for missing in json["missing"].as_array().into_iter().flatten() {
+            eprintln!("missing: {}: {}", missing["fact"], missing["why"]);
+        }
+        Sheet { json, stderr }
+    }
+}
+
+/// What watch told.
+pub struct Sheet {
+    pub json: Value,
+    pub stderr: String,
+}
+
+impl Sheet {
+    /// The window, CLOCK_MONOTONIC ns.
+    pub fn window(&self) -> (u64, u64) {
+        let ns = |key: &str| self.json[key].as_u64().unwrap_or_else(|| panic!("no {key}"));
+        (ns("from_ns"), ns("to_ns"))
+    }
+
+    /// Length of the window, ns.
+    pub fn wall_ns(&self) -> u64 {
+        self.window().1 - self.window().0
+    }
+
+    /// Whether a time lies in the window.
+    pub fn has(&self, at_ns: u64) -> bool {
+        (self.window().0..self.window().1).contains(&at_ns)
+    }
+
+    /// What was not counted. That some switches are not told is the kernel's doing (docs/journal/0012), and no loss: they are
+    /// caught up with.
+    pub fn losses(&self) -> Vec<String> {
+        let facts = self.rows("missing").iter().filter_map(|row| row["fact"].as_str());
+        facts.filter(|fact| !fact.starts_with("some switches on CPU")).map(String::from).collect()
+    }
+
+    /// The rows of a table.
+    pub fn rows(&self, table: &str) -> &[Value] {
+        self.json[table].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// The row of a thread of the target.
+    pub fn thread(&self, tid: u32) -> &Value {
+        let found = self.rows("threads").iter().find(|thread| thread["tid"] == tid);
+        found.unwrap_or_else(|| panic!("thread {tid} is not in {:#}", self.json["threads"]))
+    }
+
+    /// The row of a CPU.
+    pub fn cpu(&self, cpu: u32) -> &Value {
+        self.rows("cpus").iter().find(|row| row["cpu"] == cpu).unwrap()
+    }
+
+    /// How often a source came on a CPU.
+    pub fn came(&self, cpu: u32, source: &str) -> u64 {
+        self.cpu(cpu)["sources"][source]["count"].as_u64().unwrap_or(0)
+    }
+
+    /// How often a function of the kernel ran on a CPU.
+    pub fn ran(&self, cpu: u32, kind: &str, name: &str) -> u64 {
+        let functions = self.rows("functions").iter();
+        let same = functions.filter(|row| row["cpu"] == cpu && row["kind"] == kind && row["name"] == name);
+        same.map(|row| row["ran"]["count"].as_u64().unwrap()).sum()
+    }
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What runs on a CPU in place of the thread there: interrupts, inside them what the kernel runs on somebody's behalf, softirqs, NMIs.
+ *
+ * Times are net: when something ends, the start of everything that it interrupted is moved on by its length (the way of
+ * kernel/trace/trace_osnoise.c). Interrupts of the kernel do not nest in each other, NMIs nest in everything.
+ */
+#ifndef PINWISE_INTERRUPTS_H
+#define PINWISE_INTERRUPTS_H
+
+#include "waiting.h"
+
+inline_always void move_on(struct running *outer, u64 ns, u64 waited_ns)
+{
+	if (outer->at_ns) {
+		outer->at_ns += ns;
+		outer->waited_ns += waited_ns;
+	}
+}
+
+/* Books a source on this CPU that took ns, during which threads of the target waited waited_ns in all. */
+inline_always void book_source(struct source_seen *seen, struct cpu_seen *cpu, u64 ns, u64 waited_ns)
+{
+	charge(&seen->all, ns);
+	if (cpu->current_slot) {
+		seen->on_count++;
+		seen->on_ns += ns;
+	}
+	if (waited_ns) {
+		seen->waiting_count++;
+		seen->waiting_ns += waited_ns;
+	}
+}
+
+inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 waited_ns)
+{
+	u32 row = id * SOURCES + source;
+	struct source_steps *steps;
+
+	if (source >= SOURCES)
+		return;
+	book_source(&cpu->sources[source], cpu, ns, waited_ns);
+	cpu->interrupted_ns += ns;
+	cpu->slice_interrupted_ns += ns;
+	cpu->waiting_interrupted_ns += waited_ns;
+	steps = bpf_map_lookup_elem(&source_steps, &row);
+	if (steps)
+		count_step(steps->steps, ns);
+}
+
+/* An interrupt or softirq begins on this CPU. */
+inline_always int begins(int is_softirq)
+{
+	struct cpu_seen *cpu;
+	struct running *running;
+	u64 now;
+
+	if (!counting_since())
+		return 0;
+	cpu = cpu_of(bpf_get_smp_processor_id());
+	if (!cpu)
+		return 0;
+	running = is_softirq ? &cpu->softirq : &cpu->interrupt;
+	now = bpf_ktime_get_ns();
+	running->at_ns = now;
+	running->waited_ns = waited(cpu, now);
+	return 0;
+}
+
+/* The line of a device, beside the sum over all devices. */
+inline_always void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 waited_ns)
+{
+	struct line_key key = { .cpu = id, .irq = irq };
+	struct line_seen *line = bpf_map_lookup_elem(&lines, &key);
+	struct control *set;
+
+	if (!line) {
+		static const struct line_seen none;
+
+		bpf_map_update_elem(&lines, &key, &none, UPDATE_NOEXIST);
+		line = bpf_map_lookup_elem(&lines, &key);
+	}
+	if (line) {
+		book_source(&line->seen, cpu, ns, waited_ns);
+		count_step(line->steps, ns);
+		return;
+	}
+	set = control_of();
+	if (set)
+		__sync_fetch_and_add(&set->lost.lines, 1);
+}
+
+/* What the run queue's clock counted as stolen; a tick brings it up to date. Needs CONFIG_PARAVIRT_TIME_ACCOUNTING. */
+inline_always u64 stolen(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct cfs_rq *queue = ask(task, se.cfs_rq);
+	struct rq *rq = ask(queue, rq);
+
+	return field_exists(rq->prev_steal_time_rq) ? ask(rq, prev_steal_time_rq) : 0;
+}
+
+enum { NO_LINE = -1 };
+
+inline_always int interrupt_ends(u32 source, s32 irq)
+{
+	u32 id = bpf_get_smp_processor_id();
+	struct cpu_seen *cpu = cpu_of(id);
+	u64 now, ns, waited_ns;
+
+	/* What began before counting did has no start. */
+	if (!cpu || !cpu->interrupt.at_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	ns = now - cpu->interrupt.at_ns;
+	waited_ns = waited_since(waited(cpu, now), cpu->interrupt.waited_ns);
+	cpu->interrupt.at_ns = 0;
+	if (source == SOURCE_TICK) {
+		cpu->steal_ns = stolen();
+		if (!cpu->steal_began_ns)
+			cpu->steal_began_ns = cpu->steal_ns;
+	}
+	book(id, cpu, source, ns, waited_ns);
+	if (irq != NO_LINE)
+		book_line(id, irq, cpu, ns, waited_ns);
+	move_on(&cpu->softirq, ns, waited_ns);
+	if (cpu->softirq_function.at_ns)
+		cpu->softirq_function.at_ns += ns;
+	return 0;
+}
+
+#define VECTOR(name, source)                                      \
+	tracepoint(name##_entry) int name##_entry(u64 *arguments) \
+	{                                                         \
+		return begins(0);                                 \
+	}                                                         \
+	tracepoint(name##_exit) int name##_exit(u64 *arguments)   \
+	{                                                         \
+		return interrupt_ends(source, NO_LINE);           \
+	}
+
+/* arch/x86/include/asm/trace/irq_vectors.h */
+VECTOR(local_timer, SOURCE_TICK)
+VECTOR(reschedule, SOURCE_RESCHEDULE)
+VECTOR(call_function, SOURCE_CALL_FUNCTION)
+VECTOR(call_function_single, SOURCE_CALL_FUNCTION_SINGLE)
+VECTOR(irq_work, SOURCE_IRQ_WORK)
+VECTOR(x86_platform_ipi, SOURCE_PLATFORM_IPI)
+VECTOR(thermal_apic, SOURCE_THERMAL)
+VECTOR(error_apic, SOURCE_APIC_FAULT)
+VECTOR(spurious_apic, SOURCE_APIC_FAULT)
+VECTOR(threshold_apic, SOURCE_APIC_FAULT)
+VECTOR(deferred_error_apic, SOURCE_APIC_FAULT)
+
+/* include/trace/events/irq.h: irq_handler_entry(int irq, struct irqaction *) */
+tracepoint(irq_handler_entry) int irq_handler_entry(u64 *arguments)
+{
+	return begins(0);
+}
+
+tracepoint(irq_handler_exit) int irq_handler_exit(u64 *arguments)
+{
+	return interrupt_ends(SOURCE_DEVICE, (s32)arguments[0]);
+}
+
+/* softirq_entry(unsigned int vector) */
+tracepoint(softirq_entry) int softirq_entry(u64 *arguments)
+{
+	return begins(1);
+}
+
+tracepoint(softirq_exit) int softirq_exit(u64 *arguments)
+{
+	u32 id = bpf_get_smp_processor_id();
+	struct cpu_seen *cpu = cpu_of(id);
+	u64 ns;
+
+	if (!cpu || !cpu->softirq.at_ns)
+		return 0;
+	ns = since(&cpu->softirq.at_ns);
+	book(id, cpu, SOURCE_SOFTIRQ + (u32)arguments[0], ns,
+	     waited_since(waited(cpu, cpu->softirq.at_ns + ns), cpu->softirq.waited_ns));
+	cpu->softirq.at_ns = 0;
+	return 0;
+}
+
+/* include/trace/events/nmi.h: nmi_handler(void *handler, s64 delta_ns, int handled), after the handler has run */
+tracepoint(nmi_handler) int nmi_handler(u64 *arguments)
+{
+	u32 id = bpf_get_smp_processor_id();
+	struct cpu_seen *cpu = cpu_of(id);
+	u64 ns = arguments[1];
+	u64 waited_ns;
+
+	if (!cpu || !counting_since())
+		return 0;
+	waited_ns = ns * (cpu->waiting & 0xffff);
+	book(id, cpu, SOURCE_NMI, ns, waited_ns);
+	move_on(&cpu->interrupt, ns, waited_ns);
+	move_on(&cpu->softirq, ns, waited_ns);
+	if (cpu->interrupt_function.at_ns)
+		cpu->interrupt_function.at_ns += ns;
+	if (cpu->softirq_function.at_ns)
+		cpu->softirq_function.at_ns += ns;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The tables. Arrays are mapped into pinwise's memory and read there without a system call. */
+#ifndef PINWISE_MAPS_H
+#define PINWISE_MAPS_H
+
+#include "kernel.h"
+#include "records.h"
+
+/* Sizes are for a small machine: pinwise sets them before it loads the programs. */
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 1);
+	map_type(key, u32);
+	map_type(value, struct control);
+} control section(".maps");
+
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 8);
+	map_type(key, u32);
+	map_type(value, struct cpu_seen);
+} cpus section(".maps");
+
+/* How long each source ran at a time: SOURCES rows a CPU. */
+struct source_steps {
+	u32 steps[BUCKETS];
+};
+
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 160);
+	map_type(key, u32);
+	map_type(value, struct source_steps);
+} source_steps section(".maps");
+
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 8);
+	map_type(key, u32);
+	map_type(value, struct place);
+} places section(".maps");
+
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 64);
+	map_type(key, u32);
+	map_type(value, struct thread_seen);
+} threads section(".maps");
+
+/* Slots of `threads` that nobody has; pinwise fills it. The last that was given back is given out first: slots in use stay low. */
+struct {
+	map_uint(type, MAP_STACK);
+	map_uint(max_entries, 64);
+	map_type(value, u32);
+} free_slots section(".maps");
+
+#ifdef RAW_TRACEPOINTS
+/* Thread number to slot. */
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, u32);
+	map_type(value, u32);
+} slots section(".maps");
+#else
+/* Task to slot: asking for a task that has none costs next to nothing, and most tasks have none. */
+struct {
+	map_uint(type, MAP_TASK_STORAGE);
+	map_uint(map_flags, FLAG_NO_PREALLOC);
+	map_type(key, int);
+	map_type(value, u32);
+} slots section(".maps");
+#endif
+
+/* Numbers to watch, each with enum wanted. */
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, u32);
+	map_type(value, u32);
+} wanted section(".maps");
+
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, struct taker_key);
+	map_type(value, struct taker_seen);
+} takers section(".maps");
+
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, struct line_key);
+	map_type(value, struct line_seen);
+} lines section(".maps");
+
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, struct function_key);
+	map_type(value, struct function_seen);
+} functions section(".maps");
+
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, struct route_key);
+	map_type(value, u64);
+} routes section(".maps");
+
+/* Whether the time of every task is counted, not only of those that take it from the target. */
+const volatile u32 every_task = 0;
+
+inline_always struct control *control_of(void)
+{
+	u32 first = 0;
+
+	return bpf_map_lookup_elem(&control, &first);
+}
+
+inline_always struct cpu_seen *cpu_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+/* When counting began; 0 while it has not, and once it has ended. */
+inline_always u64 counting_since(void)
+{
+	struct control *set = control_of();
+
+	return set && !set->ended_ns ? set->began_ns : 0;
+}
+
+/*
+ * How long ago something began that an interrupt may move on while it is looked at: programs at the end of a softirq run with
+ * interrupts enabled.
+ */
+inline_always u64 since(const volatile u64 *start_ns)
+{
+	u64 began = *start_ns;
+	u64 ns = bpf_ktime_get_ns() - began;
+
+	if (*start_ns != began) {
+		began = *start_ns;
+		ns = bpf_ktime_get_ns() - began;
+	}
+	return ns >> 63 ? 0 : ns;
+}
+
+/* Adds to sums that nobody wants the extremes of. */
+inline_always void add(struct sum *sum, u64 ns)
+{
+	sum->count++;
+	sum->total_ns += ns;
+}
+
+inline_always void extend(struct stretches *stretches, u64 ns)
+{
+	stretches->count++;
+	stretches->total_ns += ns;
+	if (ns > stretches->longest_ns)
+		stretches->longest_ns = ns;
+}
+
+inline_always void charge(struct tally *tally, u64 ns)
+{
+	tally->count++;
+	tally->total_ns += ns;
+	if (!tally->shortest_ns || ns < tally->shortest_ns)
+		tally->shortest_ns = ns ? ns : 1;
+	if (ns > tally->longest_ns)
+		tally->longest_ns = ns;
+}
+
+/*
+ * The number of the highest bit, by the highest six bits of a de Bruijn product: searching it by comparing costs a wrongly
+ * predicted jump or two at each switch, and BPF has no instruction for it.
+ */
+static const u8 power_of[64] = {
+	0, 47, 1, 56, 48, 27, 2, 60, 57, 49, 41, 37, 28, 16, 3, 61, 54, 58, 35, 52, 50, 42, 21, 44, 38, 32,
+	29, 23, 17, 11, 4, 62, 46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43, 31, 22, 10, 45, 25, 39, 14,
+	33, 19, 30, 9, 24, 13, 18, 8, 12, 7, 6, 5, 63
+};
+
+/*
+ * The step of a time: the power of two, then the next two bits. What becomes an index is u64: clang for BPF without 32-bit
+ * instructions cuts a u32 off by shifts, behind which the verifier has lost its bounds.
+ */
+inline_always u64 step_of(u64 ns)
+{
+	u64 rest = ns, power;
+
+	if (ns < 1 << STEPS_BITS)
+		return ns;
+	rest |= rest >> 1;
+	rest |= rest >> 2;
+	rest |= rest >> 4;
+	rest |= rest >> 8;
+	rest |= rest >> 16;
+	rest |= rest >> 32;
+	/* All bits below the highest are set: this product has a different number in its highest six bits for each of them. */
+	power = power_of[(rest * 0x03f79d71b4cb0a89ULL) >> 58];
+	return (power << STEPS_BITS) | ((ns >> (power - STEPS_BITS)) & 3);
+}
+
+inline_always void count_step(u32 *steps, u64 ns)
+{
+	u64 step = step_of(ns);
+
+	if (step >= BUCKETS)
+		step = BUCKETS - 1;
+	steps[step]++;
+}
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The records that the programs fill in and pinwise reads: the one truth for both. `src/bpf/records.rs` says the same in
+ * Rust, and a test holds the two together by the types (BTF) of the compiled object. All times are ns of
+ * CLOCK_MONOTONIC.
+ */
+#ifndef PINWISE_RECORDS_H
+#define PINWISE_RECORDS_H
+
+/* What takes a CPU away from threads. */
+enum source {
+	SOURCE_TICK, /* interrupt of the CPU's own timer: the tick, and timers of tasks */
+	SOURCE_RESCHEDULE,
+	SOURCE_CALL_FUNCTION,
+	SOURCE_CALL_FUNCTION_SINGLE,
+	SOURCE_IRQ_WORK,
+	SOURCE_PLATFORM_IPI,
+	SOURCE_THERMAL,
+	SOURCE_APIC_FAULT, /* error, spurious, threshold and deferred-error vectors */
+	SOURCE_DEVICE, /* handlers of all devices; each line is in `lines` */
+	SOURCE_NMI,
+	SOURCE_SOFTIRQ, /* the first of ten: HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER, RCU */
+	SOURCES = 20,
+};
+
+/* How a time is sorted: four steps to each power of two; the last takes all that is longer. */
+enum { STEPS_BITS = 2, BUCKETS = 160 };
+
+/* C-states that are told apart; the last takes all deeper ones. */
+enum { IDLE_STATES = 10 };
+
+/* Bits of the mask that says why a tick was not stopped (include/linux/tick.h). */
+enum { TICK_DEPENDENCIES = 8 };
+
+/* Events and their time. */
+struct tally {
+	u64 count;
+	u64 total_ns;
+	u64 shortest_ns; /* of those counted; 0 where there was none */
+	u64 longest_ns;
+};
+
+/* The same for what is booked at every switch: no more than is wanted. */
+struct stretches {
+	u64 count;
+	u64 total_ns;
+	u64 longest_ns;
+};
+
+struct sum {
+	u64 count;
+	u64 total_ns;
+};
+
+/* One source on one CPU. */
+struct source_seen {
+	struct tally all;
+	/* The part that ran while a thread of the target was on the CPU. */
+	u64 on_count;
+	u64 on_ns;
+	/* Events during which threads of the target waited for the CPU, and the waiting of all of them. */
+	u64 waiting_count;
+	u64 waiting_ns;
+};
+
+/* An interrupt or softirq that runs: moved on by what interrupts it, so that the difference at its end is net. */
+struct running {
+	u64 at_ns; /* 0: none runs */
+	u64 waited_ns; /* what threads of the target had waited then, mod 2^48 */
+};
+
+/* A timer function or remote call that runs. */
+struct running_function {
+	u64 at_ns; /* 0: none runs */
+	u64 address;
+};
+
+/* A thread of the target that was asked for on a CPU. */
+struct known_thread {
+	u64 task; /* address of its record in the kernel */
+	u32 tid;
+	u32 slot;
+};
+
+enum { KNOWN_THREADS = 8 };
+
+/* One CPU. Written on that CPU, or under the lock of its run queue. */
+struct cpu_seen {
+	/* Complete slices, net of interrupts. */
+	u64 target_ns; /* threads of the target ran */
+	u64 other_ns; /* other tasks ran */
+	u64 idle_ns;
+	u64 switches;
+	u64 interrupted_ns; /* all sources together, also those of the slice that goes on */
+	u64 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */
+	u64 unknown_ns; /* time around those that cannot be given to anybody */
+	u64 idle_waited_ns; /* threads of the target waited while the CPU was idle: it was waking up */
+	u64 steal_ns; /* what the run queue's clock counted as stolen, since boot, when the tick last ran */
+	u64 steal_began_ns; /* the same at the first tick that was seen; 0 before it */
+	u64 tick_stopped;
+	u64 tick_kept[TICK_DEPENDENCIES];
+
+	/* What goes on. */
+	u64 switched_at_ns; /* when the slice that goes on began; 0 before the first switch */
+	u64 slice_interrupted_ns; /* what interrupts took of it */
+	/*
+	 * Threads of the target that wait for this CPU, in the low 16 bits; above them the sum over those of when they came,
+	 * less the sum of when they went, mod 2^48 ns. One word, so that any CPU can add to it and read it.
+	 */
+	u64 waiting;
+	u64 waited_before_ns; /* what they had waited when the slice that goes on began, mod 2^48 */
+	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during that slice */
+	struct running interrupt;
+	struct running softirq;
+	struct running_function interrupt_function; /* in an interrupt */
+	struct running_function softirq_function; /* in a softirq, moved on by what interrupted it */
+	u32 current_slot; /* slot of the target's thread that runs, +1; 0 when another task does */
+	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
+	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
+	u32 spare;
+	struct known_thread known[KNOWN_THREADS];
+
+	struct source_seen sources[SOURCES];
+};
+
+/* Where a CPU lies: numbers that are equal for CPUs that share the thing. Written by pinwise before it starts. */
+struct place {
+	u32 core;
+	u32 cache;
+	u32 node;
+	u32 known;
+};
+
+/* What a number to watch stands for. */
+enum wanted { WANTED_PROCESS = 1, WANTED_THREAD = 2 };
+
+enum thread_state {
+	THREAD_NONE, /* the slot is free, or nothing is known of its thread yet */
+	THREAD_RUNNING,
+	THREAD_PREEMPTED, /* it could run, and lost the CPU */
+	THREAD_WAITING, /* woken, not yet on a CPU */
+	THREAD_THROTTLED, /* its cgroup's quota is used up */
+	THREAD_ASLEEP, /* it waits for something, of its own will */
+	THREAD_BLOCKED, /* the same in a way that no signal ends: disk, swap, a lock of the kernel */
+	THREAD_ENDED,
+};
+
+/* How far a thread moved between two CPUs on which it ran. */
+enum distance { WITHIN_CORE, WITHIN_CACHE, WITHIN_NODE, ACROSS_NODES, DISTANCE_UNKNOWN, DISTANCES };
+
+/* One thread of the target. */
+struct thread_seen {
+	u64 version; /* odd while it is written */
+	u32 tid; /* in the first PID namespace, as the next */
+	u32 tgid;
+	char comm[16];
+	u64 cgroup;
+	u64 began_ns; /* when it came to be watched */
+	u64 since_ns; /* when the state that goes on began */
+	u32 state; /* enum thread_state */
+	u32 cpu; /* where it ran last */
+	u32 waits_on; /* the CPU whose `waiting` counts it, +1; 0: none */
+	u32 slot;
+
+	struct stretches on_cpu; /* slices, net of interrupts */
+	u64 interrupted_ns; /* what interrupts took of its slices */
+	struct stretches preempted;
+	struct stretches waiting;
+	struct stretches throttled;
+	struct sum asleep;
+	struct sum blocked;
+	u64 migrations[DISTANCES];
+	u64 woken_elsewhere; /* woken on another CPU than the one where it ran last */
+	u64 unseen_waiting_ns; /* waiting that had begun before it was watched: who ran meanwhile is not known */
+	u64 page_faults;
+	/* As a taker: what its slices took from other threads of the target. */
+	u64 preempted_others;
+	struct stretches took;
+	/* Wake-ups onto an idle CPU, by the C-state that was asked for there; waiting time of each. */
+	u64 from_idle_count[IDLE_STATES];
+	u64 from_idle_ns[IDLE_STATES];
+	u32 on_cpu_steps[BUCKETS];
+	u32 off_cpu_steps[BUCKETS]; /* preempted, throttled or waiting in the run queue, each stretch once */
+};
+
+/* A task that ran. */
+struct taker_key {
+	u32 tid;
+	u32 cpu;
+};
+
+struct taker_seen {
+	u32 tgid;
+	u32 of_kernel; /* 1 for a thread of the kernel */
+	char comm[16];
+	u64 cgroup;
+	u64 slices;
+	u64 on_cpu_ns; /* net of interrupts; counted only when all tasks are */
+	u64 preempted; /* how often it came in the place of a target's thread that could have run on */
+	struct stretches took; /* slices during which threads of the target waited, net of interrupts */
+};
+
+struct line_key {
+	u32 cpu;
+	u32 irq;
+};
+
+struct line_seen {
+	struct source_seen seen;
+	u32 steps[BUCKETS];
+};
+
+enum function_kind { FUNCTION_HRTIMER, FUNCTION_TIMER, FUNCTION_CALL, FUNCTION_WORK };
+
+/* A function that the kernel ran on a CPU on somebody's behalf. */
+struct function_key {
+	u64 address;
+	u32 cpu;
+	u32 kind; /* enum function_kind */
+};
+
+struct function_seen {
+	struct tally all; /* times only where the end is seen as well; a work item has none */
+};
+
+struct route_key {
+	u32 from;
+	u32 to;
+};
+
+/* What could not be counted, because a table was full. */
+struct lost {
+	u64 threads;
+	u64 takers;
+	u64 lines;
+	u64 functions;
+	u64 routes;
+};
+
+/* Set by pinwise: nothing is counted before `began_ns` is not 0. */
+struct control {
+	u64 began_ns;
+	u64 ended_ns;
+	struct lost lost;
+};
+
+#endif

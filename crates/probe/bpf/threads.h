@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Where the time of the target's threads goes: on a CPU, able to run but not on one (and who was there instead), or waiting for
+ * something of their own will.
+ *
+ * sched_switch and sched_wakeup are called under the lock of the run queue concerned, so what belongs to a thread is never
+ * written on two CPUs at once.
+ */
+#ifndef PINWISE_THREADS_H
+#define PINWISE_THREADS_H
+
+#include "waiting.h"
+
+/* include/linux/sched.h: PF_KTHREAD, and what a thread that leaves the CPU waits for. */
+enum { FLAG_KTHREAD = 0x200000 };
+enum { STATE_UNINTERRUPTIBLE = 0x2, STATE_DEAD = 0x80, STATE_NOLOAD = 0x400 };
+
+inline_always struct thread_seen *thread_in(u32 slot)
+{
+	return bpf_map_lookup_elem(&threads, &slot);
+}
+
+/* The record of a task that belongs to the target; none for all others. */
+inline_always struct thread_seen *find_thread(struct task_struct *task)
+{
+#ifdef RAW_TRACEPOINTS
+	u32 tid = follow(task, pid);
+	u32 *slot = bpf_map_lookup_elem(&slots, &tid);
+#else
+	u32 *slot = bpf_task_storage_get(&slots, task, 0, 0);
+#endif
+	return slot ? thread_in(*slot) : 0;
+}
+
+/*
+ * The same by way of the CPU on which it is asked: the same few tasks are asked for there again and again. A task that was
+ * found before is known by its address and number, and its slot still has that number; others are looked up.
+ */
+inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu_seen *cpu)
+{
+	u32 tid = follow(task, pid);
+	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
+	struct thread_seen *thread;
+
+	if (known->task == (u64)task && known->tid == tid) {
+		thread = thread_in(known->slot);
+		if (thread && thread->tid == tid && thread->state != THREAD_ENDED)
+			return thread;
+	}
+	thread = find_thread(task);
+	if (thread) {
+		known->task = (u64)task;
+		known->tid = tid;
+		known->slot = thread->slot;
+	}
+	return thread;
+}
+
+inline_always struct task_struct *current_task(void)
+{
+#ifdef RAW_TRACEPOINTS
+	return (void *)bpf_get_current_task();
+#else
+	return bpf_get_current_task_btf();
+#endif
+}
+
+inline_always u32 cpu_of_task(struct task_struct *task)
+{
+	struct task_struct___cpu *older = (void *)task;
+
+	if (field_exists(task->thread_info.cpu))
+		return follow(task, thread_info.cpu);
+	return follow(older, cpu);
+}
+
+inline_always u32 state_of_task(struct task_struct *task)
+{
+	struct task_struct___state *older = (void *)task;
+
+	if (field_exists(task->__state))
+		return follow(task, __state);
+	return follow(older, state);
+}
+
+inline_always u64 cgroup_of(struct task_struct *task)
+{
+	struct css_set *groups = follow(task, cgroups);
+	struct cgroup *group = ask(groups, dfl_cgrp);
+	struct kernfs_node *node = ask(group, kn);
+
+	return ask(node, id);
+}
+
+/*
+ * Whether it leaves the CPU because the quota of one of its cgroups is used up. Since 6.18 each task is stopped by itself, on its
+ * way back to user space: until then it runs on, and can be preempted as any other.
+ */
+inline_always int throttled(struct task_struct *task)
+{
+	struct cfs_rq *queue;
+
+	if (field_exists(task->throttled))
+		return follow(task, throttled);
+	queue = follow(task, se.cfs_rq);
+	return field_exists(queue->throttle_count) && queue && ask(queue, throttle_count) > 0;
+}
+
+/* What a thread that leaves the CPU does from now on. */
+inline_always u32 state_after(struct task_struct *task, int preempted, u32 waits_for)
+{
+	if (preempted || !waits_for)
+		return throttled(task) ? THREAD_THROTTLED : THREAD_PREEMPTED;
+	if (waits_for & STATE_DEAD)
+		return THREAD_ENDED;
+	if ((waits_for & STATE_UNINTERRUPTIBLE) && !(waits_for & STATE_NOLOAD))
+		return THREAD_BLOCKED;
+	return THREAD_ASLEEP;
+}
+
+inline_always void describe(struct thread_seen *thread, struct task_struct *task)
+{
+	thread->tid = follow(task, pid);
+	thread->tgid = follow(task, tgid);
+	thread->cgroup = cgroup_of(task);
+	bpf_probe_read_kernel_str(thread->comm, sizeof(thread->comm),
+				  __builtin_preserve_access_index(&task->comm));
+}
+
+/* Gives a task a slot of its own. */
+inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
+{
+	struct control *set = control_of();
+	struct thread_seen *thread;
+	u32 slot;
+
+	if (!set)
+		return 0;
+	if (bpf_map_pop_elem(&free_slots, &slot)) {
+		__sync_fetch_and_add(&set->lost.threads, 1);
+		return 0;
+	}
+	thread = thread_in(slot);
+	if (!thread)
+		return 0;
+	describe(thread, task);
+	thread->slot = slot;
+	thread->began_ns = now;
+	thread->since_ns = now;
+	thread->cpu = cpu_of_task(task);
+#ifdef RAW_TRACEPOINTS
+	bpf_map_update_elem(&slots, &thread->tid, &slot, UPDATE_NOEXIST);
+#else
+	bpf_task_storage_get(&slots, task, &slot, STORAGE_CREATE);
+#endif
+	return thread;
+}
+
+inline_always u64 distance(u32 from, u32 to)
+{
+	struct place *here = bpf_map_lookup_elem(&places, &from);
+	struct place *there = bpf_map_lookup_elem(&places, &to);
+
+	if (!here || !there || !here->known || !there->known)
+		return DISTANCE_UNKNOWN;
+	if (here->core == there->core)
+		return WITHIN_CORE;
+	if (here->cache == there->cache)
+		return WITHIN_CACHE;
+	return here->node == there->node ? WITHIN_NODE : ACROSS_NODES;
+}
+
+inline_always void migrates(struct thread_seen *thread, u32 to)
+{
+	struct route_key key = { .from = thread->cpu, .to = to };
+	u64 *times = bpf_map_lookup_elem(&routes, &key);
+	u64 far = distance(thread->cpu, to);
+
+	if (far < DISTANCES)
+		thread->migrations[far]++;
+	if (times) {
+		__sync_fetch_and_add(times, 1);
+	} else {
+		u64 once = 1;
+		struct control *set = control_of();
+
+		if (bpf_map_update_elem(&routes, &key, &once, UPDATE_NOEXIST) && set)
+			__sync_fetch_and_add(&set->lost.routes, 1);
+	}
+}
+
+/* Makes a record, or counts that there is no room for it. Another CPU may have made it meanwhile: then it is that one. */
+inline_always struct taker_seen *new_taker(struct taker_key *key, struct taker_seen *fresh)
+{
+	struct control *set = control_of();
+	struct taker_seen *taker;
+
+	bpf_map_update_elem(&takers, key, fresh, UPDATE_NOEXIST);
+	taker = bpf_map_lookup_elem(&takers, key);
+	if (!taker && set)
+		__sync_fetch_and_add(&set->lost.takers, 1);
+	return taker;
+}
+
+/* The record of a task as a taker of one CPU. */
+inline_always struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
+{
+	struct taker_key key = { .tid = follow(task, pid), .cpu = cpu };
+	struct taker_seen *taker = bpf_map_lookup_elem(&takers, &key);
+	struct taker_seen fresh = {};
+
+	if (taker)
+		return taker;
+	fresh.tgid = follow(task, tgid);
+	fresh.of_kernel = !!(follow(task, flags) & FLAG_KTHREAD);
+	fresh.cgroup = cgroup_of(task);
+	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm),
+				  __builtin_preserve_access_index(&task->comm));
+	return new_taker(&key, &fresh);
+}
+
+/* Begins to wait for a CPU. */
+inline_always void waits(struct thread_seen *thread, u32 state, u32 id, u64 now)
+{
+	struct cpu_seen *cpu = cpu_of(id);
+
+	thread->state = state;
+	thread->since_ns = now;
+	thread->waits_on = id + 1;
+	if (cpu)
+		comes(cpu, now);
+}
+
+/* Waits for its CPU no longer. */
+inline_always void waits_no_more(struct thread_seen *thread, u64 now)
+{
+	struct cpu_seen *cpu = cpu_of(thread->waits_on - 1);
+
+	thread->waits_on = 0;
+	if (cpu)
+		goes(cpu, now);
+}
+
+/* What interrupts took of the slice that ends. One in progress when counting began can reach back beyond the slice. */
+inline_always u64 interrupted_of(struct cpu_seen *cpu, u64 slice)
+{
+	return cpu->slice_interrupted_ns < slice ? cpu->slice_interrupted_ns : slice;
+}
+
+/* A thread of the target leaves the CPU. */
+inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 state, u64 now)
+{
+	u64 slice = now - thread->since_ns;
+	u64 interrupted = interrupted_of(cpu, slice);
+
+	thread->version++;
+	extend(&thread->on_cpu, slice - interrupted);
+	count_step(thread->on_cpu_steps, slice - interrupted);
+	thread->interrupted_ns += interrupted;
+	thread->cpu = id;
+	if (state == THREAD_PREEMPTED) {
+		waits(thread, state, id, now);
+	} else {
+		thread->state = state;
+		thread->since_ns = now;
+	}
+	thread->version++;
+}
+
+/* Books what a thread did before it got the CPU. */
+inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, u64 now)
+{
+	u64 stretch = now - thread->since_ns;
+	u64 deep = (u64)from_idle_state - 1;
+
+	switch (thread->state) {
+	case THREAD_PREEMPTED:
+		extend(&thread->preempted, stretch);
+		break;
+	case THREAD_THROTTLED:
+		extend(&thread->throttled, stretch);
+		break;
+	case THREAD_ASLEEP:
+		/* Its wake-up was not seen. */
+		add(&thread->asleep, stretch);
+		return;
+	case THREAD_BLOCKED:
+		add(&thread->blocked, stretch);
+		return;
+	case THREAD_RUNNING:
+		/* It was not seen to leave: what it did is not known. */
+		return;
+	default:
+		extend(&thread->waiting, stretch);
+		if (from_idle_state) {
+			/* The verifier has to see the very number that is compared: without this, clang compares another form of it. */
+			asm volatile("" : "+r"(deep));
+			if (deep >= IDLE_STATES)
+				deep = IDLE_STATES - 1;
+			thread->from_idle_count[deep]++;
+			thread->from_idle_ns[deep] += stretch;
+		}
+	}
+	count_step(thread->off_cpu_steps, stretch);
+	if (!thread->waits_on && thread->state != THREAD_THROTTLED)
+		thread->unseen_waiting_ns += stretch;
+}
+
+/* A thread of the target gets the CPU. */
+inline_always void gets(struct thread_seen *thread, u32 id, u32 from_idle_state, u64 now)
+{
+	thread->version++;
+	book_before(thread, from_idle_state, now);
+	if (thread->waits_on)
+		waits_no_more(thread, now);
+	if (thread->cpu != id)
+		migrates(thread, id);
+	thread->cpu = id;
+	thread->state = THREAD_RUNNING;
+	thread->since_ns = now;
+	thread->version++;
+}
+
+/* Books the slice that ends to whoever had it. */
+inline_always void book_slice(struct task_struct *task, struct thread_seen *thread, struct cpu_seen *cpu, u32 id,
+			      u64 net, u64 taken)
+{
+	struct taker_seen *taker;
+
+	if (thread) {
+		cpu->target_ns += net;
+		if (taken)
+			extend(&thread->took, taken);
+	} else if (!follow(task, pid)) {
+		cpu->idle_ns += net;
+		cpu->idle_waited_ns += taken;
+		return;
+	} else {
+		cpu->other_ns += net;
+	}
+	if (!every_task && (thread || !taken))
+		return;
+	taker = taker_of(task, id);
+	if (!taker)
+		return;
+	taker->slices++;
+	taker->on_cpu_ns += net;
+	if (taken && !thread)
+		extend(&taker->took, taken);
+}
+
+/* Somebody comes in the place of a target's thread that could have run on. */
+inline_always void book_preemption(struct task_struct *next, struct thread_seen *thread, u32 id)
+{
+	struct taker_seen *taker;
+
+	if (thread) {
+		thread->preempted_others++;
+		return;
+	}
+	if (!follow(next, pid))
+		return;
+	taker = taker_of(next, id);
+	if (taker)
+		taker->preempted++;
+}
+
+/*
+ * From one task to another, both of no concern, while nobody waits: their slices may as well be one. Saves reading the clock on
+ * machines where much else goes on.
+ */
+inline_always int nothing_to_book(struct task_struct *prev, struct task_struct *next, struct cpu_seen *cpu)
+{
+	return !every_task && cpu->switched_at_ns && !cpu->current_slot && nobody_waited(cpu) && follow(prev, pid) &&
+	       follow(next, pid);
+}
+
+/* Books a slice of a task of which only the number is known: pinwise asks /proc for its name. */
+inline_always void book_untold(struct cpu_seen *cpu, struct thread_seen *thread, u32 id, u64 net)
+{
+	struct taker_key key = { .tid = cpu->current_tid, .cpu = id };
+	struct taker_seen *taker, nameless = {};
+
+	if (thread) {
+		cpu->target_ns += net;
+		return;
+	}
+	cpu->other_ns += net;
+	if (!every_task)
+		return;
+	taker = bpf_map_lookup_elem(&takers, &key);
+	if (!taker)
+		taker = new_taker(&key, &nameless);
+	if (taker) {
+		taker->slices++;
+		taker->on_cpu_ns += net;
+	}
+}
+
+/*
+ * The slice that went on ended untold, and that of `thread` began, or of another task with this number. `known` tells whether it
+ * is known when: if not, the time is given to nobody.
+ */
+inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_seen *thread, u32 tid, u64 since,
+				  int known, u64 now)
+{
+	struct thread_seen *before = cpu->current_slot ? thread_in(cpu->current_slot - 1) : 0;
+	u64 slice = since - cpu->switched_at_ns;
+	u64 interrupted = interrupted_of(cpu, slice);
+
+	cpu->untold++;
+	if (known)
+		book_untold(cpu, before, id, slice - interrupted);
+	else
+		cpu->unknown_ns += slice - interrupted;
+	if (before)
+		leaves(before, cpu, id, THREAD_NONE, since);
+	if (thread && thread->state != THREAD_RUNNING)
+		gets(thread, id, 0, since);
+	cpu->current_slot = thread ? thread->slot + 1 : 0;
+	cpu->current_tid = tid;
+	cpu->switched_at_ns = since;
+	cpu->slice_interrupted_ns -= interrupted;
+	cpu->waited_before_ns = waited(cpu, now);
+	cpu->waiting_interrupted_ns = 0;
+}
+
+/*
+ * The task that leaves is not the one that was seen to come: a switch in between was not told. (Seen on 6.18: that kernel tells of
+ * no switch away from some tasks.) The scheduler's own sum says since when a task of the fair class has had the CPU; the slice is
+ * cut there. Nobody knows how the task before left: its state is unknown until it is seen again.
+ */
+inline_always void catch_up(struct task_struct *prev, struct cpu_seen *cpu, u32 id, u64 now)
+{
+	u64 ran = follow(prev, se.sum_exec_runtime) - follow(prev, se.prev_sum_exec_runtime);
+	u32 tid = follow(prev, pid);
+	int known = tid && ran && ran <= now - cpu->switched_at_ns;
+
+	changed_untold(cpu, id, thread_of(prev, cpu), tid, known ? now - ran : now, known, now);
+}
+
+/* Books the slice that ends, and whose turn it is. */
+inline_always int switched(struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
+{
+	u64 since = counting_since();
+	u32 id = bpf_get_smp_processor_id();
+	struct cpu_seen *cpu = cpu_of(id);
+	struct thread_seen *thread = 0, *incoming;
+	u64 now, slice, taken, interrupted;
+	u32 state = THREAD_RUNNING, from_idle_state = 0;
+	int told;
+
+	if (!since || !cpu)
+		return 0;
+	incoming = thread_of(next, cpu);
+	told = !cpu->switched_at_ns || cpu->current_tid == (u32)follow(prev, pid);
+	if (told && !incoming && nothing_to_book(prev, next, cpu)) {
+		cpu->switches++;
+		cpu->current_tid = follow(next, pid);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (!told)
+		catch_up(prev, cpu, id, now);
+	if (cpu->current_slot)
+		thread = thread_in(cpu->current_slot - 1);
+	else if (!cpu->switched_at_ns)
+		thread = thread_of(prev, cpu);
+	slice = now - (cpu->switched_at_ns ? cpu->switched_at_ns : since);
+	interrupted = interrupted_of(cpu, slice);
+	taken = waited_since(waited(cpu, now), cpu->waited_before_ns);
+	taken = taken > cpu->waiting_interrupted_ns ? taken - cpu->waiting_interrupted_ns : 0;
+	book_slice(prev, thread, cpu, id, slice - interrupted, taken);
+	if (thread) {
+		state = state_after(prev, preempted, waits_for);
+		leaves(thread, cpu, id, state, now);
+	}
+
+	if (state == THREAD_PREEMPTED)
+		book_preemption(next, incoming, id);
+	if (incoming) {
+		if (!follow(prev, pid))
+			from_idle_state = cpu->idle_state;
+		gets(incoming, id, from_idle_state, now);
+	}
+	cpu->current_slot = incoming ? incoming->slot + 1 : 0;
+	cpu->current_tid = follow(next, pid);
+	cpu->switches++;
+	cpu->switched_at_ns = now;
+	cpu->slice_interrupted_ns = 0;
+	cpu->waited_before_ns = waited(cpu, now);
+	cpu->waiting_interrupted_ns = 0;
+	return 0;
+}
+
+/* include/trace/events/sched.h; the fourth argument came in 5.18 */
+tracepoint(sched_switch) int sched_switch(u64 *arguments)
+{
+	return switched((void *)arguments[1], (void *)arguments[2], arguments[0] & 1, arguments[3]);
+}
+
+tracepoint(sched_switch) int sched_switch_of_three(u64 *arguments)
+{
+	struct task_struct *prev = (void *)arguments[1];
+
+	return switched(prev, (void *)arguments[2], arguments[0] & 1, state_of_task(prev));
+}
+
+inline_always int woken(struct task_struct *task)
+{
+	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
+	struct thread_seen *thread;
+	u64 now;
+	u32 id;
+
+	if (!cpu || !counting_since())
+		return 0;
+	thread = thread_of(task, cpu);
+	if (!thread)
+		return 0;
+	/* A thread that is woken before it has left the CPU, or a second time, goes on as it was. */
+	if (thread->state != THREAD_ASLEEP && thread->state != THREAD_BLOCKED && thread->state != THREAD_NONE)
+		return 0;
+	now = bpf_ktime_get_ns();
+	id = cpu_of_task(task);
+	thread->version++;
+	add(thread->state == THREAD_BLOCKED ? &thread->blocked : &thread->asleep, now - thread->since_ns);
+	if (id != thread->cpu)
+		thread->woken_elsewhere++;
+	waits(thread, THREAD_WAITING, id, now);
+	thread->version++;
+	return 0;
+}
+
+tracepoint(sched_wakeup) int sched_wakeup(u64 *arguments)
+{
+	return woken((void *)arguments[0]);
+}
+
+tracepoint(sched_wakeup_new) int sched_wakeup_new(u64 *arguments)
+{
+	return woken((void *)arguments[0]);
+}
+
+/* sched_migrate_task(struct task_struct *, int to): one that waits is moved to another run queue. */
+tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
+{
+	struct thread_seen *thread;
+	struct cpu_seen *cpu;
+	u32 to = arguments[1];
+	u64 now;
+
+	if (!counting_since())
+		return 0;
+	thread = find_thread((void *)arguments[0]);
+	cpu = cpu_of(to);
+	if (!thread || !thread->waits_on || !cpu)
+		return 0;
+	now = bpf_ktime_get_ns();
+	waits_no_more(thread, now);
+	thread->waits_on = to + 1;
+	comes(cpu, now);
+	return 0;
+}
+
+/* sched_process_fork(struct task_struct *parent, struct task_struct *child): a thread or a process. */
+tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
+{
+	struct thread_seen *thread;
+
+	if (!find_thread((void *)arguments[0]))
+		return 0;
+	thread = adopt((void *)arguments[1], bpf_ktime_get_ns());
+	/* Before counting its end would not be seen either: the walk will tell what it does. */
+	if (thread && counting_since())
+		thread->state = THREAD_ASLEEP;
+	return 0;
+}
+
+/* sched_process_exec(struct task_struct *, pid_t old, struct linux_binprm *): the name is another now, maybe the number. */
+tracepoint(sched_process_exec) int sched_process_exec(u64 *arguments)
+{
+	struct thread_seen *thread = find_thread((void *)arguments[0]);
+
+	if (thread)
+		describe(thread, (void *)arguments[0]);
+	return 0;
+}
+
+#ifdef RAW_TRACEPOINTS
+/* A number may be given to another task from here on. */
+tracepoint(sched_process_free) int sched_process_free(u64 *arguments)
+{
+	u32 tid = follow((struct task_struct *)arguments[0], pid);
+
+	bpf_map_delete_elem(&slots, &tid);
+	return 0;
+}
+#endif
+
+/* include/trace/events/power.h: cpu_idle(unsigned int state, unsigned int cpu); -1 when the CPU wakes */
+tracepoint(cpu_idle) int cpu_idle(u64 *arguments)
+{
+	u32 id = bpf_get_smp_processor_id();
+	struct cpu_seen *cpu;
+	u32 state = arguments[0];
+	u64 now;
+
+	if (state == (u32)-1 || !counting_since())
+		return 0;
+	cpu = cpu_of(id);
+	if (!cpu)
+		return 0;
+	cpu->idle_state = state + 1;
+	if (cpu->current_tid && cpu->switched_at_ns) {
+		/* A task was seen to come and not to leave (see catch_up). */
+		now = bpf_ktime_get_ns();
+		changed_untold(cpu, id, 0, 0, now, 1, now);
+	}
+	return 0;
+}
+
+/* arch/x86/include/asm/trace/exceptions.h: page_fault_user(address, regs, error code) */
+tracepoint(page_fault_user) int page_fault_user(u64 *arguments)
+{
+	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
+	struct thread_seen *thread = 0;
+
+	if (!cpu || !counting_since())
+		return 0;
+	if (cpu->current_tid != (u32)bpf_get_current_pid_tgid())
+		/* Its coming was not told (see catch_up). */
+		thread = find_thread(current_task());
+	else if (cpu->current_slot)
+		thread = thread_in(cpu->current_slot - 1);
+	if (thread)
+		thread->page_faults++;
+	return 0;
+}
+
+#ifndef RAW_TRACEPOINTS
+inline_always int is_wanted(struct task_struct *task)
+{
+	u32 tid = task->pid, tgid = task->tgid;
+	u32 *process = bpf_map_lookup_elem(&wanted, &tgid);
+	u32 *thread = bpf_map_lookup_elem(&wanted, &tid);
+
+	return (process && *process == WANTED_PROCESS) || (thread && *thread == WANTED_THREAD);
+}
+
+/* Who has a CPU that has not switched yet, or to a task that was of no concern until now. */
+inline_always void runs_from_the_start(struct task_struct *task, struct thread_seen *thread)
+{
+	struct cpu_seen *cpu = cpu_of(cpu_of_task(task));
+
+	if (!cpu || (cpu->switched_at_ns && cpu->current_tid != (u32)task->pid))
+		return;
+	cpu->current_tid = task->pid;
+	if (thread)
+		cpu->current_slot = thread->slot + 1;
+}
+
+/*
+ * What the tasks do before counting begins, and who they are. Read three times: twice to give slots (a thread that is
+ * born during the first pass, of a parent that had none yet, is met in the second), once after counting began, to say how each one
+ * began. A thread of which an event was seen by then has a state already.
+ */
+section("iter/task") int every_thread(struct bpf_iter__task *met)
+{
+	struct task_struct *task = met->task;
+	struct thread_seen *thread;
+	u64 since = counting_since();
+	u32 state;
+
+	if (!task)
+		return 0;
+	thread = find_thread(task);
+	if (!thread && is_wanted(task))
+		thread = adopt(task, since ? bpf_ktime_get_ns() : 0);
+	if (since && task->on_cpu)
+		runs_from_the_start(task, thread);
+	if (!thread || !since || thread->state != THREAD_NONE)
+		return 0;
+	state = state_of_task(task);
+	if (task->on_cpu)
+		state = THREAD_RUNNING;
+	else if (!state)
+		state = THREAD_WAITING;
+	else
+		state = state_after(task, 0, state);
+	__sync_val_compare_and_swap(&thread->state, THREAD_NONE, state);
+	return 0;
+}
+#endif
+
+#endif

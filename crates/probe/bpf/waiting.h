@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How long threads of the target have waited for a CPU, all together, up to any moment.
+ *
+ * If they came at a1, a2 ... and went at d1, d2 ..., that is n * t - (sum of a - sum of d), n being those that still wait.
+ * Both are kept in one word, n in the low 16 bits and the sum above them mod 2^48 ns (78 hours), so that a thread comes or goes
+ * by one atomic addition from whatever CPU wakes it, and what is read is never torn. Differences of two such
+ * readings are what was waited in between.
+ */
+#ifndef PINWISE_WAITING_H
+#define PINWISE_WAITING_H
+
+#include "maps.h"
+
+enum { WAITING_BITS = 16 };
+#define WAITED_MASK ((1ULL << 48) - 1)
+
+inline_always void comes(struct cpu_seen *cpu, u64 now)
+{
+	__sync_fetch_and_add(&cpu->waiting, 1 + (now << WAITING_BITS));
+}
+
+inline_always void goes(struct cpu_seen *cpu, u64 now)
+{
+	__sync_fetch_and_add(&cpu->waiting, -(1 + (now << WAITING_BITS)));
+}
+
+/* What has been waited up to now, mod 2^48. */
+inline_always u64 waited(struct cpu_seen *cpu, u64 now)
+{
+	u64 word = *(volatile u64 *)&cpu->waiting;
+
+	return ((word & 0xffff) * now - (word >> WAITING_BITS)) & WAITED_MASK;
+}
+
+/* Whether no thread of the target waits here, nor has since the slice that goes on began. */
+inline_always int nobody_waited(struct cpu_seen *cpu)
+{
+	u64 word = *(volatile u64 *)&cpu->waiting;
+
+	return !(word & 0xffff) && ((-(word >> WAITING_BITS)) & WAITED_MASK) == cpu->waited_before_ns;
+}
+
+/* What lies between two readings. Clocks of two CPUs may differ by some ns: then a difference can be below 0. */
+inline_always u64 waited_since(u64 now_waited, u64 before)
+{
+	u64 difference = (now_waited - before) & WAITED_MASK;
+
+	return difference >> 47 ? 0 : difference;
+}
+
+#endif

@@ -1,0 +1,343 @@
+//! Counting that goes on in the kernel.
+
+use std::sync::Arc;
+
+use aya::maps::MapError;
+use machine::procfs::pid_stat;
+use machine::{Machine, Missing, Root};
+
+use super::places::places;
+use super::snapshot::Snapshot;
+use crate::bpf::{
+    Control, CpuSeen, Loaded, Mapped, Options, Record, SOURCES, Sizes, Tables, ThreadSeen, load, thread_state,
+};
+use crate::clock;
+
+/// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
+const TRIES: usize = 100;
+
+/// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
+const STAMPED_WITHIN_NS: u64 = 200_000;
+
+/// `enum wanted` of bpf/records.h.
+const WANTED_PROCESS: u32 = 1;
+const WANTED_THREAD: u32 = 2;
+
+/// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
+const NEW_ONLY: u64 = 1;
+
+/// The first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h.
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Whose time is accounted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Nobody's in particular: each task on each CPU is counted.
+    Everything,
+    /// All threads of these processes, of those that they start, and of what those start. Numbers as in /proc.
+    Processes(Vec<u32>),
+    /// These threads, and what they start.
+    Threads(Vec<u32>),
+}
+
+impl Target {
+    /// The numbers, and what the programs in the kernel are to take them for (`enum wanted` of bpf/records.h).
+    fn numbers(&self) -> (&[u32], u32) {
+        match self {
+            Self::Everything => (&[], WANTED_PROCESS),
+            Self::Processes(numbers) => (numbers, WANTED_PROCESS),
+            Self::Threads(numbers) => (numbers, WANTED_THREAD),
+        }
+    }
+}
+
+/// Which trace points the programs use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TracePoints {
+    /// Those with types where the kernel has them, else raw ones.
+    #[default]
+    Best,
+    /// Raw ones: for kernels before 5.12, and to try them out.
+    Raw,
+}
+
+/// Programs in the kernel that count; they end with this.
+pub struct Counting {
+    loaded: Loaded,
+    tables: Tables,
+    began_ns: u64,
+    cpus: Vec<u32>,
+    /// How many slots were ever given out: lower ones are given out before higher ones.
+    reached: usize,
+    /// Threads that have ended; their slots were given back.
+    ended: Vec<(u64, ThreadSeen)>,
+}
+
+impl Counting {
+    /// Loads and attaches the programs (some 20 ms), and begins to count.
+    ///
+    /// # Errors
+    /// When the kernel has no such programs, or does not permit them: what, why and the remedy.
+    pub fn begin(target: &Target, machine: &Machine, trace_points: TracePoints) -> Result<Self, Missing> {
+        same_numbers(target)?;
+        let sizes = sizes(target, machine);
+        let options = Options {
+            every_task: *target == Target::Everything,
+            softirqs_are_threads: machine.kernel.preempt.as_deref() == Some("rt"),
+            typed: trace_points == TracePoints::Best,
+        };
+        let mut loaded = load(sizes, options)?;
+        let mut tables = Tables::open(&mut loaded, sizes)?;
+        for (cpu, place) in places(machine) {
+            tables.places.set(cpu as usize, &place);
+        }
+        for slot in (0..sizes.threads).rev() {
+            tables.free_slots.push(slot, 0).map_err(full)?;
+        }
+        let (numbers, meant) = target.numbers();
+        for number in numbers {
+            tables.wanted.insert(number, meant, 0).map_err(full)?;
+        }
+        let cpus = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
+        let mut counting = Self { loaded, tables, began_ns: 0, cpus, reached: 0, ended: Vec::new() };
+        counting.start(target)?;
+        Ok(counting)
+    }
+
+    /// Gives slots to the threads that are there, lets the programs count, and has each thread's state told.
+    fn start(&mut self, target: &Target) -> Result<(), Missing> {
+        self.loaded.walk_tasks()?;
+        self.loaded.walk_tasks()?;
+        self.adopt_by_number(target)?;
+        self.stamp();
+        self.tables.control.set(0, &Control { began_ns: self.began_ns, ..Control::zeroed() });
+        let counts_since_ns = clock::monotonic_ns();
+        self.loaded.walk_tasks()?;
+        self.forget_the_dead(counts_since_ns);
+        Ok(())
+    }
+
+    /// Gives back the slots of threads that ended after they got one and before the programs counted: nothing tells their end.
+    fn forget_the_dead(&mut self, counts_since_ns: u64) {
+        let root = Root::live();
+        for slot in self.slots() {
+            let known = self.tables.threads.get(slot).filter(|thread| thread.tid != 0);
+            let Some(thread) = known else { continue };
+            if thread.state == thread_state::ENDED || thread.began_ns > counts_since_ns {
+                continue;
+            }
+            // The walk has met all that live, and said what they do. Without it, /proc knows.
+            let dead = match self.loaded.typed {
+                true => thread.state == thread_state::NONE,
+                false => root.read(format!("/proc/{}/stat", thread.tid)).is_err(),
+            };
+            if dead {
+                self.free(slot);
+            }
+        }
+    }
+
+    fn free(&mut self, slot: usize) {
+        self.tables.threads.set(slot, &ThreadSeen::zeroed());
+        // The table of free slots has room for every slot, and this one is not in it.
+        let _ = self.tables.free_slots.push(slot as u32, 0);
+    }
+
+    /// Says of each thread that it is watched from now on. What happens between this moment and the word to the programs is
+    /// not seen, so that it is done again if this process lost its CPU meanwhile.
+    fn stamp(&mut self) {
+        let mut known: Vec<(usize, ThreadSeen)> = self
+            .slots()
+            .filter_map(|slot| Some((slot, self.tables.threads.get(slot).filter(|thread| thread.tid != 0)?)))
+            .collect();
+        for _ in 0..TRIES {
+            self.began_ns = clock::monotonic_ns();
+            for (slot, thread) in &mut known {
+                (thread.began_ns, thread.since_ns) = (self.began_ns, self.began_ns);
+                self.tables.threads.set(*slot, thread);
+            }
+            if clock::monotonic_ns() - self.began_ns < STAMPED_WITHIN_NS {
+                break;
+            }
+        }
+    }
+
+    /// Without a walk inside the kernel: gives slots to the threads that /proc lists.
+    fn adopt_by_number(&mut self, target: &Target) -> Result<(), Missing> {
+        let Some(slots) = &mut self.tables.slots else { return Ok(()) };
+        for thread in threads_of(target) {
+            let Ok(slot) = self.tables.free_slots.pop(0) else { break };
+            slots.insert(thread.tid, slot, 0).map_err(full)?;
+            self.tables.threads.set(slot as usize, &ThreadSeen { slot, ..thread });
+        }
+        Ok(())
+    }
+
+    /// Takes in more processes: those that came to the target by another way than being started by it (moved into its cgroup).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn add(&mut self, numbers: &[u32]) -> Result<(), Missing> {
+        let mut fresh = false;
+        for number in numbers {
+            fresh |= self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY).is_ok();
+        }
+        if fresh { self.loaded.walk_tasks() } else { Ok(()) }
+    }
+
+    /// By which means: `tp_btf`, `raw_tp`.
+    pub fn means(&self) -> &'static str {
+        if self.loaded.typed { "tp_btf" } else { "raw_tp" }
+    }
+
+    /// What is not counted on this kernel, and why.
+    pub fn missing(&self) -> &[Missing] {
+        &self.loaded.missing
+    }
+
+    /// The kernel's records of the CPUs, by number, as they change.
+    pub(crate) fn cpu_records(&self) -> Arc<Mapped<CpuSeen>> {
+        Arc::clone(&self.tables.cpus)
+    }
+
+    /// Ends counting; what was counted stays readable, and no longer moves.
+    pub fn stop(&mut self) {
+        let mut control = self.tables.control.get(0).unwrap_or_else(Control::zeroed);
+        control.ended_ns = clock::monotonic_ns();
+        self.tables.control.set(0, &control);
+    }
+
+    /// What was counted up to now.
+    pub fn read(&mut self) -> Snapshot {
+        self.harvest();
+        let control = self.tables.control.get(0);
+        let ended_ns = control.map_or(0, |control| control.ended_ns);
+        let now = || if ended_ns == 0 { clock::monotonic_ns() } else { ended_ns };
+        let mut snapshot = Snapshot {
+            began_ns: self.began_ns,
+            at_ns: now(),
+            lost: control.map(|control| control.lost),
+            page_faults: self.loaded.runs("page_fault_user"),
+            misses: self.loaded.misses(),
+            threads: self.ended.clone(),
+            ..Snapshot::default()
+        };
+        for &cpu in &self.cpus {
+            snapshot.cpus.extend(self.tables.cpus.get(cpu as usize).map(|seen| (cpu, (now(), seen))));
+            for source in 0..SOURCES {
+                let steps = self.tables.source_steps.get(cpu as usize * SOURCES + source);
+                snapshot.source_steps.extend(steps.map(|steps| ((cpu, source), steps)));
+            }
+        }
+        for slot in self.slots() {
+            let thread = self.thread(slot).filter(|thread| thread.tid != 0);
+            snapshot.threads.extend(thread.map(|thread| (now(), thread)));
+        }
+        snapshot.takers = self.tables.takers.iter().flatten().collect();
+        snapshot.lines = self.tables.lines.iter().flatten().collect();
+        snapshot.functions = self.tables.functions.iter().flatten().collect();
+        snapshot.routes = self.tables.routes.iter().flatten().collect();
+        snapshot
+    }
+
+    /// Copies a thread's record as it was between two events.
+    fn thread(&self, slot: usize) -> Option<ThreadSeen> {
+        let mut thread = ThreadSeen::zeroed();
+        for _ in 0..TRIES {
+            let before = self.tables.threads.word(slot, 0)?;
+            self.tables.threads.copy(slot, &mut thread);
+            if before % 2 == 0 && self.tables.threads.word(slot, 0) == Some(before) {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        Some(thread)
+    }
+
+    /// The slots that are or were in use. Those beyond have never been given out: each is only when all below it are.
+    fn slots(&mut self) -> std::ops::Range<usize> {
+        let numbers = std::mem::offset_of!(ThreadSeen, tid);
+        while self.tables.threads.word(self.reached, numbers).is_some_and(|numbers| numbers != 0) {
+            self.reached += 1;
+        }
+        0..self.reached
+    }
+
+    /// Keeps what ended threads did, and gives their slots back. To be called some ten times a second: between two calls no
+    /// more threads may be born than the table has room for, else they are lost (and counted as such).
+    pub fn harvest(&mut self) {
+        for slot in self.slots() {
+            // Most slots are free: one word tells, and the record is long.
+            let word = self.tables.threads.word(slot, std::mem::offset_of!(ThreadSeen, state));
+            if word.is_none_or(|word| word as u32 != thread_state::ENDED) {
+                continue;
+            }
+            let thread = self.thread(slot).filter(|thread| thread.state == thread_state::ENDED);
+            let Some(thread) = thread else { continue };
+            self.ended.push((thread.since_ns, thread));
+            self.free(slot);
+        }
+    }
+}
+
+fn full(why: MapError) -> Missing {
+    Missing::new("kernel events", format_args!("a table cannot be filled: {why}"))
+}
+
+/// The threads of a target as /proc has them now, as records without any figure.
+fn threads_of(target: &Target) -> Vec<ThreadSeen> {
+    let root = Root::live();
+    let mut threads = Vec::new();
+    for number in target.numbers().0 {
+        let folder = format!("/proc/{number}/task");
+        for tid in root.list(&folder).unwrap_or_default() {
+            let Ok(text) = root.read(format!("{folder}/{tid}/stat")) else { continue };
+            let (Ok(stat), Ok(tid)) = (pid_stat::parse(&text), tid.parse()) else { continue };
+            if matches!(target, Target::Threads(_)) && tid != *number {
+                continue;
+            }
+            let mut comm = [0; 16];
+            comm.iter_mut().zip(stat.comm.bytes().take(15)).for_each(|(to, from)| *to = from);
+            let cpu = stat.processor.unwrap_or(0);
+            // One that could run but waits for its turn is put right by the first event.
+            let state = match stat.state {
+                'R' => thread_state::RUNNING,
+                'D' => thread_state::BLOCKED,
+                _ => thread_state::ASLEEP,
+            };
+            threads.push(ThreadSeen { tid, tgid: *number, comm, cpu, state, ..ThreadSeen::zeroed() });
+        }
+    }
+    threads
+}
+
+/// The programs know tasks by their number in the first PID namespace.
+fn same_numbers(target: &Target) -> Result<(), Missing> {
+    let ours = std::fs::read_link("/proc/self/ns/pid");
+    match ours {
+        Ok(ours) if *target != Target::Everything && ours.as_os_str() != FIRST_PID_NAMESPACE => {
+            let why = "this is a PID namespace of its own (a container), where processes have other numbers than the kernel \
+                knows: run pinwise on the host, or with the host's PID namespace";
+            Err(Missing::new("kernel events of a process", why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How large the tables have to be here.
+fn sizes(target: &Target, machine: &Machine) -> Sizes {
+    let highest = machine.possible.as_ref().and_then(machine::CpuSet::last);
+    let highest = highest.into_iter().chain(machine.online().last()).max().unwrap_or(0);
+    let cpus = highest + 1;
+    let online = machine.online().len() as u32;
+    let threads = if *target == Target::Everything { 1 } else { 4_096 };
+    Sizes {
+        cpus,
+        threads,
+        wanted: 1_024,
+        takers: (64 * online).clamp(8_192, 262_144),
+        lines: (16 * online).clamp(256, 65_536),
+        functions: (64 * online).clamp(1_024, 65_536),
+        routes: (online * online).clamp(16, 65_536),
+    }
+}

@@ -1,0 +1,85 @@
+//! Names of what the kernel's programs know by number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::procfs::{pid_memory, pid_stat};
+use machine::{Machine, Missing, Root};
+
+use super::snapshot::Snapshot;
+use super::{cgroups, symbols};
+
+/// What the numbers in a [`Snapshot`] stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Cgroups by id: their path below the mount.
+    pub cgroups: BTreeMap<u64, String>,
+    /// What hangs on a line.
+    pub lines: BTreeMap<u32, String>,
+    /// Name and process of tasks that the programs know by number only.
+    pub tasks: BTreeMap<u32, (String, u32)>,
+    /// Functions by address.
+    pub functions: BTreeMap<u64, String>,
+    /// C-states by index: name and exit latency in us.
+    pub idle_states: Vec<(String, Option<u64>)>,
+    /// Whether page faults were counted.
+    pub page_faults: bool,
+    /// What has no name, and why.
+    pub missing: Vec<Missing>,
+    /// What was looked up, found or not.
+    looked_up: BTreeSet<(Kind, u64)>,
+}
+
+impl Names {
+    /// What the machine tells of itself: lines and C-states.
+    pub fn of(machine: &Machine) -> Self {
+        let states = machine.idle.states.iter();
+        Self {
+            lines: machine.irqs.iter().map(|irq| (irq.irq, irq.name.clone())).collect(),
+            idle_states: states.map(|state| (state.name.clone(), state.exit_latency_us)).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Looks up what `snapshot` has and was not looked up before, on the running system. Functions take some 50 ms of CPU
+    /// time when there are new ones.
+    pub fn learn(&mut self, snapshot: &Snapshot) {
+        self.page_faults = snapshot.page_faults;
+        let of_threads = snapshot.threads.iter().map(|(_, thread)| thread.cgroup);
+        let of_takers = snapshot.takers.iter().map(|(_, taker)| taker.cgroup);
+        let fresh = self.fresh(Kind::Cgroup, of_threads.chain(of_takers));
+        if !fresh.is_empty() {
+            self.cgroups.extend(cgroups::paths(&Root::live(), &fresh));
+        }
+        let nameless = snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0);
+        let fresh = self.fresh(Kind::Task, nameless.map(|(key, _)| u64::from(key.tid)));
+        let root = Root::live();
+        self.tasks.extend(fresh.into_iter().filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
+        let addresses = snapshot.functions.iter().map(|(key, _)| key.address);
+        let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
+        match symbols::of_the_kernel(&fresh) {
+            Ok(functions) => self.functions.extend(functions),
+            Err(missing) if self.missing.contains(&missing) => {}
+            Err(missing) => self.missing.push(missing),
+        }
+    }
+
+    /// Those of these numbers that were never looked up; from now on they were.
+    fn fresh(&mut self, kind: Kind, numbers: impl Iterator<Item = u64>) -> BTreeSet<u64> {
+        numbers.filter(|number| self.looked_up.insert((kind, *number))).collect()
+    }
+}
+
+/// Name and process of a task that lives.
+fn task(root: &Root, tid: u64) -> Option<(String, u32)> {
+    let (stat, status) =
+        (root.read(format!("/proc/{tid}/stat")).ok()?, root.read(format!("/proc/{tid}/status")).ok()?);
+    Some((pid_stat::parse(&stat).ok()?.comm.to_string(), pid_memory::parse(&status).ok()?.process?))
+}
+
+/// What a number stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Cgroup,
+    Function,
+    Task,
+}

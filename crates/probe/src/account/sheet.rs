@@ -1,0 +1,259 @@
+//! The account of a window: everything that was counted, by name.
+
+use std::collections::BTreeMap;
+
+use machine::Missing;
+use serde::{Deserialize, Serialize};
+
+use super::cpu::CpuAccount;
+use super::names::Names;
+use super::snapshot::Snapshot;
+use super::source::Interruptions;
+use super::stretches::{Distribution, Stretches};
+use super::taker::{TaskAccount, tasks};
+use super::takers::{Taker, Told, takers};
+use super::thread::ThreadAccount;
+use crate::bpf::{FunctionKey, Lost, SOURCES};
+
+/// Where the time went between the beginning of counting and the moment of reading.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// Length of the window, s.
+    pub window_s: f64,
+    /// When it began, ns of CLOCK_MONOTONIC: for those who have events of their own to lay beside it.
+    pub from_ns: u64,
+    /// When it ended, by the same clock.
+    pub to_ns: u64,
+    /// Threads of the target, those that took longest to get a CPU first; empty when all tasks were counted.
+    pub threads: Vec<ThreadAccount>,
+    /// Their sum; `None` when there is none.
+    pub together: Option<ThreadAccount>,
+    /// What took the CPU from the target, what took most first; without a target what interrupted the CPUs.
+    pub takers: Vec<Taker>,
+    /// CPUs by number.
+    pub cpus: Vec<CpuAccount>,
+    /// Tasks that were on a CPU while the target waited for it, those that took most first; without a target all tasks by their
+    /// time on a CPU.
+    pub tasks: Vec<TaskAccount>,
+    /// Lines of devices by CPU.
+    pub lines: Vec<LineAccount>,
+    /// What the kernel ran on somebody's behalf.
+    pub functions: Vec<FunctionAccount>,
+    /// Migrations of the target's threads, most frequent first.
+    pub routes: Vec<Route>,
+    /// Waiting of the target's threads of which it is not known who was on the CPU, ns.
+    pub taken_by_unknown_ns: u64,
+    /// What is not known, and why.
+    pub missing: Vec<Missing>,
+}
+
+/// A line of a device on one CPU.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LineAccount {
+    /// Number.
+    pub irq: u32,
+    /// What hangs on it.
+    pub name: Option<String>,
+    /// CPU.
+    pub cpu: u32,
+    /// Its handlers.
+    #[serde(flatten)]
+    pub seen: Interruptions,
+}
+
+/// Kinds of functions that the kernel runs on somebody's behalf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FunctionKind {
+    /// A timer of high resolution, mostly within the timer interrupt.
+    Hrtimer,
+    /// A timer of the wheel, within softirq TIMER.
+    Timer,
+    /// A call that another CPU sent.
+    Call,
+    /// A work item in a kworker.
+    Work,
+}
+
+/// A function on one CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FunctionAccount {
+    /// What ran it.
+    pub kind: FunctionKind,
+    /// Its name in the kernel; where that is not known, its address.
+    pub name: String,
+    /// CPU.
+    pub cpu: u32,
+    /// How often, and how long net of interrupts. Of work items only how often.
+    pub ran: Stretches,
+}
+
+/// Migrations between two CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// Where a thread ran before.
+    pub from: u32,
+    /// Where it ran then.
+    pub to: u32,
+    /// How often.
+    pub times: u64,
+}
+
+impl Account {
+    /// Names and sorts what a snapshot has. `every_task` tells whether it was taken without a target; `not_counted` is what
+    /// the kernel has no trace points for.
+    pub fn of(snapshot: &Snapshot, every_task: bool, names: &Names, not_counted: &[Missing]) -> Self {
+        let mut threads: Vec<ThreadAccount> = (snapshot.threads.iter())
+            .map(|(at_ns, seen)| {
+                let cpu = snapshot.cpus.get(&seen.cpu).map(|(_, cpu)| cpu);
+                ThreadAccount::of(*at_ns, seen, cpu, names)
+            })
+            .collect();
+        threads.sort_by_key(|thread| std::cmp::Reverse((thread.kept_off_ns(), thread.had_ns())));
+        let together = threads.iter().cloned().reduce(|sum, thread| sum.plus(&thread));
+        let cpus = cpus(snapshot);
+        let tasks = ranked(snapshot, every_task, names, &threads);
+        let lines = lines(snapshot, names);
+        let taken_by_unknown_ns = snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum();
+        let takers = takers(&Told {
+            together: together.as_ref(),
+            cpus: &cpus,
+            tasks: &tasks,
+            lines: &lines,
+            taken_by_unknown_ns,
+        });
+        let mut missing = not_counted.to_vec();
+        missing.extend(names.missing.iter().cloned());
+        missing.extend(lost(snapshot));
+        Self {
+            window_s: snapshot.at_ns.saturating_sub(snapshot.began_ns) as f64 / 1e9,
+            from_ns: snapshot.began_ns,
+            to_ns: snapshot.at_ns,
+            together,
+            takers,
+            cpus,
+            tasks,
+            lines,
+            functions: functions(snapshot, names),
+            routes: routes(snapshot),
+            taken_by_unknown_ns,
+            threads,
+            missing,
+        }
+    }
+}
+
+fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
+    let of = |(cpu, (at_ns, seen)): (&u32, &(u64, _))| {
+        let lengths = |source: usize| {
+            let mut lengths = Distribution::default();
+            if let Some(steps) = snapshot.source_steps.get(&(*cpu, source)) {
+                lengths.add(&steps.steps);
+            }
+            lengths
+        };
+        CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths)
+    };
+    debug_assert!(snapshot.source_steps.keys().all(|(_, source)| *source < SOURCES));
+    snapshot.cpus.iter().map(of).collect()
+}
+
+/// Tasks that took from the target, its own threads among them; without a target all tasks.
+fn ranked(
+    snapshot: &Snapshot,
+    every_task: bool,
+    names: &Names,
+    threads: &[ThreadAccount],
+) -> Vec<TaskAccount> {
+    let own = threads.iter().filter(|thread| thread.took_from_target.count > 0);
+    let own = own.map(|thread| TaskAccount {
+        tid: thread.tid,
+        pid: thread.pid,
+        comm: thread.comm.clone(),
+        cgroup: thread.cgroup.clone(),
+        of_kernel: false,
+        of_target: true,
+        slices: thread.took_from_target.count,
+        on_cpu_ns: Some(thread.on_cpu.total_ns),
+        preempted: thread.preempted_others,
+        took: thread.took_from_target,
+        took_by_cpu: BTreeMap::new(),
+    });
+    let mut ranked: Vec<TaskAccount> =
+        tasks(&snapshot.takers, every_task, names).into_values().chain(own).collect();
+    ranked.sort_by_key(|task| std::cmp::Reverse((task.took.total_ns, task.on_cpu_ns)));
+    ranked
+}
+
+fn lines(snapshot: &Snapshot, names: &Names) -> Vec<LineAccount> {
+    let mut lines: Vec<LineAccount> = (snapshot.lines.iter())
+        .map(|(key, line)| {
+            let mut lengths = Distribution::default();
+            lengths.add(&line.steps);
+            LineAccount {
+                irq: key.irq,
+                name: names.lines.get(&key.irq).cloned(),
+                cpu: key.cpu,
+                seen: Interruptions::of(&line.seen, &lengths),
+            }
+        })
+        .collect();
+    lines.sort_by_key(|line| std::cmp::Reverse((line.seen.took_ns(), line.seen.all.total_ns)));
+    lines
+}
+
+fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
+    let name = |key: &FunctionKey| match (key.address, names.functions.get(&key.address)) {
+        (_, Some(name)) => name.clone(),
+        (0, None) => "not told".to_string(),
+        (address, None) => format!("{address:#x}"),
+    };
+    let kinds = [FunctionKind::Hrtimer, FunctionKind::Timer, FunctionKind::Call, FunctionKind::Work];
+    let mut functions: Vec<FunctionAccount> = (snapshot.functions.iter())
+        .filter_map(|(key, seen)| {
+            let kind = *kinds.get(key.kind as usize)?;
+            let mut ran = Stretches::of(&seen.all);
+            if kind == FunctionKind::Work {
+                (ran.mean_ns, ran.shortest_ns, ran.longest_ns) = (None, None, None);
+            }
+            Some(FunctionAccount { kind, name: name(key), cpu: key.cpu, ran })
+        })
+        .collect();
+    functions.sort_by_key(|function| std::cmp::Reverse((function.ran.total_ns, function.ran.count)));
+    functions
+}
+
+fn routes(snapshot: &Snapshot) -> Vec<Route> {
+    let of = |(key, times): &(crate::bpf::RouteKey, u64)| Route { from: key.from, to: key.to, times: *times };
+    let mut routes: Vec<Route> = snapshot.routes.iter().map(of).collect();
+    routes.sort_by_key(|route| (std::cmp::Reverse(route.times), route.from, route.to));
+    routes
+}
+
+/// What was not counted, in words: nothing is lost silently.
+fn lost(snapshot: &Snapshot) -> Vec<Missing> {
+    let Some(Lost { threads, takers, lines, functions, routes }) = snapshot.lost else { return Vec::new() };
+    let tables = [
+        (threads, "threads of the target"),
+        (takers, "slices of tasks"),
+        (lines, "interrupts of devices, by line"),
+        (functions, "functions of the kernel"),
+        (routes, "migrations by CPU"),
+    ];
+    let full = tables.into_iter().filter(|(count, _)| *count > 0);
+    let full =
+        full.map(|(count, what)| Missing::new(what, format_args!("a table was full: {count} are left out")));
+    let untold = snapshot.cpus.iter().filter(|(_, (_, cpu))| cpu.untold > 0).map(|(number, (_, cpu))| {
+        let why = format_args!(
+            "the kernel did not tell of {}; where the scheduler's own sums do not say since when a task had the CPU, {} ns are \
+             given to nobody",
+            cpu.untold, cpu.unknown_ns
+        );
+        Missing::new(format_args!("some switches on CPU {number}"), why)
+    });
+    let misses = snapshot.misses.iter().map(|(program, count)| {
+        let why = "the same program was running already on that CPU";
+        Missing::new(format_args!("{count} events of {program}"), why)
+    });
+    full.chain(untold).chain(misses).collect()
+}

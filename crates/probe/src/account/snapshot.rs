@@ -1,0 +1,44 @@
+//! What the tables say at one moment.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+
+use crate::bpf::{
+    CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, SourceSteps, TakerKey, TakerSeen,
+    ThreadSeen,
+};
+
+/// All tables, copied, since counting began.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// When counting began and when this was read, CLOCK_MONOTONIC ns.
+    pub(crate) began_ns: u64,
+    pub(crate) at_ns: u64,
+    /// By CPU, with the moment at which it was read.
+    pub(crate) cpus: BTreeMap<u32, (u64, CpuSeen)>,
+    /// By CPU and source.
+    pub(crate) source_steps: BTreeMap<(u32, usize), SourceSteps>,
+    /// With the moment at which each was read.
+    pub(crate) threads: Vec<(u64, ThreadSeen)>,
+    pub(crate) takers: Vec<(TakerKey, TakerSeen)>,
+    pub(crate) lines: Vec<(LineKey, LineSeen)>,
+    pub(crate) functions: Vec<(FunctionKey, FunctionSeen)>,
+    pub(crate) routes: Vec<(RouteKey, u64)>,
+    pub(crate) lost: Option<Lost>,
+    /// Whether page faults were counted.
+    pub(crate) page_faults: bool,
+    /// Events that a program was left out for, by program.
+    pub(crate) misses: BTreeMap<&'static str, u64>,
+}
+
+impl Snapshot {
+    /// Only what happened on these CPUs. Threads of a target stay: their time is theirs wherever they ran.
+    pub fn on(mut self, cpus: &CpuSet) -> Self {
+        self.cpus.retain(|cpu, _| cpus.contains(*cpu));
+        self.takers.retain(|(key, _)| cpus.contains(key.cpu));
+        self.lines.retain(|(key, _)| cpus.contains(key.cpu));
+        self.functions.retain(|(key, _)| cpus.contains(key.cpu));
+        self
+    }
+}

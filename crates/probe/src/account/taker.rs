@@ -1,0 +1,75 @@
+//! Who was on the CPU while threads of the target could have run there.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::names::Names;
+use super::stretches::Stretches;
+use super::thread::words;
+use crate::bpf::{TakerKey, TakerSeen};
+
+/// A task, on all CPUs together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TaskAccount {
+    /// Number of the thread, and of its process.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Name, at most 15 characters.
+    pub comm: String,
+    /// Path of its cgroup below the mount.
+    pub cgroup: Option<String>,
+    /// Whether it is a thread of the kernel.
+    pub of_kernel: bool,
+    /// Whether it belongs to the target: its threads can stand in each other's way.
+    pub of_target: bool,
+    /// Slices that were looked at: all of them, or those during which the target waited.
+    pub slices: u64,
+    /// On a CPU, net of interrupts, ns; `None` where only what it took from the target was counted.
+    pub on_cpu_ns: Option<u64>,
+    /// How often it came in the place of a thread of the target that could have run on.
+    pub preempted: u64,
+    /// What its slices cost the target: the waiting of all its threads meanwhile, net of interrupts. A count is a slice.
+    pub took: Stretches,
+    /// The same by CPU, ns.
+    pub took_by_cpu: BTreeMap<u32, u64>,
+}
+
+/// Sums the kernel's records of tasks over CPUs. `every_task` tells whether all their slices were counted.
+pub(super) fn tasks(
+    takers: &[(TakerKey, TakerSeen)],
+    every_task: bool,
+    names: &Names,
+) -> BTreeMap<u32, TaskAccount> {
+    let mut tasks: BTreeMap<u32, TaskAccount> = BTreeMap::new();
+    for (key, seen) in takers {
+        let (comm, pid) = named(key.tid, seen, names);
+        let task = tasks.entry(key.tid).or_insert_with(|| TaskAccount {
+            tid: key.tid,
+            pid,
+            comm,
+            cgroup: names.cgroups.get(&seen.cgroup).cloned(),
+            of_kernel: seen.of_kernel != 0,
+            on_cpu_ns: every_task.then_some(0),
+            ..TaskAccount::default()
+        });
+        task.slices += seen.slices;
+        task.preempted += seen.preempted;
+        task.on_cpu_ns = task.on_cpu_ns.map(|ns| ns + seen.on_cpu_ns);
+        task.took = task.took.plus(&Stretches::without_shortest(&seen.took));
+        if seen.took.total_ns > 0 {
+            task.took_by_cpu.insert(key.cpu, seen.took.total_ns);
+        }
+    }
+    tasks
+}
+
+/// Name and process of a task; by /proc where the programs know only its number.
+fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) {
+    let by_program = || (words(&seen.comm), seen.tgid);
+    match seen.comm[0] {
+        0 => names.tasks.get(&tid).cloned().unwrap_or_else(by_program),
+        _ => by_program(),
+    }
+}

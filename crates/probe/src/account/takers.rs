@@ -1,0 +1,305 @@
+//! Who took the CPU from the target, ranked, with the knob that would mend it.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+use serde::{Deserialize, Serialize};
+
+use super::cpu::CpuAccount;
+use super::sheet::LineAccount;
+use super::source::{Interruptions, Source};
+use super::taker::TaskAccount;
+use super::thread::ThreadAccount;
+
+/// What a taker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TakerKind {
+    /// Other threads of the target itself: it has more that want to run than CPUs.
+    OwnThreads,
+    /// Another process.
+    Process,
+    /// Threads of the kernel of one kind.
+    KernelThread,
+    /// The line of a device.
+    Device,
+    /// An interrupt of the CPU's own, or of another CPU.
+    Interrupt,
+    /// A softirq.
+    Softirq,
+    /// The quota of a cgroup.
+    Quota,
+    /// The CPU was idle, and took time to wake up.
+    IdleCpu,
+    /// Not known: waiting that had begun before counting.
+    Unknown,
+}
+
+/// Something that took the CPU from the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Taker {
+    /// What it is.
+    pub kind: TakerKind,
+    /// Its name: a process with its number, a device with its line, a vector.
+    pub name: String,
+    /// CPUs on which it took; empty where that is not told apart.
+    pub cpus: CpuSet,
+    /// Slices, interrupts or stretches.
+    pub count: u64,
+    /// What it took, ns: while threads of the target ran (interrupts), and the waiting of all of them.
+    pub took_ns: u64,
+    /// The longest at a time, ns; `None` where that is not told apart for the target.
+    pub longest_ns: Option<u64>,
+    /// Share of the time in which the target's threads wanted a CPU, 0 to 1; without a target, of the CPUs' time.
+    pub share: f64,
+    /// What would mend it, and by which knob.
+    pub remedy: String,
+}
+
+/// What the ranking is made from.
+pub(super) struct Told<'a> {
+    pub(super) together: Option<&'a ThreadAccount>,
+    pub(super) cpus: &'a [CpuAccount],
+    pub(super) tasks: &'a [TaskAccount],
+    pub(super) lines: &'a [LineAccount],
+    pub(super) taken_by_unknown_ns: u64,
+}
+
+/// Ranks everything that took time, what took most first.
+pub(super) fn takers(told: &Told<'_>) -> Vec<Taker> {
+    let wanted_ns = match told.together {
+        Some(target) => target.had_ns() + target.kept_off_ns(),
+        None => told.cpus.iter().map(|cpu| cpu.wall_ns).sum(),
+    };
+    let mut takers = interrupts(told);
+    if told.together.is_some() {
+        takers.extend(tasks(told.tasks));
+        takers.extend(others(told));
+    }
+    takers.retain(|taker| taker.took_ns > 0);
+    for taker in &mut takers {
+        taker.share = if wanted_ns > 0 { taker.took_ns as f64 / wanted_ns as f64 } else { 0.0 };
+    }
+    takers.sort_by_key(|taker| std::cmp::Reverse(taker.took_ns));
+    takers
+}
+
+fn taker(kind: TakerKind, name: impl Into<String>, remedy: impl Into<String>) -> Taker {
+    Taker {
+        kind,
+        name: name.into(),
+        cpus: CpuSet::new(),
+        count: 0,
+        took_ns: 0,
+        longest_ns: None,
+        share: 0.0,
+        remedy: remedy.into(),
+    }
+}
+
+/// Interrupts by source; those of devices by line.
+fn interrupts(told: &Told<'_>) -> Vec<Taker> {
+    let mut by_source: BTreeMap<Source, Taker> = BTreeMap::new();
+    for cpu in told.cpus {
+        for (source, seen) in cpu.sources.iter().filter(|(source, _)| **source != Source::Device) {
+            let kind = if source.is_softirq() { TakerKind::Softirq } else { TakerKind::Interrupt };
+            let sum =
+                by_source.entry(*source).or_insert_with(|| taker(kind, source.words(), remedy(*source)));
+            add(sum, cpu.cpu, seen, told.together.is_some());
+        }
+    }
+    let mut by_line: BTreeMap<u32, Taker> = BTreeMap::new();
+    for line in told.lines {
+        let sum = by_line.entry(line.irq).or_insert_with(|| {
+            let name = line.name.as_deref().unwrap_or("not known");
+            let remedy = "move the line to a CPU that the server does not use: knob irq-affinity";
+            taker(TakerKind::Device, format!("IRQ {} ({name})", line.irq), remedy)
+        });
+        add(sum, line.cpu, &line.seen, told.together.is_some());
+    }
+    by_source.into_values().chain(by_line.into_values()).collect()
+}
+
+fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
+    let (count, took_ns) = match has_target {
+        true => (seen.on_target.count + seen.while_waiting.count, seen.took_ns()),
+        false => (seen.all.count, seen.all.total_ns),
+    };
+    if took_ns == 0 {
+        return;
+    }
+    sum.cpus.insert(cpu);
+    sum.count += count;
+    sum.took_ns += took_ns;
+    sum.longest_ns = sum.longest_ns.max(seen.all.longest_ns);
+}
+
+/// What would mend it, and by which knob.
+pub(crate) fn remedy(source: Source) -> &'static str {
+    match source {
+        Source::Tick => {
+            "busy CPUs keep their tick unless they are in nohz_full (boot parameter) and run one task; timers that tasks set \
+             are in here, too (see functions)"
+        }
+        Source::Reschedule | Source::CallFunction | Source::CallFunctionSingle => {
+            "another CPU asks for it: memory that is unmapped (TLB), wake-ups across CPUs, membarrier; keep those who share \
+             the memory on other CPUs, or see functions for what was called"
+        }
+        Source::SoftirqNetRx | Source::SoftirqNetTx => {
+            "packets are worked off here: move the network card's lines (knob irq-affinity) or its receive work (knob \
+             rps-cpus)"
+        }
+        Source::SoftirqRcu => "boot parameter rcu_nocbs gives this work to threads that can be moved",
+        Source::SoftirqBlock | Source::Device => "move the disk's lines: knob irq-affinity",
+        Source::SoftirqTimer | Source::SoftirqHrtimer => {
+            "timers fire where they were set: keep those who set them off these CPUs"
+        }
+        Source::SoftirqSched => {
+            "the scheduler balances load: isolated CPUs (isolcpus=domain, cpuset partition) are left alone"
+        }
+        Source::Nmi => "profiling or the hard lockup watchdog: sysctl kernel.nmi_watchdog",
+        Source::Thermal => "the CPU is too hot: look at cooling and power limits",
+        _ => "see functions for what ran",
+    }
+}
+
+/// Tasks, put together: the target's own threads, each other process, the kernel's threads by kind.
+fn tasks(tasks: &[TaskAccount]) -> Vec<Taker> {
+    let mut together: BTreeMap<(TakerKind, String), Taker> = BTreeMap::new();
+    for task in tasks.iter().filter(|task| task.took.total_ns > 0) {
+        let (kind, name, remedy) = named(task);
+        let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name, remedy));
+        sum.count += task.took.count;
+        sum.took_ns += task.took.total_ns;
+        sum.longest_ns = sum.longest_ns.max(task.took.longest_ns);
+        task.took_by_cpu.keys().for_each(|cpu| {
+            sum.cpus.insert(*cpu);
+        });
+    }
+    together.into_values().collect()
+}
+
+fn named(task: &TaskAccount) -> (TakerKind, String, &'static str) {
+    if task.of_target {
+        let remedy = "the target has more threads that want to run than CPUs: give it more (knobs process-affinity, cpuset) or \
+            fewer threads";
+        return (TakerKind::OwnThreads, "other threads of the target".into(), remedy);
+    }
+    if task.of_kernel {
+        let kind = task.comm.split(['/', ':']).next().unwrap_or(&task.comm);
+        let remedy = match kind {
+            "kworker" => {
+                "keep work items off these CPUs: workqueue cpumask, vm.stat_interval; see functions for which"
+            }
+            "ksoftirqd" => {
+                "softirqs are too many for the CPU: move what raises them (knobs irq-affinity, rps-cpus)"
+            }
+            "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
+                "move RCU's threads: boot parameter rcu_nocbs, then their affinity"
+            }
+            "migration" => "the scheduler moves tasks: give each its own CPUs (knob cpuset)",
+            _ => "move the kernel's threads away from these CPUs, or isolate the CPUs at boot",
+        };
+        return (TakerKind::KernelThread, format!("kernel thread {kind}"), remedy);
+    }
+    let remedy = "give the two different CPUs: knobs process-affinity, cpuset; or a better scheduling class: knob \
+        scheduling-policy";
+    (TakerKind::Process, format!("{} (process {})", task.comm, task.pid), remedy)
+}
+
+/// Waiting that nobody's slice explains.
+fn others(told: &Told<'_>) -> Vec<Taker> {
+    let target = told.together.cloned().unwrap_or_default();
+    let mut quota = taker(
+        TakerKind::Quota,
+        "the quota of its cgroup",
+        "raise or lift it: cpu.max of the cgroup, CPUQuota= of the unit, the CPU limit of the container",
+    );
+    quota.count = target.throttled.count;
+    quota.took_ns = target.throttled.total_ns;
+    quota.longest_ns = target.throttled.longest_ns;
+    let mut idle = taker(
+        TakerKind::IdleCpu,
+        "idle CPU waking up",
+        "a limit of the wake-up latency (PM QoS) or busy polling keeps CPUs out of deep idle states; in a guest, so does haltpoll",
+    );
+    for cpu in told.cpus.iter().filter(|cpu| cpu.idle_while_waited_ns > 0) {
+        idle.took_ns += cpu.idle_while_waited_ns;
+        idle.cpus.insert(cpu.cpu);
+    }
+    idle.count = target.from_idle.iter().map(|state| state.count).sum();
+    let mut unknown =
+        taker(TakerKind::Unknown, "not known: it waited when counting began", "watch it for longer");
+    unknown.took_ns = told.taken_by_unknown_ns;
+    vec![quota, idle, unknown]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{Part, Stretches};
+
+    fn stretches(count: u64, total_ns: u64) -> Stretches {
+        Stretches { count, total_ns, longest_ns: Some(total_ns), ..Stretches::default() }
+    }
+
+    fn task(comm: &str, pid: u32, took_ns: u64) -> TaskAccount {
+        TaskAccount {
+            tid: pid,
+            pid,
+            comm: comm.into(),
+            took: stretches(1, took_ns),
+            ..TaskAccount::default()
+        }
+    }
+
+    #[test]
+    fn takers_are_put_together_and_ranked_by_what_they_took() {
+        let target = ThreadAccount {
+            on_cpu: stretches(10, 600),
+            interrupted_ns: 100,
+            preempted: stretches(3, 300),
+            ..ThreadAccount::default()
+        };
+        let seen = Interruptions {
+            all: stretches(50, 5_000),
+            on_target: Part { count: 2, total_ns: 100 },
+            while_waiting: Part::default(),
+        };
+        let cpu = CpuAccount { cpu: 3, sources: [(Source::Tick, seen)].into(), ..CpuAccount::default() };
+        let kworker = |comm: &str| TaskAccount { of_kernel: true, ..task(comm, 9, 20) };
+        let own = TaskAccount { of_target: true, ..task("server", 7, 50) };
+        let tasks = [task("thief", 8, 210), kworker("kworker/3:1"), kworker("kworker/u8:2"), own];
+        let told =
+            Told { together: Some(&target), cpus: &[cpu], tasks: &tasks, lines: &[], taken_by_unknown_ns: 0 };
+        let ranked = takers(&told);
+        let names: Vec<(&str, u64)> =
+            ranked.iter().map(|taker| (taker.name.as_str(), taker.took_ns)).collect();
+        assert_eq!(
+            names,
+            [
+                ("thief (process 8)", 210),
+                ("timer interrupt (tick)", 100),
+                ("other threads of the target", 50),
+                ("kernel thread kworker", 40),
+            ]
+        );
+        assert_eq!(ranked[0].share, 0.21);
+        assert_eq!(ranked[1].cpus, CpuSet::from_list("3").unwrap());
+        assert!(ranked.iter().all(|taker| !taker.remedy.is_empty()));
+    }
+
+    #[test]
+    fn without_a_target_interrupts_are_ranked_by_all_that_they_took() {
+        let seen = Interruptions { all: stretches(50, 5_000), ..Interruptions::default() };
+        let cpu = CpuAccount {
+            cpu: 0,
+            wall_ns: 10_000,
+            sources: [(Source::SoftirqRcu, seen)].into(),
+            ..CpuAccount::default()
+        };
+        let told = Told { together: None, cpus: &[cpu], tasks: &[], lines: &[], taken_by_unknown_ns: 0 };
+        let ranked = takers(&told);
+        assert_eq!((ranked[0].took_ns, ranked[0].share), (5_000, 0.5));
+    }
+}

@@ -1,0 +1,236 @@
+//! Where the time of a thread went.
+
+use serde::{Deserialize, Serialize};
+
+use super::names::Names;
+use super::stretches::{Distribution, Stretches};
+use crate::bpf::{CpuSeen, ThreadSeen, thread_state};
+
+/// One thread in the window. What it was on a CPU (with interrupts), preempted, in the run queue, throttled, asleep and
+/// blocked adds up to its time in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ThreadAccount {
+    /// Number of the thread, and of its process.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Name, at most 15 characters.
+    pub comm: String,
+    /// Path of its cgroup below the mount; `None` where it could not be resolved.
+    pub cgroup: Option<String>,
+    /// Whether it ended within the window.
+    pub ended: bool,
+    /// CPU on which it ran last.
+    pub last_cpu: u32,
+    /// Its time in the window, ns: less than the window if it was born or ended meanwhile.
+    pub wall_ns: u64,
+    /// On a CPU, net of interrupts, slice by slice.
+    pub on_cpu: Stretches,
+    /// What interrupts took of its slices, ns.
+    pub interrupted_ns: u64,
+    /// It could have run on, but lost the CPU; until it had one again.
+    pub preempted: Stretches,
+    /// From being woken until it had a CPU.
+    pub run_queue: Stretches,
+    /// It could have run, but its cgroup had used up its quota.
+    pub throttled: Stretches,
+    /// It waited for something, by its own will. No theft.
+    pub asleep: Stretches,
+    /// The same in a way that no signal ends (state D): disk, swap, locks of the kernel.
+    pub blocked: Stretches,
+    /// How often it ran on another CPU than before.
+    pub migrations: Migrations,
+    /// How often it was woken on another CPU than the one where it ran last.
+    pub woken_elsewhere: u64,
+    /// Page faults in its own code, minor and major; `None` where they were not counted.
+    pub page_faults: Option<u64>,
+    /// Wake-ups onto an idle CPU by its C-state: `total_ns` is from being woken to running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from_idle: Vec<FromIdle>,
+    /// What its own slices took from other threads of the target.
+    pub took_from_target: Stretches,
+    /// How often it came in the place of another thread of the target that could have run on.
+    pub preempted_others: u64,
+    /// What does not add up, ns; 0 unless an event was missed.
+    pub unaccounted_ns: i64,
+    /// Slices by length, for the sum over threads.
+    #[serde(skip)]
+    pub on_cpu_lengths: Distribution,
+    /// Stretches off the CPU that it did not want, by length.
+    #[serde(skip)]
+    pub off_cpu_lengths: Distribution,
+}
+
+/// Migrations by how far they went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Migrations {
+    /// To an SMT sibling.
+    pub same_core: u64,
+    /// To another core of the same last-level cache.
+    pub same_cache: u64,
+    /// To another cache of the same node.
+    pub same_node: u64,
+    /// To another node.
+    pub across_nodes: u64,
+    /// From or to a CPU whose place is not known.
+    pub unknown: u64,
+}
+
+impl Migrations {
+    /// All.
+    pub fn count(&self) -> u64 {
+        self.same_core + self.same_cache + self.same_node + self.across_nodes + self.unknown
+    }
+}
+
+/// Wake-ups out of one C-state.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FromIdle {
+    /// Index of the state, as in /sys/devices/system/cpu/cpuN/cpuidle/stateN.
+    pub state: u32,
+    /// Its name; `None` where there is no idle driver.
+    pub name: Option<String>,
+    /// What the driver says it takes to leave, us.
+    pub exit_latency_us: Option<u64>,
+    /// How often.
+    pub count: u64,
+    /// From being woken to running, all together, ns.
+    pub total_ns: u64,
+}
+
+impl ThreadAccount {
+    /// Out of the kernel's record, read at `at_ns`; `cpu` is the CPU on which it ran last, for what goes on there.
+    pub(super) fn of(at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuSeen>, names: &Names) -> Self {
+        let (mut on_cpu_lengths, mut off_cpu_lengths) = (Distribution::default(), Distribution::default());
+        on_cpu_lengths.add(&seen.on_cpu_steps);
+        off_cpu_lengths.add(&seen.off_cpu_steps);
+        let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
+        let mut account = Self {
+            tid: seen.tid,
+            pid: seen.tgid,
+            comm: words(&seen.comm),
+            cgroup: names.cgroups.get(&seen.cgroup).cloned(),
+            ended: seen.state == thread_state::ENDED,
+            last_cpu: seen.cpu,
+            wall_ns: at_ns.saturating_sub(seen.began_ns),
+            on_cpu: Stretches::without_shortest(&seen.on_cpu),
+            interrupted_ns: seen.interrupted_ns,
+            preempted: Stretches::without_shortest(&seen.preempted),
+            run_queue: Stretches::without_shortest(&seen.waiting),
+            throttled: Stretches::without_shortest(&seen.throttled),
+            asleep: Stretches::summed(&seen.asleep),
+            blocked: Stretches::summed(&seen.blocked),
+            migrations: Migrations { same_core, same_cache, same_node, across_nodes, unknown },
+            woken_elsewhere: seen.woken_elsewhere,
+            page_faults: names.page_faults.then_some(seen.page_faults),
+            from_idle: from_idle(seen, names),
+            took_from_target: Stretches::without_shortest(&seen.took),
+            preempted_others: seen.preempted_others,
+            unaccounted_ns: 0,
+            on_cpu_lengths,
+            off_cpu_lengths,
+        };
+        account.goes_on(at_ns, seen, cpu);
+        account.on_cpu = account.on_cpu.sorted_by(&account.on_cpu_lengths);
+        account.unaccounted_ns = account.wall_ns as i64 - account.accounted_ns() as i64;
+        account
+    }
+
+    /// Adds the stretch that has not ended.
+    fn goes_on(&mut self, at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuSeen>) {
+        let stretch_ns = at_ns.saturating_sub(seen.since_ns);
+        let stretches = match seen.state {
+            thread_state::RUNNING => {
+                let ours = cpu.filter(|cpu| cpu.current_slot == seen.slot + 1);
+                let interrupted_ns = ours.map_or(0, |cpu| cpu.slice_interrupted_ns).min(stretch_ns);
+                self.interrupted_ns += interrupted_ns;
+                self.on_cpu = self.on_cpu.and(stretch_ns - interrupted_ns);
+                return;
+            }
+            thread_state::PREEMPTED => &mut self.preempted,
+            thread_state::WAITING => &mut self.run_queue,
+            thread_state::THROTTLED => &mut self.throttled,
+            thread_state::ASLEEP => &mut self.asleep,
+            thread_state::BLOCKED => &mut self.blocked,
+            _ => return,
+        };
+        *stretches = stretches.and(stretch_ns);
+    }
+
+    /// On a CPU, interrupts included, ns.
+    pub fn had_ns(&self) -> u64 {
+        self.on_cpu.total_ns + self.interrupted_ns
+    }
+
+    /// Able to run, but not on a CPU, ns.
+    pub fn kept_off_ns(&self) -> u64 {
+        self.preempted.total_ns + self.run_queue.total_ns + self.throttled.total_ns
+    }
+
+    fn accounted_ns(&self) -> u64 {
+        self.had_ns() + self.kept_off_ns() + self.asleep.total_ns + self.blocked.total_ns
+    }
+
+    /// The sum of this and another, for a whole server. Numbers and names are those of `self`.
+    pub(super) fn plus(mut self, other: &Self) -> Self {
+        self.wall_ns += other.wall_ns;
+        self.interrupted_ns += other.interrupted_ns;
+        for (mine, theirs) in [
+            (&mut self.on_cpu, &other.on_cpu),
+            (&mut self.preempted, &other.preempted),
+            (&mut self.run_queue, &other.run_queue),
+            (&mut self.throttled, &other.throttled),
+            (&mut self.asleep, &other.asleep),
+            (&mut self.blocked, &other.blocked),
+            (&mut self.took_from_target, &other.took_from_target),
+        ] {
+            *mine = mine.plus(theirs);
+        }
+        let (mine, theirs) = (&mut self.migrations, &other.migrations);
+        mine.same_core += theirs.same_core;
+        mine.same_cache += theirs.same_cache;
+        mine.same_node += theirs.same_node;
+        mine.across_nodes += theirs.across_nodes;
+        mine.unknown += theirs.unknown;
+        self.woken_elsewhere += other.woken_elsewhere;
+        self.page_faults = self.page_faults.zip(other.page_faults).map(|(a, b)| a + b);
+        self.preempted_others += other.preempted_others;
+        self.unaccounted_ns += other.unaccounted_ns;
+        self.on_cpu_lengths.merge(&other.on_cpu_lengths);
+        self.off_cpu_lengths.merge(&other.off_cpu_lengths);
+        for state in &other.from_idle {
+            match self.from_idle.iter_mut().find(|mine| mine.state == state.state) {
+                Some(mine) => {
+                    mine.count += state.count;
+                    mine.total_ns += state.total_ns;
+                }
+                None => self.from_idle.push(state.clone()),
+            }
+        }
+        self.on_cpu = self.on_cpu.sorted_by(&self.on_cpu_lengths);
+        self
+    }
+}
+
+fn from_idle(seen: &ThreadSeen, names: &Names) -> Vec<FromIdle> {
+    let states = seen.from_idle_count.iter().zip(&seen.from_idle_ns).enumerate();
+    let entered = states.filter(|(_, (count, _))| **count > 0);
+    entered
+        .map(|(state, (count, total_ns))| {
+            let known = names.idle_states.get(state);
+            FromIdle {
+                state: state as u32,
+                name: known.map(|known| known.0.clone()),
+                exit_latency_us: known.and_then(|known| known.1),
+                count: *count,
+                total_ns: *total_ns,
+            }
+        })
+        .collect()
+}
+
+/// The kernel's name of a task: up to the first zero.
+pub(super) fn words(comm: &[u8; 16]) -> String {
+    let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
+    String::from_utf8_lossy(&comm[..end]).into_owned()
+}

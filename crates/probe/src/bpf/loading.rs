@@ -1,0 +1,271 @@
+//! Loads the programs and attaches them.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+
+use aya::maps::Map;
+use aya::programs::{Iter, Program, ProgramError};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader};
+use machine::Missing;
+
+use super::hooks::{CORE, OTHERS, SOFTIRQS, SWITCH};
+use super::objects;
+
+/// The fact that is missing where no program can be loaded.
+const EVENTS: &str = "kernel events";
+
+/// The program that walks over all tasks, and the one that forgets a task with raw trace points.
+const WALK: &str = "every_thread";
+const FREE: &str = "sched_process_free";
+
+/// How large the tables are made; each record that does not fit is counted as lost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    /// CPUs, by the highest number that there can be.
+    pub(crate) cpus: u32,
+    /// Threads of the target that are alive at once.
+    pub(crate) threads: u32,
+    /// Processes or threads that are named as the target.
+    pub(crate) wanted: u32,
+    /// Tasks that ran in the target's place, by CPU.
+    pub(crate) takers: u32,
+    /// Device lines, by CPU.
+    pub(crate) lines: u32,
+    /// Functions of timers, calls and work items, by CPU.
+    pub(crate) functions: u32,
+    /// Pairs of CPUs between which threads moved.
+    pub(crate) routes: u32,
+}
+
+/// Programs that run, for as long as this lives.
+pub(crate) struct Loaded {
+    ebpf: Ebpf,
+    attached: Vec<&'static str>,
+    /// What is not counted because its trace point is not there.
+    pub(crate) missing: Vec<Missing>,
+    /// Whether trace points with types are used.
+    pub(crate) typed: bool,
+}
+
+/// What the programs are to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    /// Whether the time of every task is counted.
+    pub(crate) every_task: bool,
+    /// On PREEMPT_RT softirqs run in threads that can be preempted: they are seen as those threads.
+    pub(crate) softirqs_are_threads: bool,
+    /// Whether trace points with types are tried first.
+    pub(crate) typed: bool,
+}
+
+/// Loads and attaches everything. Nothing is counted before the tables say so.
+///
+/// # Errors
+/// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
+pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
+    let btf = Btf::from_sys_fs().map_err(|e| no_btf(&e))?;
+    if options.typed {
+        match Loaded::of(objects::TYPED, &btf, sizes, options) {
+            Ok(loaded) => return Ok(loaded),
+            Err(refused) if refused.final_word => return Err(refused.missing),
+            Err(_) => {}
+        }
+    }
+    let raw = Options { typed: false, ..options };
+    Loaded::of(objects::RAW, &btf, sizes, raw).map_err(|refused| refused.missing)
+}
+
+/// Why a set of programs was not loaded.
+struct Refused {
+    missing: Missing,
+    /// Another set would be refused, too.
+    final_word: bool,
+}
+
+impl Loaded {
+    fn of(object: &[u8], btf: &Btf, sizes: Sizes, options: Options) -> Result<Self, Refused> {
+        let every_task = u32::from(options.every_task);
+        let mut loader = EbpfLoader::new();
+        loader.btf(Some(btf)).allow_unsupported_maps().override_global("every_task", &every_task, true);
+        for (table, entries) in [
+            ("cpus", sizes.cpus),
+            ("places", sizes.cpus),
+            ("source_steps", sizes.cpus * super::SOURCES as u32),
+            ("threads", sizes.threads),
+            ("free_slots", sizes.threads),
+            ("wanted", sizes.wanted),
+            ("takers", sizes.takers),
+            ("lines", sizes.lines),
+            ("functions", sizes.functions),
+            ("routes", sizes.routes),
+        ] {
+            loader.map_max_entries(table, entries);
+        }
+        if !options.typed {
+            loader.map_max_entries("slots", sizes.threads);
+        }
+        let ebpf = loader.load(object).map_err(|e| refused("the programs cannot be loaded", &e))?;
+        let mut loaded = Self { ebpf, attached: Vec::new(), missing: Vec::new(), typed: options.typed };
+        loaded.attach_all(btf, options.softirqs_are_threads)?;
+        Ok(loaded)
+    }
+
+    fn attach_all(&mut self, btf: &Btf, softirqs_are_threads: bool) -> Result<(), Refused> {
+        for hook in CORE {
+            self.attach(hook.program, hook.trace_point, btf).map_err(|e| refused(hook.trace_point, &e))?;
+        }
+        let softirqs = if softirqs_are_threads { &[][..] } else { SOFTIRQS };
+        for hook in OTHERS.iter().chain(softirqs) {
+            if let Err(why) = self.attach(hook.program, hook.trace_point, btf) {
+                let told = hook.without.map(|what| {
+                    Missing::new(what, format_args!("trace point {}: {}", hook.trace_point, reasons(&why)))
+                });
+                self.missing.extend(told);
+            }
+        }
+        match self.typed {
+            true => self.load_walk(btf).map_err(|e| refused("the walk over all tasks", &e))?,
+            false => self.attach(FREE, FREE, btf).map_err(|e| refused(FREE, &e))?,
+        }
+        let newer = self.attach(SWITCH[0], SWITCH[0], btf);
+        if newer.is_err() {
+            self.attach(SWITCH[1], SWITCH[0], btf).map_err(|e| refused(SWITCH[0], &e))?;
+        }
+        Ok(())
+    }
+
+    fn attach(
+        &mut self,
+        program: &'static str,
+        trace_point: &'static str,
+        btf: &Btf,
+    ) -> Result<(), ProgramError> {
+        match self.program(program)? {
+            Program::BtfTracePoint(typed) => {
+                typed.load(trace_point, btf)?;
+                typed.attach()?;
+            }
+            Program::RawTracePoint(raw) => {
+                raw.load()?;
+                raw.attach(trace_point)?;
+            }
+            _ => return Err(broken(format!("{program} is no program for a trace point"))),
+        }
+        self.attached.push(program);
+        Ok(())
+    }
+
+    fn program(&mut self, name: &str) -> Result<&mut Program, ProgramError> {
+        self.ebpf.program_mut(name).ok_or_else(|| broken(format!("no program {name} in the object")))
+    }
+
+    fn load_walk(&mut self, btf: &Btf) -> Result<(), ProgramError> {
+        let program: &mut Iter = self.program(WALK)?.try_into()?;
+        program.load("task", btf)
+    }
+
+    /// Walks over all tasks once, inside the kernel. Nothing happens with raw trace points.
+    ///
+    /// # Errors
+    /// The kernel's word.
+    pub(crate) fn walk_tasks(&mut self) -> Result<(), Missing> {
+        if !self.typed {
+            return Ok(());
+        }
+        self.walk().map_err(|e| {
+            Missing::new(EVENTS, format_args!("the walk over all tasks failed: {}", reasons(&e)))
+        })
+    }
+
+    fn walk(&mut self) -> Result<(), ProgramError> {
+        let program: &mut Iter = self.program(WALK)?.try_into()?;
+        let link = program.attach()?;
+        let mut walk = program.take_link(link)?.into_file().map_err(|e| broken(reasons(&e)))?;
+        walk.read_to_end(&mut Vec::new()).map_err(ProgramError::IOError)?;
+        Ok(())
+    }
+
+    /// A table by its name.
+    ///
+    /// # Errors
+    /// When the object has no such table: it is another build's.
+    pub(crate) fn take(&mut self, table: &str) -> Result<Map, Missing> {
+        let map = self.ebpf.take_map(table);
+        map.ok_or_else(|| Missing::new(EVENTS, format_args!("the programs have no table {table}")))
+    }
+
+    /// Whether a program is attached.
+    pub(crate) fn runs(&self, program: &str) -> bool {
+        self.attached.contains(&program)
+    }
+
+    /// How often the kernel left a program out because it was running already on that CPU, by program: those events are in no
+    /// figure. Source: `recursion_misses` of /proc/self/fdinfo.
+    pub(crate) fn misses(&self) -> BTreeMap<&'static str, u64> {
+        let of = |name: &&'static str| {
+            let fd = self.ebpf.program(name)?.fd().ok()?.as_fd().as_raw_fd();
+            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+            let count = info.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?;
+            Some((*name, count.trim().parse().ok()?))
+        };
+        self.attached.iter().filter_map(of).filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+fn broken(why: String) -> ProgramError {
+    ProgramError::IOError(io::Error::other(why))
+}
+
+/// An error and what caused it, in one line.
+fn reasons(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !words.contains(&next) {
+            words = format!("{words}: {next}");
+        }
+        cause = error.source();
+    }
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the kernel said that this process may not. What its verifier objects to comes as EACCES as well, with a log: that is a
+/// fault of the program, and another kernel or another set of programs may do.
+fn not_permitted(error: &(dyn Error + 'static)) -> bool {
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(ProgramError::LoadError { verifier_log, .. }) = error.downcast_ref()
+            && !verifier_log.to_string().trim().is_empty()
+        {
+            return false;
+        }
+        if let Some(io) = error.downcast_ref::<io::Error>() {
+            // The verifier's refusals are EACCES.
+            return io.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error());
+        }
+        next = error.source();
+    }
+    false
+}
+
+fn refused(what: &str, error: &(dyn Error + 'static)) -> Refused {
+    let final_word = not_permitted(error);
+    let why = match final_word {
+        true => "the kernel does not let this user load programs: run as root, or with CAP_BPF and CAP_PERFMON (in a \
+            locked-down kernel nobody may)"
+            .to_string(),
+        false => format!("{what}: {}", reasons(error)),
+    };
+    Refused { missing: Missing::new(EVENTS, why), final_word }
+}
+
+fn no_btf(error: &BtfError) -> Missing {
+    let why = format!(
+        "the kernel does not tell its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}",
+        reasons(error)
+    );
+    Missing::new(EVENTS, why)
+}

@@ -1,0 +1,97 @@
+//! Arrays of the kernel in this process's memory.
+
+use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+
+use machine::Missing;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::records::Record;
+
+/// An array of records that programs in the kernel write while it is read here.
+///
+/// Records are copied out word by word with volatile reads; each word of eight bytes is whole, a record as such need not be.
+pub(crate) struct Mapped<T> {
+    start: NonNull<u64>,
+    len: usize,
+    bytes: usize,
+    record: PhantomData<T>,
+}
+
+// SAFETY: the memory is shared with the kernel and belongs to no thread; it is only touched by volatile accesses.
+unsafe impl<T> Send for Mapped<T> {}
+// SAFETY: as above; through a shared reference it is only read.
+unsafe impl<T> Sync for Mapped<T> {}
+
+impl<T: Record> Mapped<T> {
+    /// Maps an array of `len` records.
+    ///
+    /// # Errors
+    /// When the kernel refuses: the table and its word.
+    pub(crate) fn new(table: &str, fd: BorrowedFd<'_>, len: usize) -> Result<Self, Missing> {
+        let bytes = (len * size_of::<T>()).next_multiple_of(rustix::param::page_size());
+        // SAFETY: a new mapping at an address of the kernel's choice; nothing that exists is replaced.
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)
+        };
+        let start = start.map_err(|e| {
+            Missing::new("kernel events", format_args!("table {table} cannot be mapped: {e}"))
+        })?;
+        let start = NonNull::new(start.cast()).ok_or_else(|| {
+            Missing::new("kernel events", format_args!("table {table} was mapped at address 0"))
+        })?;
+        Ok(Self { start, len, bytes, record: PhantomData })
+    }
+
+    /// Copies a record; `None` beyond the end.
+    pub(crate) fn get(&self, index: usize) -> Option<T> {
+        let mut record = T::zeroed();
+        self.copy(index, &mut record).then_some(record)
+    }
+
+    /// Copies a record into memory that is there; false beyond the end.
+    pub(crate) fn copy(&self, index: usize, into: &mut T) -> bool {
+        if index >= self.len {
+            return false;
+        }
+        let words = size_of::<T>() / 8;
+        let to = std::ptr::from_mut(into).cast::<u64>();
+        for word in 0..words {
+            // SAFETY: `index < len`, so that the word lies in the mapping; records are whole words (see `Record`), and `to`
+            // has as many.
+            unsafe { to.add(word).write(self.start.as_ptr().add(index * words + word).read_volatile()) };
+        }
+        true
+    }
+
+    /// One word of a record. `offset` is that of a field of eight bytes.
+    pub(crate) fn word(&self, index: usize, offset: usize) -> Option<u64> {
+        if index >= self.len || !offset.is_multiple_of(8) || offset >= size_of::<T>() {
+            return None;
+        }
+        let word = index * (size_of::<T>() / 8) + offset / 8;
+        // SAFETY: within the record, which lies within the mapping.
+        Some(unsafe { self.start.as_ptr().add(word).read_volatile() })
+    }
+
+    /// Writes a record. Nothing happens beyond the end.
+    pub(crate) fn set(&mut self, index: usize, record: &T) {
+        if index >= self.len {
+            return;
+        }
+        let words = size_of::<T>() / 8;
+        let from = std::ptr::from_ref(record).cast::<u64>();
+        for word in 0..words {
+            // SAFETY: as in `copy`.
+            unsafe { self.start.as_ptr().add(index * words + word).write_volatile(from.add(word).read()) };
+        }
+    }
+}
+
+impl<T> Drop for Mapped<T> {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and nothing borrows from it: records are copied out.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}

@@ -1,0 +1,40 @@
+//! The compiled programs.
+
+use aya::include_bytes_aligned;
+
+/// For kernels whose trace points have types (5.12 and later, with BTF).
+pub(super) static TYPED: &[u8] = include_bytes_aligned!("../../bpf/account.tp_btf.o");
+
+/// For those without: needs BTF, of its own or from a file, for the offsets of fields only.
+pub(super) static RAW: &[u8] = include_bytes_aligned!("../../bpf/account.raw_tp.o");
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    /// The version that the checked-in objects were made with; another gives other bytes.
+    const CLANG: &str = "clang-14";
+
+    #[test]
+    fn objects_equal_their_source() {
+        if Command::new(CLANG).arg("--version").output().is_err() {
+            eprintln!("skipped: {CLANG} is not installed (scripts/setup test installs it)");
+            return;
+        }
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
+        let out = tempfile::tempdir().unwrap();
+        let made = Command::new("make")
+            .arg("-C")
+            .arg(&source)
+            .arg(format!("OUT={}", out.path().display()))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        for name in ["account.tp_btf.o", "account.raw_tp.o"] {
+            let fresh = std::fs::read(out.path().join(name)).unwrap();
+            let kept = std::fs::read(source.join(name)).unwrap();
+            assert!(fresh == kept, "{name} is older than its source: make -C crates/probe/bpf");
+        }
+    }
+}

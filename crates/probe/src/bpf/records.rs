@@ -1,0 +1,236 @@
+//! The records of `bpf/records.h` in Rust. What each field means is told there; all times are ns of CLOCK_MONOTONIC.
+
+/// Sources that are told apart on a CPU, `enum source`.
+pub(crate) const SOURCES: usize = 20;
+/// The first of ten softirq vectors among the sources.
+pub(crate) const SOURCE_SOFTIRQ: usize = 10;
+/// Bits of a time that are told apart below its power of two.
+pub(crate) const STEPS_BITS: u32 = 2;
+/// Steps of a distribution.
+pub(crate) const BUCKETS: usize = 160;
+/// C-states that are told apart.
+pub(crate) const IDLE_STATES: usize = 10;
+/// Threads of the target that a CPU remembers.
+pub(crate) const KNOWN_THREADS: usize = 8;
+/// Reasons for a tick to go on.
+pub(crate) const TICK_DEPENDENCIES: usize = 8;
+/// Distances of a migration, `enum distance`.
+pub(crate) const DISTANCES: usize = 5;
+
+/// `enum thread_state`.
+pub(crate) mod thread_state {
+    /// The slot is free, or nothing is known of its thread yet.
+    pub(crate) const NONE: u32 = 0;
+    pub(crate) const RUNNING: u32 = 1;
+    pub(crate) const PREEMPTED: u32 = 2;
+    pub(crate) const WAITING: u32 = 3;
+    pub(crate) const THROTTLED: u32 = 4;
+    pub(crate) const ASLEEP: u32 = 5;
+    pub(crate) const BLOCKED: u32 = 6;
+    pub(crate) const ENDED: u32 = 7;
+}
+
+/// A record that the kernel shares with this process.
+///
+/// # Safety
+/// Only integers and arrays of them, laid out as C does, without padding, and a whole number of words of eight bytes.
+pub(crate) unsafe trait Record: Copy + 'static {
+    /// All zero, as the kernel makes it.
+    fn zeroed() -> Self {
+        // SAFETY: integers may be zero.
+        unsafe { std::mem::zeroed() }
+    }
+}
+
+macro_rules! records {
+    ($($name:ident = $in_c:literal { $($field:ident: $type:ty,)* })*) => {
+        $(
+            #[derive(Clone, Copy, Debug)]
+            #[repr(C)]
+            pub(crate) struct $name { $(pub(crate) $field: $type,)* }
+
+            // SAFETY: repr(C), integers only; the assertion and the test of the layout hold the rest.
+            unsafe impl Record for $name {}
+            // SAFETY: the same promise, in aya's words.
+            unsafe impl aya::Pod for $name {}
+            const _: () = assert!(size_of::<$name>() % 8 == 0);
+        )*
+
+        /// Name in C, size, and the fields with their offsets.
+        #[cfg(test)]
+        type Layout = (&'static str, usize, &'static [(&'static str, usize)]);
+
+        #[cfg(test)]
+        const LAYOUTS: &[Layout] = &[
+            $(($in_c, size_of::<$name>(), &[$((stringify!($field), std::mem::offset_of!($name, $field)),)*]),)*
+        ];
+    };
+}
+
+records! {
+    Tally = "tally" { count: u64, total_ns: u64, shortest_ns: u64, longest_ns: u64, }
+
+    StretchesSeen = "stretches" { count: u64, total_ns: u64, longest_ns: u64, }
+
+    Sum = "sum" { count: u64, total_ns: u64, }
+
+    SourceSeen = "source_seen" { all: Tally, on_count: u64, on_ns: u64, waiting_count: u64, waiting_ns: u64, }
+
+    Running = "running" { at_ns: u64, waited_ns: u64, }
+
+    RunningFunction = "running_function" { at_ns: u64, address: u64, }
+
+    KnownThread = "known_thread" { task: u64, tid: u32, slot: u32, }
+
+    CpuSeen = "cpu_seen" {
+        target_ns: u64,
+        other_ns: u64,
+        idle_ns: u64,
+        switches: u64,
+        interrupted_ns: u64,
+        untold: u64,
+        unknown_ns: u64,
+        idle_waited_ns: u64,
+        steal_ns: u64,
+        steal_began_ns: u64,
+        tick_stopped: u64,
+        tick_kept: [u64; TICK_DEPENDENCIES],
+        switched_at_ns: u64,
+        slice_interrupted_ns: u64,
+        waiting: u64,
+        waited_before_ns: u64,
+        waiting_interrupted_ns: u64,
+        interrupt: Running,
+        softirq: Running,
+        interrupt_function: RunningFunction,
+        softirq_function: RunningFunction,
+        current_slot: u32,
+        current_tid: u32,
+        idle_state: u32,
+        spare: u32,
+        known: [KnownThread; KNOWN_THREADS],
+        sources: [SourceSeen; SOURCES],
+    }
+
+    SourceSteps = "source_steps" { steps: [u32; BUCKETS], }
+
+    Place = "place" { core: u32, cache: u32, node: u32, known: u32, }
+
+    ThreadSeen = "thread_seen" {
+        version: u64,
+        tid: u32,
+        tgid: u32,
+        comm: [u8; 16],
+        cgroup: u64,
+        began_ns: u64,
+        since_ns: u64,
+        state: u32,
+        cpu: u32,
+        waits_on: u32,
+        slot: u32,
+        on_cpu: StretchesSeen,
+        interrupted_ns: u64,
+        preempted: StretchesSeen,
+        waiting: StretchesSeen,
+        throttled: StretchesSeen,
+        asleep: Sum,
+        blocked: Sum,
+        migrations: [u64; DISTANCES],
+        woken_elsewhere: u64,
+        unseen_waiting_ns: u64,
+        page_faults: u64,
+        preempted_others: u64,
+        took: StretchesSeen,
+        from_idle_count: [u64; IDLE_STATES],
+        from_idle_ns: [u64; IDLE_STATES],
+        on_cpu_steps: [u32; BUCKETS],
+        off_cpu_steps: [u32; BUCKETS],
+    }
+
+    TakerKey = "taker_key" { tid: u32, cpu: u32, }
+
+    TakerSeen = "taker_seen" {
+        tgid: u32,
+        of_kernel: u32,
+        comm: [u8; 16],
+        cgroup: u64,
+        slices: u64,
+        on_cpu_ns: u64,
+        preempted: u64,
+        took: StretchesSeen,
+    }
+
+    LineKey = "line_key" { cpu: u32, irq: u32, }
+
+    LineSeen = "line_seen" { seen: SourceSeen, steps: [u32; BUCKETS], }
+
+    FunctionKey = "function_key" { address: u64, cpu: u32, kind: u32, }
+
+    FunctionSeen = "function_seen" { all: Tally, }
+
+    RouteKey = "route_key" { from: u32, to: u32, }
+
+    Lost = "lost" { threads: u64, takers: u64, lines: u64, functions: u64, routes: u64, }
+
+    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A C file that only compiles if both sides say the same.
+    fn assertions() -> String {
+        let mut c = String::from("#include \"maps.h\"\n");
+        for (record, size, fields) in LAYOUTS {
+            writeln!(c, "_Static_assert(sizeof(struct {record}) == {size}, \"size of {record}\");").unwrap();
+            for (field, offset) in *fields {
+                let place = format!("__builtin_offsetof(struct {record}, {field})");
+                writeln!(c, "_Static_assert({place} == {offset}, \"{record}.{field}\");").unwrap();
+            }
+        }
+        let numbers = [
+            ("SOURCES", SOURCES),
+            ("SOURCE_SOFTIRQ", SOURCE_SOFTIRQ),
+            ("STEPS_BITS", STEPS_BITS as usize),
+            ("BUCKETS", BUCKETS),
+            ("IDLE_STATES", IDLE_STATES),
+            ("TICK_DEPENDENCIES", TICK_DEPENDENCIES),
+            ("DISTANCES", DISTANCES),
+            ("KNOWN_THREADS", KNOWN_THREADS),
+            ("THREAD_NONE", thread_state::NONE as usize),
+            ("THREAD_RUNNING", thread_state::RUNNING as usize),
+            ("THREAD_PREEMPTED", thread_state::PREEMPTED as usize),
+            ("THREAD_WAITING", thread_state::WAITING as usize),
+            ("THREAD_THROTTLED", thread_state::THROTTLED as usize),
+            ("THREAD_ASLEEP", thread_state::ASLEEP as usize),
+            ("THREAD_BLOCKED", thread_state::BLOCKED as usize),
+            ("THREAD_ENDED", thread_state::ENDED as usize),
+        ];
+        for (name, value) in numbers {
+            writeln!(c, "_Static_assert({name} == {value}, \"{name}\");").unwrap();
+        }
+        c
+    }
+
+    #[test]
+    fn rust_and_c_lay_the_records_out_alike() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("layout.c");
+        std::fs::write(&file, assertions()).unwrap();
+        let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
+        let compiled = Command::new("clang-14")
+            .args(["-target", "bpfel", "-fsyntax-only", "-Wno-unused-function", "-I"])
+            .arg(headers)
+            .arg(&file)
+            .output();
+        match compiled {
+            Err(_) => eprintln!("skipped: clang-14 is not installed (scripts/setup test installs it)"),
+            Ok(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
+        }
+    }
+}

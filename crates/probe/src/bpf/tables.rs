@@ -1,0 +1,75 @@
+//! The tables of the programs, typed.
+
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+
+use aya::Pod;
+use aya::maps::{HashMap, Map, MapData, Stack};
+use machine::Missing;
+
+use super::loading::{Loaded, Sizes};
+use super::mapped::Mapped;
+use super::records::{
+    Control, CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Place, Record, RouteKey, SOURCES,
+    SourceSteps, TakerKey, TakerSeen, ThreadSeen,
+};
+
+const FREE_SLOTS: &str = "free_slots";
+
+/// All tables.
+pub(crate) struct Tables {
+    pub(crate) control: Mapped<Control>,
+    /// Shared with the gap loops of [`crate::noise`].
+    pub(crate) cpus: Arc<Mapped<CpuSeen>>,
+    /// [`SOURCES`] rows a CPU.
+    pub(crate) source_steps: Mapped<SourceSteps>,
+    pub(crate) places: Mapped<Place>,
+    pub(crate) threads: Mapped<ThreadSeen>,
+    pub(crate) free_slots: Stack<MapData, u32>,
+    pub(crate) wanted: HashMap<MapData, u32, u32>,
+    pub(crate) takers: HashMap<MapData, TakerKey, TakerSeen>,
+    pub(crate) lines: HashMap<MapData, LineKey, LineSeen>,
+    pub(crate) functions: HashMap<MapData, FunctionKey, FunctionSeen>,
+    pub(crate) routes: HashMap<MapData, RouteKey, u64>,
+    /// Thread number to slot; with raw trace points only.
+    pub(crate) slots: Option<HashMap<MapData, u32, u32>>,
+}
+
+impl Tables {
+    /// Maps and opens the tables.
+    ///
+    /// # Errors
+    /// When the kernel refuses one: which, and its word.
+    pub(crate) fn open(loaded: &mut Loaded, sizes: Sizes) -> Result<Self, Missing> {
+        let cpus = sizes.cpus as usize;
+        Ok(Self {
+            control: mapped(loaded, "control", 1)?,
+            cpus: Arc::new(mapped(loaded, "cpus", cpus)?),
+            source_steps: mapped(loaded, "source_steps", cpus * SOURCES)?,
+            places: mapped(loaded, "places", cpus)?,
+            threads: mapped(loaded, "threads", sizes.threads as usize)?,
+            free_slots: Stack::try_from(loaded.take(FREE_SLOTS)?).map_err(|e| refuse(FREE_SLOTS, e))?,
+            wanted: hash(loaded, "wanted")?,
+            takers: hash(loaded, "takers")?,
+            lines: hash(loaded, "lines")?,
+            functions: hash(loaded, "functions")?,
+            routes: hash(loaded, "routes")?,
+            slots: if loaded.typed { None } else { Some(hash(loaded, "slots")?) },
+        })
+    }
+}
+
+fn refuse(table: &str, why: impl std::fmt::Display) -> Missing {
+    Missing::new("kernel events", format_args!("table {table}: {why}"))
+}
+
+fn mapped<T: Record>(loaded: &mut Loaded, table: &str, len: usize) -> Result<Mapped<T>, Missing> {
+    match loaded.take(table)? {
+        Map::Array(data) => Mapped::new(table, data.fd().as_fd(), len),
+        _ => Err(refuse(table, "it is no array")),
+    }
+}
+
+fn hash<K: Pod, V: Pod>(loaded: &mut Loaded, table: &str) -> Result<HashMap<MapData, K, V>, Missing> {
+    HashMap::try_from(loaded.take(table)?).map_err(|e| refuse(table, e))
+}

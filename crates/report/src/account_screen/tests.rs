@@ -1,0 +1,74 @@
+use probe::account::{CpuAccount, Stretches, ThreadAccount};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::*;
+use machine::Machine;
+use machine::topology::cpus::Cpu;
+
+fn account() -> Account {
+    let on_cpu = |total_ns| Stretches { count: 1, total_ns, ..Stretches::default() };
+    let thread = |tid, comm: &str, ns| ThreadAccount {
+        tid,
+        comm: comm.into(),
+        wall_ns: 1_000,
+        on_cpu: on_cpu(ns),
+        ..ThreadAccount::default()
+    };
+    let threads = vec![thread(1, "zebra\u{1b}[2J", 300), thread(2, "ape", 600)];
+    let cpus = vec![
+        CpuAccount { cpu: 0, wall_ns: 1_000, target_ns: 900, idle_ns: 100, ..CpuAccount::default() },
+        CpuAccount { cpu: 1, wall_ns: 1_000, idle_ns: 1_000, ..CpuAccount::default() },
+    ];
+    Account { window_s: 1.0, together: Some(threads[1].clone()), threads, cpus, ..Account::default() }
+}
+
+fn machine() -> Machine {
+    let cpu = |id| Cpu { id, online: true, package: Some(0), node: Some(0), ..Cpu::default() };
+    Machine { cpus: vec![cpu(0), cpu(1)], ..Machine::default() }
+}
+
+fn screen(view: &View, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let arrangement = Arrangement::of(&machine());
+    terminal.draw(|frame| draw(frame, &account(), &arrangement, view, "process 7 on web7")).unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    let rows = buffer.content().chunks(usize::from(width));
+    rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+}
+
+#[test]
+fn every_page_is_drawn_on_screens_of_any_size() {
+    for page in Page::ALL {
+        let view = View { page, ..View::default() };
+        for (width, height) in [(120, 40), (80, 24), (20, 5), (1, 1)] {
+            screen(&view, width, height);
+        }
+        assert!(screen(&view, 120, 40).contains("process 7 on web7"));
+    }
+}
+
+#[test]
+fn threads_are_sorted_and_cannot_drive_the_terminal() {
+    let view = View { page: Page::Threads, sort: Sort::OnCpu, ..View::default() };
+    let text = screen(&view, 140, 20);
+    assert!(text.find("ape") < text.find("zebra") && !text.contains('\u{1b}'), "{text}");
+    let view = View { page: Page::Threads, sort: Sort::Name, ..View::default() };
+    assert!(screen(&view, 140, 20).find("ape") < screen(&view, 140, 20).find("zebra"));
+}
+
+#[test]
+fn the_strip_shows_how_busy_each_cpu_is() {
+    let text = screen(&View::default(), 80, 24);
+    assert!(text.contains("package 0 node 0 ▇·"), "{text}");
+}
+
+#[test]
+fn pages_and_orders_go_round() {
+    let mut page = Page::default();
+    for _ in 0..Page::ALL.len() {
+        page = page.next();
+    }
+    assert_eq!(page, Page::default());
+    assert_eq!(Sort::Taken.next().next().next(), Sort::Taken);
+}

@@ -1,0 +1,155 @@
+//! The account of a window for people: what took CPU time from the target first, then where it was taken.
+
+mod interrupts;
+mod takers;
+mod threads;
+
+use probe::account::Account;
+
+use crate::visible::one_line;
+use crate::{absent, number};
+
+/// How many threads, tasks and functions are shown when not all are asked for.
+const SHOWN: usize = 12;
+
+/// What is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Every thread, task, line and function, not only the dozen that matter most.
+    pub all: bool,
+}
+
+/// A part of the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The three largest takers in words.
+    Verdict,
+    /// Where the time of all threads went.
+    Sum,
+    /// All takers.
+    Takers,
+    /// Threads of the target.
+    Threads,
+    /// Slices and stretches by length.
+    Lengths,
+    /// Tasks.
+    Tasks,
+    /// CPUs.
+    Cpus,
+    /// Sources of interruptions.
+    Sources,
+    /// Lines of devices.
+    Lines,
+    /// Functions of timers, calls and work items.
+    Functions,
+    /// Why ticks did not stop.
+    Ticks,
+    /// Between which CPUs threads moved.
+    Routes,
+    /// What is not known.
+    Missing,
+}
+
+/// All, as they stand below each other.
+const ORDER: [Section; 13] = [
+    Section::Verdict,
+    Section::Sum,
+    Section::Takers,
+    Section::Threads,
+    Section::Lengths,
+    Section::Tasks,
+    Section::Cpus,
+    Section::Sources,
+    Section::Lines,
+    Section::Functions,
+    Section::Ticks,
+    Section::Routes,
+    Section::Missing,
+];
+
+/// The whole account.
+pub fn render(account: &Account, title: &str, wanted: Wanted) -> String {
+    let most = if wanted.all { usize::MAX } else { SHOWN };
+    let mut text = format!("{}, {} s\n", one_line(title), number::grouped(account.window_s, 1));
+    for section in ORDER.map(|part| section(account, part, most)).iter().filter(|text| !text.is_empty()) {
+        text.push('\n');
+        text.push_str(section);
+    }
+    text
+}
+
+/// One part, with at most so many rows of a table; empty when there is nothing to tell.
+pub(crate) fn section(account: &Account, section: Section, most: usize) -> String {
+    match section {
+        Section::Verdict => takers::verdict(account),
+        Section::Sum => threads::sum(account),
+        Section::Takers => takers::section(account, most),
+        Section::Threads => threads::section(account, most),
+        Section::Lengths => threads::histogram(account),
+        Section::Tasks => takers::tasks(account, most),
+        Section::Cpus => interrupts::cpus(account),
+        Section::Sources => interrupts::sources(account),
+        Section::Lines => interrupts::lines(account, most),
+        Section::Functions => interrupts::functions(account, most),
+        Section::Ticks => interrupts::ticks(account),
+        Section::Routes => threads::routes(account, most),
+        Section::Missing => absent::section(&account.missing),
+    }
+}
+
+/// A length of time as people read it: `940 ns`, `12.3 us`, `1.20 ms`, `3.05 s`.
+pub(crate) fn time(ns: u64) -> String {
+    let ns = ns as f64;
+    match ns {
+        _ if ns < 1e3 => format!("{ns:.0} ns"),
+        _ if ns < 1e6 => format!("{} us", digits(ns / 1e3)),
+        _ if ns < 1e9 => format!("{} ms", digits(ns / 1e6)),
+        _ => format!("{} s", digits(ns / 1e9)),
+    }
+}
+
+fn digits(value: f64) -> String {
+    match value {
+        _ if value < 10.0 => format!("{value:.2}"),
+        _ if value < 100.0 => format!("{value:.1}"),
+        _ => number::grouped(value, 0),
+    }
+}
+
+/// The same where it may not be known.
+pub(crate) fn time_or_dash(ns: Option<u64>) -> String {
+    ns.map_or("-".into(), time)
+}
+
+pub(crate) fn count(count: u64) -> String {
+    number::grouped(count as f64, 0)
+}
+
+/// A share of a whole in per cent: `0` when there is nothing, `<0.01 %` when there is little.
+fn percent(part: u64, whole: u64) -> String {
+    match (part, whole) {
+        (0, _) | (_, 0) => "0 %".into(),
+        _ => share(part as f64 / whole as f64),
+    }
+}
+
+pub(crate) fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        _ if percent == 0.0 => "0 %".into(),
+        _ if percent < 0.01 => "<0.01 %".into(),
+        _ if percent < 10.0 => format!("{percent:.2} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// What was left out of a table.
+fn and_more(shown: usize, all: usize, what: &str) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        rest => format!("  and {rest} more {what} (--full)\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

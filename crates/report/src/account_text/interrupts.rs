@@ -1,0 +1,145 @@
+//! CPUs and what interrupted them.
+
+use std::collections::BTreeMap;
+
+use probe::account::{Account, Interruptions, Source};
+
+use super::{and_more, count, percent, time, time_or_dash};
+use crate::grid::{self, Side};
+use crate::visible::one_line;
+
+/// CPUs, one a line.
+pub(super) fn cpus(account: &Account) -> String {
+    let with_target = account.together.is_some();
+    let mut head = vec!["CPU"];
+    if with_target {
+        head.push("TARGET");
+    }
+    head.extend([
+        if with_target { "OTHERS" } else { "TASKS" },
+        "IDLE",
+        "INTERRUPTS",
+        "STEAL",
+        "SWITCHES/S",
+        "TICKS/S",
+    ]);
+    let mut rows = vec![head.iter().map(ToString::to_string).collect::<Vec<String>>()];
+    for cpu in &account.cpus {
+        let of = |ns: u64| percent(ns, cpu.wall_ns);
+        let rate = |times: u64| count((times as f64 * 1e9 / cpu.wall_ns.max(1) as f64).round() as u64);
+        let ticks = cpu.sources.get(&Source::Tick).map_or(0, |seen| seen.all.count);
+        let mut row = vec![cpu.cpu.to_string()];
+        if with_target {
+            row.push(of(cpu.target_ns));
+        }
+        row.extend([of(cpu.other_ns), of(cpu.idle_ns), of(cpu.interrupted_ns)]);
+        row.extend([cpu.steal_ns.map_or("-".into(), of), rate(cpu.switches), rate(ticks)]);
+        rows.push(row);
+    }
+    format!("CPUs\n{}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))
+}
+
+/// Sources of interruptions on all CPUs together.
+pub(super) fn sources(account: &Account) -> String {
+    let mut by_source: BTreeMap<Source, Vec<(u32, &Interruptions)>> = BTreeMap::new();
+    for cpu in &account.cpus {
+        for (source, seen) in &cpu.sources {
+            by_source.entry(*source).or_default().push((cpu.cpu, seen));
+        }
+    }
+    if by_source.is_empty() {
+        return String::new();
+    }
+    let with_target = account.together.is_some();
+    let mut rows = vec![head(with_target, "SOURCE")];
+    for (source, by_cpu) in by_source {
+        rows.extend(by_cpu.iter().map(|(cpu, seen)| row(*cpu, source.words(), seen, with_target)));
+    }
+    format!("Interrupts, net of each other\n{}", grid::lines(&sides(with_target), &rows, 2))
+}
+
+fn head(with_target: bool, name: &str) -> Vec<String> {
+    let mut head = vec!["TIMES", "TIME", "MIN", "MEAN", "P99", "MAX"];
+    if with_target {
+        head.extend(["ON TARGET", "ITS TIME", "WAITED"]);
+    }
+    head.extend(["CPU", name]);
+    head.into_iter().map(String::from).collect()
+}
+
+fn sides(with_target: bool) -> Vec<Side> {
+    let mut sides = vec![Side::Right; if with_target { 10 } else { 7 }];
+    sides.push(Side::Left);
+    sides
+}
+
+fn row(cpu: u32, name: &str, seen: &Interruptions, with_target: bool) -> Vec<String> {
+    let all = &seen.all;
+    let mut row = vec![
+        count(all.count),
+        time(all.total_ns),
+        time_or_dash(all.shortest_ns),
+        time_or_dash(all.mean_ns.map(|ns| ns as u64)),
+        time_or_dash(all.p99_ns),
+        time_or_dash(all.longest_ns),
+    ];
+    if with_target {
+        row.extend([
+            count(seen.on_target.count),
+            time(seen.on_target.total_ns),
+            time(seen.while_waiting.total_ns),
+        ]);
+    }
+    row.extend([cpu.to_string(), one_line(name).into_owned()]);
+    row
+}
+
+/// Lines of devices.
+pub(super) fn lines(account: &Account, most: usize) -> String {
+    if account.lines.is_empty() {
+        return String::new();
+    }
+    let with_target = account.together.is_some();
+    let mut rows = vec![head(with_target, "LINE")];
+    rows.extend(account.lines.iter().take(most).map(|line| {
+        let name = format!("{} {}", line.irq, line.name.as_deref().unwrap_or("(not known)"));
+        row(line.cpu, &name, &line.seen, with_target)
+    }));
+    let more = and_more(most, account.lines.len(), "lines");
+    format!("Devices\n{}{more}", grid::lines(&sides(with_target), &rows, 2))
+}
+
+/// Functions of timers, calls and work items.
+pub(super) fn functions(account: &Account, most: usize) -> String {
+    if account.functions.is_empty() {
+        return String::new();
+    }
+    let head = ["TIMES", "TIME", "LONGEST", "CPU", "KIND", "FUNCTION"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(account.functions.iter().take(most).map(|function| {
+        let timed = function.ran.longest_ns.is_some();
+        vec![
+            count(function.ran.count),
+            if timed { time(function.ran.total_ns) } else { "-".into() },
+            time_or_dash(function.ran.longest_ns),
+            function.cpu.to_string(),
+            format!("{:?}", function.kind).to_lowercase(),
+            one_line(&function.name).into_owned(),
+        ]
+    }));
+    let sides = [Side::Right, Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
+    let more = and_more(most, account.functions.len(), "functions");
+    format!("What the kernel ran for others\n{}{more}", grid::lines(&sides, &rows, 2))
+}
+
+/// Why ticks did not stop.
+pub(super) fn ticks(account: &Account) -> String {
+    let lines = account.cpus.iter().filter(|cpu| !cpu.tick_kept.is_empty()).map(|cpu| {
+        let kept = cpu.tick_kept.iter().map(|kept| {
+            format!("{} times {} ({})", count(kept.times), kept.dependency.words(), kept.dependency)
+        });
+        format!("  CPU {}: {}\n", cpu.cpu, kept.collect::<Vec<_>>().join(", "))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("Why the tick was not stopped\n{lines}") }
+}

@@ -1,0 +1,115 @@
+//! Who took the CPU.
+
+use probe::account::{Account, Taker};
+
+use super::{and_more, count, percent, share, time, time_or_dash};
+use crate::grid::{self, Side};
+use crate::visible::one_line;
+
+/// How many takers the verdict names.
+const NAMED: usize = 3;
+
+/// The three largest takers in words, each with what would mend it.
+pub(super) fn verdict(account: &Account) -> String {
+    let Some(target) = &account.together else { return without_target(account) };
+    let wanted_ns = target.had_ns() + target.kept_off_ns();
+    if wanted_ns == 0 {
+        return "It did not want a CPU in this window.\n".into();
+    }
+    let lost_ns = target.interrupted_ns + target.kept_off_ns();
+    let mut text = format!(
+        "It wanted CPUs for {} and had them for {} of that ({}); {} were taken.\n",
+        time(wanted_ns),
+        time(target.on_cpu.total_ns),
+        percent(target.on_cpu.total_ns, wanted_ns),
+        time(lost_ns)
+    );
+    text.push_str(&largest(&account.takers, "of what it wanted"));
+    text
+}
+
+fn without_target(account: &Account) -> String {
+    let wall_ns: u64 = account.cpus.iter().map(|cpu| cpu.wall_ns).sum();
+    let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).sum();
+    let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).sum();
+    let mut text = format!(
+        "Tasks ran on {} CPUs for {} of the time, interrupts took {}.\n",
+        account.cpus.len(),
+        percent(busy_ns, wall_ns),
+        percent(interrupted_ns, wall_ns)
+    );
+    text.push_str(&largest(&account.takers, "of all CPU time"));
+    text
+}
+
+fn largest(takers: &[Taker], of_what: &str) -> String {
+    let lines = takers.iter().take(NAMED).enumerate().map(|(place, taker)| {
+        let which = if place == 0 { format!(" {of_what}") } else { String::new() };
+        format!(
+            "{}. {} took {} ({}{which}).\n   Remedy: {}.\n",
+            place + 1,
+            one_line(&taker.name),
+            time(taker.took_ns),
+            share(taker.share),
+            taker.remedy
+        )
+    });
+    lines.collect()
+}
+
+/// All takers as a table.
+pub(super) fn section(account: &Account, most: usize) -> String {
+    if account.takers.len() <= NAMED {
+        return String::new();
+    }
+    let head = ["SHARE", "TOOK", "TIMES", "LONGEST", "CPUS", "WHO"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(account.takers.iter().take(most).map(|taker| {
+        vec![
+            share(taker.share),
+            time(taker.took_ns),
+            if taker.count == 0 { "-".into() } else { count(taker.count) },
+            time_or_dash(taker.longest_ns),
+            if taker.cpus.is_empty() { "-".into() } else { taker.cpus.to_string() },
+            one_line(&taker.name).into_owned(),
+        ]
+    }));
+    let sides = [Side::Right, Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
+    let what = if account.together.is_some() { "Taken from it" } else { "Taken by interrupts" };
+    format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.takers.len(), "takers"))
+}
+
+/// Tasks one by one: those that took from the target, or all that ran.
+pub(super) fn tasks(account: &Account, most: usize) -> String {
+    if account.tasks.is_empty() {
+        return String::new();
+    }
+    let with_target = account.together.is_some();
+    let head: &[&str] = match with_target {
+        true => &["TOOK", "SLICES", "LONGEST", "PREEMPTED IT", "TID", "NAME", "CGROUP"],
+        false => &["ON CPU", "SLICES", "TID", "NAME", "CGROUP"],
+    };
+    let mut rows = vec![head.iter().map(ToString::to_string).collect::<Vec<String>>()];
+    for task in account.tasks.iter().take(most) {
+        let who = [
+            task.tid.to_string(),
+            one_line(&task.comm).into_owned() + if task.of_target { " (its own)" } else { "" },
+            task.cgroup.as_deref().map_or("-".into(), |path| one_line(path).into_owned()),
+        ];
+        let mut row = match with_target {
+            true => vec![
+                time(task.took.total_ns),
+                count(task.took.count),
+                time_or_dash(task.took.longest_ns),
+                count(task.preempted),
+            ],
+            false => vec![time_or_dash(task.on_cpu_ns), count(task.slices)],
+        };
+        row.extend(who);
+        rows.push(row);
+    }
+    let mut sides = vec![Side::Right; head.len() - 2];
+    sides.extend([Side::Left, Side::Left]);
+    let what = if with_target { "Tasks on its CPUs while it waited" } else { "Tasks" };
+    format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.tasks.len(), "tasks"))
+}

@@ -1,0 +1,161 @@
+//! Threads of the target.
+
+use probe::account::{Account, Distribution, ThreadAccount};
+
+use super::{and_more, count, percent, time, time_or_dash};
+use crate::grid::{self, Side};
+use crate::visible::one_line;
+
+/// How wide the longest bar is.
+const BAR: usize = 40;
+
+/// Where the time of all threads went, in one line each.
+pub(super) fn sum(account: &Account) -> String {
+    let Some(all) = &account.together else { return String::new() };
+    let stretches = [
+        ("on a CPU", &all.on_cpu),
+        ("preempted", &all.preempted),
+        ("in the run queue", &all.run_queue),
+        ("throttled", &all.throttled),
+        ("blocked (disk, swap, kernel)", &all.blocked),
+        ("asleep", &all.asleep),
+    ];
+    let head = ["WHERE", "TIME", "SHARE", "TIMES", "MEAN", "LONGEST"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for (what, stretches) in stretches {
+        rows.push(vec![
+            what.into(),
+            time(stretches.total_ns),
+            percent(stretches.total_ns, all.wall_ns),
+            count(stretches.count),
+            time_or_dash(stretches.mean_ns.map(|ns| ns as u64)),
+            time_or_dash(stretches.longest_ns),
+        ]);
+        if what == "on a CPU" {
+            let interrupted = [time(all.interrupted_ns), percent(all.interrupted_ns, all.wall_ns)];
+            rows.push([vec!["  interrupted there".into()], interrupted.to_vec()].concat());
+        }
+    }
+    let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Right, Side::Right];
+    let moved = &all.migrations;
+    let mut text = format!(
+        "Its {} threads\n{}  migrations {}: {} to a sibling, {} within the cache, {} within the node, {} across nodes\n",
+        account.threads.len(),
+        grid::lines(&sides, &rows, 2),
+        count(moved.count()),
+        count(moved.same_core),
+        count(moved.same_cache),
+        count(moved.same_node),
+        count(moved.across_nodes),
+    );
+    text.push_str(&format!("  woken on another CPU than the last {}", count(all.woken_elsewhere)));
+    let faults = all.page_faults.map_or("not known".into(), count);
+    text.push_str(&format!("; page faults {faults}\n"));
+    text.push_str(&from_idle(all));
+    text
+}
+
+/// Wake-ups onto idle CPUs by C-state.
+fn from_idle(all: &ThreadAccount) -> String {
+    let lines = all.from_idle.iter().map(|state| {
+        let name = state.name.as_deref().map_or(format!("state {}", state.state), str::to_string);
+        let latency = state.exit_latency_us.map_or(String::new(), |us| format!(", exit latency {us} us"));
+        format!(
+            "  woken {} times on a CPU idle in {}{latency}: {} until it ran\n",
+            count(state.count),
+            one_line(&name),
+            time(state.total_ns / state.count.max(1))
+        )
+    });
+    lines.collect()
+}
+
+/// Thread by thread, those that were kept off longest first.
+pub(super) fn section(account: &Account, most: usize) -> String {
+    if account.threads.len() < 2 {
+        return String::new();
+    }
+    let head = [
+        "ON CPU",
+        "INTERRUPTED",
+        "PREEMPTED",
+        "RUN QUEUE",
+        "THROTTLED",
+        "BLOCKED",
+        "MIGRATIONS",
+        "CPU",
+        "TID",
+        "NAME",
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(account.threads.iter().take(most).map(row));
+    let mut sides = vec![Side::Right; head.len() - 1];
+    sides.push(Side::Left);
+    let more = and_more(most, account.threads.len(), "threads");
+    format!("Threads, as shares of their time\n{}{more}", grid::lines(&sides, &rows, 2))
+}
+
+fn row(thread: &ThreadAccount) -> Vec<String> {
+    let of = |ns: u64| percent(ns, thread.wall_ns);
+    let ended = if thread.ended { " (ended)" } else { "" };
+    vec![
+        of(thread.on_cpu.total_ns),
+        of(thread.interrupted_ns),
+        of(thread.preempted.total_ns),
+        of(thread.run_queue.total_ns),
+        of(thread.throttled.total_ns),
+        of(thread.blocked.total_ns),
+        count(thread.migrations.count()),
+        thread.last_cpu.to_string(),
+        thread.tid.to_string(),
+        one_line(&thread.comm).into_owned() + ended,
+    ]
+}
+
+/// Slices on a CPU and stretches off it, by length.
+pub(super) fn histogram(account: &Account) -> String {
+    let Some(all) = &account.together else { return String::new() };
+    let parts = [
+        ("Slices on a CPU by length", &all.on_cpu_lengths),
+        ("Stretches without a CPU that it wanted, by length", &all.off_cpu_lengths),
+    ];
+    let drawn: Vec<String> = parts.iter().map(|(title, lengths)| bars(title, lengths)).collect();
+    drawn.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// A bar for each power of two.
+fn bars(title: &str, lengths: &Distribution) -> String {
+    let mut powers: Vec<(u64, u64)> = Vec::new();
+    for (shortest_ns, _, times) in lengths.steps() {
+        let power = 1u64 << shortest_ns.max(1).ilog2();
+        // Empty powers in between are drawn, too: a gap is a fact.
+        while powers.last().is_some_and(|(last, _)| last * 2 < power) {
+            let next = powers.last().map_or(power, |(last, _)| last * 2);
+            powers.push((next, 0));
+        }
+        match powers.last_mut() {
+            Some((last, sum)) if *last == power => *sum += times,
+            _ => powers.push((power, times)),
+        }
+    }
+    let Some(most) = powers.iter().map(|(_, times)| *times).max() else { return String::new() };
+    let rows = powers.iter().map(|(power, times)| {
+        let length = (*times as u128 * BAR as u128).div_ceil(most as u128) as usize;
+        vec![format!("from {}", time(*power)), count(*times), "█".repeat(length)]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    format!("{title}\n{}", grid::lines(&[Side::Left, Side::Right, Side::Left], &rows, 2))
+}
+
+/// Between which CPUs threads moved.
+pub(super) fn routes(account: &Account, most: usize) -> String {
+    let lines =
+        account.routes.iter().take(most).map(|route| {
+            format!("  {} times from CPU {} to CPU {}\n", count(route.times), route.from, route.to)
+        });
+    let lines: String = lines.collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("Migrations\n{lines}{}", and_more(most, account.routes.len(), "routes")),
+    }
+}
