@@ -267,6 +267,19 @@ inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 
 	thread->version++;
 }
 
+/*
+ * Whether its state is what /proc said before counting began: that does not tell one that is on a CPU from one that waits for
+ * one, and may be old by now. A walk of the tasks inside the kernel does tell.
+ */
+inline_always int nothing_seen(struct thread_seen *thread)
+{
+#ifdef RAW_TRACEPOINTS
+	return thread->since_ns == thread->began_ns;
+#else
+	return 0;
+#endif
+}
+
 /* Books what a thread did before it got the CPU. */
 inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, u64 now)
 {
@@ -288,8 +301,11 @@ inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, 
 		add(&thread->blocked, stretch);
 		return;
 	case THREAD_RUNNING:
-		/* It was not seen to leave: what it did is not known. */
-		return;
+		/* It was not seen to leave: what it did is not known. But where nothing was seen of it yet, it waited all the time. */
+		if (!nothing_seen(thread))
+			return;
+		extend(&thread->waiting, stretch);
+		break;
 	default:
 		extend(&thread->waiting, stretch);
 		if (from_idle_state) {
@@ -506,6 +522,21 @@ tracepoint(sched_switch) int sched_switch_of_three(u64 *arguments)
 	return switched(prev, (void *)arguments[2], arguments[0] & 1, state_of_task(prev));
 }
 
+/* A thread that is woken before it has left the CPU, or a second time, goes on as it was. */
+inline_always int can_be_woken(struct thread_seen *thread, struct task_struct *task)
+{
+	switch (thread->state) {
+	case THREAD_NONE:
+	case THREAD_ASLEEP:
+	case THREAD_BLOCKED:
+		return 1;
+	case THREAD_RUNNING:
+		return nothing_seen(thread) && !follow(task, on_cpu);
+	default:
+		return 0;
+	}
+}
+
 inline_always int woken(struct task_struct *task)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
@@ -518,8 +549,7 @@ inline_always int woken(struct task_struct *task)
 	thread = thread_of(task, cpu);
 	if (!thread)
 		return 0;
-	/* A thread that is woken before it has left the CPU, or a second time, goes on as it was. */
-	if (thread->state != THREAD_ASLEEP && thread->state != THREAD_BLOCKED && thread->state != THREAD_NONE)
+	if (!can_be_woken(thread, task))
 		return 0;
 	now = bpf_ktime_get_ns();
 	id = cpu_of_task(task);
