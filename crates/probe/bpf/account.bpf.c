@@ -8,6 +8,7 @@
  */
 #include "functions.h"
 #include "interrupts.h"
+#include "reclaim.h"
 #include "threads.h"
 
 char account_license[] section("license") = "Dual BSD/GPL";

@@ -52,6 +52,12 @@ struct sum {
 	u64 total_ns;
 };
 
+/* Page faults of a task, as it counts them itself. */
+struct faults {
+	u64 minor; /* what it wanted was in memory */
+	u64 major; /* it had to be read: from a file, or from swap */
+};
+
 /* One source on one CPU. */
 struct source_seen {
 	struct tally all;
@@ -172,7 +178,12 @@ struct thread_seen {
 	u64 migrations[DISTANCES];
 	u64 woken_elsewhere; /* woken on another CPU than the one where it ran last */
 	u64 unseen_waiting_ns; /* waiting that had begun before it was watched: who ran meanwhile is not known */
-	u64 page_faults;
+	u64 page_faults; /* in its own code */
+	struct faults faults; /* as last looked at */
+	struct faults faults_before; /* when it came to be watched */
+	/* Freeing memory before it could have any (vmscan), because there was none left or for the limit of a cgroup. */
+	struct stretches reclaim;
+	u64 reclaims_since_ns; /* 0: it does not */
 	/* As a taker: what its slices took from other threads of the target. */
 	u64 preempted_others;
 	struct stretches took;

@@ -127,7 +127,23 @@ inline_always void describe(struct thread_seen *thread, struct task_struct *task
 				  __builtin_preserve_access_index(&task->comm));
 }
 
-/* Gives a task a slot of its own. */
+inline_always void see_faults(struct faults *faults, struct task_struct *task)
+{
+	faults->minor = follow(task, min_flt);
+	faults->major = follow(task, maj_flt);
+}
+
+/* Has the task found by its record from now on. A number may still stand for the task that had it before. */
+inline_always int mark(struct task_struct *task, struct thread_seen *thread)
+{
+#ifdef RAW_TRACEPOINTS
+	return !bpf_map_update_elem(&slots, &thread->tid, &thread->slot, 0);
+#else
+	return bpf_task_storage_get(&slots, task, &thread->slot, STORAGE_CREATE) != 0;
+#endif
+}
+
+/* Gives a task a slot of its own; none where there is no room for it, which is counted. */
 inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
 {
 	struct control *set = control_of();
@@ -148,12 +164,14 @@ inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
 	thread->began_ns = now;
 	thread->since_ns = now;
 	thread->cpu = cpu_of_task(task);
-#ifdef RAW_TRACEPOINTS
-	bpf_map_update_elem(&slots, &thread->tid, &slot, UPDATE_NOEXIST);
-#else
-	bpf_task_storage_get(&slots, task, &slot, STORAGE_CREATE);
-#endif
-	return thread;
+	see_faults(&thread->faults_before, task);
+	thread->faults = thread->faults_before;
+	if (mark(task, thread))
+		return thread;
+	thread->tid = 0;
+	bpf_map_push_elem(&free_slots, &slot, 0);
+	__sync_fetch_and_add(&set->lost.threads, 1);
+	return 0;
 }
 
 inline_always u64 distance(u32 from, u32 to)
@@ -489,6 +507,8 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	book_slice(prev, thread, cpu, id, slice - interrupted, taken);
 	if (thread) {
 		state = state_after(prev, preempted, waits_for);
+		if (state == THREAD_ENDED)
+			see_faults(&thread->faults, prev);
 		leaves(thread, cpu, id, state, now);
 	}
 
@@ -622,8 +642,12 @@ tracepoint(sched_process_exec) int sched_process_exec(u64 *arguments)
 tracepoint(sched_process_free) int sched_process_free(u64 *arguments)
 {
 	u32 tid = follow((struct task_struct *)arguments[0], pid);
+	u32 *slot = bpf_map_lookup_elem(&slots, &tid);
+	struct thread_seen *thread = slot ? thread_in(*slot) : 0;
 
-	bpf_map_delete_elem(&slots, &tid);
+	/* Unless it has been given to another already. */
+	if (thread && (thread->tid != tid || thread->state == THREAD_ENDED))
+		bpf_map_delete_elem(&slots, &tid);
 	return 0;
 }
 #endif
@@ -650,19 +674,23 @@ tracepoint(cpu_idle) int cpu_idle(u64 *arguments)
 	return 0;
 }
 
-/* arch/x86/include/asm/trace/exceptions.h: page_fault_user(address, regs, error code) */
-tracepoint(page_fault_user) int page_fault_user(u64 *arguments)
+/* The record of the task that runs, if it belongs to the target. Its coming may not have been told (see catch_up). */
+inline_always struct thread_seen *current_thread(void)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
-	struct thread_seen *thread = 0;
 
 	if (!cpu || !counting_since())
 		return 0;
 	if (cpu->current_tid != (u32)bpf_get_current_pid_tgid())
-		/* Its coming was not told (see catch_up). */
-		thread = find_thread(current_task());
-	else if (cpu->current_slot)
-		thread = thread_in(cpu->current_slot - 1);
+		return find_thread(current_task());
+	return cpu->current_slot ? thread_in(cpu->current_slot - 1) : 0;
+}
+
+/* arch/x86/include/asm/trace/exceptions.h: page_fault_user(address, regs, error code) */
+tracepoint(page_fault_user) int page_fault_user(u64 *arguments)
+{
+	struct thread_seen *thread = current_thread();
+
 	if (thread)
 		thread->page_faults++;
 	return 0;
@@ -690,28 +718,11 @@ inline_always void runs_from_the_start(struct task_struct *task, struct thread_s
 		cpu->current_slot = thread->slot + 1;
 }
 
-/*
- * What the tasks do before counting begins, and who they are. Read three times: twice to give slots (a thread that is
- * born during the first pass, of a parent that had none yet, is met in the second), once after counting began, to say how each one
- * began. A thread of which an event was seen by then has a state already.
- */
-section("iter/task") int every_thread(struct bpf_iter__task *met)
+/* How a thread began of which no event was seen by now. */
+inline_always void say_state(struct thread_seen *thread, struct task_struct *task)
 {
-	struct task_struct *task = met->task;
-	struct thread_seen *thread;
-	u64 since = counting_since();
-	u32 state;
+	u32 state = state_of_task(task);
 
-	if (!task)
-		return 0;
-	thread = find_thread(task);
-	if (!thread && is_wanted(task))
-		thread = adopt(task, since ? bpf_ktime_get_ns() : 0);
-	if (since && task->on_cpu)
-		runs_from_the_start(task, thread);
-	if (!thread || !since || thread->state != THREAD_NONE)
-		return 0;
-	state = state_of_task(task);
 	if (task->on_cpu)
 		state = THREAD_RUNNING;
 	else if (!state)
@@ -719,6 +730,34 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 	else
 		state = state_after(task, 0, state);
 	__sync_val_compare_and_swap(&thread->state, THREAD_NONE, state);
+}
+
+/*
+ * What the tasks do before counting begins, and who they are. Read twice before, to give slots (a thread that is
+ * born during the first pass, of a parent that had none yet, is met in the second), and once after counting began, to say how each
+ * one began. Read again for what tasks count themselves, also after the end.
+ */
+section("iter/task") int every_thread(struct bpf_iter__task *met)
+{
+	struct task_struct *task = met->task;
+	struct control *set = control_of();
+	struct thread_seen *thread;
+
+	if (!task || !set)
+		return 0;
+	thread = find_thread(task);
+	if (thread && thread->tid != (u32)task->pid)
+		/* One that has ended and was not waited for: its slot may be another's by now. */
+		return 0;
+	if (!thread && !set->ended_ns && is_wanted(task))
+		thread = adopt(task, set->began_ns ? bpf_ktime_get_ns() : 0);
+	if (set->began_ns && !set->ended_ns && task->on_cpu)
+		runs_from_the_start(task, thread);
+	if (!thread)
+		return 0;
+	see_faults(set->began_ns ? &thread->faults : &thread->faults_before, task);
+	if (set->began_ns && !set->ended_ns && thread->state == THREAD_NONE)
+		say_state(thread, task);
 	return 0;
 }
 #endif

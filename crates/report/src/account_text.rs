@@ -1,6 +1,7 @@
 //! The account of a window for people: what took CPU time from the target first, then where it was taken.
 
 mod interrupts;
+mod paging;
 mod takers;
 mod threads;
 
@@ -46,12 +47,14 @@ pub enum Section {
     Ticks,
     /// Between which CPUs threads moved.
     Routes,
+    /// Swapping and NUMA faults.
+    Paging,
     /// What is not known.
     Missing,
 }
 
 /// All, as they stand below each other.
-const ORDER: [Section; 13] = [
+const ORDER: [Section; 14] = [
     Section::Verdict,
     Section::Sum,
     Section::Takers,
@@ -64,6 +67,7 @@ const ORDER: [Section; 13] = [
     Section::Functions,
     Section::Ticks,
     Section::Routes,
+    Section::Paging,
     Section::Missing,
 ];
 
@@ -93,6 +97,7 @@ pub(crate) fn section(account: &Account, section: Section, most: usize) -> Strin
         Section::Functions => interrupts::functions(account, most),
         Section::Ticks => interrupts::ticks(account),
         Section::Routes => threads::routes(account, most),
+        Section::Paging => paging::section(account),
         Section::Missing => absent::section(&account.missing),
     }
 }

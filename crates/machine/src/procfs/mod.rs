@@ -18,6 +18,7 @@ pub mod pressure;
 pub mod softirqs;
 pub mod stat;
 pub mod table;
+pub mod vmstat;
 
 /// Where and why a text does not have the form that the kernel documents.
 #[derive(Debug, Clone, PartialEq, Eq)]

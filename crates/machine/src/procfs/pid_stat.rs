@@ -17,6 +17,10 @@ pub struct PidStat<'a> {
     pub group: Option<u32>,
     /// Flags of the task (9): PF_* of include/linux/sched.h; see [`PidStat::is_kernel_thread`].
     pub flags: Option<u64>,
+    /// Page faults for which nothing had to be read (10).
+    pub minor_faults: Option<u64>,
+    /// Page faults for which something had to be read, from a file or from swap (12).
+    pub major_faults: Option<u64>,
     /// CPU time in user mode (14), ticks of USER_HZ.
     pub user_ticks: u64,
     /// CPU time in the kernel (15), ticks of USER_HZ.
@@ -67,6 +71,8 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
         ppid: number(field(4).unwrap_or_default(), "ppid (field 4)")?,
         group: field(5).and_then(|word| word.parse().ok()),
         flags: field(9).and_then(|word| word.parse().ok()),
+        minor_faults: field(10).and_then(|word| word.parse().ok()),
+        major_faults: field(12).and_then(|word| word.parse().ok()),
         user_ticks: ticks(14)?,
         system_ticks: ticks(15)?,
         nice: signed(19)?,
@@ -122,6 +128,7 @@ mod tests {
         let text = format!("7925 (cat) {TAIL}");
         let stat = parse(&text).unwrap();
         assert_eq!((stat.pid, stat.comm, stat.state, stat.ppid), (7925, "cat", 'S', 7915));
+        assert_eq!((stat.minor_faults, stat.major_faults), (Some(97), Some(0)));
         assert_eq!((stat.user_ticks, stat.system_ticks, stat.threads), (31, 7, 3));
         assert_eq!((stat.start_time_ticks, stat.processor), (106623, Some(1)));
         assert_eq!((stat.block_io_ticks, stat.guest_ticks), (Some(5), Some(2)));

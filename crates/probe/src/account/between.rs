@@ -29,6 +29,7 @@ impl Account {
             functions: functions(&self.functions, &earlier.functions),
             routes: routes(&self.routes, &earlier.routes),
             taken_by_unknown_ns: self.taken_by_unknown_ns.saturating_sub(earlier.taken_by_unknown_ns),
+            paging: self.paging.zip(earlier.paging).map(|(now, before)| now.since(&before)),
             missing: self.missing.clone(),
         };
         account.together = account.threads.iter().cloned().reduce(|sum, thread| sum.plus(&thread));
@@ -110,6 +111,15 @@ fn since_thread(now: &ThreadAccount, before: &ThreadAccount) -> ThreadAccount {
         },
         woken_elsewhere: now.woken_elsewhere - before.woken_elsewhere,
         page_faults: now.page_faults.zip(before.page_faults).map(|(now, before)| now - before),
+        minor_faults: now
+            .minor_faults
+            .zip(before.minor_faults)
+            .map(|(now, before)| now.saturating_sub(before)),
+        major_faults: now
+            .major_faults
+            .zip(before.major_faults)
+            .map(|(now, before)| now.saturating_sub(before)),
+        reclaim: now.reclaim.since(&before.reclaim),
         from_idle: from_idle.filter(|state| state.count > 0).collect(),
         took_from_target: now.took_from_target.since(&before.took_from_target),
         preempted_others: now.preempted_others - before.preempted_others,
@@ -136,6 +146,8 @@ fn since_cpu(now: &CpuAccount, earlier: &[CpuAccount]) -> CpuAccount {
         idle_ns: less(now.idle_ns, before.idle_ns),
         interrupted_ns: less(now.interrupted_ns, before.interrupted_ns),
         steal_ns: now.steal_ns.map(|ns| less(ns, before.steal_ns.unwrap_or(0))),
+        // Readings cannot be taken back out of a mean.
+        frequency: now.frequency,
         switches: less(now.switches, before.switches),
         untold_switches: less(now.untold_switches, before.untold_switches),
         unknown_ns: less(now.unknown_ns, before.unknown_ns),

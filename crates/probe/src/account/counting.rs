@@ -6,10 +6,13 @@ use aya::maps::MapError;
 use machine::procfs::pid_stat;
 use machine::{Machine, Missing, Root};
 
+use super::frequency::Frequencies;
+use super::paging::Paging;
 use super::places::places;
 use super::snapshot::Snapshot;
 use crate::bpf::{
-    Control, CpuSeen, Loaded, Mapped, Options, Record, SOURCES, Sizes, Tables, ThreadSeen, load, thread_state,
+    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, Tables, ThreadSeen, load,
+    thread_state,
 };
 use crate::clock;
 
@@ -71,6 +74,9 @@ pub struct Counting {
     reached: usize,
     /// Threads that have ended; their slots were given back.
     ended: Vec<(u64, ThreadSeen)>,
+    root: Root,
+    paging_before: Result<Paging, Missing>,
+    frequencies: Frequencies,
 }
 
 impl Counting {
@@ -99,7 +105,18 @@ impl Counting {
             tables.wanted.insert(number, meant, 0).map_err(full)?;
         }
         let cpus = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
-        let mut counting = Self { loaded, tables, began_ns: 0, cpus, reached: 0, ended: Vec::new() };
+        let root = Root::live();
+        let mut counting = Self {
+            loaded,
+            tables,
+            began_ns: 0,
+            cpus,
+            reached: 0,
+            ended: Vec::new(),
+            paging_before: Paging::read(&root),
+            frequencies: Frequencies::default(),
+            root,
+        };
         counting.start(target)?;
         Ok(counting)
     }
@@ -119,7 +136,6 @@ impl Counting {
 
     /// Gives back the slots of threads that ended after they got one and before the programs counted: nothing tells their end.
     fn forget_the_dead(&mut self, counts_since_ns: u64) {
-        let root = Root::live();
         for slot in self.slots() {
             let known = self.tables.threads.get(slot).filter(|thread| thread.tid != 0);
             let Some(thread) = known else { continue };
@@ -129,7 +145,7 @@ impl Counting {
             // The walk has met all that live, and said what they do. Without it, /proc knows.
             let dead = match self.loaded.typed {
                 true => thread.state == thread_state::NONE,
-                false => root.read(format!("/proc/{}/stat", thread.tid)).is_err(),
+                false => self.root.read(format!("/proc/{}/stat", thread.tid)).is_err(),
             };
             if dead {
                 self.free(slot);
@@ -210,6 +226,8 @@ impl Counting {
     /// What was counted up to now.
     pub fn read(&mut self) -> Snapshot {
         self.harvest();
+        // What tasks count themselves; without it they are asked one by one.
+        let asked = if self.slots().is_empty() { Ok(()) } else { self.loaded.walk_tasks() };
         let control = self.tables.control.get(0);
         let ended_ns = control.map_or(0, |control| control.ended_ns);
         let now = || if ended_ns == 0 { clock::monotonic_ns() } else { ended_ns };
@@ -219,6 +237,8 @@ impl Counting {
             lost: control.map(|control| control.lost),
             page_faults: self.loaded.runs("page_fault_user"),
             misses: self.loaded.misses(),
+            paging: Some(self.paging_since()),
+            frequency: self.frequencies.seen().clone(),
             threads: self.ended.clone(),
             ..Snapshot::default()
         };
@@ -230,14 +250,22 @@ impl Counting {
             }
         }
         for slot in self.slots() {
-            let thread = self.thread(slot).filter(|thread| thread.tid != 0);
-            snapshot.threads.extend(thread.map(|thread| (now(), thread)));
+            let Some(mut thread) = self.thread(slot).filter(|thread| thread.tid != 0) else { continue };
+            if !self.loaded.typed || asked.is_err() {
+                thread.faults = faults_of(&self.root, &thread);
+            }
+            snapshot.threads.push((now(), thread));
         }
         snapshot.takers = self.tables.takers.iter().flatten().collect();
         snapshot.lines = self.tables.lines.iter().flatten().collect();
         snapshot.functions = self.tables.functions.iter().flatten().collect();
         snapshot.routes = self.tables.routes.iter().flatten().collect();
         snapshot
+    }
+
+    fn paging_since(&self) -> Result<Paging, Missing> {
+        let before = self.paging_before.as_ref().map_err(Clone::clone)?;
+        Ok(Paging::read(&self.root)?.since(before))
     }
 
     /// Copies a thread's record as it was between two events.
@@ -266,6 +294,7 @@ impl Counting {
     /// Keeps what ended threads did, and gives their slots back. To be called some ten times a second: between two calls no
     /// more threads may be born than the table has room for, else they are lost (and counted as such).
     pub fn harvest(&mut self) {
+        self.frequencies.look(&self.root, &self.cpus);
         for slot in self.slots() {
             // Most slots are free: one word tells, and the record is long.
             let word = self.tables.threads.word(slot, std::mem::offset_of!(ThreadSeen, state));
@@ -278,6 +307,14 @@ impl Counting {
             self.free(slot);
         }
     }
+}
+
+/// The faults of a thread that lives, as /proc tells them; less than none (see `ThreadAccount::of`) where it does not.
+fn faults_of(root: &Root, thread: &ThreadSeen) -> Faults {
+    let text = root.read(format!("/proc/{}/task/{}/stat", thread.tgid, thread.tid)).unwrap_or_default();
+    let stat = pid_stat::parse(&text).ok();
+    let counted = stat.and_then(|stat| stat.minor_faults.zip(stat.major_faults));
+    counted.map_or(Faults::zeroed(), |(minor, major)| Faults { minor, major })
 }
 
 fn full(why: MapError) -> Missing {
@@ -305,7 +342,11 @@ fn threads_of(target: &Target) -> Vec<ThreadSeen> {
                 'D' => thread_state::BLOCKED,
                 _ => thread_state::ASLEEP,
             };
-            threads.push(ThreadSeen { tid, tgid: *number, comm, cpu, state, ..ThreadSeen::zeroed() });
+            let faults_before =
+                Faults { minor: stat.minor_faults.unwrap_or(0), major: stat.major_faults.unwrap_or(0) };
+            let known =
+                ThreadSeen { tid, tgid: *number, comm, cpu, state, faults_before, ..ThreadSeen::zeroed() };
+            threads.push(known);
         }
     }
     threads

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::frequency::Frequency;
 use super::source::{Interruptions, Source};
 use super::stretches::Distribution;
 use crate::bpf::CpuSeen;
@@ -28,6 +29,8 @@ pub struct CpuAccount {
     /// What the hypervisor took between the first and the last tick, by the run queue's clock, ns; it is in the times above as
     /// well. `None` where it is not known: not in a guest, no tick.
     pub steal_ns: Option<u64>,
+    /// Its frequency, looked at once a second; `None` where it is not told (no cpufreq driver, most guests).
+    pub frequency: Option<Frequency>,
     /// Changes of the task that runs.
     pub switches: u64,
     /// Switches that the kernel did not tell: a task left that had not been seen to come. Where the scheduler's own sums say
@@ -73,6 +76,7 @@ impl CpuAccount {
             idle_ns: seen.idle_ns,
             interrupted_ns: seen.interrupted_ns,
             steal_ns: (seen.steal_began_ns > 0).then(|| seen.steal_ns.saturating_sub(seen.steal_began_ns)),
+            frequency: None,
             switches: seen.switches,
             untold_switches: seen.untold,
             unknown_ns: seen.unknown_ns,

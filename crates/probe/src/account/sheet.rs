@@ -6,7 +6,9 @@ use machine::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::cpu::CpuAccount;
+use super::frequency::Frequencies;
 use super::names::Names;
+use super::paging::Paging;
 use super::snapshot::Snapshot;
 use super::source::Interruptions;
 use super::stretches::{Distribution, Stretches};
@@ -43,6 +45,8 @@ pub struct Account {
     pub routes: Vec<Route>,
     /// Waiting of the target's threads of which it is not known who was on the CPU, ns.
     pub taken_by_unknown_ns: u64,
+    /// Swapping and NUMA faults of the whole machine; `None` where it is not known.
+    pub paging: Option<Paging>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
@@ -124,6 +128,8 @@ impl Account {
         });
         let mut missing = not_counted.to_vec();
         missing.extend(names.missing.iter().cloned());
+        missing.extend(snapshot.frequency.is_empty().then(Frequencies::missing));
+        missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
         missing.extend(lost(snapshot));
         Self {
             window_s: snapshot.at_ns.saturating_sub(snapshot.began_ns) as f64 / 1e9,
@@ -137,6 +143,7 @@ impl Account {
             functions: functions(snapshot, names),
             routes: routes(snapshot),
             taken_by_unknown_ns,
+            paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             threads,
             missing,
         }
@@ -152,7 +159,8 @@ fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
             }
             lengths
         };
-        CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths)
+        let frequency = snapshot.frequency.get(cpu).copied();
+        CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths) }
     };
     debug_assert!(snapshot.source_steps.keys().all(|(_, source)| *source < SOURCES));
     snapshot.cpus.iter().map(of).collect()

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use machine::CpuSet;
+use machine::{CpuSet, Missing};
 
+use super::frequency::Frequency;
+use super::paging::Paging;
 use crate::bpf::{
     CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, SourceSteps, TakerKey, TakerSeen,
     ThreadSeen,
@@ -26,6 +28,10 @@ pub struct Snapshot {
     pub(crate) functions: Vec<(FunctionKey, FunctionSeen)>,
     pub(crate) routes: Vec<(RouteKey, u64)>,
     pub(crate) lost: Option<Lost>,
+    /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
+    pub(crate) paging: Option<Result<Paging, Missing>>,
+    /// By CPU, for those that tell it.
+    pub(crate) frequency: BTreeMap<u32, Frequency>,
     /// Whether page faults were counted.
     pub(crate) page_faults: bool,
     /// Events that a program was left out for, by program.
@@ -39,6 +45,7 @@ impl Snapshot {
         self.takers.retain(|(key, _)| cpus.contains(key.cpu));
         self.lines.retain(|(key, _)| cpus.contains(key.cpu));
         self.functions.retain(|(key, _)| cpus.contains(key.cpu));
+        self.frequency.retain(|cpu, _| cpus.contains(*cpu));
         self
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::Names;
 use super::stretches::{Distribution, Stretches};
-use crate::bpf::{CpuSeen, ThreadSeen, thread_state};
+use crate::bpf::{CpuSeen, Faults, ThreadSeen, thread_state};
 
 /// One thread in the window. What it was on a CPU (with interrupts), preempted, in the run queue, throttled, asleep and
 /// blocked adds up to its time in the window.
@@ -44,6 +44,14 @@ pub struct ThreadAccount {
     pub woken_elsewhere: u64,
     /// Page faults in its own code, minor and major; `None` where they were not counted.
     pub page_faults: Option<u64>,
+    /// Page faults for which nothing had to be read, those in the kernel on its behalf too; `None` where it could not be asked.
+    /// Source: the task's own count.
+    pub minor_faults: Option<u64>,
+    /// Page faults for which something had to be read, from a file or from swap. It is blocked meanwhile.
+    pub major_faults: Option<u64>,
+    /// Freeing memory before it could have any, because there was none left (direct reclaim) or for the limit of its cgroup: wall
+    /// time, whatever it did meanwhile.
+    pub reclaim: Stretches,
     /// Wake-ups onto an idle CPU by its C-state: `total_ns` is from being woken to running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub from_idle: Vec<FromIdle>,
@@ -104,6 +112,7 @@ impl ThreadAccount {
         let (mut on_cpu_lengths, mut off_cpu_lengths) = (Distribution::default(), Distribution::default());
         on_cpu_lengths.add(&seen.on_cpu_steps);
         off_cpu_lengths.add(&seen.off_cpu_steps);
+        let faults = faults(seen);
         let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
         let mut account = Self {
             tid: seen.tid,
@@ -123,6 +132,9 @@ impl ThreadAccount {
             migrations: Migrations { same_core, same_cache, same_node, across_nodes, unknown },
             woken_elsewhere: seen.woken_elsewhere,
             page_faults: names.page_faults.then_some(seen.page_faults),
+            minor_faults: faults.map(|faults| faults.minor),
+            major_faults: faults.map(|faults| faults.major),
+            reclaim: Stretches::without_shortest(&seen.reclaim),
             from_idle: from_idle(seen, names),
             took_from_target: Stretches::without_shortest(&seen.took),
             preempted_others: seen.preempted_others,
@@ -183,6 +195,7 @@ impl ThreadAccount {
             (&mut self.asleep, &other.asleep),
             (&mut self.blocked, &other.blocked),
             (&mut self.took_from_target, &other.took_from_target),
+            (&mut self.reclaim, &other.reclaim),
         ] {
             *mine = mine.plus(theirs);
         }
@@ -194,6 +207,8 @@ impl ThreadAccount {
         mine.unknown += theirs.unknown;
         self.woken_elsewhere += other.woken_elsewhere;
         self.page_faults = self.page_faults.zip(other.page_faults).map(|(a, b)| a + b);
+        self.minor_faults = self.minor_faults.zip(other.minor_faults).map(|(a, b)| a + b);
+        self.major_faults = self.major_faults.zip(other.major_faults).map(|(a, b)| a + b);
         self.preempted_others += other.preempted_others;
         self.unaccounted_ns += other.unaccounted_ns;
         self.on_cpu_lengths.merge(&other.on_cpu_lengths);
@@ -210,6 +225,14 @@ impl ThreadAccount {
         self.on_cpu = self.on_cpu.sorted_by(&self.on_cpu_lengths);
         self
     }
+}
+
+/// Faults since it came to be watched; none where it could not be asked.
+fn faults(seen: &ThreadSeen) -> Option<Faults> {
+    Some(Faults {
+        minor: seen.faults.minor.checked_sub(seen.faults_before.minor)?,
+        major: seen.faults.major.checked_sub(seen.faults_before.major)?,
+    })
 }
 
 fn from_idle(seen: &ThreadSeen, names: &Names) -> Vec<FromIdle> {

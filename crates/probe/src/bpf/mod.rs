@@ -13,8 +13,8 @@ mod tables;
 pub(crate) use loading::{Loaded, Options, Sizes, load};
 pub(crate) use mapped::Mapped;
 pub(crate) use records::{
-    BUCKETS, Control, CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place, Record, RouteKey,
-    SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum, TakerKey, TakerSeen,
-    Tally, ThreadSeen, thread_state,
+    BUCKETS, Control, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place, Record,
+    RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum, TakerKey,
+    TakerSeen, Tally, ThreadSeen, thread_state,
 };
 pub(crate) use tables::Tables;

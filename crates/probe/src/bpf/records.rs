@@ -74,6 +74,8 @@ records! {
 
     Sum = "sum" { count: u64, total_ns: u64, }
 
+    Faults = "faults" { minor: u64, major: u64, }
+
     SourceSeen = "source_seen" { all: Tally, on_count: u64, on_ns: u64, waiting_count: u64, waiting_ns: u64, }
 
     Running = "running" { at_ns: u64, waited_ns: u64, }
@@ -139,6 +141,10 @@ records! {
         woken_elsewhere: u64,
         unseen_waiting_ns: u64,
         page_faults: u64,
+        faults: Faults,
+        faults_before: Faults,
+        reclaim: StretchesSeen,
+        reclaims_since_ns: u64,
         preempted_others: u64,
         took: StretchesSeen,
         from_idle_count: [u64; IDLE_STATES],

@@ -23,6 +23,10 @@ pub(super) fn cpus(account: &Account) -> String {
         "SWITCHES/S",
         "TICKS/S",
     ]);
+    let with_frequency = account.cpus.iter().any(|cpu| cpu.frequency.is_some());
+    if with_frequency {
+        head.push("MHZ");
+    }
     let mut rows = vec![head.iter().map(ToString::to_string).collect::<Vec<String>>()];
     for cpu in &account.cpus {
         let of = |ns: u64| percent(ns, cpu.wall_ns);
@@ -34,6 +38,9 @@ pub(super) fn cpus(account: &Account) -> String {
         }
         row.extend([of(cpu.other_ns), of(cpu.idle_ns), of(cpu.interrupted_ns)]);
         row.extend([cpu.steal_ns.map_or("-".into(), of), rate(cpu.switches), rate(ticks)]);
+        if with_frequency {
+            row.push(cpu.frequency.map_or("-".into(), |seen| format!("{:.0}", seen.mean_mhz)));
+        }
         rows.push(row);
     }
     format!("CPUs\n{}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))

@@ -48,11 +48,30 @@ pub(super) fn sum(account: &Account) -> String {
         count(moved.same_node),
         count(moved.across_nodes),
     );
-    text.push_str(&format!("  woken on another CPU than the last {}", count(all.woken_elsewhere)));
-    let faults = all.page_faults.map_or("not known".into(), count);
-    text.push_str(&format!("; page faults {faults}\n"));
+    text.push_str(&format!("  woken on another CPU than the last {}\n", count(all.woken_elsewhere)));
+    text.push_str(&memory(all));
     text.push_str(&from_idle(all));
     text
+}
+
+/// What memory it had to wait for.
+fn memory(all: &ThreadAccount) -> String {
+    let told = |faults: Option<u64>| faults.map_or("not known".into(), count);
+    let mut line = format!(
+        "  page faults: {} minor, {} major; {} in its own code\n",
+        told(all.minor_faults),
+        told(all.major_faults),
+        told(all.page_faults)
+    );
+    if all.reclaim.count > 0 {
+        line.push_str(&format!(
+            "  freed memory itself before it got any {} times, {} in all, {} at most\n",
+            count(all.reclaim.count),
+            time(all.reclaim.total_ns),
+            time_or_dash(all.reclaim.longest_ns)
+        ));
+    }
+    line
 }
 
 /// Wake-ups onto idle CPUs by C-state.

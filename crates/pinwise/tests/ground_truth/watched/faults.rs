@@ -1,6 +1,8 @@
-//! Pages that are touched for the first time are page faults of the thread that touches them.
+//! Page faults: pages that are touched for the first time, and pages that have to be read.
 
 use std::mem::MaybeUninit;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 
 use super::actor::{Actor, now_ns};
 use super::figures::{assert_near, number};
@@ -52,4 +54,79 @@ fn each_page_that_is_touched_is_a_page_fault() {
     }
     eprintln!("tries: {counts:?}");
     assert_near("page faults", *counts.iter().max().unwrap(), PAGES as u64, 0.02, 0);
+}
+
+/// Pages of a file that is not in the page cache; one of 16 is touched, and nothing is read ahead.
+const FILE_PAGES: usize = 4_096;
+const STRIDE: usize = 16;
+
+/// A file of our own that is mapped and of which nothing is in memory.
+struct OnDisk {
+    _file: tempfile::NamedTempFile,
+    at: *const u8,
+}
+
+// SAFETY: it is only read, by one thread.
+unsafe impl Send for OnDisk {}
+
+impl OnDisk {
+    fn new() -> Self {
+        let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        std::fs::write(file.path(), vec![7; FILE_PAGES * PAGE]).unwrap();
+        file.as_file().sync_all().unwrap();
+        rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        // SAFETY: a new mapping at an address of the kernel's choice, of a file as long as that.
+        let at = unsafe {
+            mmap(std::ptr::null_mut(), FILE_PAGES * PAGE, read, shared, file.as_file(), 0).unwrap()
+        };
+        // SAFETY: it is that mapping, and it stays.
+        unsafe { madvise(at, FILE_PAGES * PAGE, Advice::Random).unwrap() };
+        Self { _file: file, at: at.cast() }
+    }
+
+    /// Touches one page of each stride, and tells how many.
+    fn touch(&self) -> u64 {
+        for page in (0..FILE_PAGES).step_by(STRIDE) {
+            // SAFETY: within the mapping.
+            std::hint::black_box(unsafe { self.at.add(page * PAGE).read_volatile() });
+        }
+        (FILE_PAGES / STRIDE) as u64
+    }
+}
+
+fn each_page_that_is_read_is_a_major_fault(more: &[&str]) {
+    let Some(stage) = Stage::new() else { return };
+    let on_disk = OnDisk::new();
+    let (go, goes) = std::sync::mpsc::channel::<()>();
+    let toucher = Actor::start("toucher", stage.cpu, move |until| {
+        goes.recv().unwrap();
+        let touched = on_disk.touch();
+        // It lives on: what it counted is asked of it at the end of the window.
+        while until.goes_on() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        touched
+    });
+    let tid = toucher.tid;
+    let watching = stage.begin(&[&["--thread", &tid.to_string(), "--for", "3s"], more].concat());
+    go.send(()).unwrap();
+    let sheet = watching.end();
+    let touched = toucher.stop();
+    let row = sheet.thread(tid);
+    // The first page of the code that comes back from the disk may be such a fault as well.
+    assert_near("major faults", number(&row["major_faults"]), touched, 0.0, 2);
+    assert!(number(&row["blocked"]["count"]) >= touched / 2, "it is blocked for what is read: {row:#}");
+}
+
+#[test]
+#[ignore = "ground truth: needs root, BPF and a disk; run by `make test`"]
+fn each_page_that_is_read_from_the_disk_is_a_major_fault() {
+    each_page_that_is_read_is_a_major_fault(&[]);
+}
+
+#[test]
+#[ignore = "ground truth: needs root, BPF and a disk; run by `make test`"]
+fn raw_trace_points_tell_the_same_of_major_faults() {
+    each_page_that_is_read_is_a_major_fault(&["--raw"]);
 }

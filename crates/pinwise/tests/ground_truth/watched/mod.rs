@@ -10,6 +10,7 @@ mod migrating;
 mod packets;
 mod ping;
 mod quota;
+mod reclaim;
 mod remote_calls;
 mod sums;
 mod thief;

@@ -1,0 +1,122 @@
+//! The frequency of CPUs, looked at now and then.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use machine::{Missing, Root};
+use serde::{Deserialize, Serialize};
+
+/// How often it is looked at. On x86 the kernel answers from what the last tick measured and wakes nobody.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What readings of a CPU's frequency said, MHz. Source: cpufreq/scaling_cur_freq, which is a mean over the last ticks on x86, and
+/// elsewhere what the driver asked for last.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Frequency {
+    /// How many readings.
+    pub readings: u64,
+    /// The lowest.
+    pub lowest_mhz: f64,
+    /// Their mean.
+    pub mean_mhz: f64,
+    /// The highest.
+    pub highest_mhz: f64,
+}
+
+impl Frequency {
+    fn of(mhz: f64) -> Self {
+        Self { readings: 1, lowest_mhz: mhz, mean_mhz: mhz, highest_mhz: mhz }
+    }
+
+    /// These readings and others.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        let readings = self.readings + other.readings;
+        let sum = self.mean_mhz * self.readings as f64 + other.mean_mhz * other.readings as f64;
+        Self {
+            readings,
+            lowest_mhz: self.lowest_mhz.min(other.lowest_mhz),
+            mean_mhz: sum / readings as f64,
+            highest_mhz: self.highest_mhz.max(other.highest_mhz),
+        }
+    }
+}
+
+/// Looks at the frequency of CPUs.
+#[derive(Debug, Default)]
+pub(super) struct Frequencies {
+    looked: Option<Instant>,
+    /// What was seen since they were taken last, by CPU.
+    seen: BTreeMap<u32, Frequency>,
+}
+
+impl Frequencies {
+    /// Looks, unless it did so a moment ago. CPUs without the file (no cpufreq driver; most guests) are passed over.
+    pub(super) fn look(&mut self, root: &Root, cpus: &[u32]) {
+        if self.looked.is_some_and(|looked| looked.elapsed() < EVERY) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        for &cpu in cpus {
+            let text = root.read(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"));
+            let Some(khz) = text.ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|khz| *khz > 0)
+            else {
+                continue;
+            };
+            let read = Frequency::of(khz as f64 / 1e3);
+            self.seen.entry(cpu).and_modify(|seen| *seen = seen.and(&read)).or_insert(read);
+        }
+    }
+
+    /// Why there is none.
+    pub(super) fn missing() -> Missing {
+        Missing::new(
+            "frequency of CPUs",
+            "no CPU has scaling_cur_freq: the hardware or the hypervisor sets it",
+        )
+    }
+
+    /// All readings until now.
+    pub(super) fn seen(&self) -> &BTreeMap<u32, Frequency> {
+        &self.seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Tree;
+
+    use super::*;
+
+    #[test]
+    fn readings_are_summed_up() {
+        let file = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq";
+        let mut frequencies = Frequencies::default();
+        for khz in ["2000000\n", "3000000\n", "1500500\n"] {
+            frequencies.looked = None;
+            frequencies.look(&Root::from_tree(Tree::new().file(file, khz)), &[0, 1]);
+        }
+        assert_eq!(frequencies.seen().keys().collect::<Vec<_>>(), [&1]);
+        let seen = frequencies.seen()[&1];
+        assert_eq!((seen.readings, seen.lowest_mhz, seen.highest_mhz), (3, 1500.5, 3000.0));
+        assert!((seen.mean_mhz - 6500.5 / 3.0).abs() < 1e-9, "{seen:?}");
+    }
+
+    #[test]
+    fn it_looks_once_a_second_at_most() {
+        let tree = Tree::new().file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n");
+        let mut frequencies = Frequencies::default();
+        frequencies.look(&Root::from_tree(tree.clone()), &[0]);
+        frequencies.look(&Root::from_tree(tree.clone()), &[0]);
+        assert_eq!(frequencies.seen()[&0].readings, 1);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_a_frequency() {
+        for text in ["<unknown>\n", "0\n", ""] {
+            let tree = Tree::new().file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", text);
+            let mut frequencies = Frequencies::default();
+            frequencies.look(&Root::from_tree(tree.clone()), &[0]);
+            assert!(frequencies.seen().is_empty(), "{text:?}");
+        }
+    }
+}
