@@ -12,8 +12,15 @@ const TRIAL_GAPS: usize = 500;
 /// How often the loop looks whether it is to stop: a power of two.
 const LOOK_EVERY: u64 = 1_024;
 
-/// Reading the record takes less than this even from a cold cache, ns. A longer time means that something came in between.
+/// Reading the record takes less than this even from a cold cache, ns, where clocks are fast. A longer time means that something
+/// came in between.
 const LONGEST_READ_NS: u64 = 1_000;
+
+/// The same where the clock is slow (a device, as hpet or acpi_pm; an emulated machine): so many times the median.
+const LONGEST_OF_MEDIAN: u64 = 4;
+
+/// How often the record is read anew before it is taken as it is.
+const SETTLE_TRIES: u32 = 100;
 
 /// The longest step that is taken for the keeping of a gap when the kernel counted nothing in it, ns. From a cold cache keeping takes
 /// several times its median; a gap of the host that falls into it is lost.
@@ -28,6 +35,8 @@ pub(super) struct OwnCost {
     pub(super) shortest_step_ns: u64,
     /// 99 of 100 are at most this long, ns.
     pub(super) step_p99_ns: u64,
+    /// A reading of the record that took longer was interrupted, ns.
+    pub(super) longest_read_ns: u64,
     /// Median cost of keeping a gap, ns; taken off the step that follows where that is a gap.
     pub(super) keeping_ns: u64,
 }
@@ -44,12 +53,13 @@ pub(super) fn try_out(cpu: &impl OwnCpu, record: &mut Record) -> OwnCost {
     }
     std::hint::black_box(moves);
     steps.sort_unstable();
+    let longest_read_ns = LONGEST_READ_NS.max(LONGEST_OF_MEDIAN * median_read_ns(cpu));
     let mut keeping = [0_u64; TRIAL_GAPS];
     record.begin(last_ns, last_ns + 1_000_000_000);
     let mut seen = Seen::NONE;
     for kept in &mut keeping {
         let before = seen;
-        let settled = settle(cpu, &mut seen, cpu.now_ns(), record.threshold_ns);
+        let settled = settle(cpu, &mut seen, cpu.now_ns(), longest_read_ns);
         record.add_gap(settled.at_ns, record.threshold_ns + 1, seen.since(&before));
         *kept = cpu.now_ns().saturating_sub(settled.after_ns);
     }
@@ -58,15 +68,31 @@ pub(super) fn try_out(cpu: &impl OwnCpu, record: &mut Record) -> OwnCost {
         step_ns: steps[TRIAL_STEPS / 2],
         shortest_step_ns: steps[0],
         step_p99_ns: steps[TRIAL_STEPS / 100 * 99],
+        longest_read_ns,
         keeping_ns: keeping[TRIAL_GAPS / 2],
     }
+}
+
+/// Half of all readings of the record take at most this long, ns.
+fn median_read_ns(cpu: &impl OwnCpu) -> u64 {
+    let mut reads = [0_u64; TRIAL_GAPS];
+    let mut seen = Seen::NONE;
+    for read in &mut reads {
+        let from_ns = cpu.now_ns();
+        cpu.read(&mut seen);
+        *read = cpu.now_ns().saturating_sub(from_ns);
+    }
+    std::hint::black_box(&seen);
+    reads.sort_unstable();
+    reads[TRIAL_GAPS / 2]
 }
 
 /// Runs for a window, or until `stop` is raised. Makes no system call but the clock's, which is none where the vDSO has
 /// the clock, and asks for no memory.
 pub(super) fn run(cpu: &impl OwnCpu, record: &mut Record, cost: OwnCost, window_ns: u64, stop: &AtomicBool) {
     let mut seen = Seen::NONE;
-    let settled = settle(cpu, &mut seen, cpu.now_ns(), record.threshold_ns);
+    let quiet_ns = record.threshold_ns.max(cost.longest_read_ns);
+    let settled = settle(cpu, &mut seen, cpu.now_ns(), quiet_ns);
     let until_ns = settled.after_ns.saturating_add(window_ns);
     record.begin(settled.after_ns, until_ns);
     let (mut last_ns, mut moves, mut own_ns, mut steps) = (settled.after_ns, settled.moves, 0, 0_u64);
@@ -76,7 +102,8 @@ pub(super) fn run(cpu: &impl OwnCpu, record: &mut Record, cost: OwnCost, window_
         steps += 1;
         if now_ns.saturating_sub(last_ns) > allowed_ns || cpu.moves() != moves {
             let before = seen;
-            let settled = settle(cpu, &mut seen, now_ns, record.threshold_ns);
+            let settled = settle(cpu, &mut seen, now_ns, quiet_ns);
+            record.unsettled += u64::from(!settled.quiet);
             let length_ns = settled.at_ns.saturating_sub(last_ns).saturating_sub(own_ns);
             match length_ns > record.threshold_ns {
                 true => record.add_gap(last_ns, length_ns, seen.since(&before)),
@@ -105,17 +132,22 @@ struct Settled {
     /// When it was done.
     after_ns: u64,
     moves: u64,
+    /// Whether nothing came in between, as it should be.
+    quiet: bool,
 }
 
-/// Reads the record until nothing happens meanwhile. So what is read belongs to the time up to `at_ns`, all of it.
-fn settle(cpu: &impl OwnCpu, into: &mut Seen, mut at_ns: u64, threshold_ns: u64) -> Settled {
+/// Reads the record until nothing happens meanwhile. So what is read belongs to the time up to `at_ns`, all of it. On a CPU that is
+/// never quiet for so long it is taken as it is after some tries: the window has to end.
+fn settle(cpu: &impl OwnCpu, into: &mut Seen, mut at_ns: u64, quiet_ns: u64) -> Settled {
+    let mut tries = 0;
     loop {
         let moves = cpu.moves();
         cpu.read(into);
         let after_ns = cpu.now_ns();
-        let quiet = after_ns.saturating_sub(at_ns) <= threshold_ns.max(LONGEST_READ_NS);
-        if quiet && cpu.moves() == moves {
-            return Settled { at_ns, after_ns, moves };
+        let quiet = after_ns.saturating_sub(at_ns) <= quiet_ns && cpu.moves() == moves;
+        tries += 1;
+        if quiet || tries == SETTLE_TRIES {
+            return Settled { at_ns, after_ns, moves, quiet };
         }
         at_ns = after_ns;
     }
@@ -179,7 +211,7 @@ mod tests {
 
     fn ran(script: &[(u64, u64, u64)]) -> Record {
         let mut record = Record::new(1_000);
-        let cost = OwnCost { keeping_ns: 0, ..OwnCost::default() };
+        let cost = OwnCost { longest_read_ns: LONGEST_READ_NS, ..OwnCost::default() };
         run(&Scripted::of(script), &mut record, cost, 1_000_000, &AtomicBool::new(false));
         record
     }
@@ -218,5 +250,42 @@ mod tests {
         let mut record = Record::new(1_000);
         let cost = try_out(&Scripted::of(&[(50_000, 90_000, 10_000)]), &mut record);
         assert_eq!((cost.step_ns, cost.shortest_step_ns, cost.keeping_ns), (30, 30, 30));
+        assert_eq!(cost.longest_read_ns, LONGEST_READ_NS);
+    }
+
+    #[test]
+    fn a_slow_clock_ends_the_window_all_the_same() {
+        // Each look at the clock takes 30 ns here: time passes 500 times as fast, so that each step is a gap.
+        let slow = Scripted::of(&[]);
+        let mut record = Record::new(1_000);
+        let cost = try_out(&Slow(&slow), &mut record);
+        assert!(cost.longest_read_ns > 30_000 && cost.step_ns > record.threshold_ns, "{cost:?}");
+        run(&Slow(&slow), &mut record, cost, 100_000_000, &AtomicBool::new(false));
+        assert!(record.gaps > 0 && record.unsettled == 0, "{} {}", record.gaps, record.unsettled);
+    }
+
+    #[test]
+    fn a_cpu_that_is_never_quiet_ends_the_window_all_the_same() {
+        let mut record = Record::new(1_000);
+        let cost = OwnCost { longest_read_ns: 1, ..OwnCost::default() };
+        run(&Slow(&Scripted::of(&[])), &mut record, cost, 100_000_000, &AtomicBool::new(false));
+        assert!(record.unsettled > 0 && record.unsettled <= record.gaps);
+    }
+
+    /// Time passes 500 times as fast.
+    struct Slow<'a>(&'a Scripted);
+
+    impl OwnCpu for Slow<'_> {
+        fn now_ns(&self) -> u64 {
+            self.0.now_ns() * 500
+        }
+
+        fn moves(&self) -> u64 {
+            self.0.moves()
+        }
+
+        fn read(&self, into: &mut Seen) {
+            self.0.read(into);
+        }
     }
 }

@@ -87,6 +87,8 @@ pub(super) struct Record {
     pub(super) unplaced_steal_ns: u64,
     /// Gaps with switches, not all of which were told to the kernel's programs: their rest is taken for other tasks.
     pub(super) gaps_unsure: u64,
+    /// Gaps at whose end the record could not be read in quiet.
+    pub(super) unsettled: u64,
     /// What the kernel counted beyond the lengths of gaps, ns.
     pub(super) beyond_ns: u64,
     pub(super) longest: [Gap; LONGEST],
@@ -126,6 +128,7 @@ impl Record {
             small_net_ns: 0,
             unplaced_steal_ns: 0,
             gaps_unsure: 0,
+            unsettled: 0,
             beyond_ns: 0,
             longest: [Gap { began_ns: 0, joined: Joined::NONE }; LONGEST],
             longest_len: 0,

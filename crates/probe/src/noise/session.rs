@@ -289,6 +289,14 @@ fn not_sure(done: &Done) -> Vec<Missing> {
         );
         missing.push(Missing::new(format_args!("which short gaps of CPU {cpu} are the loop's own"), why));
     }
+    if record.unsettled > 0 {
+        let why = format_args!(
+            "at the end of {} gaps the kernel's record was read while something came in between: the CPU was never quiet for long \
+             enough, or its clock is slow",
+            record.unsettled
+        );
+        missing.push(Missing::new(format_args!("in which of two gaps some events of CPU {cpu} were"), why));
+    }
     if record.gaps_unsure > 0 {
         let why = format_args!(
             "{} gaps hold a switch that the kernel did not tell of; what no interrupt has of them is taken for other tasks",
