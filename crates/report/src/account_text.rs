@@ -1,6 +1,7 @@
 //! The account of a window for people: what took CPU time from the target first, then where it was taken.
 
 mod interrupts;
+mod nearness;
 mod paging;
 mod takers;
 mod threads;
@@ -47,6 +48,8 @@ pub enum Section {
     Ticks,
     /// Between which CPUs threads moved.
     Routes,
+    /// Memory and CPU time by node.
+    Nearness,
     /// Swapping and NUMA faults.
     Paging,
     /// What is not known.
@@ -54,7 +57,7 @@ pub enum Section {
 }
 
 /// All, as they stand below each other.
-const ORDER: [Section; 14] = [
+const ORDER: [Section; 15] = [
     Section::Verdict,
     Section::Sum,
     Section::Takers,
@@ -67,6 +70,7 @@ const ORDER: [Section; 14] = [
     Section::Functions,
     Section::Ticks,
     Section::Routes,
+    Section::Nearness,
     Section::Paging,
     Section::Missing,
 ];
@@ -97,6 +101,7 @@ pub(crate) fn section(account: &Account, section: Section, most: usize) -> Strin
         Section::Functions => interrupts::functions(account, most),
         Section::Ticks => interrupts::ticks(account),
         Section::Routes => threads::routes(account, most),
+        Section::Nearness => nearness::section(account),
         Section::Paging => paging::section(account),
         Section::Missing => absent::section(&account.missing),
     }

@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use machine::{CpuSet, Fault, Machine, Missing, Root};
-use probe::account::{Account, Counting, Names, TracePoints};
+use probe::account::{Account, Counting, Names, Nearness, TracePoints};
 use report::account_text::{self, Wanted};
 use serde::Serialize;
 
@@ -143,5 +143,8 @@ fn count(
     names.learn(&snapshot);
     let not_counted: Vec<Missing> = counting.missing().iter().cloned().chain(refused).collect();
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
-    (account, counting.means())
+    let pids = watched.look_again(root).filter(|pids| !pids.is_empty());
+    let pids = pids.as_deref().unwrap_or(watched.pids());
+    let nearness = (!pids.is_empty()).then(|| Nearness::read(root, machine, pids, &account.cpus)).flatten();
+    (account.with_nearness(nearness), counting.means())
 }

@@ -19,3 +19,4 @@ mod same_shape;
 mod shapes;
 mod swap;
 mod tick;
+mod watched;

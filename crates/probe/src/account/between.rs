@@ -29,6 +29,7 @@ impl Account {
             functions: functions(&self.functions, &earlier.functions),
             routes: routes(&self.routes, &earlier.routes),
             taken_by_unknown_ns: self.taken_by_unknown_ns.saturating_sub(earlier.taken_by_unknown_ns),
+            nearness: self.nearness.clone(),
             paging: self.paging.zip(earlier.paging).map(|(now, before)| now.since(&before)),
             missing: self.missing.clone(),
         };

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu::CpuAccount;
 use super::frequency::Frequencies;
 use super::names::Names;
+use super::nearness::Nearness;
 use super::paging::Paging;
 use super::snapshot::Snapshot;
 use super::source::Interruptions;
@@ -45,6 +46,8 @@ pub struct Account {
     pub routes: Vec<Route>,
     /// Waiting of the target's threads of which it is not known who was on the CPU, ns.
     pub taken_by_unknown_ns: u64,
+    /// How near the target's memory is; `None` without a target, on a machine with one node, and where it is not known.
+    pub nearness: Option<Nearness>,
     /// Swapping and NUMA faults of the whole machine; `None` where it is not known.
     pub paging: Option<Paging>,
     /// What is not known, and why.
@@ -143,10 +146,23 @@ impl Account {
             functions: functions(snapshot, names),
             routes: routes(snapshot),
             taken_by_unknown_ns,
+            nearness: None,
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             threads,
             missing,
         }
+    }
+}
+
+impl Account {
+    /// The account with how near the target's memory is, or why that is not known.
+    pub fn with_nearness(mut self, nearness: Option<Result<Nearness, Missing>>) -> Self {
+        match nearness {
+            Some(Ok(nearness)) => self.nearness = Some(nearness),
+            Some(Err(missing)) => self.missing.push(missing),
+            None => {}
+        }
+        self
     }
 }
 

@@ -202,7 +202,13 @@ mod tests {
     use super::super::seen::Seen;
     use super::*;
 
-    const COST: OwnCost = OwnCost { step_ns: 30, shortest_step_ns: 25, step_p99_ns: 40, longest_read_ns: 1_000, keeping_ns: 200 };
+    const COST: OwnCost = OwnCost {
+        step_ns: 30,
+        shortest_step_ns: 25,
+        step_p99_ns: 40,
+        longest_read_ns: 1_000,
+        keeping_ns: 200,
+    };
 
     fn record(gaps: &[(u64, u64)]) -> Record {
         let mut record = Record::new(1_000);

@@ -1,0 +1,279 @@
+//! `pinwise watch` and `pinwise noise` on kernels and machines that this one is not: Debian's, PREEMPT_RT, two nodes, CPUs
+//! without a tick, a CPU that goes, swap.
+
+use std::time::Duration;
+
+use rehearse::{Guest, Outcome};
+use serde_json::Value;
+
+use crate::guest;
+
+/// `on CPU SCRIPT` runs a shell on a CPU, in the background.
+const FUNCTIONS: &str = "
+    on() { taskset -c $1 sh -c \"$2\" & }
+    spin='while :; do :; done'
+";
+
+fn sheet(outcome: &Outcome, name: &str) -> Value {
+    serde_json::from_str(&guest::text(outcome, name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+}
+
+fn count(outcome: &Outcome, name: &str) -> u64 {
+    guest::text(outcome, name).trim().parse().unwrap_or_else(|why| panic!("{name}: {why}"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn rows<'a>(sheet: &'a Value, table: &str) -> &'a [Value] {
+    sheet[table].as_array().unwrap_or_else(|| panic!("no {table}: {sheet:#}"))
+}
+
+fn cpu(sheet: &Value, cpu: u64) -> &Value {
+    rows(sheet, "cpus")
+        .iter()
+        .find(|row| row["cpu"] == cpu)
+        .unwrap_or_else(|| panic!("no CPU {cpu}: {sheet:#}"))
+}
+
+/// Every thread's time is accounted for.
+fn adds_up(sheet: &Value) {
+    for thread in rows(sheet, "threads") {
+        let wall = number(&thread["wall_ns"]) as f64;
+        let off = thread["unaccounted_ns"].as_i64().unwrap().unsigned_abs() as f64;
+        assert!(off <= wall * 0.001 || off < 1_000.0, "{off} ns of {wall} are not accounted for: {thread:#}");
+    }
+}
+
+/// Who took most of the time of a target among other tasks.
+fn first_thief(sheet: &Value) -> u64 {
+    number(&rows(sheet, "tasks")[0]["tid"])
+}
+
+/// One that spins and one that takes its CPU from it, by both kinds of trace points.
+fn a_thief_is_named(guest: Guest) {
+    let outcome = guest::run(
+        &guest,
+        &format!(
+            "{FUNCTIONS}
+            on 1 \"$spin\"; victim=$!
+            on 1 'while :; do sleep 0.02; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; done'; echo $! > thief
+            pinwise watch --process $victim --for 4s --format json > typed
+            pinwise watch --process $victim --for 4s --format json --raw > raw"
+        ),
+    );
+    for (name, how) in [("typed", "tp_btf"), ("raw", "raw_tp")] {
+        let sheet = sheet(&outcome, name);
+        assert_eq!(sheet["how"], how);
+        adds_up(&sheet);
+        assert_eq!(first_thief(&sheet), count(&outcome, "thief"), "{name}: {:#}", sheet["tasks"]);
+        let victim = &rows(&sheet, "threads")[0];
+        assert!(
+            number(&victim["on_cpu"]["total_ns"]) > 0 && number(&victim["asleep"]["count"]) == 0,
+            "{victim:#}"
+        );
+        assert!(number(&cpu(&sheet, 1)["sources"]["tick"]["count"]) > 100, "{:#}", cpu(&sheet, 1));
+    }
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn a_thief_is_named_on_the_kernel_of_debian() {
+    let Some(guest) = guest::like("plain") else { return };
+    a_thief_is_named(guest);
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn a_thief_is_named_under_preempt_rt() {
+    let Some(guest) = guest::like("plain") else { return };
+    a_thief_is_named(guest.kernel("rt-amd64"));
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn a_cpu_that_goes_and_comes_back_leaves_the_sums_whole() {
+    let Some(guest) = guest::like("plain") else { return };
+    let outcome = guest::run(
+        &guest,
+        &format!(
+            "{FUNCTIONS}
+            cpu() {{ echo $1 > /sys/devices/system/cpu/cpu3/online; }}
+            on 3 \"$spin\"; victim=$!
+            pinwise watch --process $victim --format json --for 30s > sheet 2> said &
+            watch=$!
+            # Its programs are attached when it holds so many of them.
+            while [ $(ls -l /proc/$watch/fd | grep -c bpf) -lt 30 ]; do sleep 0.2; done
+            sleep 2; cpu 0; sleep 2; cpu 1; sleep 2
+            kill -INT $watch; wait $watch || echo $? > code"
+        ),
+    );
+    assert!(!guest::text(&outcome, "said").contains("panicked"), "{}", guest::text(&outcome, "said"));
+    let sheet = sheet(&outcome, "sheet");
+    adds_up(&sheet);
+    let victim = &rows(&sheet, "threads")[0];
+    assert_ne!(victim["last_cpu"], 3, "the kernel moved it away: {victim:#}");
+    assert!(rows(&sheet, "routes").iter().any(|route| route["from"] == 3), "{:#}", sheet["routes"]);
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn why_a_tick_goes_on_is_told() {
+    let Some(guest) = guest::like("plain") else { return };
+    let outcome = guest::run(
+        &guest.cmdline("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3"),
+        &format!(
+            "{FUNCTIONS}
+            on 2 \"$spin\"; on 3 \"$spin\"; on 3 \"$spin\"
+            sleep 1
+            pinwise watch --cpu 2-3 --for 5s --format json > sheet"
+        ),
+    );
+    let sheet = sheet(&outcome, "sheet");
+    let ticks = |number_: u64| cpu(&sheet, number_)["sources"]["tick"]["count"].as_u64().unwrap_or(0);
+    // One task alone has no tick; two of them need it, and the scheduler is the reason.
+    assert!(ticks(2) * 5 < ticks(3), "{} {}", ticks(2), ticks(3));
+    let kept = cpu(&sheet, 3)["tick_kept"].as_array().unwrap();
+    assert_eq!(kept[0]["dependency"], "SCHED", "{kept:#?}");
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn pages_that_come_back_from_swap_are_major_faults() {
+    let Some(_) = guest::like("plain") else { return };
+    let small = rehearse::Shape::find("plain").unwrap().with_memory_mb(256);
+    let guest = Guest::of(small).program_as("pinwise", env!("CARGO_BIN_EXE_pinwise"));
+    // Strings of more than there is memory for, which are looked through again and again; a page at a time comes back.
+    let outcome = guest::run(
+        &guest,
+        "mkswap /dev/vda; swapon /dev/vda; echo 0 > /proc/sys/vm/page-cluster
+        awk 'BEGIN { s = sprintf(\"%1000000s\", \"\"); for (i = 0; i < 280; i++) a[i] = s i;
+            while (1) for (i = 0; i < 280; i++) n += index(a[i], \"x\") }' &
+        swaps=$!
+        pages() { awk '/^pswpin/ {print $2}' /proc/vmstat; }
+        while [ $(pages) -lt 2000 ]; do sleep 0.5; done
+        pages > before
+        pinwise watch --process $swaps --for 5s --format json > sheet
+        pages > after",
+    );
+    let sheet = sheet(&outcome, "sheet");
+    adds_up(&sheet);
+    let thread = &rows(&sheet, "threads")[0];
+    let (faults, around) =
+        (number(&thread["major_faults"]), count(&outcome, "after") - count(&outcome, "before"));
+    let swapped_in = number(&sheet["paging"]["swapped_in_pages"]);
+    assert!(faults > 100 && swapped_in <= around, "{faults} faults, {swapped_in} pages, {around} around it");
+    // Each fault reads a page of its own; other processes swap, too.
+    assert!(faults <= swapped_in + swapped_in / 10, "{faults} faults, {swapped_in} pages");
+    assert!(faults >= swapped_in / 2, "{faults} faults, {swapped_in} pages");
+    assert!(number(&thread["blocked"]["count"]) > 100, "it waits for what is read: {thread:#}");
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn memory_on_the_other_node_is_expected_to_be_remote() {
+    let Some(guest) = guest::like("two-node-smt") else { return };
+    // What a task touches lies on the node where it runs; then it is moved.
+    let outcome = guest::run(
+        &guest,
+        "of() { cat /sys/devices/system/node/node$1/cpulist; }
+        taskset -c $(of 0) awk 'BEGIN { s = sprintf(\"%1000000s\", \"\"); for (i = 0; i < 60; i++) a[i] = s i; print > \"filled\"; fflush();
+            while (1) n++ }' &
+        task=$!
+        while [ ! -e filled ]; do sleep 0.2; done; sleep 1
+        pinwise watch --process $task --for 2s --format json > near
+        taskset -p -c $(of 1) $task; sleep 1
+        pinwise watch --process $task --for 2s --format json > far
+        pinwise watch --process $task --for 1s > text",
+    );
+    let remote = |name: &str| sheet(&outcome, name)["nearness"]["expected_remote_share"].as_f64().unwrap();
+    let (near, far) = (remote("near"), remote("far"));
+    assert!(near < 0.2 && far > 0.8, "near {near}, far {far}");
+    assert!(guest::text(&outcome, "text").contains("of accesses go to another node"));
+}
+
+/// The line of a CPU in a table of rtla, as numbers; `#N` and N alike.
+fn rtla(outcome: &Outcome, name: &str, cpu: u32) -> Vec<f64> {
+    let text = guest::text(outcome, name);
+    let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{cpu} #")));
+    let line = line.unwrap_or_else(|| panic!("no CPU {cpu} in {text}"));
+    line.replace(['#', '|'], " ").split_whitespace().map(|word| word.parse().unwrap_or(f64::NAN)).collect()
+}
+
+/// A guest with PREEMPT_RT and rtla in it, if this machine has rtla.
+fn with_rtla() -> Option<Guest> {
+    let rtla = std::path::Path::new("/usr/bin/rtla");
+    if !rtla.exists() {
+        eprintln!("skipped: rtla is not installed (scripts/setup test installs it)");
+        return None;
+    }
+    Some(guest::like("plain")?.kernel("rt-amd64").program(rtla).limit(Duration::from_secs(240)))
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn timerlat_wakes_as_often_as_watch_says_and_waits_no_less() {
+    let Some(guest) = with_rtla() else { return };
+    // The kernel's own thread measures on CPU 2 while it is watched, from before its first to after its last wake-up that counts.
+    let outcome = guest::run(
+        &guest,
+        "rtla timerlat top -c 2 -d 12s -q > timerlat 2>&1 &
+        rtla=$!
+        thread() { for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2> /dev/null)\" = timerlat/2 ] && echo ${p#/proc/}; done; }
+        while [ -z \"$(thread)\" ]; do sleep 0.1; done
+        pinwise watch --thread $(thread) --for 5s --format json > sheet
+        wait $rtla",
+    );
+    let sheet = sheet(&outcome, "sheet");
+    adds_up(&sheet);
+    let thread = &rows(&sheet, "threads")[0];
+    let told = rtla(&outcome, "timerlat", 2);
+    let (wakes, longest_us) = (told[1], told[9]);
+    let seen = number(&thread["run_queue"]["count"]) as f64;
+    assert!(seen > 500.0 && seen <= wakes, "watch {seen} wake-ups in 5 s, timerlat {wakes} in 12 s");
+    let waited_us = number(&thread["run_queue"]["longest_ns"]) as f64 / 1e3;
+    // Its latency has the timer's own lateness in it, and is told in whole us.
+    assert!(waited_us <= longest_us + 1.0, "watch {waited_us} us at most, timerlat {longest_us} us");
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn osnoise_and_noise_meet_the_same_thief() {
+    let Some(guest) = with_rtla() else { return };
+    let outcome = guest::run(
+        &guest,
+        &format!(
+            "{FUNCTIONS}
+            on 2 'while :; do sleep 0.05; echo >> came; done'
+            came() {{ wc -l < came; }}
+            sleep 1
+            came > before-noise; pinwise noise --cpu 2 --for 5s --format json > noise; came > after-noise
+            came > before-osnoise; rtla osnoise top -c 2 -d 5s -q > osnoise 2>&1; came > after-osnoise"
+        ),
+    );
+    let came =
+        |name: &str| count(&outcome, &format!("after-{name}")) - count(&outcome, &format!("before-{name}"));
+    let noise = sheet(&outcome, "noise");
+    let of = |cause: &str| {
+        let rows = rows(&noise["cpus"][0], "causes").iter();
+        rows.filter(|row| row["cause"] == cause).map(|row| number(&row["events"])).sum::<u64>()
+    };
+    // CPU, period, runtime, noise, available, two maxima, hardware, NMIs, interrupts, softirqs, threads.
+    let told = rtla(&outcome, "osnoise", 2);
+    let (interrupts, threads) = (told[told.len() - 3], told[told.len() - 1]);
+    eprintln!(
+        "thief {} and {}; noise: {} ticks, {} tasks; osnoise: {interrupts}, {threads}",
+        came("noise"),
+        came("osnoise"),
+        of("tick"),
+        of("other_tasks")
+    );
+    // Each time it sleeps it has come once at least. osnoise's runtime is less than the time of the command.
+    assert!(of("other_tasks") + 2 >= came("noise") * 8 / 10, "{noise:#}");
+    assert!(of("tick") > 0 && interrupts > 0.0 && threads > 0.0);
+    let runtime_s = told[2] / 1e6;
+    let per_s = |count: f64, s: f64| count / s;
+    let (ours, theirs) = (per_s(of("tick") as f64, 5.0), per_s(interrupts, runtime_s));
+    assert!(ours > theirs / 2.0 && ours < theirs * 2.0, "ticks a second: noise {ours}, osnoise {theirs}");
+}
