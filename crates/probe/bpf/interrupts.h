@@ -8,6 +8,7 @@
 #ifndef PINWISE_INTERRUPTS_H
 #define PINWISE_INTERRUPTS_H
 
+#include "vectors.h"
 #include "waiting.h"
 
 inline_always void move_on(struct running *outer, u64 ns, u64 waited_ns)
@@ -139,18 +140,7 @@ inline_always int interrupt_ends(u32 source, s32 irq)
 		return interrupt_ends(source, NO_LINE);           \
 	}
 
-/* arch/x86/include/asm/trace/irq_vectors.h */
-VECTOR(local_timer, SOURCE_TICK)
-VECTOR(reschedule, SOURCE_RESCHEDULE)
-VECTOR(call_function, SOURCE_CALL_FUNCTION)
-VECTOR(call_function_single, SOURCE_CALL_FUNCTION_SINGLE)
-VECTOR(irq_work, SOURCE_IRQ_WORK)
-VECTOR(x86_platform_ipi, SOURCE_PLATFORM_IPI)
-VECTOR(thermal_apic, SOURCE_THERMAL)
-VECTOR(error_apic, SOURCE_APIC_FAULT)
-VECTOR(spurious_apic, SOURCE_APIC_FAULT)
-VECTOR(threshold_apic, SOURCE_APIC_FAULT)
-VECTOR(deferred_error_apic, SOURCE_APIC_FAULT)
+VECTORS(VECTOR)
 
 /* include/trace/events/irq.h: irq_handler_entry(int irq, struct irqaction *) */
 tracepoint(irq_handler_entry) int irq_handler_entry(u64 *arguments)

@@ -77,14 +77,6 @@ struct {
 } slots section(".maps");
 #endif
 
-/* Numbers to watch, each with enum wanted. */
-struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, u32);
-	map_type(value, u32);
-} wanted section(".maps");
-
 struct {
 	map_uint(type, MAP_HASH);
 	map_uint(max_entries, 64);

@@ -9,11 +9,8 @@
 #ifndef PINWISE_THREADS_H
 #define PINWISE_THREADS_H
 
+#include "tasks.h"
 #include "waiting.h"
-
-/* include/linux/sched.h: PF_KTHREAD, and what a thread that leaves the CPU waits for. */
-enum { FLAG_KTHREAD = 0x200000 };
-enum { STATE_UNINTERRUPTIBLE = 0x2, STATE_DEAD = 0x80, STATE_NOLOAD = 0x400 };
 
 inline_always struct thread_seen *thread_in(u32 slot)
 {
@@ -56,33 +53,6 @@ inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu
 	return thread;
 }
 
-inline_always struct task_struct *current_task(void)
-{
-#ifdef RAW_TRACEPOINTS
-	return (void *)bpf_get_current_task();
-#else
-	return bpf_get_current_task_btf();
-#endif
-}
-
-inline_always u32 cpu_of_task(struct task_struct *task)
-{
-	struct task_struct___cpu *older = (void *)task;
-
-	if (field_exists(task->thread_info.cpu))
-		return follow(task, thread_info.cpu);
-	return follow(older, cpu);
-}
-
-inline_always u32 state_of_task(struct task_struct *task)
-{
-	struct task_struct___state *older = (void *)task;
-
-	if (field_exists(task->__state))
-		return follow(task, __state);
-	return follow(older, state);
-}
-
 inline_always u64 cgroup_of(struct task_struct *task)
 {
 	struct css_set *groups = follow(task, cgroups);
@@ -90,32 +60,6 @@ inline_always u64 cgroup_of(struct task_struct *task)
 	struct kernfs_node *node = ask(group, kn);
 
 	return ask(node, id);
-}
-
-/*
- * Whether it leaves the CPU because the quota of one of its cgroups is used up. Since 6.18 each task is stopped by itself, on its
- * way back to user space: until then it runs on, and can be preempted as any other.
- */
-inline_always int throttled(struct task_struct *task)
-{
-	struct cfs_rq *queue;
-
-	if (field_exists(task->throttled))
-		return follow(task, throttled);
-	queue = follow(task, se.cfs_rq);
-	return field_exists(queue->throttle_count) && queue && ask(queue, throttle_count) > 0;
-}
-
-/* What a thread that leaves the CPU does from now on. */
-inline_always u32 state_after(struct task_struct *task, int preempted, u32 waits_for)
-{
-	if (preempted || !waits_for)
-		return throttled(task) ? THREAD_THROTTLED : THREAD_PREEMPTED;
-	if (waits_for & STATE_DEAD)
-		return THREAD_ENDED;
-	if ((waits_for & STATE_UNINTERRUPTIBLE) && !(waits_for & STATE_NOLOAD))
-		return THREAD_BLOCKED;
-	return THREAD_ASLEEP;
 }
 
 inline_always void describe(struct thread_seen *thread, struct task_struct *task)
@@ -697,15 +641,6 @@ tracepoint(page_fault_user) int page_fault_user(u64 *arguments)
 }
 
 #ifndef RAW_TRACEPOINTS
-inline_always int is_wanted(struct task_struct *task)
-{
-	u32 tid = task->pid, tgid = task->tgid;
-	u32 *process = bpf_map_lookup_elem(&wanted, &tgid);
-	u32 *thread = bpf_map_lookup_elem(&wanted, &tid);
-
-	return (process && *process == WANTED_PROCESS) || (thread && *thread == WANTED_THREAD);
-}
-
 /* Who has a CPU that has not switched yet, or to a task that was of no concern until now. */
 inline_always void runs_from_the_start(struct task_struct *task, struct thread_seen *thread)
 {
