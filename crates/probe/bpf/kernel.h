@@ -104,6 +104,25 @@ struct thread_info {
 	u32 cpu;
 };
 
+struct ns_common {
+	u32 inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+/* One number for each PID namespace in which the task is seen, the first namespace first; there are level + 1. */
+struct pid {
+	u32 level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -113,6 +132,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	char comm[16];
 	u64 min_flt;
 	u64 maj_flt;

@@ -159,6 +159,8 @@ struct thread_seen {
 	u64 version; /* odd while it is written */
 	u32 tid; /* in the first PID namespace, as the next */
 	u32 tgid;
+	u32 own_tid; /* in pinwise's PID namespace; 0 where that is the first */
+	u32 own_tgid;
 	char comm[16];
 	u64 cgroup;
 	u64 began_ns; /* when it came to be watched */

@@ -72,9 +72,35 @@ struct {
 } wanted section(".maps");
 
 #ifndef RAW_TRACEPOINTS
+/* PID namespace of pinwise, by the number that /proc shows of it; 0 when it is the first, whose numbers the kernel itself uses. */
+const volatile u32 namespace_inum = 0;
+
+/* Namespaces within each other that are looked through: containers in containers in ... */
+enum { NAMESPACE_DEPTH = 8 };
+
+/* The number of a task in pinwise's namespace; 0 where it has none there. */
+inline_always u32 own_number(struct task_struct *task)
+{
+	struct pid *pid = ask(task, thread_pid);
+	u32 level = pid ? ask(pid, level) : 0;
+	/* Where the numbers begin and how far apart they are is the running kernel's; how many there are no type says. */
+	const char *numbers = (const void *)__builtin_preserve_access_index(&pid->numbers[0]);
+	struct upid at;
+
+	if (!pid)
+		return 0;
+	for (u32 depth = 0; depth < NAMESPACE_DEPTH && depth <= level; depth++) {
+		bpf_probe_read_kernel(&at, sizeof(at), numbers + depth * sizeof(at));
+		if (at.ns && ask(at.ns, ns.inum) == namespace_inum)
+			return at.nr;
+	}
+	return 0;
+}
+
 inline_always int is_wanted(struct task_struct *task)
 {
-	u32 tid = task->pid, tgid = task->tgid;
+	u32 tid = namespace_inum ? own_number(task) : (u32)task->pid;
+	u32 tgid = namespace_inum ? own_number(task->group_leader) : (u32)task->tgid;
 	u32 *process = bpf_map_lookup_elem(&wanted, &tgid);
 	u32 *thread = bpf_map_lookup_elem(&wanted, &tid);
 

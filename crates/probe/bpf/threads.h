@@ -66,6 +66,12 @@ inline_always void describe(struct thread_seen *thread, struct task_struct *task
 {
 	thread->tid = follow(task, pid);
 	thread->tgid = follow(task, tgid);
+#ifndef RAW_TRACEPOINTS
+	if (namespace_inum) {
+		thread->own_tid = own_number(task);
+		thread->own_tgid = own_number(task->group_leader);
+	}
+#endif
 	thread->cgroup = cgroup_of(task);
 	bpf_probe_read_kernel_str(thread->comm, sizeof(thread->comm),
 				  __builtin_preserve_access_index(&task->comm));

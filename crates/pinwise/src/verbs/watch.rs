@@ -5,6 +5,7 @@ mod live;
 mod target;
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use machine::{CpuSet, Fault, Machine, Missing, Root};
@@ -51,6 +52,9 @@ pub struct Args {
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// A file with the types (BTF) of the running kernel, where it does not tell them itself
+    #[arg(long, value_name = "FILE")]
+    btf: Option<PathBuf>,
     /// Raw trace points even where the kernel has them with types
     #[arg(long, hide = true)]
     raw: bool,
@@ -62,6 +66,14 @@ const USUAL: Duration = Duration::from_secs(10);
 impl Args {
     fn length(&self) -> Duration {
         self.window.unwrap_or(USUAL)
+    }
+
+    fn trace_points(&self) -> TracePoints {
+        match (&self.btf, self.raw) {
+            (Some(file), _) => TracePoints::RawWith(file.clone()),
+            (None, true) => TracePoints::Raw,
+            (None, false) => TracePoints::Best,
+        }
     }
 
     /// Whether the account is shown while it grows.
@@ -88,8 +100,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if let Some(cpus) = &args.cpu {
         super::ticks::exist(cpus, &machine.online())?;
     }
-    let trace_points = if args.raw { TracePoints::Raw } else { TracePoints::Best };
-    let counting = match Counting::begin(&watched.target(), &machine, trace_points) {
+    let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,
         Err(missing) => return counters::run(args, &root, &watched, &stop, missing),
     };

@@ -1,5 +1,6 @@
 //! Counting that goes on in the kernel.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use aya::maps::MapError;
@@ -30,7 +31,7 @@ const WANTED_THREAD: u32 = 2;
 const NEW_ONLY: u64 = 1;
 
 /// The first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h.
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+const FIRST_PID_NAMESPACE: u32 = 4_026_531_836;
 
 /// Whose time is accounted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,13 +56,15 @@ impl Target {
 }
 
 /// Which trace points the programs use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TracePoints {
     /// Those with types where the kernel has them, else raw ones.
     #[default]
     Best,
     /// Raw ones: for kernels before 5.12, and to try them out.
     Raw,
+    /// Raw ones, with the kernel's types (BTF) from this file: for kernels that do not tell them.
+    RawWith(PathBuf),
 }
 
 /// Programs in the kernel that count; they end with this.
@@ -77,6 +80,7 @@ pub struct Counting {
     root: Root,
     paging_before: Result<Paging, Missing>,
     frequencies: Frequencies,
+    foreign_numbers: bool,
 }
 
 impl Counting {
@@ -84,13 +88,23 @@ impl Counting {
     ///
     /// # Errors
     /// When the kernel has no such programs, or does not permit them: what, why and the remedy.
-    pub fn begin(target: &Target, machine: &Machine, trace_points: TracePoints) -> Result<Self, Missing> {
-        same_numbers(target)?;
+    pub fn begin(target: &Target, machine: &Machine, trace_points: &TracePoints) -> Result<Self, Missing> {
+        let namespace = own_namespace();
+        if *target != Target::Everything && namespace > 0 && *trace_points != TracePoints::Best {
+            let why = "this is a PID namespace of its own (a container), whose numbers raw trace points do not know: run pinwise on the \
+                host, or with the host's PID namespace";
+            return Err(Missing::new("kernel events of a process", why));
+        }
         let sizes = sizes(target, machine);
         let options = Options {
             every_task: *target == Target::Everything,
             softirqs_are_threads: machine.kernel.preempt.as_deref() == Some("rt"),
-            typed: trace_points == TracePoints::Best,
+            typed: *trace_points == TracePoints::Best,
+            namespace,
+            types: match trace_points {
+                TracePoints::RawWith(file) => Some(file),
+                TracePoints::Best | TracePoints::Raw => None,
+            },
         };
         let mut loaded = load(sizes, options)?;
         let mut tables = Tables::open(&mut loaded, sizes)?;
@@ -116,6 +130,7 @@ impl Counting {
             paging_before: Paging::read(&root),
             frequencies: Frequencies::default(),
             root,
+            foreign_numbers: namespace > 0,
         };
         counting.start(target)?;
         Ok(counting)
@@ -239,6 +254,7 @@ impl Counting {
             misses: self.loaded.misses(),
             paging: Some(self.paging_since()),
             frequency: self.frequencies.seen().clone(),
+            foreign_numbers: self.foreign_numbers,
             threads: self.ended.clone(),
             ..Snapshot::default()
         };
@@ -352,17 +368,11 @@ fn threads_of(target: &Target) -> Vec<ThreadSeen> {
     threads
 }
 
-/// The programs know tasks by their number in the first PID namespace.
-fn same_numbers(target: &Target) -> Result<(), Missing> {
-    let ours = std::fs::read_link("/proc/self/ns/pid");
-    match ours {
-        Ok(ours) if *target != Target::Everything && ours.as_os_str() != FIRST_PID_NAMESPACE => {
-            let why = "this is a PID namespace of its own (a container), where processes have other numbers than the kernel \
-                knows: run pinwise on the host, or with the host's PID namespace";
-            Err(Missing::new("kernel events of a process", why))
-        }
-        _ => Ok(()),
-    }
+/// Number of this process's PID namespace, as its link in /proc shows it; 0 for the first, whose numbers are the kernel's own.
+fn own_namespace() -> u32 {
+    let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let number = link.to_str().and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok());
+    number.filter(|number| *number != FIRST_PID_NAMESPACE).unwrap_or(0)
 }
 
 /// How large the tables have to be here.

@@ -50,7 +50,8 @@ impl Names {
         if !fresh.is_empty() {
             self.cgroups.extend(cgroups::paths(&Root::live(), &fresh));
         }
-        let nameless = snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0);
+        let nameless =
+            snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0 && !snapshot.foreign_numbers);
         let fresh = self.fresh(Kind::Task, nameless.map(|(key, _)| u64::from(key.tid)));
         let root = Root::live();
         self.tasks.extend(fresh.into_iter().filter_map(|tid| Some((tid as u32, task(&root, tid)?))));

@@ -131,6 +131,10 @@ impl Account {
         });
         let mut missing = not_counted.to_vec();
         missing.extend(names.missing.iter().cloned());
+        missing.extend(snapshot.foreign_numbers.then(|| {
+            let why = "this is a PID namespace of its own (a container): they have the numbers of the host";
+            Missing::new("numbers of tasks that are not of the target", why)
+        }));
         missing.extend(snapshot.frequency.is_empty().then(Frequencies::missing));
         missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
         missing.extend(lost(snapshot));

@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub(crate) paging: Option<Result<Paging, Missing>>,
     /// By CPU, for those that tell it.
     pub(crate) frequency: BTreeMap<u32, Frequency>,
+    /// Whether tasks that are not of the target have numbers that are not those of this process's /proc.
+    pub(crate) foreign_numbers: bool,
     /// Whether page faults were counted.
     pub(crate) page_faults: bool,
     /// Events that a program was left out for, by program.

@@ -115,8 +115,8 @@ impl ThreadAccount {
         let faults = faults(seen);
         let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
         let mut account = Self {
-            tid: seen.tid,
-            pid: seen.tgid,
+            tid: if seen.own_tid > 0 { seen.own_tid } else { seen.tid },
+            pid: if seen.own_tgid > 0 { seen.own_tgid } else { seen.tgid },
             comm: words(&seen.comm),
             cgroup: names.cgroups.get(&seen.cgroup).cloned(),
             ended: seen.state == thread_state::ENDED,

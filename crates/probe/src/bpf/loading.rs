@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::path::Path;
 
 use aya::maps::Map;
 use aya::programs::{Iter, Program, ProgramError};
-use aya::{Btf, BtfError, Ebpf, EbpfLoader};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader, Endianness};
 use machine::Missing;
 
 use super::hooks::{CORE, OTHERS, SOFTIRQS, SWITCH};
@@ -51,25 +52,33 @@ pub(crate) struct Loaded {
 
 /// What the programs are to do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
+pub(crate) struct Options<'a> {
     /// Whether the time of every task is counted.
     pub(crate) every_task: bool,
     /// On PREEMPT_RT softirqs run in threads that can be preempted: they are seen as those threads.
     pub(crate) softirqs_are_threads: bool,
     /// Whether trace points with types are tried first.
     pub(crate) typed: bool,
+    /// Number of the PID namespace whose numbers name the target; 0 for the first.
+    pub(crate) namespace: u32,
+    /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
+    pub(crate) types: Option<&'a Path>,
 }
 
 /// Loads and attaches everything. Nothing is counted before the tables say so.
 ///
 /// # Errors
 /// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
-pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
-    let btf = Btf::from_sys_fs().map_err(|e| no_btf(&e))?;
+pub(crate) fn load(sizes: Sizes, options: Options<'_>) -> Result<Loaded, Missing> {
+    let btf = match options.types {
+        Some(file) => Btf::parse_file(file, Endianness::default()).map_err(|e| bad_types(file, &e))?,
+        None => Btf::from_sys_fs().map_err(|e| no_btf(&e))?,
+    };
     if options.typed {
         match Loaded::of(objects::TYPED, &btf, sizes, options) {
             Ok(loaded) => return Ok(loaded),
             Err(refused) if refused.final_word => return Err(refused.missing),
+            Err(refused) if options.namespace > 0 => return Err(refused.missing),
             Err(_) => {}
         }
     }
@@ -85,10 +94,13 @@ struct Refused {
 }
 
 impl Loaded {
-    fn of(object: &[u8], btf: &Btf, sizes: Sizes, options: Options) -> Result<Self, Refused> {
+    fn of(object: &[u8], btf: &Btf, sizes: Sizes, options: Options<'_>) -> Result<Self, Refused> {
         let every_task = u32::from(options.every_task);
         let mut loader = EbpfLoader::new();
         loader.btf(Some(btf)).allow_unsupported_maps().override_global("every_task", &every_task, true);
+        if options.typed {
+            loader.override_global("namespace_inum", &options.namespace, true);
+        }
         for (table, entries) in [
             ("cpus", sizes.cpus),
             ("places", sizes.cpus),
@@ -262,9 +274,16 @@ fn refused(what: &str, error: &(dyn Error + 'static)) -> Refused {
     Refused { missing: Missing::new(EVENTS, why), final_word }
 }
 
+fn bad_types(file: &Path, error: &BtfError) -> Missing {
+    Missing::new(
+        EVENTS,
+        format_args!("{} does not tell the kernel's types (BTF): {}", file.display(), reasons(error)),
+    )
+}
+
 fn no_btf(error: &BtfError) -> Missing {
     let why = format!(
-        "the kernel does not tell its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}",
+        "the kernel does not tell its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}; a file with them can be named (--btf)",
         reasons(error)
     );
     Missing::new(EVENTS, why)

@@ -122,6 +122,8 @@ records! {
         version: u64,
         tid: u32,
         tgid: u32,
+        own_tid: u32,
+        own_tgid: u32,
         comm: [u8; 16],
         cgroup: u64,
         began_ns: u64,

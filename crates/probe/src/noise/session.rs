@@ -74,7 +74,7 @@ pub fn measure(
     let rounds = rounds(&plan.cpus, &machine.cores(), plan.together);
     std::thread::scope(|scope| {
         let loops = Loops::start(scope, plan, surroundings, stop)?;
-        let counting = Counting::begin(&Target::Threads(loops.tids()), machine, TracePoints::Best);
+        let counting = Counting::begin(&Target::Threads(loops.tids()), machine, &TracePoints::Best);
         let (counting, missing) = match counting {
             Ok(counting) => (Some(counting), Vec::new()),
             Err(why) => (

@@ -2,6 +2,7 @@
 
 mod actor;
 mod born;
+mod container;
 mod cpu_time;
 mod disk;
 mod faults;
