@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use probe::account::{Account, Interruptions, Source};
+use probe::account::{Account, CpuAccount, Interruptions, Source};
 
 use super::{and_more, count, percent, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 
-/// CPUs, one a line.
-pub(super) fn cpus(account: &Account) -> String {
+/// CPUs, one a line: by number, or where there are more than `most`, those with most of the target and of interrupts.
+pub(super) fn cpus(account: &Account, most: usize) -> String {
+    let mut shown: Vec<&CpuAccount> = account.cpus.iter().collect();
+    if shown.len() > most {
+        shown.sort_by_key(|cpu| std::cmp::Reverse((cpu.target_ns, cpu.interrupted_ns)));
+    }
     let with_target = account.together.is_some();
     let mut head = vec!["CPU"];
     if with_target {
@@ -28,7 +32,7 @@ pub(super) fn cpus(account: &Account) -> String {
         head.push("MHZ");
     }
     let mut rows = vec![head.iter().map(ToString::to_string).collect::<Vec<String>>()];
-    for cpu in &account.cpus {
+    for cpu in shown.into_iter().take(most) {
         let of = |ns: u64| percent(ns, cpu.wall_ns);
         let rate = |times: u64| count((times as f64 * 1e9 / cpu.wall_ns.max(1) as f64).round() as u64);
         let ticks = cpu.sources.get(&Source::Tick).map_or(0, |seen| seen.all.count);
@@ -43,11 +47,12 @@ pub(super) fn cpus(account: &Account) -> String {
         }
         rows.push(row);
     }
-    format!("CPUs\n{}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))
+    let more = and_more(most, account.cpus.len(), "CPUs");
+    format!("CPUs\n{}{more}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))
 }
 
-/// Sources of interruptions on all CPUs together.
-pub(super) fn sources(account: &Account) -> String {
+/// Sources of interruptions, CPU by CPU; where that would be many lines, of each source the CPUs that it took most from.
+pub(super) fn sources(account: &Account, most: usize) -> String {
     let mut by_source: BTreeMap<Source, Vec<(u32, &Interruptions)>> = BTreeMap::new();
     for cpu in &account.cpus {
         for (source, seen) in &cpu.sources {
@@ -59,10 +64,17 @@ pub(super) fn sources(account: &Account) -> String {
     }
     let with_target = account.together.is_some();
     let mut rows = vec![head(with_target, "SOURCE")];
-    for (source, by_cpu) in by_source {
-        rows.extend(by_cpu.iter().map(|(cpu, seen)| row(*cpu, source.words(), seen, with_target)));
+    let all: usize = by_source.values().map(Vec::len).sum();
+    let of_each = if all > most.saturating_mul(3) { most / 4 } else { usize::MAX };
+    for (source, mut by_cpu) in by_source {
+        if by_cpu.len() > of_each {
+            by_cpu.sort_by_key(|(_, seen)| std::cmp::Reverse((seen.took_ns(), seen.all.total_ns)));
+        }
+        let shown = by_cpu.iter().take(of_each);
+        rows.extend(shown.map(|(cpu, seen)| row(*cpu, source.words(), seen, with_target)));
     }
-    format!("Interrupts, net of each other\n{}", grid::lines(&sides(with_target), &rows, 2))
+    let more = and_more(rows.len() - 1, all, "sources on other CPUs");
+    format!("Interrupts, net of each other\n{}{more}", grid::lines(&sides(with_target), &rows, 2))
 }
 
 fn head(with_target: bool, name: &str) -> Vec<String> {

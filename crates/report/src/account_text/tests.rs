@@ -20,3 +20,26 @@ fn an_empty_account_is_rendered_without_empty_tables() {
     assert!(text.starts_with("all CPUs, 0.0 s\n"), "{text}");
     assert!(!text.contains("Devices") && !text.contains("Not known"), "{text}");
 }
+
+#[test]
+fn of_many_cpus_those_with_most_are_shown_and_the_others_counted() {
+    use probe::account::{CpuAccount, Interruptions, Source, Stretches};
+    let cpu = |cpu: u32| {
+        let all = Stretches { count: 1, total_ns: 1_000 * u64::from(cpu), ..Stretches::default() };
+        let seen = Interruptions { all, ..Interruptions::default() };
+        CpuAccount {
+            cpu,
+            wall_ns: 1_000_000,
+            interrupted_ns: 1_000 * u64::from(cpu),
+            sources: [(Source::Tick, seen)].into(),
+            ..CpuAccount::default()
+        }
+    };
+    let account = Account { cpus: (0..100).map(cpu).collect(), ..Account::default() };
+    let shown = |all: bool| render(&account, "all CPUs", Wanted { all });
+    let text = shown(false);
+    assert!(text.contains("and 88 more CPUs (--full)") && text.contains("and 97 more sources on other CPUs"), "{text}");
+    let cpus: Vec<&str> = text.lines().skip_while(|line| *line != "CPUs").skip(2).take(12).collect();
+    assert!(cpus[0].trim_start().starts_with("99 ") && cpus[11].trim_start().starts_with("88 "), "{cpus:#?}");
+    assert!(!shown(true).contains("(--full)"));
+}

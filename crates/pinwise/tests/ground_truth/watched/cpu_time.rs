@@ -4,9 +4,11 @@ use super::actor::{Actor, cpu_time_ns, now_ns, spin};
 use super::figures::{assert_between, assert_near, number};
 use super::watching::Stage;
 
-/// At some moment: CLOCK_MONOTONIC, CPU time (CLOCK_THREAD_CPUTIME_ID), waiting in the run queue (schedstat), ns.
+/// Between two moments of CLOCK_MONOTONIC, which can lie far apart when the CPU is lost meanwhile: CPU time
+/// (CLOCK_THREAD_CPUTIME_ID), waiting in the run queue (schedstat), ns.
 struct Reading {
-    at_ns: u64,
+    from_ns: u64,
+    to_ns: u64,
     cpu_ns: u64,
     waited_ns: u64,
 }
@@ -32,7 +34,9 @@ fn cpu_time_and_waiting_are_those_that_the_kernel_keeps() {
     let spinner = Actor::start("spinner", stage.cpu, |until| {
         let mut readings = Vec::with_capacity(100_000);
         while until.goes_on() {
-            readings.push(Reading { waited_ns: waited_ns(), cpu_ns: cpu_time_ns(), at_ns: now_ns() });
+            let from_ns = now_ns();
+            let (waited_ns, cpu_ns) = (waited_ns(), cpu_time_ns());
+            readings.push(Reading { from_ns, to_ns: now_ns(), waited_ns, cpu_ns });
             let next_ns = now_ns() + 200_000;
             while now_ns() < next_ns {}
         }
@@ -45,8 +49,10 @@ fn cpu_time_and_waiting_are_those_that_the_kernel_keeps() {
     let readings: Vec<Reading> = spinner.stop();
 
     let window = sheet.window();
-    let first = readings.iter().position(|r| r.at_ns >= window.0).unwrap();
-    let last = readings.iter().rposition(|r| r.at_ns <= window.1).unwrap();
+    let first = readings.iter().position(|r| r.from_ns >= window.0).unwrap();
+    let last = readings.iter().rposition(|r| r.to_ns <= window.1).unwrap();
+    let before = readings.iter().rposition(|r| r.to_ns <= window.0).unwrap();
+    let after = readings.iter().position(|r| r.from_ns >= window.1).unwrap();
     let rise = |of: fn(&Reading) -> u64, from: usize, to: usize| of(&readings[to]) - of(&readings[from]);
     let row = sheet.thread(tid);
     let net = number(&row["on_cpu"]["total_ns"]);
@@ -60,10 +66,10 @@ fn cpu_time_and_waiting_are_those_that_the_kernel_keeps() {
     };
     eprintln!("net {net} ns, with interrupts {gross} ns");
     let cpu = |r: &Reading| r.cpu_ns;
-    let (inner, outer) = (rise(cpu, first, last), rise(cpu, first - 1, last + 1));
+    let (inner, outer) = (rise(cpu, first, last), rise(cpu, before, after));
     assert_near("CPU time, ns", had, (inner + outer) / 2, 0.01, outer - inner);
     let waited = |r: &Reading| r.waited_ns;
-    let (inner, outer) = (rise(waited, first, last), rise(waited, first - 1, last + 1));
+    let (inner, outer) = (rise(waited, first, last), rise(waited, before, after));
     if outer == 0 {
         return eprintln!("skipped: this kernel has no schedstat (CONFIG_SCHED_INFO)");
     }

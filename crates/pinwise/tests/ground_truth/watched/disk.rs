@@ -65,10 +65,12 @@ fn reads_of_the_disk_block_the_reader_and_show_in_the_line_of_the_disk() {
     let (fired_around, block_around) = (fired(), block());
     let watching = stage.begin(&["--thread", &tid.to_string(), "--for", "4s", "--full"]);
     let (fired_inside, block_inside) = (fired(), block());
+    let sent_ns = now_ns();
     go.send(()).unwrap();
     while !reader.is_done() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+    let done_ns = now_ns();
     let (fired_then, block_then) = (fired(), block());
     let reads = reader.stop();
     let sheet = watching.end();
@@ -97,11 +99,12 @@ fn reads_of_the_disk_block_the_reader_and_show_in_the_line_of_the_disk() {
             around,
         );
     }
-    blocked_while_it_read(&sheet, tid, &reads);
+    blocked_while_it_read(&sheet, tid, &reads, done_ns - sent_ns);
 }
 
-/// A read is submitting it (on the CPU), being blocked, waiting for the CPU, and returning.
-fn blocked_while_it_read(sheet: &Sheet, tid: u32, reads: &[Slice]) {
+/// A read is submitting it (on the CPU), being blocked, waiting for the CPU, and returning. From the word to begin until it was gone
+/// (`all_ns`) the reader did nothing else.
+fn blocked_while_it_read(sheet: &Sheet, tid: u32, reads: &[Slice], all_ns: u64) {
     let row = sheet.thread(tid);
     let total = |kind: &str| number(&row[kind]["total_ns"]);
     let reading: u64 = reads.iter().map(|read| read.to_ns - read.from_ns).sum();
@@ -116,6 +119,7 @@ fn blocked_while_it_read(sheet: &Sheet, tid: u32, reads: &[Slice]) {
         + number(&row["interrupted_ns"])
         + total("preempted")
         + total("run_queue");
-    assert_near("blocked, on a CPU and in its run queue, ns", all, reading, 0.03, 2_000_000);
+    let (first, last) = (reads[0].from_ns, reads[reads.len() - 1].to_ns);
+    assert_between("blocked, on a CPU and in its run queue, ns", all, last - first, all_ns);
     eprintln!("blocked for {} ns of {reading}", total("blocked"));
 }
