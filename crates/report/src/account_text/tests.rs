@@ -38,7 +38,10 @@ fn of_many_cpus_those_with_most_are_shown_and_the_others_counted() {
     let account = Account { cpus: (0..100).map(cpu).collect(), ..Account::default() };
     let shown = |all: bool| render(&account, "all CPUs", Wanted { all });
     let text = shown(false);
-    assert!(text.contains("and 88 more CPUs (--full)") && text.contains("and 97 more sources on other CPUs"), "{text}");
+    assert!(
+        text.contains("and 88 more CPUs (--full)") && text.contains("and 97 more sources on other CPUs"),
+        "{text}"
+    );
     let cpus: Vec<&str> = text.lines().skip_while(|line| *line != "CPUs").skip(2).take(12).collect();
     assert!(cpus[0].trim_start().starts_with("99 ") && cpus[11].trim_start().starts_with("88 "), "{cpus:#?}");
     assert!(!shown(true).contains("(--full)"));

@@ -3,7 +3,7 @@
 use std::process::{Child, Command};
 
 use super::figures::{NOT_HANDED_OVER, assert_near, number};
-use super::watching::{Sheet, Stage};
+use super::watching::{Sheet, Stage, when_told};
 
 struct Script(Child);
 
@@ -35,88 +35,96 @@ fn ended(sheet: &Sheet) -> Vec<u64> {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn each_short_lived_child_is_counted() {
-    let Some(stage) = Stage::new() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mark = folder.path().join("go").display().to_string();
-    // A subshell is a fork; one more for each of the ends of the waiting loop, which come before the window or are counted.
-    let script = format!(
-        "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("go").display().to_string();
+        // A subshell is a fork; one more for each of the ends of the waiting loop, which come before the window or are counted.
+        let script = format!(
+            "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
         i=0; while [ $i -lt 200 ]; do (exit 0); i=$((i+1)); done; : > {mark}.done; exec sleep 20"
-    );
-    let parent = Script::run(&script);
-    let watching = stage.begin(&["--process", &parent.pid().to_string(), "--for", "5s", "--full"]);
-    std::fs::write(&mark, "").unwrap();
-    let sheet = watching.end();
-    assert!(
-        std::path::Path::new(&format!("{mark}.done")).exists(),
-        "the window ended first: a machine too busy"
-    );
-    let ended = ended(&sheet);
-    let sleeps =
-        sheet.rows("threads").iter().filter(|row| row["comm"] == "sleep" && row["ended"] == true).count();
-    eprintln!("{} ended, {sleeps} of them sleeps", ended.len());
-    assert_near("children", (ended.len() - sleeps) as u64, 200, NOT_HANDED_OVER, 1);
-    assert_eq!(sheet.losses(), Vec::<String>::new());
-    assert!(sheet.rows("threads").iter().any(|row| row["tid"] == parent.pid() && row["ended"] == false));
+        );
+        let parent = Script::run(&script);
+        let watching = stage.begin(&["--process", &parent.pid().to_string(), "--for", "5s", "--full"]);
+        std::fs::write(&mark, "").unwrap();
+        let sheet = watching.end();
+        assert!(
+            std::path::Path::new(&format!("{mark}.done")).exists(),
+            "the window ended first: a machine too busy"
+        );
+        let ended = ended(&sheet);
+        let sleeps =
+            sheet.rows("threads").iter().filter(|row| row["comm"] == "sleep" && row["ended"] == true).count();
+        eprintln!("{} ended, {sleeps} of them sleeps", ended.len());
+        assert_near("children", (ended.len() - sleeps) as u64, 200, NOT_HANDED_OVER, 1);
+        assert_eq!(sheet.losses(), Vec::<String>::new());
+        assert!(sheet.rows("threads").iter().any(|row| row["tid"] == parent.pid() && row["ended"] == false));
+    });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn more_children_than_the_table_has_room_for_are_counted_all_the_same() {
-    let Some(stage) = Stage::new() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mark = folder.path().join("go").display().to_string();
-    let script = format!(
-        "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("go").display().to_string();
+        let script = format!(
+            "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
         i=0; while [ $i -lt 6000 ]; do (exit 0); i=$((i+1)); done; : > {mark}.done; exec sleep 0.3"
-    );
-    let parent = Script::run(&script);
-    let watching = stage.begin(&["--process", &parent.pid().to_string(), "--for", "60s", "--full"]);
-    std::fs::write(&mark, "").unwrap();
-    let sheet = watching.end();
-    assert!(
-        std::path::Path::new(&format!("{mark}.done")).exists(),
-        "the window ended first: a machine too busy"
-    );
-    assert_eq!(sheet.losses(), Vec::<String>::new());
-    let rows = sheet.rows("threads").iter().filter(|row| row["ended"] == true && row["comm"] != "sleep");
-    assert_near("children", rows.count() as u64, 6_000, NOT_HANDED_OVER, 0);
+        );
+        let parent = Script::run(&script);
+        let watching = stage.begin(&["--process", &parent.pid().to_string(), "--for", "60s", "--full"]);
+        std::fs::write(&mark, "").unwrap();
+        let sheet = watching.end();
+        assert!(
+            std::path::Path::new(&format!("{mark}.done")).exists(),
+            "the window ended first: a machine too busy"
+        );
+        assert_eq!(sheet.losses(), Vec::<String>::new());
+        let rows = sheet.rows("threads").iter().filter(|row| row["ended"] == true && row["comm"] != "sleep");
+        assert_near("children", rows.count() as u64, 6_000, NOT_HANDED_OVER, 0);
+    });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn of_a_process_that_ends_what_was_seen_until_then_is_told() {
-    let Some(stage) = Stage::new() else { return };
-    let short = Script::run("exec sleep 2");
-    let pid = short.pid();
-    // Its parent has to wait for it, else it stays as a zombie.
-    let waiting = std::thread::spawn(move || {
-        let mut short = short;
-        short.0.wait().unwrap();
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let short = Script::run("exec sleep 2");
+        let pid = short.pid();
+        // Its parent has to wait for it, else it stays as a zombie.
+        let waiting = std::thread::spawn(move || {
+            let mut short = short;
+            short.0.wait().unwrap();
+        });
+        let sheet = stage.watch(&["--process", &pid.to_string(), "--for", "30s"]);
+        waiting.join().unwrap();
+        assert!(sheet.stderr.contains("has ended"), "{}", sheet.stderr);
+        assert!(sheet.wall_ns() < 20_000_000_000, "the window went on for {} ns", sheet.wall_ns());
+        let row = sheet.thread(pid);
+        assert_eq!((&row["ended"], &row["comm"]), (&true.into(), &"sleep".into()));
+        let asleep = number(&row["asleep"]["total_ns"]);
+        assert!(asleep > 0 && asleep <= number(&row["wall_ns"]), "{row:#}");
+        assert!(number(&row["wall_ns"]) < sheet.wall_ns());
     });
-    let sheet = stage.watch(&["--process", &pid.to_string(), "--for", "30s"]);
-    waiting.join().unwrap();
-    assert!(sheet.stderr.contains("has ended"), "{}", sheet.stderr);
-    assert!(sheet.wall_ns() < 20_000_000_000, "the window went on for {} ns", sheet.wall_ns());
-    let row = sheet.thread(pid);
-    assert_eq!((&row["ended"], &row["comm"]), (&true.into(), &"sleep".into()));
-    let asleep = number(&row["asleep"]["total_ns"]);
-    assert!(asleep > 0 && asleep <= number(&row["wall_ns"]), "{row:#}");
-    assert!(number(&row["wall_ns"]) < sheet.wall_ns());
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_process_that_is_not_there_is_an_error() {
-    let Some(stage) = Stage::new() else { return };
-    let mut gone = Command::new("true").spawn().unwrap();
-    gone.wait().unwrap();
-    let number = gone.id().to_string();
-    for flag in ["--process", "--thread"] {
-        let out = stage.command(&["watch", flag, &number, "--for", "1s"]).output().unwrap();
-        let stderr = String::from_utf8_lossy(&out.stderr);
-        assert_eq!(out.status.code(), Some(4), "{stderr}");
-        assert!(stderr.contains(&number), "{stderr}");
-        assert!(out.stdout.is_empty());
-    }
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let mut gone = Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        let number = gone.id().to_string();
+        for flag in ["--process", "--thread"] {
+            let out = stage.command(&["watch", flag, &number, "--for", "1s"]).output().unwrap();
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            assert_eq!(out.status.code(), Some(4), "{stderr}");
+            assert!(stderr.contains(&number), "{stderr}");
+            assert!(out.stdout.is_empty());
+        }
+    });
 }

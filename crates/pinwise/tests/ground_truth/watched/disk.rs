@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 
 use super::actor::{Actor, Slice, now_ns};
 use super::figures::{assert_between, assert_near, interrupts, number, softirqs};
-use super::watching::{Sheet, Stage};
+use super::watching::{Sheet, Stage, when_told};
 
 const O_DIRECT: i32 = 0o40000;
 const BLOCK: usize = 4096;
@@ -41,65 +41,68 @@ fn lines(sheet: &Sheet) -> Vec<(u64, u64)> {
 #[test]
 #[ignore = "ground truth: needs root, BPF and a disk; run by `make test`"]
 fn reads_of_the_disk_block_the_reader_and_show_in_the_line_of_the_disk() {
-    let Some(stage) = Stage::new() else { return };
-    let Some(file) = file() else { return eprintln!("skipped: this file system has no O_DIRECT") };
-    let both = [stage.aside, stage.cpu];
-    let rows: Vec<String> = (0..256).map(|irq| irq.to_string()).collect();
-    let fired = || -> Vec<u64> {
-        rows.iter().map(|row| both.iter().map(|cpu| interrupts(row, *cpu)).sum()).collect()
-    };
-    let block = || both.map(|cpu| softirqs("BLOCK", cpu));
-    let (go, goes) = std::sync::mpsc::channel::<()>();
-    let reader = Actor::start_fifo("reader", stage.cpu, 5, move |_| {
-        goes.recv().unwrap();
-        let mut into = Aligned([0; BLOCK]);
-        let mut reads = Vec::with_capacity(READS as usize);
-        for read in 0..READS {
-            let from_ns = now_ns();
-            file.read_exact_at(&mut into.0, read * 7919 % FILE_BLOCKS * BLOCK as u64).unwrap();
-            reads.push(Slice { from_ns, to_ns: now_ns() });
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let Some(file) = file() else { return eprintln!("skipped: this file system has no O_DIRECT") };
+        let both = [stage.aside, stage.cpu];
+        let rows: Vec<String> = (0..256).map(|irq| irq.to_string()).collect();
+        let fired = || -> Vec<u64> {
+            rows.iter().map(|row| both.iter().map(|cpu| interrupts(row, *cpu)).sum()).collect()
+        };
+        let block = || both.map(|cpu| softirqs("BLOCK", cpu));
+        let (go, goes) = std::sync::mpsc::channel::<()>();
+        let reader = Actor::start_fifo("reader", stage.cpu, 5, move |_| {
+            goes.recv().unwrap();
+            let mut into = Aligned([0; BLOCK]);
+            let mut reads = Vec::with_capacity(READS as usize);
+            for read in 0..READS {
+                let from_ns = now_ns();
+                file.read_exact_at(&mut into.0, read * 7919 % FILE_BLOCKS * BLOCK as u64).unwrap();
+                reads.push(Slice { from_ns, to_ns: now_ns() });
+            }
+            reads
+        });
+        let tid = reader.tid;
+        let (fired_around, block_around) = (fired(), block());
+        let watching = stage.begin(&["--thread", &tid.to_string(), "--for", "4s", "--full"]);
+        let (fired_inside, block_inside) = (fired(), block());
+        let sent_ns = now_ns();
+        go.send(()).unwrap();
+        while !reader.is_done() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        reads
-    });
-    let tid = reader.tid;
-    let (fired_around, block_around) = (fired(), block());
-    let watching = stage.begin(&["--thread", &tid.to_string(), "--for", "4s", "--full"]);
-    let (fired_inside, block_inside) = (fired(), block());
-    let sent_ns = now_ns();
-    go.send(()).unwrap();
-    while !reader.is_done() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    let done_ns = now_ns();
-    let (fired_then, block_then) = (fired(), block());
-    let reads = reader.stop();
-    let sheet = watching.end();
-    let (fired_after, block_after) = (fired(), block());
+        let done_ns = now_ns();
+        let (fired_then, block_then) = (fired(), block());
+        let reads = reader.stop();
+        let sheet = watching.end();
+        let (fired_after, block_after) = (fired(), block());
 
-    assert!(
-        sheet.has(reads[0].from_ns) && sheet.has(reads[reads.len() - 1].to_ns),
-        "a disk too slow for the window"
-    );
-    let (mut most, mut disk) = (0, 0);
-    for (irq, count) in lines(&sheet) {
-        let irq = irq as usize;
-        let (inside, around) = (fired_then[irq] - fired_inside[irq], fired_after[irq] - fired_around[irq]);
-        assert_between(&format!("line {irq}"), count, inside, around);
-        if inside > most {
-            (most, disk) = (inside, irq);
-        }
-    }
-    assert!(most >= READS / 2, "the busiest line, {disk}, fired {most} times for {READS} reads");
-    for (at, cpu) in both.into_iter().enumerate() {
-        let (inside, around) = (block_then[at] - block_inside[at], block_after[at] - block_around[at]);
-        assert_between(
-            &format!("softirq BLOCK on CPU {cpu}"),
-            sheet.came(cpu, "softirq_block"),
-            inside,
-            around,
+        assert!(
+            sheet.has(reads[0].from_ns) && sheet.has(reads[reads.len() - 1].to_ns),
+            "a disk too slow for the window"
         );
-    }
-    blocked_while_it_read(&sheet, tid, &reads, done_ns - sent_ns);
+        let (mut most, mut disk) = (0, 0);
+        for (irq, count) in lines(&sheet) {
+            let irq = irq as usize;
+            let (inside, around) =
+                (fired_then[irq] - fired_inside[irq], fired_after[irq] - fired_around[irq]);
+            assert_between(&format!("line {irq}"), count, inside, around);
+            if inside > most {
+                (most, disk) = (inside, irq);
+            }
+        }
+        assert!(most >= READS / 2, "the busiest line, {disk}, fired {most} times for {READS} reads");
+        for (at, cpu) in both.into_iter().enumerate() {
+            let (inside, around) = (block_then[at] - block_inside[at], block_after[at] - block_around[at]);
+            assert_between(
+                &format!("softirq BLOCK on CPU {cpu}"),
+                sheet.came(cpu, "softirq_block"),
+                inside,
+                around,
+            );
+        }
+        blocked_while_it_read(&sheet, tid, &reads, done_ns - sent_ns);
+    });
 }
 
 /// A read is submitting it (on the CPU), being blocked, waiting for the CPU, and returning. From the word to begin until it was gone

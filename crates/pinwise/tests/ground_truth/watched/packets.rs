@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 
 use super::actor::Actor;
 use super::figures::{Reading, assert_counted, softirqs, sources};
-use super::watching::Stage;
+use super::watching::{Stage, when_told};
 use crate::testbed::Testbed;
 
 const PACKETS: usize = 3_000;
@@ -12,43 +12,45 @@ const PACKETS: usize = 3_000;
 #[test]
 #[ignore = "ground truth: needs root, BPF and ip netns; run by `make test`"]
 fn packets_steered_onto_a_cpu_are_its_net_rx() {
-    let Some(stage) = Stage::new() else { return };
-    let Some(bed) = Testbed::new() else { return };
-    bed.steer_onto(stage.cpu);
-    let server = bed.server.clone();
-    let receiver = std::thread::spawn(move || {
-        change::own::enter_netns(&server).unwrap();
-        UdpSocket::bind("0.0.0.0:9").unwrap()
-    });
-    let _receiver = receiver.join().unwrap();
-    let load = bed.load.clone();
-    let cpu = stage.cpu;
-    let received = move || softirqs("NET_RX", cpu);
-    let before = Reading::now(received);
-    let watching = stage.begin(&["--for", "4s"]);
-    let to = format!("{}:9", bed.address);
-    let sender = Actor::start("sender", stage.aside, move |_| {
-        change::own::enter_netns(&load).unwrap();
-        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-        let first = Reading::now(received);
-        for _ in 0..PACKETS {
-            socket.send_to(&[0; 64], &to).unwrap();
-            std::thread::sleep(std::time::Duration::from_micros(300));
-        }
-        // What is on its way yet counts as well.
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        (first, Reading::now(received))
-    });
-    let (first, last) = sender.stop();
-    let sheet = watching.end();
-    let after = Reading::now(received);
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let Some(bed) = Testbed::new() else { return };
+        bed.steer_onto(stage.cpu);
+        let server = bed.server.clone();
+        let receiver = std::thread::spawn(move || {
+            change::own::enter_netns(&server).unwrap();
+            UdpSocket::bind("0.0.0.0:9").unwrap()
+        });
+        let _receiver = receiver.join().unwrap();
+        let load = bed.load.clone();
+        let cpu = stage.cpu;
+        let received = move || softirqs("NET_RX", cpu);
+        let before = Reading::now(received);
+        let watching = stage.begin(&["--for", "4s"]);
+        let to = format!("{}:9", bed.address);
+        let sender = Actor::start("sender", stage.aside, move |_| {
+            change::own::enter_netns(&load).unwrap();
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            let first = Reading::now(received);
+            for _ in 0..PACKETS {
+                socket.send_to(&[0; 64], &to).unwrap();
+                std::thread::sleep(std::time::Duration::from_micros(300));
+            }
+            // What is on its way yet counts as well.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            (first, Reading::now(received))
+        });
+        let (first, last) = sender.stop();
+        let sheet = watching.end();
+        let after = Reading::now(received);
 
-    let came = sheet.came(stage.cpu, "softirq_net_rx");
-    assert_counted("NET_RX", came, &sheet, [before, first, last, after]);
-    assert!(came as usize >= PACKETS / 2, "{came} softirqs for {PACKETS} packets");
-    for (name, count, _) in sources(sheet.cpu(stage.cpu)) {
-        let disturbed =
-            ["softirq_block", "device", "softirq_tasklet", "softirq_hi", "nmi"].contains(&name.as_str());
-        assert!(!disturbed || count < came / 2, "{name} came {count} times beside {came} NET_RX");
-    }
+        let came = sheet.came(stage.cpu, "softirq_net_rx");
+        assert_counted("NET_RX", came, &sheet, [before, first, last, after]);
+        assert!(came as usize >= PACKETS / 2, "{came} softirqs for {PACKETS} packets");
+        for (name, count, _) in sources(sheet.cpu(stage.cpu)) {
+            let disturbed =
+                ["softirq_block", "device", "softirq_tasklet", "softirq_hi", "nmi"].contains(&name.as_str());
+            assert!(!disturbed || count < came / 2, "{name} came {count} times beside {came} NET_RX");
+        }
+    });
 }

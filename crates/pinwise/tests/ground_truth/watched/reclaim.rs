@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::figures::{Reading, assert_counted, number};
-use super::watching::Stage;
+use super::watching::{Stage, when_told};
 
 const LIMIT_BYTES: u64 = 16 << 20;
 const FILE_BYTES: usize = 96 << 20;
@@ -94,36 +94,38 @@ impl Drop for Ftrace {
 #[test]
 #[ignore = "ground truth: needs root, BPF, tracefs and a cgroup; run by `make test`"]
 fn who_meets_the_limit_of_its_cgroup_reclaims_as_often() {
-    let Some(stage) = Stage::new() else { return };
-    let Some(limited) = Limited::new() else {
-        return eprintln!("skipped: no cgroup with a limit of memory can be made");
-    };
-    let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    file.write_all(&vec![7; FILE_BYTES]).unwrap();
-    file.as_file().sync_all().unwrap();
-    rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
-    let mut shell = reader(&limited, file.path());
-    let event = "mm_vmscan_memcg_reclaim_begin";
-    let Some(ftrace) = Ftrace::of(shell.id(), &format!("vmscan/{event}")) else {
-        drop(shell.stdin.take());
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let Some(limited) = Limited::new() else {
+            return eprintln!("skipped: no cgroup with a limit of memory can be made");
+        };
+        let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        file.write_all(&vec![7; FILE_BYTES]).unwrap();
+        file.as_file().sync_all().unwrap();
+        rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let mut shell = reader(&limited, file.path());
+        let event = "mm_vmscan_memcg_reclaim_begin";
+        let Some(ftrace) = Ftrace::of(shell.id(), &format!("vmscan/{event}")) else {
+            drop(shell.stdin.take());
+            shell.wait().unwrap();
+            return eprintln!("skipped: ftrace cannot be had");
+        };
+        let reclaimed = || Reading::now(|| ftrace.count(event));
+        let before = reclaimed();
+        let watching = stage.begin(&["--process", &shell.id().to_string(), "--for", "4s"]);
+        let first = reclaimed();
+        let mut stdin = shell.stdin.take().unwrap();
+        stdin.write_all(b"go\n").unwrap();
+        let mut stdout = BufReader::new(shell.stdout.take().unwrap());
+        stdout.read_line(&mut String::new()).unwrap();
+        let last = reclaimed();
+        let sheet = watching.end();
+        let after = reclaimed();
+        drop(stdin);
         shell.wait().unwrap();
-        return eprintln!("skipped: ftrace cannot be had");
-    };
-    let reclaimed = || Reading::now(|| ftrace.count(event));
-    let before = reclaimed();
-    let watching = stage.begin(&["--process", &shell.id().to_string(), "--for", "4s"]);
-    let first = reclaimed();
-    let mut stdin = shell.stdin.take().unwrap();
-    stdin.write_all(b"go\n").unwrap();
-    let mut stdout = BufReader::new(shell.stdout.take().unwrap());
-    stdout.read_line(&mut String::new()).unwrap();
-    let last = reclaimed();
-    let sheet = watching.end();
-    let after = reclaimed();
-    drop(stdin);
-    shell.wait().unwrap();
-    let reclaim = &sheet.json["together"]["reclaim"];
-    assert!(last.count - first.count > 10, "the limit was met {} times", last.count - first.count);
-    assert_counted("reclaims", number(&reclaim["count"]), &sheet, [before, first, last, after]);
-    assert!(number(&reclaim["total_ns"]) > 0);
+        let reclaim = &sheet.json["together"]["reclaim"];
+        assert!(last.count - first.count > 10, "the limit was met {} times", last.count - first.count);
+        assert_counted("reclaims", number(&reclaim["count"]), &sheet, [before, first, last, after]);
+        assert!(number(&reclaim["total_ns"]) > 0);
+    });
 }

@@ -4,7 +4,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 
 use super::actor::{Actor, Slice, now_ns};
 use super::figures::{Reading, assert_counted, assert_near, interrupts, sources};
-use super::watching::Stage;
+use super::watching::{Stage, when_told};
 
 /// A gap in which the victim did not look at the clock: it had not the CPU, and nobody asks a CPU for a barrier then.
 const GAP_NS: u64 = 300_000;
@@ -12,50 +12,52 @@ const GAP_NS: u64 = 300_000;
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
-    let Some(stage) = Stage::new() else { return };
-    membarrier(MembarrierCommand::RegisterPrivateExpedited).unwrap();
-    let victim = Actor::start_fifo("victim", stage.cpu, 5, |until| {
-        let mut gaps = Vec::new();
-        let mut last_ns = now_ns();
-        while until.goes_on() {
-            let at_ns = now_ns();
-            if at_ns - last_ns > GAP_NS {
-                gaps.push(Slice { from_ns: last_ns, to_ns: at_ns });
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        membarrier(MembarrierCommand::RegisterPrivateExpedited).unwrap();
+        let victim = Actor::start_fifo("victim", stage.cpu, 5, |until| {
+            let mut gaps = Vec::new();
+            let mut last_ns = now_ns();
+            while until.goes_on() {
+                let at_ns = now_ns();
+                if at_ns - last_ns > GAP_NS {
+                    gaps.push(Slice { from_ns: last_ns, to_ns: at_ns });
+                }
+                last_ns = at_ns;
             }
-            last_ns = at_ns;
-        }
-        gaps
-    });
-    let calls = || interrupts("CAL", stage.cpu);
-    let sender = Actor::start("sender", stage.aside, |until| {
-        let mut sent = Vec::with_capacity(1_000_000);
-        while until.goes_on() {
-            membarrier(MembarrierCommand::PrivateExpedited).unwrap();
-            sent.push(now_ns());
-            std::thread::sleep(std::time::Duration::from_micros(100));
-        }
-        sent
-    });
-    let before = Reading::now(calls);
-    let watching = stage.begin(&["--thread", &victim.tid.to_string(), "--for", "3s"]);
-    let first = Reading::now(calls);
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let last = Reading::now(calls);
-    let sheet = watching.end();
-    let after = Reading::now(calls);
-    let sent = sender.stop();
-    let gaps: Vec<Slice> = victim.stop();
+            gaps
+        });
+        let calls = || interrupts("CAL", stage.cpu);
+        let sender = Actor::start("sender", stage.aside, |until| {
+            let mut sent = Vec::with_capacity(1_000_000);
+            while until.goes_on() {
+                membarrier(MembarrierCommand::PrivateExpedited).unwrap();
+                sent.push(now_ns());
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+            sent
+        });
+        let before = Reading::now(calls);
+        let watching = stage.begin(&["--thread", &victim.tid.to_string(), "--for", "3s"]);
+        let first = Reading::now(calls);
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        let last = Reading::now(calls);
+        let sheet = watching.end();
+        let after = Reading::now(calls);
+        let sent = sender.stop();
+        let gaps: Vec<Slice> = victim.stop();
 
-    let in_gap = |at: u64| gaps.iter().any(|gap| gap.from_ns <= at && at <= gap.to_ns);
-    let sent = sent.into_iter().filter(|at| sheet.has(*at) && !in_gap(*at)).count() as u64;
-    let came = sheet.came(stage.cpu, "call_function") + sheet.came(stage.cpu, "call_function_single");
-    assert_counted("function calls", came, &sheet, [before, first, last, after]);
-    assert_near("ipi_mb", sheet.ran(stage.cpu, "call", "ipi_mb"), sent, 0.02, 2);
-    assert_eq!(sheet.ran(stage.aside, "call", "ipi_mb"), 0, "the sender's CPU is not asked");
-    assert!(came >= sent, "{came} calls came, {sent} were sent");
-    for (name, count, _) in sources(sheet.cpu(stage.cpu)) {
-        let other = !name.starts_with("call_function")
-            && !["tick", "softirq_timer", "softirq_sched", "softirq_rcu"].contains(&name.as_str());
-        assert!(!other || count < sent / 4, "{name} came {count} times beside {sent} calls");
-    }
+        let in_gap = |at: u64| gaps.iter().any(|gap| gap.from_ns <= at && at <= gap.to_ns);
+        let sent = sent.into_iter().filter(|at| sheet.has(*at) && !in_gap(*at)).count() as u64;
+        let came = sheet.came(stage.cpu, "call_function") + sheet.came(stage.cpu, "call_function_single");
+        assert_counted("function calls", came, &sheet, [before, first, last, after]);
+        assert_near("ipi_mb", sheet.ran(stage.cpu, "call", "ipi_mb"), sent, 0.02, 2);
+        assert_eq!(sheet.ran(stage.aside, "call", "ipi_mb"), 0, "the sender's CPU is not asked");
+        assert!(came >= sent, "{came} calls came, {sent} were sent");
+        for (name, count, _) in sources(sheet.cpu(stage.cpu)) {
+            let other = !name.starts_with("call_function")
+                && !["tick", "softirq_timer", "softirq_sched", "softirq_rcu"].contains(&name.as_str());
+            assert!(!other || count < sent / 4, "{name} came {count} times beside {sent} calls");
+        }
+    });
 }

@@ -2,7 +2,7 @@
 
 use super::actor::{Actor, Slice, Until, now_ns, sleep_until, spin};
 use super::figures::{assert_near, number};
-use super::watching::{Sheet, Stage};
+use super::watching::{Sheet, Stage, when_told};
 
 const PERIOD_NS: u64 = 10_000_000;
 const SLICE_NS: u64 = 2_000_000;
@@ -96,44 +96,50 @@ fn idle_is_no_thief(sheet: &Sheet) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_thief_is_named_with_its_slices_and_its_time() {
-    the_thief_is_named_with_what_it_took(&[], "tp_btf");
+    when_told(|| {
+        the_thief_is_named_with_what_it_took(&[], "tp_btf");
+    });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn raw_trace_points_tell_the_same_of_a_thief() {
-    the_thief_is_named_with_what_it_took(&["--raw"], "raw_tp");
+    when_told(|| {
+        the_thief_is_named_with_what_it_took(&["--raw"], "raw_tp");
+    });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn what_a_thread_sleeps_by_its_own_will_is_no_theft() {
-    let Some(stage) = Stage::new() else { return };
-    let sleeper = Actor::start_fifo("sleeper", stage.cpu, 30, |until| {
-        let mut slept = Vec::new();
-        while until.goes_on() {
-            let from_ns = now_ns();
-            sleep_until(from_ns + 5_000_000);
-            slept.push(Slice { from_ns, to_ns: from_ns + 5_000_000 });
-            let begun = now_ns();
-            while now_ns() - begun < 1_000_000 {}
-        }
-        slept
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let sleeper = Actor::start_fifo("sleeper", stage.cpu, 30, |until| {
+            let mut slept = Vec::new();
+            while until.goes_on() {
+                let from_ns = now_ns();
+                sleep_until(from_ns + 5_000_000);
+                slept.push(Slice { from_ns, to_ns: from_ns + 5_000_000 });
+                let begun = now_ns();
+                while now_ns() - begun < 1_000_000 {}
+            }
+            slept
+        });
+        // Somebody runs whenever it sleeps, and none of that is theft.
+        let busy = Actor::start("busy", stage.cpu, spin);
+        let sheet = stage.watch(&["--thread", &sleeper.tid.to_string(), "--for", "2s"]);
+        busy.stop();
+        let tid = sleeper.tid;
+        let slept: Vec<Slice> = sleeper.stop();
+        let slept: Vec<u64> =
+            slept.iter().map(|slept| slept.within(sheet.window())).filter(|ns| *ns > 0).collect();
+        let row = sheet.thread(tid);
+        assert_near("asleep, ns", number(&row["asleep"]["total_ns"]), slept.iter().sum(), 0.02, 0);
+        assert_near("times asleep", number(&row["asleep"]["count"]), slept.len() as u64, 0.02, 1);
+        let kept_off = number(&row["preempted"]["total_ns"]) + number(&row["run_queue"]["total_ns"]);
+        let took = |task: &serde_json::Value| number(&task["took"]["total_ns"]);
+        let by_busy: u64 = sheet.rows("tasks").iter().filter(|task| task["comm"] == "busy").map(took).sum();
+        assert!(by_busy <= kept_off, "{by_busy} ns were taken by the other, of {kept_off} ns that it waited");
+        idle_is_no_thief(&sheet);
     });
-    // Somebody runs whenever it sleeps, and none of that is theft.
-    let busy = Actor::start("busy", stage.cpu, spin);
-    let sheet = stage.watch(&["--thread", &sleeper.tid.to_string(), "--for", "2s"]);
-    busy.stop();
-    let tid = sleeper.tid;
-    let slept: Vec<Slice> = sleeper.stop();
-    let slept: Vec<u64> =
-        slept.iter().map(|slept| slept.within(sheet.window())).filter(|ns| *ns > 0).collect();
-    let row = sheet.thread(tid);
-    assert_near("asleep, ns", number(&row["asleep"]["total_ns"]), slept.iter().sum(), 0.02, 0);
-    assert_near("times asleep", number(&row["asleep"]["count"]), slept.len() as u64, 0.02, 1);
-    let kept_off = number(&row["preempted"]["total_ns"]) + number(&row["run_queue"]["total_ns"]);
-    let took = |task: &serde_json::Value| number(&task["took"]["total_ns"]);
-    let by_busy: u64 = sheet.rows("tasks").iter().filter(|task| task["comm"] == "busy").map(took).sum();
-    assert!(by_busy <= kept_off, "{by_busy} ns were taken by the other, of {kept_off} ns that it waited");
-    idle_is_no_thief(&sheet);
 }
