@@ -15,6 +15,7 @@ pub mod observation;
 mod online;
 pub mod probes;
 pub mod recording;
+pub mod ring;
 pub mod rows;
 pub mod sampler;
 pub mod thread_reading;

@@ -6,7 +6,7 @@ mod paging;
 mod takers;
 mod threads;
 
-use probe::account::Account;
+use probe::account::{Account, Extreme};
 
 use crate::visible::one_line;
 use crate::{absent, number};
@@ -129,6 +129,23 @@ fn digits(value: f64) -> String {
 /// The same where it may not be known.
 pub(crate) fn time_or_dash(ns: Option<u64>) -> String {
     ns.map_or("-".into(), time)
+}
+
+/// The longest of some stretches; `<=` where it is only known that none was longer.
+pub(crate) fn longest(longest: Option<Extreme>) -> String {
+    match longest {
+        Some(Extreme::Exactly(ns)) => time(ns),
+        Some(Extreme::Bound(ns)) => format!("<={}", time(ns)),
+        None => "-".into(),
+    }
+}
+
+/// The shortest, likewise.
+pub(crate) fn shortest(shortest: Option<Extreme>) -> String {
+    match shortest {
+        Some(Extreme::Bound(ns)) => format!(">={}", time(ns)),
+        other => longest(other),
+    }
 }
 
 pub(crate) fn count(count: u64) -> String {

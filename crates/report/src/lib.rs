@@ -6,6 +6,7 @@
 
 pub mod absent;
 pub mod account_screen;
+pub mod account_tables;
 pub mod account_text;
 mod arrangement;
 pub mod counters_text;

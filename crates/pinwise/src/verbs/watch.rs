@@ -88,7 +88,15 @@ struct Sheet<'a> {
     target: &'a Watched,
     how: &'a str,
     #[serde(flatten)]
-    account: &'a Account,
+    account: Account,
+}
+
+impl<'a> Sheet<'a> {
+    /// Lengths by step are told when everything is wanted.
+    fn of(target: &'a Watched, how: &'a str, account: &Account, full: bool) -> Self {
+        let account = if full { account.clone() } else { account.clone().without_lengths() };
+        Self { target, how, account }
+    }
 }
 
 /// Counts for the window, then tells.
@@ -109,7 +117,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     let (account, how) = count(args, counting, &root, &machine, &watched, &stop);
     match args.format {
-        Format::Json => output::json(&Sheet { target: &watched, how, account: &account })?,
+        Format::Json => output::json(&Sheet::of(&watched, how, &account, args.full))?,
         Format::Text => {
             output::text(&account_text::render(&account, &watched.title(), Wanted { all: args.full }))?;
         }

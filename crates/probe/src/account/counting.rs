@@ -1,5 +1,7 @@
 //! Counting that goes on in the kernel.
 
+mod room;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use super::paging::Paging;
 use super::places::places;
 use super::snapshot::Snapshot;
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, Tables, ThreadSeen, load,
+    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, SourceSteps, Tables, ThreadSeen, load,
     thread_state,
 };
 use crate::clock;
@@ -75,6 +77,8 @@ pub struct Counting {
     cpus: Vec<u32>,
     /// How many slots were ever given out: lower ones are given out before higher ones.
     reached: usize,
+    /// Tasks by CPU that there is room for.
+    room_for_takers: usize,
     /// Threads that have ended; their slots were given back.
     ended: Vec<(u64, ThreadSeen)>,
     root: Root,
@@ -126,6 +130,7 @@ impl Counting {
             began_ns: 0,
             cpus,
             reached: 0,
+            room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
             paging_before: Paging::read(&root),
             frequencies: Frequencies::default(),
@@ -211,7 +216,12 @@ impl Counting {
     pub fn add(&mut self, numbers: &[u32]) -> Result<(), Missing> {
         let mut fresh = false;
         for number in numbers {
-            fresh |= self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY).is_ok();
+            let mut added = self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY);
+            if added.is_err() && self.tables.wanted.get(number, 0).is_err() {
+                self.forget_all_but(numbers);
+                added = self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY);
+            }
+            fresh |= added.is_ok();
         }
         if fresh { self.loaded.walk_tasks() } else { Ok(()) }
     }
@@ -259,18 +269,20 @@ impl Counting {
             ..Snapshot::default()
         };
         for &cpu in &self.cpus {
-            snapshot.cpus.extend(self.tables.cpus.get(cpu as usize).map(|seen| (cpu, (now(), seen))));
-            for source in 0..SOURCES {
-                let steps = self.tables.source_steps.get(cpu as usize * SOURCES + source);
-                snapshot.source_steps.extend(steps.map(|steps| ((cpu, source), steps)));
-            }
+            let Some((seen, steps)) = self.cpu(cpu as usize) else { continue };
+            snapshot.cpus.insert(cpu, (now(), seen));
+            snapshot.source_steps.extend((0..).zip(steps).map(|(source, steps)| ((cpu, source), steps)));
         }
+        let at_ns = snapshot.at_ns;
         for slot in self.slots() {
             let Some(mut thread) = self.thread(slot).filter(|thread| thread.tid != 0) else { continue };
             if !self.loaded.typed || asked.is_err() {
                 thread.faults = faults_of(&self.root, &thread);
             }
-            snapshot.threads.push((now(), thread));
+            // Where nothing happened since, the record says how it was at the moment of the reading: then all that rest have
+            // the same moment. On a CPU, interrupts go on.
+            let rests = thread.state != thread_state::RUNNING && thread.since_ns <= at_ns;
+            snapshot.threads.push((if rests { at_ns.max(thread.began_ns) } else { now() }, thread));
         }
         snapshot.takers = self.tables.takers.iter().flatten().collect();
         snapshot.lines = self.tables.lines.iter().flatten().collect();
@@ -282,6 +294,24 @@ impl Counting {
     fn paging_since(&self) -> Result<Paging, Missing> {
         let before = self.paging_before.as_ref().map_err(Clone::clone)?;
         Ok(Paging::read(&self.root)?.since(before))
+    }
+
+    /// Copies a CPU's record and the lengths of its sources as they were between two interrupts.
+    fn cpu(&self, cpu: usize) -> Option<(CpuSeen, Vec<SourceSteps>)> {
+        let interrupted = std::mem::offset_of!(CpuSeen, interrupted_ns);
+        for _ in 1..TRIES {
+            let read = self.cpu_as_it_is(cpu)?;
+            if self.tables.cpus.word(cpu, interrupted) == Some(read.0.interrupted_ns) {
+                return Some(read);
+            }
+        }
+        self.cpu_as_it_is(cpu)
+    }
+
+    fn cpu_as_it_is(&self, cpu: usize) -> Option<(CpuSeen, Vec<SourceSteps>)> {
+        let seen = self.tables.cpus.get(cpu)?;
+        let rows = cpu * SOURCES..(cpu + 1) * SOURCES;
+        Some((seen, rows.filter_map(|row| self.tables.source_steps.get(row)).collect()))
     }
 
     /// Copies a thread's record as it was between two events.

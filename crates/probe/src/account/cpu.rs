@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::distribution::Distribution;
 use super::frequency::Frequency;
 use super::source::{Interruptions, Source};
-use super::stretches::Distribution;
 use crate::bpf::CpuSeen;
 use crate::ticks::TickDependency;
 
@@ -87,7 +87,7 @@ impl CpuAccount {
         };
         let counted = Source::ALL.iter().zip(&seen.sources).enumerate();
         for (number, (source, seen)) in counted.filter(|(_, (_, seen))| seen.all.count > 0) {
-            account.sources.insert(*source, Interruptions::of(seen, &lengths(number)));
+            account.sources.insert(*source, Interruptions::of(seen, lengths(number)));
         }
         account.goes_on(began_ns, at_ns, seen);
         account

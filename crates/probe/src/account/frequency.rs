@@ -28,6 +28,17 @@ impl Frequency {
         Self { readings: 1, lowest_mhz: mhz, mean_mhz: mhz, highest_mhz: mhz }
     }
 
+    /// The readings since an earlier moment. Their extremes are known where there was one only; else they lie within those of all.
+    pub(super) fn since(&self, before: &Self) -> Option<Self> {
+        let readings = self.readings.checked_sub(before.readings).filter(|readings| *readings > 0)?;
+        let sum = self.mean_mhz * self.readings as f64 - before.mean_mhz * before.readings as f64;
+        let mean_mhz = sum / readings as f64;
+        Some(match readings {
+            1 => Self::of(mean_mhz),
+            _ => Self { readings, mean_mhz, ..*self },
+        })
+    }
+
     /// These readings and others.
     pub(super) fn and(&self, other: &Self) -> Self {
         let readings = self.readings + other.readings;
@@ -99,6 +110,10 @@ mod tests {
         let seen = frequencies.seen()[&1];
         assert_eq!((seen.readings, seen.lowest_mhz, seen.highest_mhz), (3, 1500.5, 3000.0));
         assert!((seen.mean_mhz - 6500.5 / 3.0).abs() < 1e-9, "{seen:?}");
+        let two = Frequency::of(2000.0).and(&Frequency::of(3000.0));
+        let last = seen.since(&two).unwrap();
+        assert!(last.readings == 1 && (last.mean_mhz - 1500.5).abs() < 1e-6, "{last:?}");
+        assert_eq!(two.since(&two), None);
     }
 
     #[test]

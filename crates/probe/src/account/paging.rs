@@ -48,6 +48,11 @@ impl Paging {
         self.each(earlier, u64::saturating_sub)
     }
 
+    /// These and those of the time that follows.
+    pub(super) fn plus(&self, later: &Self) -> Self {
+        self.each(later, u64::saturating_add)
+    }
+
     fn each(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         let both =
             |mine: Option<u64>, theirs: Option<u64>| mine.zip(theirs).map(|(mine, theirs)| of(mine, theirs));

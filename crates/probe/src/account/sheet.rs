@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
+use super::between::sorted;
 use super::cpu::CpuAccount;
+use super::distribution::Distribution;
 use super::frequency::Frequencies;
 use super::names::Names;
 use super::nearness::Nearness;
 use super::paging::Paging;
 use super::snapshot::Snapshot;
 use super::source::Interruptions;
-use super::stretches::{Distribution, Stretches};
+use super::stretches::Stretches;
 use super::taker::{TaskAccount, tasks};
-use super::takers::{Taker, Told, takers};
+use super::takers::Taker;
 use super::thread::ThreadAccount;
 use crate::bpf::{FunctionKey, Lost, SOURCES};
 
@@ -110,25 +112,11 @@ impl Account {
     /// Names and sorts what a snapshot has. `every_task` tells whether it was taken without a target; `not_counted` is what
     /// the kernel has no trace points for.
     pub fn of(snapshot: &Snapshot, every_task: bool, names: &Names, not_counted: &[Missing]) -> Self {
-        let mut threads: Vec<ThreadAccount> = (snapshot.threads.iter())
-            .map(|(at_ns, seen)| {
-                let cpu = snapshot.cpus.get(&seen.cpu).map(|(_, cpu)| cpu);
-                ThreadAccount::of(*at_ns, seen, cpu, names)
-            })
-            .collect();
-        threads.sort_by_key(|thread| std::cmp::Reverse((thread.kept_off_ns(), thread.had_ns())));
-        let together = threads.iter().cloned().reduce(|sum, thread| sum.plus(&thread));
-        let cpus = cpus(snapshot);
-        let tasks = ranked(snapshot, every_task, names, &threads);
-        let lines = lines(snapshot, names);
-        let taken_by_unknown_ns = snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum();
-        let takers = takers(&Told {
-            together: together.as_ref(),
-            cpus: &cpus,
-            tasks: &tasks,
-            lines: &lines,
-            taken_by_unknown_ns,
+        let threads = snapshot.threads.iter().map(|(at_ns, seen)| {
+            let cpu = snapshot.cpus.get(&seen.cpu).map(|(_, cpu)| cpu);
+            ThreadAccount::of(*at_ns, seen, cpu, names)
         });
+        let threads = sorted(threads.collect());
         let mut missing = not_counted.to_vec();
         missing.extend(names.missing.iter().cloned());
         missing.extend(snapshot.foreign_numbers.then(|| {
@@ -142,19 +130,34 @@ impl Account {
             window_s: snapshot.at_ns.saturating_sub(snapshot.began_ns) as f64 / 1e9,
             from_ns: snapshot.began_ns,
             to_ns: snapshot.at_ns,
-            together,
-            takers,
-            cpus,
-            tasks,
-            lines,
+            together: None,
+            takers: Vec::new(),
+            cpus: cpus(snapshot),
+            tasks: ranked(snapshot, every_task, names, &threads),
+            lines: lines(snapshot, names),
             functions: functions(snapshot, names),
             routes: routes(snapshot),
-            taken_by_unknown_ns,
+            taken_by_unknown_ns: snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum(),
             nearness: None,
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             threads,
             missing,
         }
+        .filled_up()
+    }
+}
+
+impl Account {
+    /// The same without lengths by step, which are many.
+    pub fn without_lengths(mut self) -> Self {
+        for thread in self.threads.iter_mut().chain(&mut self.together) {
+            (thread.on_cpu_lengths, thread.off_cpu_lengths) = Default::default();
+        }
+        for cpu in &mut self.cpus {
+            cpu.sources.values_mut().for_each(|seen| seen.lengths = Distribution::default());
+        }
+        self.lines.iter_mut().for_each(|line| line.seen.lengths = Distribution::default());
+        self
     }
 }
 
@@ -173,11 +176,8 @@ impl Account {
 fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
     let of = |(cpu, (at_ns, seen)): (&u32, &(u64, _))| {
         let lengths = |source: usize| {
-            let mut lengths = Distribution::default();
-            if let Some(steps) = snapshot.source_steps.get(&(*cpu, source)) {
-                lengths.add(&steps.steps);
-            }
-            lengths
+            let steps = snapshot.source_steps.get(&(*cpu, source));
+            steps.map(|steps| Distribution::of(&steps.steps)).unwrap_or_default()
         };
         let frequency = snapshot.frequency.get(cpu).copied();
         CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths) }
@@ -207,27 +207,17 @@ fn ranked(
         took: thread.took_from_target,
         took_by_cpu: BTreeMap::new(),
     });
-    let mut ranked: Vec<TaskAccount> =
-        tasks(&snapshot.takers, every_task, names).into_values().chain(own).collect();
-    ranked.sort_by_key(|task| std::cmp::Reverse((task.took.total_ns, task.on_cpu_ns)));
-    ranked
+    sorted(tasks(&snapshot.takers, every_task, names).into_values().chain(own).collect())
 }
 
 fn lines(snapshot: &Snapshot, names: &Names) -> Vec<LineAccount> {
-    let mut lines: Vec<LineAccount> = (snapshot.lines.iter())
-        .map(|(key, line)| {
-            let mut lengths = Distribution::default();
-            lengths.add(&line.steps);
-            LineAccount {
-                irq: key.irq,
-                name: names.lines.get(&key.irq).cloned(),
-                cpu: key.cpu,
-                seen: Interruptions::of(&line.seen, &lengths),
-            }
-        })
-        .collect();
-    lines.sort_by_key(|line| std::cmp::Reverse((line.seen.took_ns(), line.seen.all.total_ns)));
-    lines
+    let lines = snapshot.lines.iter().map(|(key, line)| LineAccount {
+        irq: key.irq,
+        name: names.lines.get(&key.irq).cloned(),
+        cpu: key.cpu,
+        seen: Interruptions::of(&line.seen, Distribution::of(&line.steps)),
+    });
+    sorted(lines.collect())
 }
 
 fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
@@ -237,25 +227,20 @@ fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
         (address, None) => format!("{address:#x}"),
     };
     let kinds = [FunctionKind::Hrtimer, FunctionKind::Timer, FunctionKind::Call, FunctionKind::Work];
-    let mut functions: Vec<FunctionAccount> = (snapshot.functions.iter())
-        .filter_map(|(key, seen)| {
-            let kind = *kinds.get(key.kind as usize)?;
-            let mut ran = Stretches::of(&seen.all);
-            if kind == FunctionKind::Work {
-                (ran.mean_ns, ran.shortest_ns, ran.longest_ns) = (None, None, None);
-            }
-            Some(FunctionAccount { kind, name: name(key), cpu: key.cpu, ran })
-        })
-        .collect();
-    functions.sort_by_key(|function| std::cmp::Reverse((function.ran.total_ns, function.ran.count)));
-    functions
+    let functions = snapshot.functions.iter().filter_map(|(key, seen)| {
+        let kind = *kinds.get(key.kind as usize)?;
+        let mut ran = Stretches::of(&seen.all);
+        if kind == FunctionKind::Work {
+            (ran.mean_ns, ran.shortest_ns, ran.longest_ns) = (None, None, None);
+        }
+        Some(FunctionAccount { kind, name: name(key), cpu: key.cpu, ran })
+    });
+    sorted(functions.collect())
 }
 
 fn routes(snapshot: &Snapshot) -> Vec<Route> {
     let of = |(key, times): &(crate::bpf::RouteKey, u64)| Route { from: key.from, to: key.to, times: *times };
-    let mut routes: Vec<Route> = snapshot.routes.iter().map(of).collect();
-    routes.sort_by_key(|route| (std::cmp::Reverse(route.times), route.from, route.to));
-    routes
+    sorted(snapshot.routes.iter().map(of).collect())
 }
 
 /// What was not counted, in words: nothing is lost silently.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::stretches::{Distribution, Stretches};
+use super::distribution::Distribution;
+use super::stretches::Stretches;
 use crate::bpf::{SOURCE_SOFTIRQ, SOURCES, SourceSeen};
 
 /// A kind of interruption.
@@ -109,7 +110,7 @@ impl Source {
 }
 
 /// What a source did on a CPU, net of what interrupted it.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Interruptions {
     /// All.
     #[serde(flatten)]
@@ -118,6 +119,9 @@ pub struct Interruptions {
     pub on_target: Part,
     /// Those during which threads of the target waited for the CPU. Time counts for each thread that waited.
     pub while_waiting: Part,
+    /// All by their length.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
+    pub lengths: Distribution,
 }
 
 /// A part of the interruptions.
@@ -130,11 +134,12 @@ pub struct Part {
 }
 
 impl Interruptions {
-    pub(super) fn of(seen: &SourceSeen, distribution: &Distribution) -> Self {
+    pub(super) fn of(seen: &SourceSeen, lengths: Distribution) -> Self {
         Self {
-            all: Stretches::of(&seen.all).sorted_by(distribution),
+            all: Stretches::of(&seen.all).sorted_by(&lengths),
             on_target: Part { count: seen.on_count, total_ns: seen.on_ns },
             while_waiting: Part { count: seen.waiting_count, total_ns: seen.waiting_ns },
+            lengths,
         }
     }
 

@@ -2,9 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bpf::{BUCKETS, STEPS_BITS, StretchesSeen, Sum, Tally};
+use super::distribution::Distribution;
+use super::extreme::Extreme;
+use crate::bpf::{StretchesSeen, Sum, Tally};
 
 /// Stretches of one kind.
+///
+/// Of an interval between two readings, the shortest and the longest are those that ended in it or go on at its end, in their whole
+/// length. The kernel keeps extremes only since counting began: where the interval did not raise them, there is a bound instead.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stretches {
     /// How many; one that goes on when the window ends counts.
@@ -13,8 +18,11 @@ pub struct Stretches {
     pub total_ns: u64,
     /// Mean length, ns; `None` when there was none.
     pub mean_ns: Option<f64>,
-    /// The shortest, ns; `None` also where only sums are kept, as the next two.
+    /// The shortest, ns; `None` also where it is not kept, or where only a bound is known.
     pub shortest_ns: Option<u64>,
+    /// Then: none was shorter, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_at_least_ns: Option<u64>,
     /// Half of them were at most this long, ns: the upper edge of its step, at most a quarter above the true value. `None` also where
     /// lengths were not sorted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,8 +30,14 @@ pub struct Stretches {
     /// The same for 99 of 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
-    /// The longest, ns; `None` also of sleep, of which only sums are kept.
+    /// The longest, ns; `None` also of sleep, of which only sums are kept, or where only a bound is known.
     pub longest_ns: Option<u64>,
+    /// Then: none was longer, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_at_most_ns: Option<u64>,
+    /// The one of them that goes on at the moment of reading, ns so far. Of no difference.
+    #[serde(skip)]
+    pub goes_on_ns: Option<u64>,
 }
 
 impl Stretches {
@@ -53,40 +67,113 @@ impl Stretches {
 
     /// The same with one more that goes on.
     pub(super) fn and(mut self, ns: u64) -> Self {
+        // An extreme that is not known of those before is not known of all.
+        let first = self.count == 0;
+        self.longest_ns = if first { Some(ns) } else { self.longest_ns.map(|longest| longest.max(ns)) };
+        self.goes_on_ns = Some(ns);
+        self.and_sum(ns)
+    }
+
+    /// The same where only sums are kept.
+    pub(super) fn and_sum(mut self, ns: u64) -> Self {
         self.count += 1;
         self.total_ns += ns;
-        // An extreme that is not known of those before is not known of all.
-        let first = self.count == 1;
-        self.longest_ns = if first { Some(ns) } else { self.longest_ns.map(|longest| longest.max(ns)) };
-        self.shortest_ns = if first { Some(ns) } else { self.shortest_ns.map(|shortest| shortest.min(ns)) };
         self.with_mean()
+    }
+
+    /// What this has more than an earlier reading; `lengths` are those of the stretches that ended meanwhile, where they were sorted.
+    pub(super) fn since(&self, before: &Self, lengths: Option<&Distribution>) -> Self {
+        let count = self.count.saturating_sub(before.count);
+        let total_ns = self.total_ns.saturating_sub(before.total_ns);
+        let mut since = Self { count, total_ns, ..Self::default() };
+        if count == 0 && total_ns == 0 {
+            return since;
+        }
+        since = if self.mean_ns.is_some() { since.with_mean() } else { since };
+        // Those that ended, where all of them were sorted: a program may be between its two entries when they are read.
+        let ended = |all: &Self| all.count - u64::from(all.goes_on_ns.is_some());
+        let lengths = lengths.filter(|lengths| lengths.count() >= ended(self).saturating_sub(ended(before)));
+        // Where none goes on at either end, all lie within: one alone is as long as all together.
+        let within = self.goes_on_ns.or(before.goes_on_ns).is_none();
+        let alone = (within && count == 1).then_some(Extreme::Exactly(total_ns));
+        let longest = self.longest_ns.map(|longest_ns| {
+            let raised = before.longest_ns.is_none_or(|before| before < longest_ns);
+            let whole = within.then_some(total_ns).unwrap_or(u64::MAX);
+            match (raised, lengths) {
+                (true, _) => Extreme::Exactly(longest_ns),
+                (false, Some(lengths)) => self.longest_sorted(lengths).no_longer_than(longest_ns.min(whole)),
+                (false, None) => Extreme::Bound(longest_ns.min(whole)),
+            }
+        });
+        let shortest = self.shortest_ns.map(|shortest_ns| {
+            let lowered = before.shortest_ns.is_none_or(|before| before > shortest_ns);
+            if lowered { Extreme::Exactly(shortest_ns) } else { Extreme::Bound(shortest_ns) }
+        });
+        since.set_longest(longest.map(|longest| alone.unwrap_or(longest)));
+        since.set_shortest(shortest.map(|shortest| alone.unwrap_or(shortest)));
+        since
+    }
+
+    /// The longest of those that ended, by their lengths, and of the one that goes on.
+    fn longest_sorted(&self, lengths: &Distribution) -> Extreme {
+        let edge_ns = lengths.steps().next_back().map(|(_, longest_ns, _)| longest_ns);
+        match (edge_ns, self.goes_on_ns) {
+            (None, Some(ns)) => Extreme::Exactly(ns),
+            (Some(edge_ns), Some(ns)) if ns >= edge_ns => Extreme::Exactly(ns),
+            (edge_ns, _) => Extreme::Bound(edge_ns.unwrap_or(u64::MAX)),
+        }
     }
 
     /// Both together; what was sorted is known of neither any more.
     pub(super) fn plus(&self, other: &Self) -> Self {
-        let of_both = |mine: Option<u64>, theirs: Option<u64>, choose: fn(u64, u64) -> u64| match (
-            self.count,
-            other.count,
-        ) {
-            (0, _) => theirs,
-            (_, 0) => mine,
-            _ => mine.zip(theirs).map(|(mine, theirs)| choose(mine, theirs)),
-        };
-        Self {
+        let mut both = Self {
             count: self.count + other.count,
             total_ns: self.total_ns + other.total_ns,
-            shortest_ns: of_both(self.shortest_ns, other.shortest_ns, u64::min),
-            longest_ns: of_both(self.longest_ns, other.longest_ns, u64::max),
             ..Self::default()
-        }
-        .with_mean()
+        };
+        let (longest, shortest) = match (self.is_nothing(), other.is_nothing()) {
+            (true, _) => (other.longest(), other.shortest()),
+            (_, true) => (self.longest(), self.shortest()),
+            _ => (
+                Extreme::longer(self.longest(), other.longest()),
+                Extreme::shorter(self.shortest(), other.shortest()),
+            ),
+        };
+        both.set_longest(longest);
+        both.set_shortest(shortest);
+        // Of work items no time is known, however many there are.
+        let timed = |some: &Self| some.count == 0 || some.mean_ns.is_some();
+        if timed(self) && timed(other) { both.with_mean() } else { both }
     }
 
     /// The same with what the distribution tells.
     pub(super) fn sorted_by(mut self, distribution: &Distribution) -> Self {
-        let of = |share| distribution.quantile_ns(share).map(|ns| ns.min(self.longest_ns.unwrap_or(ns)));
+        let bound_ns = self.longest().map_or(u64::MAX, Extreme::ns);
+        let of = |share| distribution.quantile_ns(share).map(|ns| ns.min(bound_ns));
         (self.p50_ns, self.p99_ns) = (of(0.5), of(0.99));
         self
+    }
+
+    /// The longest, or a bound of it.
+    pub fn longest(&self) -> Option<Extreme> {
+        Extreme::of(self.longest_ns, self.longest_at_most_ns)
+    }
+
+    /// The shortest, or a bound of it.
+    pub fn shortest(&self) -> Option<Extreme> {
+        Extreme::of(self.shortest_ns, self.shortest_at_least_ns)
+    }
+
+    fn set_longest(&mut self, longest: Option<Extreme>) {
+        (self.longest_ns, self.longest_at_most_ns) = Extreme::apart(longest);
+    }
+
+    fn set_shortest(&mut self, shortest: Option<Extreme>) {
+        (self.shortest_ns, self.shortest_at_least_ns) = Extreme::apart(shortest);
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.count == 0 && self.total_ns == 0
     }
 
     fn with_mean(mut self) -> Self {
@@ -95,126 +182,71 @@ impl Stretches {
     }
 }
 
-/// How many stretches fell into each step: four steps to each power of two.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Distribution(Vec<u64>);
-
-impl Default for Distribution {
-    fn default() -> Self {
-        Self(vec![0; BUCKETS])
-    }
-}
-
-impl Distribution {
-    /// Adds what the kernel counted.
-    pub(super) fn add(&mut self, steps: &[u32; BUCKETS]) {
-        for (sum, count) in self.0.iter_mut().zip(steps) {
-            *sum += u64::from(*count);
-        }
-    }
-
-    /// Counts one stretch; asks for no memory.
-    pub(crate) fn insert(&mut self, ns: u64) {
-        self.0[step_of(ns)] += 1;
-    }
-
-    /// Forgets all, and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.0.fill(0);
-    }
-
-    /// Adds another distribution.
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// The longest length of the step in which this share of all stretches ends; `None` when there was none.
-    pub fn quantile_ns(&self, share: f64) -> Option<u64> {
-        let count = self.count();
-        let wanted = ((count as f64 * share).ceil() as u64).max(1);
-        let mut seen = 0;
-        self.steps().find_map(|(_, longest_ns, count)| {
-            seen += count;
-            (seen >= wanted).then_some(longest_ns)
-        })
-    }
-
-    /// The steps that something fell into: shortest and longest length in ns, and how many.
-    pub fn steps(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let counted = self.0.iter().enumerate().filter(|(_, count)| **count > 0);
-        counted.map(|(step, count)| (shortest_ns(step), longest_ns(step), *count))
-    }
-}
-
-/// The step into which a length falls, as `step_of` of bpf/maps.h: its power of two, then its next two bits.
-fn step_of(ns: u64) -> usize {
-    if ns < 1 << STEPS_BITS {
-        return ns as usize;
-    }
-    let power = ns.ilog2();
-    let part = (ns >> (power - STEPS_BITS)) & ((1 << STEPS_BITS) - 1);
-    (((power as usize) << STEPS_BITS) | part as usize).min(BUCKETS - 1)
-}
-
-/// The shortest length that falls into a step (`step_of` of bpf/maps.h).
-fn shortest_ns(step: usize) -> u64 {
-    let (power, part) = ((step >> STEPS_BITS) as u32, (step % (1 << STEPS_BITS)) as u64);
-    match power < STEPS_BITS {
-        true => step as u64,
-        false => ((1 << STEPS_BITS) + part) << (power - STEPS_BITS),
-    }
-}
-
-/// The longest; steps 4 to 7 are never used, and the last has no end.
-fn longest_ns(step: usize) -> u64 {
-    match step {
-        0..=3 => step as u64,
-        _ if step + 1 >= BUCKETS => u64::MAX,
-        _ => shortest_ns(step + 1) - 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_length_lies_between_the_edges_of_its_step() {
-        for ns in (0..100_000).chain([1 << 20, (1 << 30) + 12_345, 3_000_000_000_000]) {
-            let step = step_of(ns);
-            assert!(shortest_ns(step) <= ns && ns <= longest_ns(step), "{ns} in {step}");
-        }
+    fn tally(lengths: &[u64]) -> Stretches {
+        let (shortest, longest) = (lengths.iter().min(), lengths.iter().max());
+        Stretches::of(&Tally {
+            count: lengths.len() as u64,
+            total_ns: lengths.iter().sum(),
+            shortest_ns: shortest.copied().unwrap_or(0),
+            longest_ns: longest.copied().unwrap_or(0),
+        })
     }
 
-    #[test]
-    fn a_quantile_is_at_most_a_quarter_too_long() {
-        let mut distribution = Distribution::default();
-        let mut steps = [0; BUCKETS];
-        for ns in 1_000..2_000 {
-            steps[step_of(ns)] += 1;
-        }
-        distribution.add(&steps);
-        assert_eq!(distribution.count(), 1_000);
-        for (share, truth) in [(0.5, 1_500.0), (0.99, 1_990.0)] {
-            let told = distribution.quantile_ns(share).unwrap() as f64;
-            assert!(told >= truth && told <= truth * 1.25, "{told} for {truth}");
-        }
-        assert_eq!(Distribution::default().quantile_ns(0.5), None);
+    fn sorted(lengths: &[u64]) -> Distribution {
+        let mut sorted = Distribution::default();
+        lengths.iter().for_each(|ns| sorted.insert(*ns));
+        sorted
     }
 
     #[test]
     fn stretches_add_up() {
-        let tally = Tally { count: 2, total_ns: 30, shortest_ns: 10, longest_ns: 20 };
-        let some = Stretches::of(&tally);
+        let some = tally(&[10, 20]);
         let more = some.and(60);
         assert_eq!((more.count, more.total_ns, more.longest_ns, more.mean_ns), (3, 90, Some(60), Some(30.0)));
         let none = Stretches::default();
         assert_eq!(some.plus(&none), some);
         assert_eq!(none.plus(&none).longest_ns, None);
+    }
+
+    #[test]
+    fn an_extreme_that_the_interval_raised_is_exact() {
+        let since = tally(&[10, 20, 5, 30]).since(&tally(&[10, 20]), None);
+        assert_eq!((since.count, since.longest_ns, since.shortest_ns), (2, Some(30), Some(5)));
+        assert_eq!((since.longest_at_most_ns, since.shortest_at_least_ns), (None, None));
+    }
+
+    #[test]
+    fn one_that_it_did_not_raise_is_bounded_by_the_steps_that_grew() {
+        let before = [10, 1_000_000];
+        let meanwhile = [100, 100, 130];
+        let now = tally(&[&before[..], &meanwhile[..]].concat());
+        let since = now.since(&tally(&before), Some(&sorted(&meanwhile)));
+        assert_eq!((since.longest_ns, since.longest_at_most_ns), (None, Some(159)));
+        assert_eq!(since.sorted_by(&sorted(&meanwhile)).p99_ns, Some(159));
+        let since = now.since(&tally(&before), None);
+        assert_eq!(since.longest_at_most_ns, Some(330), "none is longer than all together");
+    }
+
+    #[test]
+    fn one_alone_is_as_long_as_all_together() {
+        let since = tally(&[10, 50, 20]).since(&tally(&[10, 50]), None);
+        assert_eq!((since.longest_ns, since.shortest_ns), (Some(20), Some(20)));
+    }
+
+    #[test]
+    fn one_that_goes_on_is_known_to_the_ns() {
+        let before = tally(&[900]).and(30);
+        let since = tally(&[900]).and(70).since(&before, Some(&Distribution::default()));
+        assert_eq!((since.count, since.total_ns, since.longest_ns), (0, 40, Some(70)));
+    }
+
+    #[test]
+    fn where_nothing_was_there_is_no_extreme() {
+        let some = tally(&[10, 50]);
+        assert_eq!(some.since(&some, None), Stretches::default());
     }
 }

@@ -6,6 +6,7 @@ use machine::CpuSet;
 use serde::{Deserialize, Serialize};
 
 use super::cpu::CpuAccount;
+use super::extreme::Extreme;
 use super::sheet::LineAccount;
 use super::source::{Interruptions, Source};
 use super::taker::TaskAccount;
@@ -48,12 +49,28 @@ pub struct Taker {
     pub count: u64,
     /// What it took, ns: while threads of the target ran (interrupts), and the waiting of all of them.
     pub took_ns: u64,
-    /// The longest at a time, ns; `None` where that is not told apart for the target.
+    /// The longest at a time, ns; `None` where that is not told apart for the target, or where only a bound is known.
     pub longest_ns: Option<u64>,
+    /// Then: none was longer, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_at_most_ns: Option<u64>,
     /// Share of the time in which the target's threads wanted a CPU, 0 to 1; without a target, of the CPUs' time.
     pub share: f64,
     /// What would mend it, and by which knob.
     pub remedy: String,
+}
+
+impl Taker {
+    /// The longest at a time, or a bound of it.
+    pub fn longest(&self) -> Option<Extreme> {
+        Extreme::of(self.longest_ns, self.longest_at_most_ns)
+    }
+
+    /// Takes in the longest of a part, before its time.
+    fn and_longest(&mut self, longest: Option<Extreme>) {
+        let both = if self.took_ns == 0 { longest } else { Extreme::longer(self.longest(), longest) };
+        (self.longest_ns, self.longest_at_most_ns) = Extreme::apart(both);
+    }
 }
 
 /// What the ranking is made from.
@@ -92,6 +109,7 @@ fn taker(kind: TakerKind, name: impl Into<String>, remedy: impl Into<String>) ->
         count: 0,
         took_ns: 0,
         longest_ns: None,
+        longest_at_most_ns: None,
         share: 0.0,
         remedy: remedy.into(),
     }
@@ -128,10 +146,10 @@ fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
     if took_ns == 0 {
         return;
     }
+    sum.and_longest(seen.all.longest());
     sum.cpus.insert(cpu);
     sum.count += count;
     sum.took_ns += took_ns;
-    sum.longest_ns = sum.longest_ns.max(seen.all.longest_ns);
 }
 
 /// What would mend it, and by which knob.
@@ -169,9 +187,9 @@ fn tasks(tasks: &[TaskAccount]) -> Vec<Taker> {
     for task in tasks.iter().filter(|task| task.took.total_ns > 0) {
         let (kind, name, remedy) = named(task);
         let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name, remedy));
+        sum.and_longest(task.took.longest());
         sum.count += task.took.count;
         sum.took_ns += task.took.total_ns;
-        sum.longest_ns = sum.longest_ns.max(task.took.longest_ns);
         task.took_by_cpu.keys().for_each(|cpu| {
             sum.cpus.insert(*cpu);
         });
@@ -215,9 +233,9 @@ fn others(told: &Told<'_>) -> Vec<Taker> {
         "the quota of its cgroup",
         "raise or lift it: cpu.max of the cgroup, CPUQuota= of the unit, the CPU limit of the container",
     );
+    quota.and_longest(target.throttled.longest());
     quota.count = target.throttled.count;
     quota.took_ns = target.throttled.total_ns;
-    quota.longest_ns = target.throttled.longest_ns;
     let mut idle = taker(
         TakerKind::IdleCpu,
         "idle CPU waking up",
@@ -264,7 +282,7 @@ mod tests {
         let seen = Interruptions {
             all: stretches(50, 5_000),
             on_target: Part { count: 2, total_ns: 100 },
-            while_waiting: Part::default(),
+            ..Interruptions::default()
         };
         let cpu = CpuAccount { cpu: 3, sources: [(Source::Tick, seen)].into(), ..CpuAccount::default() };
         let kworker = |comm: &str| TaskAccount { of_kernel: true, ..task(comm, 9, 20) };

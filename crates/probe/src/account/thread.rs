@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::distribution::Distribution;
 use super::names::Names;
-use super::stretches::{Distribution, Stretches};
+use super::stretches::Stretches;
 use crate::bpf::{CpuSeen, Faults, ThreadSeen, thread_state};
 
 /// One thread in the window. What it was on a CPU (with interrupts), preempted, in the run queue, throttled, asleep and
@@ -18,6 +19,8 @@ pub struct ThreadAccount {
     pub comm: String,
     /// Path of its cgroup below the mount; `None` where it could not be resolved.
     pub cgroup: Option<String>,
+    /// When it came to be watched, ns of CLOCK_MONOTONIC: tells threads apart that had the same number one after the other.
+    pub began_ns: u64,
     /// Whether it ended within the window.
     pub ended: bool,
     /// CPU on which it ran last.
@@ -61,11 +64,11 @@ pub struct ThreadAccount {
     pub preempted_others: u64,
     /// What does not add up, ns; 0 unless an event was missed.
     pub unaccounted_ns: i64,
-    /// Slices by length, for the sum over threads.
-    #[serde(skip)]
+    /// Slices by length.
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub on_cpu_lengths: Distribution,
     /// Stretches off the CPU that it did not want, by length.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub off_cpu_lengths: Distribution,
 }
 
@@ -109,9 +112,6 @@ pub struct FromIdle {
 impl ThreadAccount {
     /// Out of the kernel's record, read at `at_ns`; `cpu` is the CPU on which it ran last, for what goes on there.
     pub(super) fn of(at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuSeen>, names: &Names) -> Self {
-        let (mut on_cpu_lengths, mut off_cpu_lengths) = (Distribution::default(), Distribution::default());
-        on_cpu_lengths.add(&seen.on_cpu_steps);
-        off_cpu_lengths.add(&seen.off_cpu_steps);
         let faults = faults(seen);
         let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
         let mut account = Self {
@@ -119,6 +119,7 @@ impl ThreadAccount {
             pid: if seen.own_tgid > 0 { seen.own_tgid } else { seen.tgid },
             comm: words(&seen.comm),
             cgroup: names.cgroups.get(&seen.cgroup).cloned(),
+            began_ns: seen.began_ns,
             ended: seen.state == thread_state::ENDED,
             last_cpu: seen.cpu,
             wall_ns: at_ns.saturating_sub(seen.began_ns),
@@ -139,8 +140,8 @@ impl ThreadAccount {
             took_from_target: Stretches::without_shortest(&seen.took),
             preempted_others: seen.preempted_others,
             unaccounted_ns: 0,
-            on_cpu_lengths,
-            off_cpu_lengths,
+            on_cpu_lengths: Distribution::of(&seen.on_cpu_steps),
+            off_cpu_lengths: Distribution::of(&seen.off_cpu_steps),
         };
         account.goes_on(at_ns, seen, cpu);
         account.on_cpu = account.on_cpu.sorted_by(&account.on_cpu_lengths);
@@ -162,8 +163,8 @@ impl ThreadAccount {
             thread_state::PREEMPTED => &mut self.preempted,
             thread_state::WAITING => &mut self.run_queue,
             thread_state::THROTTLED => &mut self.throttled,
-            thread_state::ASLEEP => &mut self.asleep,
-            thread_state::BLOCKED => &mut self.blocked,
+            thread_state::ASLEEP => return self.asleep = self.asleep.and_sum(stretch_ns),
+            thread_state::BLOCKED => return self.blocked = self.blocked.and_sum(stretch_ns),
             _ => return,
         };
         *stretches = stretches.and(stretch_ns);
@@ -179,51 +180,8 @@ impl ThreadAccount {
         self.preempted.total_ns + self.run_queue.total_ns + self.throttled.total_ns
     }
 
-    fn accounted_ns(&self) -> u64 {
+    pub(super) fn accounted_ns(&self) -> u64 {
         self.had_ns() + self.kept_off_ns() + self.asleep.total_ns + self.blocked.total_ns
-    }
-
-    /// The sum of this and another, for a whole server. Numbers and names are those of `self`.
-    pub(super) fn plus(mut self, other: &Self) -> Self {
-        self.wall_ns += other.wall_ns;
-        self.interrupted_ns += other.interrupted_ns;
-        for (mine, theirs) in [
-            (&mut self.on_cpu, &other.on_cpu),
-            (&mut self.preempted, &other.preempted),
-            (&mut self.run_queue, &other.run_queue),
-            (&mut self.throttled, &other.throttled),
-            (&mut self.asleep, &other.asleep),
-            (&mut self.blocked, &other.blocked),
-            (&mut self.took_from_target, &other.took_from_target),
-            (&mut self.reclaim, &other.reclaim),
-        ] {
-            *mine = mine.plus(theirs);
-        }
-        let (mine, theirs) = (&mut self.migrations, &other.migrations);
-        mine.same_core += theirs.same_core;
-        mine.same_cache += theirs.same_cache;
-        mine.same_node += theirs.same_node;
-        mine.across_nodes += theirs.across_nodes;
-        mine.unknown += theirs.unknown;
-        self.woken_elsewhere += other.woken_elsewhere;
-        self.page_faults = self.page_faults.zip(other.page_faults).map(|(a, b)| a + b);
-        self.minor_faults = self.minor_faults.zip(other.minor_faults).map(|(a, b)| a + b);
-        self.major_faults = self.major_faults.zip(other.major_faults).map(|(a, b)| a + b);
-        self.preempted_others += other.preempted_others;
-        self.unaccounted_ns += other.unaccounted_ns;
-        self.on_cpu_lengths.merge(&other.on_cpu_lengths);
-        self.off_cpu_lengths.merge(&other.off_cpu_lengths);
-        for state in &other.from_idle {
-            match self.from_idle.iter_mut().find(|mine| mine.state == state.state) {
-                Some(mine) => {
-                    mine.count += state.count;
-                    mine.total_ns += state.total_ns;
-                }
-                None => self.from_idle.push(state.clone()),
-            }
-        }
-        self.on_cpu = self.on_cpu.sorted_by(&self.on_cpu_lengths);
-        self
     }
 }
 

@@ -121,7 +121,7 @@ impl Record {
             gap_ns: 0,
             longest_ns: 0,
             above: [0; EDGES_NS.len()],
-            lengths: Distribution::default(),
+            lengths: Distribution::with_room(),
             bins: [Bin { gap_ns: 0, longest_ns: 0 }; BINS],
             rows: [NO_ROW; ROWS],
             small_events: [0; Source::ALL.len()],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use probe::account::{Account, CpuAccount, Interruptions, Source};
 
-use super::{and_more, count, percent, time, time_or_dash};
+use super::{and_more, count, longest, percent, shortest, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 
@@ -97,10 +97,10 @@ fn row(cpu: u32, name: &str, seen: &Interruptions, with_target: bool) -> Vec<Str
     let mut row = vec![
         count(all.count),
         time(all.total_ns),
-        time_or_dash(all.shortest_ns),
+        shortest(all.shortest()),
         time_or_dash(all.mean_ns.map(|ns| ns as u64)),
         time_or_dash(all.p99_ns),
-        time_or_dash(all.longest_ns),
+        longest(all.longest()),
     ];
     if with_target {
         row.extend([
@@ -136,11 +136,11 @@ pub(super) fn functions(account: &Account, most: usize) -> String {
     let head = ["TIMES", "TIME", "LONGEST", "CPU", "KIND", "FUNCTION"];
     let mut rows = vec![head.map(String::from).to_vec()];
     rows.extend(account.functions.iter().take(most).map(|function| {
-        let timed = function.ran.longest_ns.is_some();
+        let timed = function.ran.mean_ns.is_some();
         vec![
             count(function.ran.count),
             if timed { time(function.ran.total_ns) } else { "-".into() },
-            time_or_dash(function.ran.longest_ns),
+            longest(function.ran.longest()),
             function.cpu.to_string(),
             format!("{:?}", function.kind).to_lowercase(),
             one_line(&function.name).into_owned(),

@@ -2,7 +2,7 @@
 
 use probe::account::{Account, Taker};
 
-use super::{and_more, count, percent, share, time, time_or_dash};
+use super::{and_more, count, longest, percent, share, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 
@@ -69,7 +69,7 @@ pub(super) fn section(account: &Account, most: usize) -> String {
             share(taker.share),
             time(taker.took_ns),
             if taker.count == 0 { "-".into() } else { count(taker.count) },
-            time_or_dash(taker.longest_ns),
+            longest(taker.longest()),
             if taker.cpus.is_empty() { "-".into() } else { taker.cpus.to_string() },
             one_line(&taker.name).into_owned(),
         ]
@@ -100,7 +100,7 @@ pub(super) fn tasks(account: &Account, most: usize) -> String {
             true => vec![
                 time(task.took.total_ns),
                 count(task.took.count),
-                time_or_dash(task.took.longest_ns),
+                longest(task.took.longest()),
                 count(task.preempted),
             ],
             false => vec![time_or_dash(task.on_cpu_ns), count(task.slices)],

@@ -2,7 +2,7 @@
 
 use probe::account::{Account, Distribution, ThreadAccount};
 
-use super::{and_more, count, percent, time, time_or_dash};
+use super::{and_more, count, longest, percent, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 
@@ -29,7 +29,7 @@ pub(super) fn sum(account: &Account) -> String {
             percent(stretches.total_ns, all.wall_ns),
             count(stretches.count),
             time_or_dash(stretches.mean_ns.map(|ns| ns as u64)),
-            time_or_dash(stretches.longest_ns),
+            longest(stretches.longest()),
         ]);
         if what == "on a CPU" {
             let interrupted = [time(all.interrupted_ns), percent(all.interrupted_ns, all.wall_ns)];

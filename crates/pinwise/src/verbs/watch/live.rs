@@ -173,7 +173,7 @@ impl Live<'_> {
     /// Writes what is shown to a file of its own; says which, or why not.
     fn freeze(&self, now: &Account) -> String {
         let name = PathBuf::from(format!("pinwise-watch-{:.0}.json", terminal::unix_s()));
-        let sheet = Sheet { target: self.watched, how: self.counting.means(), account: now };
+        let sheet = Sheet::of(self.watched, self.counting.means(), now, self.args.full);
         let written = output::pretty(&sheet).and_then(|text| output::to(Some(&name), &text));
         match written {
             Ok(()) => format!("written to {}", name.display()),

@@ -1,0 +1,133 @@
+//! Tasks, lines, functions and routes.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::row::Row;
+use crate::account::sheet::{FunctionAccount, FunctionKind, LineAccount, Route};
+use crate::account::source::Interruptions;
+use crate::account::stretches::Stretches;
+use crate::account::taker::TaskAccount;
+
+impl Row for TaskAccount {
+    type Key = (u32, bool);
+
+    fn key(&self) -> Self::Key {
+        (self.tid, self.of_target)
+    }
+
+    fn since(&self, before: Option<&Self>) -> Option<Self> {
+        let nothing = Self::default();
+        let before = before.unwrap_or(&nothing);
+        let by_cpu = self
+            .took_by_cpu
+            .iter()
+            .map(|(cpu, ns)| (*cpu, ns.saturating_sub(before.took_by_cpu.get(cpu).copied().unwrap_or(0))));
+        let since = Self {
+            tid: self.tid,
+            pid: self.pid,
+            comm: self.comm.clone(),
+            cgroup: self.cgroup.clone(),
+            of_kernel: self.of_kernel,
+            of_target: self.of_target,
+            slices: self.slices.saturating_sub(before.slices),
+            on_cpu_ns: self.on_cpu_ns.map(|ns| ns.saturating_sub(before.on_cpu_ns.unwrap_or(0))),
+            preempted: self.preempted.saturating_sub(before.preempted),
+            took: self.took.since(&before.took, None),
+            took_by_cpu: by_cpu.filter(|(_, ns)| *ns > 0).collect(),
+        };
+        (since.slices > 0).then_some(since)
+    }
+
+    fn then(&self, later: &Self) -> Self {
+        let mut took_by_cpu: BTreeMap<u32, u64> = self.took_by_cpu.clone();
+        for (cpu, ns) in &later.took_by_cpu {
+            *took_by_cpu.entry(*cpu).or_default() += ns;
+        }
+        Self {
+            tid: self.tid,
+            pid: later.pid,
+            comm: later.comm.clone(),
+            cgroup: later.cgroup.clone(),
+            of_kernel: later.of_kernel,
+            of_target: self.of_target,
+            slices: self.slices + later.slices,
+            on_cpu_ns: self.on_cpu_ns.zip(later.on_cpu_ns).map(|(one, other)| one + other),
+            preempted: self.preempted + later.preempted,
+            took: self.took.plus(&later.took),
+            took_by_cpu,
+        }
+    }
+
+    fn rank(&self) -> impl Ord {
+        Reverse((self.took.total_ns, self.on_cpu_ns))
+    }
+}
+
+impl Row for LineAccount {
+    type Key = (u32, u32);
+
+    fn key(&self) -> Self::Key {
+        (self.irq, self.cpu)
+    }
+
+    fn since(&self, before: Option<&Self>) -> Option<Self> {
+        let nothing = Interruptions::default();
+        let seen = self.seen.since(before.map_or(&nothing, |before| &before.seen));
+        let some = seen.all.count > 0;
+        some.then(|| Self { irq: self.irq, name: self.name.clone(), cpu: self.cpu, seen })
+    }
+
+    fn then(&self, later: &Self) -> Self {
+        let seen = self.seen.plus(&later.seen);
+        Self { irq: self.irq, name: later.name.clone(), cpu: self.cpu, seen }
+    }
+
+    fn rank(&self) -> impl Ord {
+        Reverse((self.seen.took_ns(), self.seen.all.total_ns))
+    }
+}
+
+impl Row for FunctionAccount {
+    type Key = (FunctionKind, String, u32);
+
+    fn key(&self) -> Self::Key {
+        (self.kind, self.name.clone(), self.cpu)
+    }
+
+    fn since(&self, before: Option<&Self>) -> Option<Self> {
+        let nothing = Stretches::default();
+        let ran = self.ran.since(before.map_or(&nothing, |before| &before.ran), None);
+        let some = ran.count > 0;
+        some.then(|| Self { kind: self.kind, name: self.name.clone(), cpu: self.cpu, ran })
+    }
+
+    fn then(&self, later: &Self) -> Self {
+        Self { kind: self.kind, name: self.name.clone(), cpu: self.cpu, ran: self.ran.plus(&later.ran) }
+    }
+
+    fn rank(&self) -> impl Ord {
+        Reverse((self.ran.total_ns, self.ran.count))
+    }
+}
+
+impl Row for Route {
+    type Key = (u32, u32);
+
+    fn key(&self) -> Self::Key {
+        (self.from, self.to)
+    }
+
+    fn since(&self, before: Option<&Self>) -> Option<Self> {
+        let times = self.times.saturating_sub(before.map_or(0, |before| before.times));
+        (times > 0).then_some(Self { from: self.from, to: self.to, times })
+    }
+
+    fn then(&self, later: &Self) -> Self {
+        Self { from: self.from, to: self.to, times: self.times + later.times }
+    }
+
+    fn rank(&self) -> impl Ord {
+        (Reverse(self.times), self.from, self.to)
+    }
+}

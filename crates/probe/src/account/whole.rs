@@ -1,0 +1,113 @@
+//! Intervals that follow each other, added together again: the inverse of [`Account::since`].
+
+use std::collections::BTreeMap;
+
+use super::between::{Row, sorted};
+use super::cpu::CpuAccount;
+use super::sheet::{Account, FunctionAccount, LineAccount, Route};
+use super::taker::TaskAccount;
+use super::thread::ThreadAccount;
+
+/// What was added up so far. Extremes can be known better than by one difference over the whole time, never worse.
+#[derive(Default)]
+pub struct Whole {
+    /// Everything but the tables.
+    about: Account,
+    threads: Table<ThreadAccount>,
+    cpus: Table<CpuAccount>,
+    tasks: Table<TaskAccount>,
+    lines: Table<LineAccount>,
+    functions: Table<FunctionAccount>,
+    routes: Table<Route>,
+    intervals: u64,
+}
+
+impl Whole {
+    /// Adds the interval that follows. What is missing is taken from it: within one counting it grows only.
+    pub fn add(&mut self, later: Account) {
+        let Account {
+            window_s,
+            from_ns,
+            to_ns,
+            threads,
+            together: _,
+            takers: _,
+            cpus,
+            tasks,
+            lines,
+            functions,
+            routes,
+            taken_by_unknown_ns,
+            nearness,
+            paging,
+            missing,
+        } = later;
+        if self.intervals == 0 {
+            self.about.from_ns = from_ns;
+        }
+        self.intervals += 1;
+        self.about.to_ns = to_ns;
+        self.about.window_s += window_s;
+        self.about.taken_by_unknown_ns += taken_by_unknown_ns;
+        self.about.nearness = nearness.or(self.about.nearness.take());
+        self.about.paging = match self.intervals {
+            1 => paging,
+            _ => self.about.paging.zip(paging).map(|(before, more)| before.plus(&more)),
+        };
+        self.about.missing = missing;
+        self.threads.add(threads);
+        self.cpus.add(cpus);
+        self.tasks.add(tasks);
+        self.lines.add(lines);
+        self.functions.add(functions);
+        self.routes.add(routes);
+    }
+
+    /// Adds what a thread did before what was added of it so far, or in between: of names, those that are there stay.
+    pub fn add_before(&mut self, thread: ThreadAccount) {
+        let sum = match self.threads.0.remove(&thread.key()) {
+            Some(later) => thread.then(&later),
+            None => thread,
+        };
+        self.threads.0.insert(sum.key(), sum);
+    }
+
+    /// All of it.
+    pub fn account(self) -> Account {
+        Account {
+            threads: self.threads.rows(),
+            cpus: self.cpus.rows(),
+            tasks: self.tasks.rows(),
+            lines: self.lines.rows(),
+            functions: self.functions.rows(),
+            routes: self.routes.rows(),
+            ..self.about
+        }
+        .filled_up()
+    }
+}
+
+struct Table<R: Row>(BTreeMap<R::Key, R>);
+
+impl<R: Row> Default for Table<R> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<R: Row> Table<R> {
+    fn add(&mut self, rows: Vec<R>) {
+        for row in rows {
+            match self.0.get_mut(&row.key()) {
+                Some(sum) => *sum = sum.then(&row),
+                None => {
+                    self.0.insert(row.key(), row);
+                }
+            }
+        }
+    }
+
+    fn rows(self) -> Vec<R> {
+        sorted(self.0.into_values().collect())
+    }
+}

@@ -1,0 +1,163 @@
+//! Writes the ring.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use machine::{Class, Fault};
+use rustix::fs::{FlockOperation, flock};
+
+use super::frame::HEAD_BYTES;
+use super::segment::{self, Segment};
+use super::session::Session;
+use crate::account::Account;
+
+/// A new segment is begun when the last has this part of the bound: so much is lost at once when the oldest is removed.
+const PARTS: u64 = 8;
+
+/// Beginning of a file, head of a frame, and what the compressor adds at most to a line that it cannot make shorter.
+const AROUND_SESSION_BYTES: u64 = 256;
+
+/// Held by the recorder that writes.
+const LOCK: &str = "lock";
+
+/// A ring that is written to.
+pub struct Recorder {
+    folder: PathBuf,
+    bound_bytes: u64,
+    session: Session,
+    /// What it takes at the beginning of a segment at most.
+    session_bytes: u64,
+    /// Segments that are there and not written to any more, oldest first: number and length.
+    old: VecDeque<(u64, u64)>,
+    current: Option<Segment>,
+    next: u64,
+    written: u64,
+    _lock: File,
+}
+
+impl Recorder {
+    /// Opens a ring, or makes one, for one session. All its files together never take more than `bound_bytes`.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, is something else than a ring, or another recorder writes to it.
+    pub fn open(folder: &Path, bound_bytes: u64, session: Session) -> Result<Self, Fault> {
+        let fault = |e: io::Error| Fault::io(folder.display(), &e, "choose another folder for the ring");
+        std::fs::create_dir_all(folder).map_err(fault)?;
+        let old: VecDeque<(u64, u64)> = segment::list(folder).map_err(fault)?.into();
+        let is_empty = std::fs::read_dir(folder).map_err(fault)?.next().is_none();
+        if !is_empty && old.is_empty() && !folder.join(LOCK).exists() {
+            let cause = "there are files in it, and none is of a ring";
+            return Err(Fault::new(Class::Usage, folder.display(), cause, "choose an empty or a new folder"));
+        }
+        let lock = File::create(folder.join(LOCK)).map_err(fault)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            let cause = "another pinwise records into it";
+            Fault::new(Class::Usage, folder.display(), cause, "end that one, or choose another folder")
+        })?;
+        let next = old.back().map_or(1, |(number, _)| number + 1);
+        let session_bytes =
+            serde_json::to_vec(&session).map_or(0, |line| line.len() as u64) + AROUND_SESSION_BYTES;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            bound_bytes,
+            session,
+            session_bytes,
+            old,
+            current: None,
+            next,
+            written: 0,
+            _lock: lock,
+        })
+    }
+
+    /// Adds an interval, which ended at `to_unix_ns` by the wall clock. On a full disk the oldest segment makes room.
+    ///
+    /// # Errors
+    /// When it cannot be written. Nothing is left of it then, and the next may cover its time too.
+    pub fn add(&mut self, account: &Account, to_unix_ns: u64) -> Result<(), Fault> {
+        let mut added = self.try_to_add(account, to_unix_ns);
+        while added.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::StorageFull) && self.remove_oldest() {
+            added = self.try_to_add(account, to_unix_ns);
+        }
+        added.map_err(|e| {
+            let remedy = "make room there, or give it a larger --size; recording goes on";
+            Fault::io(self.folder.display(), &e, remedy)
+        })
+    }
+
+    fn try_to_add(&mut self, account: &Account, to_unix_ns: u64) -> io::Result<()> {
+        if self.current.as_ref().is_some_and(|segment| segment.bytes >= self.bound_bytes / PARTS) {
+            self.retire();
+        }
+        let mut segment = match self.current.take() {
+            Some(segment) => segment,
+            None => self.begin(to_unix_ns)?,
+        };
+        let encoded = segment.encode(account, to_unix_ns);
+        let written = encoded.and_then(|(head, piece)| {
+            let bytes = (HEAD_BYTES + piece.len()) as u64;
+            if self.session_bytes + bytes > self.bound_bytes {
+                let why = format!(
+                    "an entry of {bytes} bytes is longer than the bound of {} bytes",
+                    self.bound_bytes
+                );
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+            }
+            self.make_room(segment.bytes + bytes)?;
+            segment.write_entry(&head, &piece)
+        });
+        self.current = Some(segment);
+        // What follows builds on an entry that is not there.
+        written.inspect_err(|_| self.retire())?;
+        self.written += 1;
+        Ok(())
+    }
+
+    fn begin(&mut self, unix_ns: u64) -> io::Result<Segment> {
+        self.make_room(self.session_bytes)?;
+        let path = segment::path(&self.folder, self.next);
+        self.next += 1;
+        Segment::begin(path, &self.session, unix_ns)
+    }
+
+    /// Removes what is oldest until the current segment may be so long.
+    fn make_room(&mut self, current_bytes: u64) -> io::Result<()> {
+        while self.old_bytes() + current_bytes > self.bound_bytes {
+            if !self.remove_oldest() {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_oldest(&mut self) -> bool {
+        let Some((number, _)) = self.old.pop_front() else { return false };
+        let _ = std::fs::remove_file(segment::path(&self.folder, number));
+        true
+    }
+
+    /// Writes to the current segment no more. One without any entry is removed.
+    fn retire(&mut self) {
+        let Some(segment) = self.current.take() else { return };
+        match segment.entries {
+            0 => drop(std::fs::remove_file(segment.path())),
+            _ => self.old.push_back((self.next - 1, segment.bytes)),
+        }
+    }
+
+    fn old_bytes(&self) -> u64 {
+        self.old.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Entries written in this session.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// What all segments take now, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.old_bytes() + self.current.as_ref().map_or(0, |segment| segment.bytes)
+    }
+}

@@ -1,0 +1,186 @@
+//! Intervals of the ring, added together again.
+
+use machine::Missing;
+
+use super::entry::asleep_for;
+use super::frame::{Head, Kind};
+use super::reader::{Ring, Skimmed};
+use super::session::Session;
+use super::wall_clock::utc;
+use crate::account::{Account, ThreadAccount, Whole};
+
+/// From when to when by the wall clock, ns since 1970. Entries that lie in it with a part are taken whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// The beginning.
+    pub from_unix_ns: u64,
+    /// The end.
+    pub to_unix_ns: u64,
+}
+
+impl Range {
+    /// Everything.
+    pub const ALL: Self = Self { from_unix_ns: 0, to_unix_ns: u64::MAX };
+
+    fn has(&self, head: &Head) -> bool {
+        head.from_unix_ns() < self.to_unix_ns && head.to_unix_ns > self.from_unix_ns
+    }
+}
+
+/// One interval.
+#[derive(Debug, Clone)]
+pub struct Interval {
+    /// Its beginning and its end by the wall clock, ns since 1970.
+    pub from_unix_ns: u64,
+    /// Its end.
+    pub to_unix_ns: u64,
+    /// What was counted, without threads that slept all the time.
+    pub account: Account,
+}
+
+/// What a range of the ring says.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// The last session in it: who was watched, and how.
+    pub session: Session,
+    /// The beginning of the first entry and the end of the last by the wall clock, ns since 1970.
+    pub from_unix_ns: u64,
+    /// The end.
+    pub to_unix_ns: u64,
+    /// Entries that were added together.
+    pub intervals: u64,
+    /// Recorders that wrote them.
+    pub sessions: u64,
+    /// All of them together. What was not recorded is in `missing`.
+    pub account: Account,
+}
+
+/// What was added up so far, and where it ended.
+#[derive(Default)]
+struct Together {
+    whole: Whole,
+    missing: Vec<Missing>,
+    first_unix_ns: Option<u64>,
+    last: Option<Head>,
+    intervals: u64,
+}
+
+impl Ring {
+    /// Adds the intervals of a range together; `each` sees them one by one. Recordings of another target than the last one's are
+    /// left out, and told. `None` when nothing was recorded in the range.
+    pub fn replay(&self, range: Range, mut each: impl FnMut(&Interval)) -> Option<Replayed> {
+        let chosen: Vec<&Skimmed> =
+            self.segments.iter().filter(|segment| segment.entries().any(|head| range.has(head))).collect();
+        let session = chosen.last()?.session.clone();
+        let mut together = Together { missing: self.missing.clone(), ..Together::default() };
+        let (mut sessions, mut before): (u64, Option<&Session>) = (0, None);
+        let mut of_session = Vec::new();
+        for segment in chosen {
+            if segment.session.target != session.target {
+                together.missing.push(of_another(segment));
+                continue;
+            }
+            if before.is_none_or(|before| !before.is_same(&segment.session)) {
+                sessions += 1;
+                // What was missing in a session is told by its last entry.
+                together.missing.append(&mut of_session);
+            }
+            together.add(segment, before, range, &mut of_session, &mut each);
+            before = Some(&segment.session);
+        }
+        together.missing.append(&mut of_session);
+        let last = together.last?;
+        let mut account = together.whole.account();
+        account.missing = without_repetition(together.missing);
+        Some(Replayed {
+            session,
+            from_unix_ns: together.first_unix_ns.unwrap_or(0),
+            to_unix_ns: last.to_unix_ns,
+            intervals: together.intervals,
+            sessions,
+            account,
+        })
+    }
+}
+
+impl Together {
+    /// Adds the entries of a segment that lie in the range.
+    fn add(
+        &mut self,
+        segment: &Skimmed,
+        before: Option<&Session>,
+        range: Range,
+        of_session: &mut Vec<Missing>,
+        each: &mut impl FnMut(&Interval),
+    ) {
+        let mut goes_on = before.is_some_and(|before| before.is_same(&segment.session));
+        // Threads of this segment, each with how long it slept through whole intervals.
+        let mut known: Vec<(ThreadAccount, u64)> = Vec::new();
+        let read = segment.read(
+            |head| range.has(head),
+            |head, entry| {
+                known.extend(entry.known.into_iter().map(|thread| (thread, 0)));
+                if head.kind == Kind::Session || !range.has(head) {
+                    return;
+                }
+                self.missing.extend(self.last.as_ref().and_then(|last| gap(last, head, goes_on)));
+                goes_on = true;
+                for number in
+                    entry.asleep.iter().flat_map(|(first, length)| *first..first.saturating_add(*length))
+                {
+                    if let Some((_, ns)) = known.get_mut(number as usize) {
+                        *ns += head.interval_ns();
+                    }
+                }
+                let interval = Interval {
+                    from_unix_ns: head.from_unix_ns(),
+                    to_unix_ns: head.to_unix_ns,
+                    account: entry.account,
+                };
+                each(&interval);
+                of_session.clone_from(&interval.account.missing);
+                self.whole.add(interval.account);
+                self.first_unix_ns = self.first_unix_ns.or(Some(interval.from_unix_ns));
+                self.last = Some(*head);
+                self.intervals += 1;
+            },
+        );
+        for (thread, ns) in known.iter().filter(|(_, ns)| *ns > 0) {
+            self.whole.add_before(asleep_for(thread, *ns));
+        }
+        let damaged =
+            read.err().map(|e| Missing::new(format_args!("entries of {}", segment.path().display()), e));
+        self.missing.extend(damaged);
+    }
+}
+
+/// What lies between two entries that should follow each other.
+fn gap(last: &Head, next: &Head, same_session: bool) -> Option<Missing> {
+    let between = |why: &str| {
+        let fact = format!("{} to {}", utc(last.to_unix_ns), utc(next.from_unix_ns()));
+        Some(Missing::new(fact, why))
+    };
+    match same_session {
+        true if last.to_ns == next.from_ns => None,
+        true => between("entries are missing"),
+        false => between("nobody recorded: one recorder had ended, the next began"),
+    }
+}
+
+fn of_another(segment: &Skimmed) -> Missing {
+    let (first, last) = (segment.entries().next(), segment.entries().next_back());
+    let from = first.map_or(String::new(), |head| utc(head.from_unix_ns()));
+    let to = last.map_or(String::new(), |head| utc(head.to_unix_ns));
+    let why = "another target than the last one's; to see it, choose its time with --from and --to";
+    Missing::new(format_args!("{from} to {to}: {}", segment.session.title), why)
+}
+
+fn without_repetition(missing: Vec<Missing>) -> Vec<Missing> {
+    let mut kept: Vec<Missing> = Vec::new();
+    for fact in missing {
+        if !kept.contains(&fact) {
+            kept.push(fact);
+        }
+    }
+    kept
+}

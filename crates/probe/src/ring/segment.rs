@@ -1,0 +1,117 @@
+//! A file of the ring.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::entry::{Entry, Known};
+use super::frame::{Head, Kind, MAGIC};
+use super::session::Session;
+use crate::account::Account;
+
+/// What the compressor looks back at most: 1 MiB, some dozens of entries.
+const WINDOW_BITS: u32 = 20;
+
+/// How hard the compressor tries. Harder takes more CPU time than it saves room.
+const LEVEL: i32 = 3;
+
+const ENDING: &str = "segment";
+
+/// The file of a segment.
+pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.{ENDING}"))
+}
+
+/// The segments of a folder by number, oldest first, each with its length in bytes.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number =
+            name.to_str().and_then(|name| name.strip_suffix(ENDING)?.strip_suffix('.')?.parse().ok());
+        // One that is removed meanwhile is not there.
+        if let (Some(number), Ok(about)) = (number, entry.metadata()) {
+            found.push((number, about.len()));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// A segment that is written.
+pub(super) struct Segment {
+    file: File,
+    path: PathBuf,
+    stream: zstd::stream::write::Encoder<'static, Vec<u8>>,
+    known: Known,
+    /// Its length so far, up to the last whole frame.
+    pub(super) bytes: u64,
+    /// Entries in it.
+    pub(super) entries: u64,
+}
+
+impl Segment {
+    /// Begins a segment; nothing is left behind when that fails.
+    pub(super) fn begin(path: PathBuf, session: &Session, unix_ns: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let begun = Self::with_session(file, path.clone(), session, unix_ns);
+        if begun.is_err() {
+            let _ = std::fs::remove_file(&path);
+        }
+        begun
+    }
+
+    fn with_session(mut file: File, path: PathBuf, session: &Session, unix_ns: u64) -> io::Result<Self> {
+        file.write_all(&MAGIC)?;
+        let mut stream = zstd::stream::write::Encoder::new(Vec::new(), LEVEL)?;
+        stream.window_log(WINDOW_BITS)?;
+        let known = Known::default();
+        let mut segment = Self { file, path, stream, known, bytes: MAGIC.len() as u64, entries: 0 };
+        let at_ns = session.began_ns;
+        let piece = segment.compressed(session)?;
+        let head = Head::of(Kind::Session, at_ns, at_ns, unix_ns, &piece);
+        segment.write(&head, &piece)?;
+        Ok(segment)
+    }
+
+    /// An entry as it would be written. From then on it has to be written, or the segment given up: what follows builds on it.
+    pub(super) fn encode(&mut self, account: &Account, to_unix_ns: u64) -> io::Result<(Head, Vec<u8>)> {
+        let entry = Entry::of(account, &mut self.known);
+        let kind = if entry.known.is_empty() { Kind::Entry } else { Kind::EntryWithThreads };
+        let piece = self.compressed(&entry)?;
+        Ok((Head::of(kind, account.from_ns, account.to_ns, to_unix_ns, &piece), piece))
+    }
+
+    fn compressed(&mut self, line: &impl Serialize) -> io::Result<Vec<u8>> {
+        serde_json::to_writer(&mut self.stream, line)?;
+        self.stream.write_all(b"\n")?;
+        self.stream.flush()?;
+        Ok(std::mem::take(self.stream.get_mut()))
+    }
+
+    /// Writes an entry.
+    pub(super) fn write_entry(&mut self, head: &Head, piece: &[u8]) -> io::Result<()> {
+        self.write(head, piece)?;
+        self.entries += 1;
+        Ok(())
+    }
+
+    /// Writes a frame in one go; what a failure left of it is cut off.
+    fn write(&mut self, head: &Head, piece: &[u8]) -> io::Result<()> {
+        let frame = [&head.bytes()[..], piece].concat();
+        if let Err(e) = self.file.write_all(&frame) {
+            let _ = self.file.set_len(self.bytes);
+            return Err(e);
+        }
+        self.bytes += frame.len() as u64;
+        Ok(())
+    }
+
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
