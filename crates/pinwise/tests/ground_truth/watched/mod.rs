@@ -10,6 +10,7 @@ mod migrating;
 mod packets;
 mod ping;
 mod quota;
+mod recorded;
 mod remote_calls;
 mod sums;
 mod thief;
