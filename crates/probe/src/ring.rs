@@ -23,4 +23,4 @@ pub use reader::Ring;
 pub use recorder::Recorder;
 pub use replay::{Interval, Range, Replayed};
 pub use session::Session;
-pub use wall_clock::{moment, utc};
+pub use wall_clock::{moment, unix_ns_at, utc};

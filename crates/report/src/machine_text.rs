@@ -156,7 +156,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 
 /// A size in the largest binary unit that it fills, with as many decimals as say something: `48 KiB`, `1.25 MiB`,
 /// `23.5 GiB`, `8 GiB` also for a little less.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
     let Some((name, unit)) = units.iter().find(|(_, unit)| bytes >= *unit) else {
         return format!("{bytes} B");

@@ -1,106 +1,35 @@
 //! `pinwise watch`: who takes CPU time, how long, and why.
 
+mod args;
 mod counters;
 mod live;
+mod record;
+mod replay;
 mod target;
+mod tell;
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use machine::{CpuSet, Fault, Machine, Missing, Root};
-use probe::account::{Account, Counting, Names, Nearness, TracePoints};
-use report::account_text::{self, Wanted};
-use serde::Serialize;
+use machine::{Class, Fault, Machine, Missing, Root};
+use probe::account::{Account, Counting, Names, Nearness};
 
-use crate::cli::Format;
 use crate::interrupt;
-use crate::output::{self, Answer};
+use crate::output::Answer;
 use crate::window::{self, Ended};
+pub use args::Args;
+use args::Form;
 use target::Watched;
-
-/// Flags of `pinwise watch`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  pinwise watch --process nginx                     live, on a terminal
-  pinwise watch --process nginx --for 30s           a systemd unit: all its threads, and those that they start
-  pinwise watch --process 4711                      a process and its descendants
-  pinwise watch --process /system.slice/db.service  a cgroup (a container, a VM)
-  pinwise watch --thread 4712 --full                one thread; every task and function, not only the dozen on top
-  pinwise watch --cpu 2-3                           what ran on two CPUs
-  pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
-
-The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
-/proc are shown, which tell how often something came but not how long it took. Ctrl-C ends the window early.")]
-pub struct Args {
-    /// The server: a process number, a systemd unit, or the path of a cgroup
-    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP")]
-    process: Option<String>,
-    /// Threads, by number
-    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]
-    thread: Vec<u32>,
-    /// Only what happens on these CPUs
-    #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
-    cpu: Option<CpuSet>,
-    /// How long, as 30s, 200ms or 5m. Without it: live on a terminal until q, else 10 s
-    #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
-    window: Option<Duration>,
-    /// Every thread, task, line and function, not only the dozen that matter most
-    #[arg(long)]
-    full: bool,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// A file with the types (BTF) of the running kernel, where it does not tell them itself
-    #[arg(long, value_name = "FILE")]
-    btf: Option<PathBuf>,
-    /// Raw trace points even where the kernel has them with types
-    #[arg(long, hide = true)]
-    raw: bool,
-}
-
-/// The window where none is given.
-const USUAL: Duration = Duration::from_secs(10);
-
-impl Args {
-    fn length(&self) -> Duration {
-        self.window.unwrap_or(USUAL)
-    }
-
-    fn trace_points(&self) -> TracePoints {
-        match (&self.btf, self.raw) {
-            (Some(file), _) => TracePoints::RawWith(file.clone()),
-            (None, true) => TracePoints::Raw,
-            (None, false) => TracePoints::Best,
-        }
-    }
-
-    /// Whether the account is shown while it grows.
-    fn is_live(&self) -> bool {
-        self.window.is_none() && self.format == Format::Text && std::io::stdout().is_terminal()
-    }
-}
-
-/// What is printed as JSON.
-#[derive(Serialize)]
-struct Sheet<'a> {
-    target: &'a Watched,
-    how: &'a str,
-    #[serde(flatten)]
-    account: Account,
-}
-
-impl<'a> Sheet<'a> {
-    /// Lengths by step are told when everything is wanted.
-    fn of(target: &'a Watched, how: &'a str, account: &Account, full: bool) -> Self {
-        let account = if full { account.clone() } else { account.clone().without_lengths() };
-        Self { target, how, account }
-    }
-}
+use tell::Sheet;
 
 /// Counts for the window, then tells.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
+    if args.series && args.format.of_table().is_none() {
+        let cause = "text and JSON tell the sum of all intervals";
+        return Err(Fault::new(Class::Usage, "--series", cause, "add --format csv or --format parquet"));
+    }
+    if let Some(ring) = &args.replay {
+        return replay::run(args, ring);
+    }
     let stop = interrupt::flag()?;
     let root = Root::live();
     let machine = Machine::read(&root);
@@ -112,17 +41,23 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Ok(counting) => counting,
         Err(missing) => return counters::run(args, &root, &watched, &stop, missing),
     };
-    if args.is_live() {
+    if let Some(ring) = &args.record {
+        return record::run(args, ring, counting, &machine, &watched, &stop);
+    }
+    if is_live(args) {
         return live::run(args, counting, &root, &machine, &watched, &stop);
     }
     let (account, how) = count(args, counting, &root, &machine, &watched, &stop);
-    match args.format {
-        Format::Json => output::json(&Sheet::of(&watched, how, &account, args.full))?,
-        Format::Text => {
-            output::text(&account_text::render(&account, &watched.title(), Wanted { all: args.full }))?;
-        }
-    }
+    let target = watched.for_programs();
+    let everything = watched.is_everything();
+    tell::sheet(args, &watched.title(), Sheet { target: &target, everything, how, recorded: None, account })?;
     Ok(Answer::Done)
+}
+
+/// Whether the account is shown while it grows.
+fn is_live(args: &Args) -> bool {
+    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+    args.window.is_none() && args.format == Form::Text && to_terminal
 }
 
 /// The account of the window, and by which means it was made.

@@ -14,8 +14,8 @@ use super::paging::Paging;
 use super::places::places;
 use super::snapshot::Snapshot;
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, SourceSteps, Tables, ThreadSeen, load,
-    thread_state,
+    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, SourceSteps, Tables,
+    ThreadSeen, load, thread_state,
 };
 use crate::clock;
 

@@ -59,6 +59,16 @@ impl Ring {
         Ok(ring)
     }
 
+    /// Whether the last recorder watched nobody in particular.
+    pub fn is_of_everything(&self) -> bool {
+        self.segments.last().is_some_and(|segment| segment.session.everything)
+    }
+
+    /// When the first entry began by the wall clock, ns since 1970.
+    pub fn first_unix_ns(&self) -> u64 {
+        self.segments.iter().flat_map(Skimmed::entries).map(Head::from_unix_ns).next().unwrap_or(0)
+    }
+
     /// When the last entry ended by the wall clock, ns since 1970.
     pub fn last_unix_ns(&self) -> u64 {
         let heads = self.segments.iter().flat_map(Skimmed::entries);

@@ -30,12 +30,19 @@ impl Range {
 /// One interval.
 #[derive(Debug, Clone)]
 pub struct Interval {
-    /// Its beginning and its end by the wall clock, ns since 1970.
+    /// Its beginning by the wall clock, ns since 1970.
     pub from_unix_ns: u64,
-    /// Its end.
+    /// Its end, likewise.
     pub to_unix_ns: u64,
     /// What was counted, without threads that slept all the time.
     pub account: Account,
+}
+
+impl Interval {
+    /// What was counted, with the sum of the threads that did anything, and who took.
+    pub fn account_filled_up(&self) -> Account {
+        self.account.clone().filled_up()
+    }
 }
 
 /// What a range of the ring says.

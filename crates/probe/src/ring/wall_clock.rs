@@ -1,5 +1,9 @@
 //! Times of the wall clock, in UTC: rings are read on other machines too.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::clock;
+
 /// Days from the first of March of the year 0 to the first of January 1970.
 const DAYS_TO_1970: i64 = 719_468;
 
@@ -7,6 +11,12 @@ const DAYS_TO_1970: i64 = 719_468;
 const DAYS_OF_400_YEARS: i64 = 146_097;
 
 const DAY_S: i64 = 86_400;
+
+/// What the wall clock said when CLOCK_MONOTONIC read `monotonic_ns`, a moment ago; ns since 1970.
+pub fn unix_ns_at(monotonic_ns: u64) -> u64 {
+    let now_unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    now_unix_ns.saturating_sub(clock::monotonic_ns().saturating_sub(monotonic_ns))
+}
 
 /// `2026-11-21 10:00:05 UTC`, of ns since 1970.
 pub fn utc(unix_ns: u64) -> String {

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use machine::{Fault, Missing, Root};
+use machine::{Class, Fault, Missing, Root};
 use probe::{Observation, Sampler, identify};
 use report::counters_text;
 use serde::Serialize;
 
-use super::Args;
+use super::args::{Args, Form};
 use super::target::Watched;
-use crate::cli::Format;
 use crate::output::{self, Answer};
 use crate::window;
 
@@ -35,6 +34,10 @@ pub fn run(
     stop: &AtomicBool,
     why: Missing,
 ) -> Result<Answer, Fault> {
+    if args.record.is_some() || args.format.of_table().is_some() {
+        let remedy = "run it as root, or with CAP_BPF and CAP_PERFMON; --format text and json show the counters of /proc";
+        return Err(Fault::new(Class::NotPermitted, why.fact, why.why, remedy));
+    }
     eprintln!("pinwise: {}: {}", why.fact, why.why);
     let process = watched.pids().first().and_then(|pid| identify(root, *pid));
     let sampler = Sampler::new(Root::live(), process);
@@ -54,9 +57,10 @@ pub fn run(
             counter.by_cpu.retain(|cpu, _| cpus.contains(*cpu));
         }
     }
-    match args.format {
-        Format::Json => output::json(&Sheet { target: watched, how: "counters", observation: &observation })?,
-        Format::Text => output::text(&counters_text::render(&observation, &watched.title()))?,
-    }
+    let text = match args.format {
+        Form::Json => output::pretty(&Sheet { target: watched, how: "counters", observation: &observation })?,
+        _ => counters_text::render(&observation, &watched.title()),
+    };
+    output::to(args.output.as_deref(), &text)?;
     Ok(Answer::Done)
 }

@@ -11,8 +11,9 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use report::Arrangement;
 use report::account_screen::{self, Page, View};
 
+use super::args::Args;
 use super::target::{LOOK_AGAIN, Watched};
-use super::{Args, Sheet};
+use super::tell::{Sheet, without_steps};
 use crate::output::{self, Answer};
 use crate::terminal;
 
@@ -173,8 +174,16 @@ impl Live<'_> {
     /// Writes what is shown to a file of its own; says which, or why not.
     fn freeze(&self, now: &Account) -> String {
         let name = PathBuf::from(format!("pinwise-watch-{:.0}.json", terminal::unix_s()));
-        let sheet = Sheet::of(self.watched, self.counting.means(), now, self.args.full);
-        let written = output::pretty(&sheet).and_then(|text| output::to(Some(&name), &text));
+        let target = self.watched.for_programs();
+        let sheet = Sheet {
+            target: &target,
+            everything: self.watched.is_everything(),
+            how: self.counting.means(),
+            recorded: None,
+            account: now.clone(),
+        };
+        let written = output::pretty(&without_steps(sheet, self.args.full))
+            .and_then(|text| output::to(Some(&name), &text));
         match written {
             Ok(()) => format!("written to {}", name.display()),
             Err(fault) => fault.to_string(),

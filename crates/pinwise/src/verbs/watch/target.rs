@@ -74,6 +74,16 @@ impl Watched {
         }
     }
 
+    /// Whether what has ended may be there again later under the same name: a unit, a cgroup.
+    pub fn can_come_again(&self) -> bool {
+        self.unit.is_some() || self.cgroup.is_some()
+    }
+
+    /// Who it is, in JSON.
+    pub fn for_programs(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// The processes, the one that was asked for first.
     pub fn pids(&self) -> &[u32] {
         &self.pids

@@ -12,6 +12,7 @@ mod packets;
 mod ping;
 mod quota;
 mod reclaim;
+mod recorded;
 mod remote_calls;
 mod sums;
 mod thief;

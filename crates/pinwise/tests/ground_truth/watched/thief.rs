@@ -14,7 +14,7 @@ const NOT_RUNNING_NS: u64 = 10_000_000;
 /// A slice that began so late did not come in the place of the target: somebody else had taken the CPU from both.
 const LATE_NS: u64 = 1_000_000;
 
-struct Stolen {
+pub struct Stolen {
     slice: Slice,
     away_ns: u64,
     late: bool,
@@ -29,7 +29,7 @@ fn lost_the_cpu() -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
-fn steal(until: &Until) -> Vec<Stolen> {
+pub fn steal(until: &Until) -> Vec<Stolen> {
     let mut stolen = Vec::with_capacity(10_000);
     let mut due_ns = now_ns() + PERIOD_NS;
     while until.goes_on() {
@@ -64,7 +64,8 @@ fn the_thief_is_named_with_what_it_took(more: &[&str], how: &str) {
     idle_is_no_thief(&sheet);
 }
 
-fn compare(sheet: &Sheet, stolen: &[Stolen]) {
+/// Holds what watch told of the thief against what the thief kept.
+pub fn compare(sheet: &Sheet, stolen: &[Stolen]) {
     let window = sheet.window();
     let stolen: Vec<&Stolen> = stolen.iter().filter(|stolen| stolen.slice.within(window) > 0).collect();
     let time_ns: u64 = stolen.iter().map(|stolen| stolen.slice.within(window) - stolen.away_ns).sum();

@@ -55,7 +55,12 @@ impl Stage {
 
     /// Begins to watch; returns when counting has begun.
     pub fn begin(&self, flags: &[&str]) -> Watching {
-        let arguments = [&["watch", "--format", "json"], flags].concat();
+        self.begin_to(&[&["--format", "json"], flags].concat())
+    }
+
+    /// The same without a form of the output.
+    pub fn begin_to(&self, flags: &[&str]) -> Watching {
+        let arguments = [&["watch"], flags].concat();
         let mut command = self.bench.command(&arguments);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let watching = Watching(child);
@@ -114,9 +119,27 @@ impl Watching {
             .count()
     }
 
+    /// Ends it at once, as nothing else can: SIGKILL.
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Waits for its end, where it prints nothing.
+    pub fn ends(mut self) {
+        let status = self.0.wait().unwrap();
+        assert!(status.success(), "pinwise watch: {status}");
+    }
+
     /// Waits for its end.
     pub fn end(self) -> Sheet {
-        let Output { status, stdout, stderr } = self.0.wait_with_output().unwrap();
+        Sheet::of(self.0.wait_with_output().unwrap())
+    }
+}
+
+impl Sheet {
+    /// What a command printed.
+    pub fn of(Output { status, stdout, stderr }: Output) -> Self {
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
         assert!(status.success(), "pinwise watch: {status}\n{stderr}");
         let json: Value = serde_json::from_slice(&stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));

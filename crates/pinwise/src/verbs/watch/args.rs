@@ -1,0 +1,216 @@
+//! Flags of `pinwise watch`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use machine::CpuSet;
+use probe::account::TracePoints;
+use report::account_tables;
+
+use crate::window;
+
+/// The window where none is given.
+const USUAL: Duration = Duration::from_secs(10);
+
+/// The smallest ring, bytes: some entries have to fit.
+const SMALLEST: u64 = 64 << 10;
+
+/// Readings of a recorder may lie so far apart.
+const EVERY: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3_600);
+
+/// Flags of `pinwise watch`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise watch --process nginx                     live, on a terminal
+  pinwise watch --process nginx --for 30s           a systemd unit: all its threads, and those that they start
+  pinwise watch --process 4711                      a process and its descendants
+  pinwise watch --process /system.slice/db.service  a cgroup (a container, a VM)
+  pinwise watch --thread 4712 --full                one thread; every task and function, not only the dozen on top
+  pinwise watch --cpu 2-3                           what ran on two CPUs
+  pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
+  pinwise watch --for 30s --format csv --table cpus > cpus.csv
+A flight recorder:
+  pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
+  pinwise watch --replay RING --last 5m             what happened, as if it had been watched then; root is not needed
+  pinwise watch --replay RING --from 10:00 --to 10:05 --full
+  pinwise watch --replay RING --series --format parquet -o threads.parquet
+
+The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
+/proc are shown, which tell how often something came but not how long it took. Ctrl-C ends the window early.")]
+pub struct Args {
+    /// The server: a process number, a systemd unit, or the path of a cgroup
+    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP")]
+    pub process: Option<String>,
+    /// Threads, by number
+    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]
+    pub thread: Vec<u32>,
+    /// Only what happens on these CPUs
+    #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
+    pub cpu: Option<CpuSet>,
+    /// How long, as 30s, 200ms or 5m. Without it: live on a terminal until q, else 10 s; a recorder until Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
+    pub window: Option<Duration>,
+    /// Every thread, task, line and function, not only the dozen that matter most; in JSON, lengths by step too
+    #[arg(long, conflicts_with = "record")]
+    pub full: bool,
+    /// Keep what was counted, interval by interval, in a folder: a ring of files, of which the oldest makes room
+    #[arg(long, value_name = "RING")]
+    pub record: Option<PathBuf>,
+    /// All files of the ring together take no more than this
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = size, requires = "record")]
+    pub size: u64,
+    /// How long an interval of the ring is, 100ms to 1h
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, requires = "record")]
+    pub every: Duration,
+    /// Show what a ring holds, also of another machine or while it is written
+    #[arg(long, value_name = "RING", conflicts_with_all = ["record", "process", "thread", "cpu", "window", "raw"])]
+    pub replay: Option<PathBuf>,
+    /// Only the last part of the ring, as 5m
+    #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["from", "to"])]
+    pub last: Option<Duration>,
+    /// Only from this time on, in UTC: 10:00 (of the ring's last day), '2026-11-21 10:00:05' or @1795255205
+    #[arg(long, value_name = "WHEN", requires = "replay")]
+    pub from: Option<String>,
+    /// Only up to this time
+    #[arg(long, value_name = "WHEN", requires = "replay")]
+    pub to: Option<String>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t, conflicts_with = "record")]
+    pub format: Form,
+    /// Which table, with --format csv or parquet: threads if not given, without a target tasks
+    #[arg(long, value_enum, conflicts_with = "record")]
+    pub table: Option<Table>,
+    /// One row an interval instead of their sum, for plots: with csv or parquet
+    #[arg(long, requires = "replay")]
+    pub series: bool,
+    /// Write to this file instead of stdout
+    #[arg(short, long, value_name = "FILE", conflicts_with = "record")]
+    pub output: Option<PathBuf>,
+    /// A file with the types (BTF) of the running kernel, where it does not tell them itself
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub btf: Option<PathBuf>,
+    /// Raw trace points even where the kernel has them with types
+    #[arg(long, hide = true)]
+    pub raw: bool,
+}
+
+/// Forms of the sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON document; progress and notes stay on stderr.
+    Json,
+    /// One table for spreadsheets, RFC 4180.
+    Csv,
+    /// The same for programs that plot, Apache Parquet.
+    Parquet,
+}
+
+impl Form {
+    /// The form of a table; `None` where the whole sheet is told.
+    pub fn of_table(self) -> Option<account_tables::Form> {
+        match self {
+            Self::Text | Self::Json => None,
+            Self::Csv => Some(account_tables::Form::Csv),
+            Self::Parquet => Some(account_tables::Form::Parquet),
+        }
+    }
+}
+
+/// Tables of the sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Table {
+    /// Threads of the target.
+    Threads,
+    /// Who took the CPU.
+    Takers,
+    /// CPUs.
+    Cpus,
+    /// What interrupted each CPU.
+    Sources,
+    /// Tasks on its CPUs while it waited; without a target all.
+    Tasks,
+    /// Lines of devices by CPU.
+    Lines,
+    /// What the kernel ran for others.
+    Functions,
+    /// Between which CPUs threads moved.
+    Migrations,
+}
+
+impl From<Table> for account_tables::Table {
+    fn from(table: Table) -> Self {
+        match table {
+            Table::Threads => Self::Threads,
+            Table::Takers => Self::Takers,
+            Table::Cpus => Self::Cpus,
+            Table::Sources => Self::Sources,
+            Table::Tasks => Self::Tasks,
+            Table::Lines => Self::Lines,
+            Table::Functions => Self::Functions,
+            Table::Migrations => Self::Migrations,
+        }
+    }
+}
+
+impl Args {
+    /// Which trace points the programs in the kernel are to use.
+    pub fn trace_points(&self) -> TracePoints {
+        match (&self.btf, self.raw) {
+            (Some(file), _) => TracePoints::RawWith(file.clone()),
+            (None, true) => TracePoints::Raw,
+            (None, false) => TracePoints::Best,
+        }
+    }
+
+    /// The window.
+    pub fn length(&self) -> Duration {
+        self.window.unwrap_or(USUAL)
+    }
+
+    /// The table; without a target there are no threads of one.
+    pub fn table(&self, everything: bool) -> account_tables::Table {
+        self.table.unwrap_or(if everything { Table::Tasks } else { Table::Threads }).into()
+    }
+}
+
+/// `64MiB`, `1GiB`, `500KiB`, `100000`: a size in bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let found = units.iter().find_map(|(unit, bits)| text.strip_suffix(unit).map(|number| (number, *bits)));
+    let (number, bits) = found.unwrap_or((text, 0));
+    let number: u64 = number.trim().parse().map_err(|e| format!("{e}: give a size, as 64MiB or 1GiB"))?;
+    let bytes = number.checked_mul(1 << bits).filter(|bytes| *bytes >= SMALLEST);
+    bytes.ok_or_else(|| "choose 64KiB or more".into())
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    let length = window::length(text)?;
+    if EVERY.contains(&length) { Ok(length) } else { Err("choose 100ms to 1h".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_with_and_without_their_unit() {
+        assert_eq!(
+            ["64KiB", "64MiB", "2GiB", "70000"].map(size),
+            [65_536, 67_108_864, 2_147_483_648, 70_000].map(Ok)
+        );
+        for bad in ["", "1KiB", "64MB", "-1", "99999999999GiB", "MiB"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_interval_is_neither_too_short_nor_too_long() {
+        assert_eq!(every("1s"), Ok(Duration::from_secs(1)));
+        assert!(every("10ms").is_err() && every("2h").is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! The sheet in the form that was asked for.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::Path;
+
+use machine::{Class, Fault};
+use probe::account::Account;
+use report::account_tables::{When, Writer};
+use report::account_text::{self, Wanted};
+use serde::Serialize;
+
+use super::args::{Args, Form};
+use crate::output;
+
+/// An account with what it is of.
+#[derive(Serialize)]
+pub struct Sheet<'a> {
+    /// Who was watched, for programs.
+    pub target: &'a serde_json::Value,
+    /// Whether nobody in particular was watched.
+    #[serde(skip)]
+    pub everything: bool,
+    /// By which means.
+    pub how: &'a str,
+    /// Of a ring: what was added together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
+    /// Everything that was counted.
+    #[serde(flatten)]
+    pub account: Account,
+}
+
+/// Which part of a ring it is.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Recorded {
+    /// The beginning of the first interval and the end of the last, ns since 1970.
+    pub from_unix_ns: u64,
+    /// The end.
+    pub to_unix_ns: u64,
+    /// Intervals that were added together.
+    pub intervals: u64,
+    /// Recorders that wrote them.
+    pub sessions: u64,
+}
+
+/// Prints the sheet, or writes it to a file.
+pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>) -> Result<(), Fault> {
+    let output = args.output.as_deref();
+    match args.format {
+        Form::Text => {
+            output::to(output, &account_text::render(&sheet.account, title, Wanted { all: args.full }))
+        }
+        Form::Json => output::to(output, &output::pretty(&without_steps(sheet, args.full))?),
+        Form::Csv | Form::Parquet => {
+            let mut table = Table::begin(args, sheet.everything)?;
+            table.add(&sheet.account, When::default());
+            table.end()
+        }
+    }
+}
+
+/// Lengths by step are told when everything is wanted.
+pub fn without_steps(sheet: Sheet<'_>, full: bool) -> Sheet<'_> {
+    let account = if full { sheet.account } else { sheet.account.without_lengths() };
+    Sheet { account, ..sheet }
+}
+
+/// A table that is written while it grows.
+pub struct Table {
+    writer: Writer<Box<dyn Write + Send>>,
+    object: String,
+    failed: Option<io::Error>,
+}
+
+impl Table {
+    /// Begins what `args` ask for; they ask for a table.
+    pub fn begin(args: &Args, everything: bool) -> Result<Self, Fault> {
+        let Some(form) = args.format.of_table() else {
+            let cause = "text and JSON are no tables";
+            return Err(Fault::new(
+                Class::Usage,
+                "--format",
+                cause,
+                "choose --format csv or --format parquet",
+            ));
+        };
+        let object = args.output.as_ref().map_or("stdout".into(), |path| path.display().to_string());
+        let writer = to(args.output.as_deref(), args.format).and_then(|to| {
+            Writer::begin(args.table(everything), form, args.series, to).map_err(|e| fault(&object, &e))
+        })?;
+        Ok(Self { writer, object, failed: None })
+    }
+
+    /// Adds an account; after a failure nothing more.
+    pub fn add(&mut self, account: &Account, when: When) {
+        if self.failed.is_none() {
+            self.failed = self.writer.add(account, when).err();
+        }
+    }
+
+    /// Ends it. A reader that went away (`| head`) is no error.
+    pub fn end(self) -> Result<(), Fault> {
+        let Self { writer, object, failed } = self;
+        let ended = match failed {
+            Some(error) => Err(error),
+            None => writer.end().and_then(|mut to| to.flush()),
+        };
+        match ended {
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(fault(&object, &e)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn fault(object: &str, error: &io::Error) -> Fault {
+    Fault::io(object, error, "choose another place with -o")
+}
+
+fn to(path: Option<&Path>, form: Form) -> Result<Box<dyn Write + Send>, Fault> {
+    if let Some(path) = path {
+        let file = File::create(path).map_err(|e| fault(&path.display().to_string(), &e))?;
+        return Ok(Box::new(BufWriter::new(file)));
+    }
+    if form == Form::Parquet && io::stdout().is_terminal() {
+        let cause = "Parquet is not for terminals";
+        return Err(Fault::new(Class::Usage, "--format parquet", cause, "name a file with -o FILE"));
+    }
+    Ok(Box::new(BufWriter::new(io::stdout())))
+}
