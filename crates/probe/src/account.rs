@@ -17,9 +17,10 @@ mod stretches;
 mod symbols;
 mod taker;
 mod takers;
+pub(crate) mod target;
 mod thread;
 
-pub use counting::{Counting, Target, TracePoints};
+pub use counting::{Counting, TracePoints};
 pub use cpu::{CpuAccount, TickKept};
 pub use names::Names;
 pub use sheet::{Account, FunctionAccount, FunctionKind, LineAccount, Route};
@@ -29,4 +30,5 @@ pub use stretches::{Distribution, Stretches};
 pub use taker::TaskAccount;
 pub(crate) use takers::remedy;
 pub use takers::{Taker, TakerKind};
+pub use target::Target;
 pub use thread::{FromIdle, Migrations, ThreadAccount};

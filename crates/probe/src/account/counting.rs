@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use aya::maps::MapError;
-use machine::procfs::pid_stat;
 use machine::{Machine, Missing, Root};
 
 use super::places::places;
 use super::snapshot::Snapshot;
+use super::target::{Target, full, possible_cpus, same_numbers, threads_of};
 use crate::bpf::{
     Control, CpuSeen, Loaded, Mapped, Options, Record, SOURCES, Sizes, Tables, ThreadSeen, load, thread_state,
 };
@@ -19,37 +18,8 @@ const TRIES: usize = 100;
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
 
-/// `enum wanted` of bpf/records.h.
-const WANTED_PROCESS: u32 = 1;
-const WANTED_THREAD: u32 = 2;
-
 /// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
 const NEW_ONLY: u64 = 1;
-
-/// The first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h.
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
-
-/// Whose time is accounted for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// Nobody's in particular: each task on each CPU is counted.
-    Everything,
-    /// All threads of these processes, of those that they start, and of what those start. Numbers as in /proc.
-    Processes(Vec<u32>),
-    /// These threads, and what they start.
-    Threads(Vec<u32>),
-}
-
-impl Target {
-    /// The numbers, and what the programs in the kernel are to take them for (`enum wanted` of bpf/records.h).
-    fn numbers(&self) -> (&[u32], u32) {
-        match self {
-            Self::Everything => (&[], WANTED_PROCESS),
-            Self::Processes(numbers) => (numbers, WANTED_PROCESS),
-            Self::Threads(numbers) => (numbers, WANTED_THREAD),
-        }
-    }
-}
 
 /// Which trace points the programs use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -178,9 +148,10 @@ impl Counting {
     /// # Errors
     /// When the kernel refuses.
     pub fn add(&mut self, numbers: &[u32]) -> Result<(), Missing> {
+        let (_, meant) = Target::Processes(Vec::new()).numbers();
         let mut fresh = false;
         for number in numbers {
-            fresh |= self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY).is_ok();
+            fresh |= self.tables.wanted.insert(number, meant, NEW_ONLY).is_ok();
         }
         if fresh { self.loaded.walk_tasks() } else { Ok(()) }
     }
@@ -280,59 +251,12 @@ impl Counting {
     }
 }
 
-fn full(why: MapError) -> Missing {
-    Missing::new("kernel events", format_args!("a table cannot be filled: {why}"))
-}
-
-/// The threads of a target as /proc has them now, as records without any figure.
-fn threads_of(target: &Target) -> Vec<ThreadSeen> {
-    let root = Root::live();
-    let mut threads = Vec::new();
-    for number in target.numbers().0 {
-        let folder = format!("/proc/{number}/task");
-        for tid in root.list(&folder).unwrap_or_default() {
-            let Ok(text) = root.read(format!("{folder}/{tid}/stat")) else { continue };
-            let (Ok(stat), Ok(tid)) = (pid_stat::parse(&text), tid.parse()) else { continue };
-            if matches!(target, Target::Threads(_)) && tid != *number {
-                continue;
-            }
-            let mut comm = [0; 16];
-            comm.iter_mut().zip(stat.comm.bytes().take(15)).for_each(|(to, from)| *to = from);
-            let cpu = stat.processor.unwrap_or(0);
-            // One that could run but waits for its turn is put right by the first event.
-            let state = match stat.state {
-                'R' => thread_state::RUNNING,
-                'D' => thread_state::BLOCKED,
-                _ => thread_state::ASLEEP,
-            };
-            threads.push(ThreadSeen { tid, tgid: *number, comm, cpu, state, ..ThreadSeen::zeroed() });
-        }
-    }
-    threads
-}
-
-/// The programs know tasks by their number in the first PID namespace.
-fn same_numbers(target: &Target) -> Result<(), Missing> {
-    let ours = std::fs::read_link("/proc/self/ns/pid");
-    match ours {
-        Ok(ours) if *target != Target::Everything && ours.as_os_str() != FIRST_PID_NAMESPACE => {
-            let why = "this is a PID namespace of its own (a container), where processes have other numbers than the kernel \
-                knows: run pinwise on the host, or with the host's PID namespace";
-            Err(Missing::new("kernel events of a process", why))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// How large the tables have to be here.
 fn sizes(target: &Target, machine: &Machine) -> Sizes {
-    let highest = machine.possible.as_ref().and_then(machine::CpuSet::last);
-    let highest = highest.into_iter().chain(machine.online().last()).max().unwrap_or(0);
-    let cpus = highest + 1;
     let online = machine.online().len() as u32;
     let threads = if *target == Target::Everything { 1 } else { 4_096 };
     Sizes {
-        cpus,
+        cpus: possible_cpus(machine),
         threads,
         wanted: 1_024,
         takers: (64 * online).clamp(8_192, 262_144),
