@@ -53,7 +53,7 @@ inline_always int interrupt_ends(u32 source, u32 line)
 
 VECTORS(VECTOR)
 
-/* include/trace/events/irq.h: irq_handler_entry(int irq, struct irqaction *) */
+/* include/trace/events/irq.h: irq_handler_entry(int irq, struct irqaction *), irq_handler_exit(the same, int ret) */
 tracepoint(irq_handler_entry) int irq_handler_entry(u64 *arguments)
 {
 	return begins(0);
@@ -61,7 +61,7 @@ tracepoint(irq_handler_entry) int irq_handler_entry(u64 *arguments)
 
 tracepoint(irq_handler_exit) int irq_handler_exit(u64 *arguments)
 {
-	return interrupt_ends(SOURCE_DEVICE, arguments[0]);
+	return interrupt_ends((u32)arguments[2] ? SOURCE_DEVICE : SOURCE_DEVICE | NOT_HANDLED, arguments[0]);
 }
 
 /* softirq_entry(unsigned int vector) */

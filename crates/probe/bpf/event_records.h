@@ -21,7 +21,7 @@ enum event_kind {
 	EVENT_BORN,
 	/* struct event_wake: the thread `head.number` is woken from `head.cpu`. */
 	EVENT_WAKE,
-	/* struct event_stretch: `head.detail` is enum source, `head.number` the line where it is SOURCE_DEVICE. */
+	/* struct event_stretch: `head.detail` is enum source (and NOT_HANDLED), `head.number` the line where it is SOURCE_DEVICE. */
 	EVENT_INTERRUPT,
 	/* struct event_stretch: the CPU was in the C-state `head.number`. */
 	EVENT_IDLE,
@@ -31,6 +31,9 @@ enum event_kind {
 	EVENT_PAGE_FAULT,
 	EVENT_KINDS,
 };
+
+/* In `detail`: the handler said that its device had not asked for it (IRQ_NONE). */
+enum { NOT_HANDLED = 0x80 };
 
 struct event {
 	u64 at_ns;

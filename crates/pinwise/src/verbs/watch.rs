@@ -2,17 +2,19 @@
 
 mod counters;
 mod live;
+mod perfetto;
 mod target;
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use machine::{CpuSet, Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, TracePoints};
 use report::account_text::{self, Wanted};
 use serde::Serialize;
 
-use crate::cli::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 use crate::window::{self, Ended};
@@ -29,6 +31,8 @@ Examples:
   pinwise watch --thread 4712 --full                one thread; every task and function, not only the dozen on top
   pinwise watch --cpu 2-3                           what ran on two CPUs
   pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
+  pinwise watch --process nginx --for 5s --format perfetto -o nginx.pftrace
+                                                    every event, to look at in the Perfetto UI
 
 The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
 /proc are shown, which tell how often something came but not how long it took. Ctrl-C ends the window early.")]
@@ -50,10 +54,28 @@ pub struct Args {
     full: bool,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: Form,
+    /// Write to a file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Memory for the events of a trace, MiB; what comes when it is full ends the window
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    size: u64,
     /// Raw trace points even where the kernel has them with types
     #[arg(long, hide = true)]
     raw: bool,
+}
+
+/// Forms of what is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON document; progress and notes stay on stderr.
+    Json,
+    /// Every event, as a trace for the Perfetto UI.
+    Perfetto,
 }
 
 /// The window where none is given.
@@ -64,9 +86,14 @@ impl Args {
         self.window.unwrap_or(USUAL)
     }
 
+    fn trace_points(&self) -> TracePoints {
+        if self.raw { TracePoints::Raw } else { TracePoints::Best }
+    }
+
     /// Whether the account is shown while it grows.
     fn is_live(&self) -> bool {
-        self.window.is_none() && self.format == Format::Text && std::io::stdout().is_terminal()
+        let to_terminal = self.output.is_none() && std::io::stdout().is_terminal();
+        self.window.is_none() && self.format == Form::Text && to_terminal
     }
 }
 
@@ -88,8 +115,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if let Some(cpus) = &args.cpu {
         super::ticks::exist(cpus, &machine.online())?;
     }
-    let trace_points = if args.raw { TracePoints::Raw } else { TracePoints::Best };
-    let counting = match Counting::begin(&watched.target(), &machine, trace_points) {
+    if args.format == Form::Perfetto {
+        return perfetto::run(args, &root, &machine, &watched, &stop);
+    }
+    let counting = match Counting::begin(&watched.target(), &machine, args.trace_points()) {
         Ok(counting) => counting,
         Err(missing) => return counters::run(args, &root, &watched, &stop, missing),
     };
@@ -97,12 +126,13 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         return live::run(args, counting, &root, &machine, &watched, &stop);
     }
     let (account, how) = count(args, counting, &root, &machine, &watched, &stop);
-    match args.format {
-        Format::Json => output::json(&Sheet { target: &watched, how, account: &account })?,
-        Format::Text => {
-            output::text(&account_text::render(&account, &watched.title(), Wanted { all: args.full }))?;
+    let text = match args.format {
+        Form::Json => output::pretty(&Sheet { target: &watched, how, account: &account })?,
+        Form::Text | Form::Perfetto => {
+            account_text::render(&account, &watched.title(), Wanted { all: args.full })
         }
-    }
+    };
+    output::to(args.output.as_deref(), &text)?;
     Ok(Answer::Done)
 }
 

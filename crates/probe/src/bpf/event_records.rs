@@ -23,6 +23,9 @@ pub(crate) mod event_flags {
     pub(crate) const NEXT_NOT_TOLD: u32 = 16;
 }
 
+/// In the detail of an interrupt: the handler said that its device had not asked for it.
+pub(crate) const NOT_HANDLED: u8 = 0x80;
+
 records! {
     EventHead = "event" { at_ns: u64, number: u32, cpu: u16, kind: u8, detail: u8, }
 
@@ -79,6 +82,7 @@ pub(crate) const NUMBERS: &[(&str, usize)] = &[
     ("EVENT_FREQUENCY", event_kind::FREQUENCY as usize),
     ("EVENT_PAGE_FAULT", event_kind::PAGE_FAULT as usize),
     ("EVENT_KINDS", 10),
+    ("NOT_HANDLED", NOT_HANDLED as usize),
     ("PREV_PREEMPTED", event_flags::PREV_PREEMPTED as usize),
     ("PREV_THROTTLED", event_flags::PREV_THROTTLED as usize),
     ("NEXT_OF_KERNEL", event_flags::NEXT_OF_KERNEL as usize),

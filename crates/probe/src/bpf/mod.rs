@@ -16,15 +16,15 @@ mod tables;
 
 pub(crate) use accounting::{Options, Sizes, load};
 pub(crate) use event_records::{
-    EventControl, EventCpu, EventHead, EventStretch, EventSwitch, EventWake, Mark, event_flags, event_kind,
-    mark_state,
+    EventControl, EventCpu, EventHead, EventStretch, EventSwitch, EventWake, Mark, NOT_HANDLED, event_flags,
+    event_kind, mark_state,
 };
 pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use mapped::Mapped;
 pub(crate) use records::{
     BUCKETS, Control, CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place, Record, RouteKey,
-    SOURCE_DEVICE, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum,
-    TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
+    SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum, TakerKey, TakerSeen,
+    Tally, ThreadSeen, thread_state,
 };
 pub(crate) use tables::Tables;

@@ -2,8 +2,6 @@
 
 /// Sources that are told apart on a CPU, `enum source`.
 pub(crate) const SOURCES: usize = 20;
-/// Handlers of devices.
-pub(crate) const SOURCE_DEVICE: usize = 8;
 /// The first of ten softirq vectors among the sources.
 pub(crate) const SOURCE_SOFTIRQ: usize = 10;
 /// Bits of a time that are told apart below its power of two.
@@ -208,7 +206,6 @@ mod tests {
         }
         let numbers = [
             ("SOURCES", SOURCES),
-            ("SOURCE_DEVICE", SOURCE_DEVICE),
             ("SOURCE_SOFTIRQ", SOURCE_SOFTIRQ),
             ("STEPS_BITS", STEPS_BITS as usize),
             ("BUCKETS", BUCKETS),

@@ -3,7 +3,7 @@
 use super::event::{Comm, Event, Left, Task, What};
 use crate::account::Source;
 use crate::bpf::{
-    EventHead, EventStretch, EventSwitch, EventWake, Record, SOURCE_DEVICE, event_flags as flags,
+    EventHead, EventStretch, EventSwitch, EventWake, NOT_HANDLED, Record, event_flags as flags,
     event_kind as kind,
 };
 
@@ -19,9 +19,9 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Event> {
         }
         kind::INTERRUPT => {
             let ns = EventStretch::from_bytes(bytes)?.ns;
-            let source = *Source::ALL.get(usize::from(head.detail))?;
-            let line = (usize::from(head.detail) == SOURCE_DEVICE).then_some(head.number);
-            What::Interrupt { source, line, ns }
+            let source = *Source::ALL.get(usize::from(head.detail & !NOT_HANDLED))?;
+            let line = (source == Source::Device).then_some(head.number);
+            What::Interrupt { source, line, handled: head.detail & NOT_HANDLED == 0, ns }
         }
         kind::IDLE => What::Idle { state: head.number, ns: EventStretch::from_bytes(bytes)?.ns },
         kind::FREQUENCY => What::Frequency { khz: head.number },
@@ -60,6 +60,8 @@ fn about_a_task(event: &EventSwitch) -> Option<What> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DEVICE: u8 = Source::Device as u8;
 
     /// A record of the kernel, by hand.
     fn head(number: u32, cpu: u16, kind: u8, detail: u8) -> Vec<u8> {
@@ -103,10 +105,15 @@ mod tests {
     #[test]
     fn stretches_have_their_length_and_devices_their_line() {
         let stretch = |kind, detail| [head(32, 0, kind, detail), 500u64.to_ne_bytes().to_vec()].concat();
-        let device = decode(&stretch(kind::INTERRUPT, SOURCE_DEVICE as u8)).unwrap().what;
-        assert_eq!(device, What::Interrupt { source: Source::Device, line: Some(32), ns: 500 });
+        let device = decode(&stretch(kind::INTERRUPT, DEVICE)).unwrap().what;
+        assert_eq!(
+            device,
+            What::Interrupt { source: Source::Device, line: Some(32), handled: true, ns: 500 }
+        );
+        let in_vain = decode(&stretch(kind::INTERRUPT, DEVICE | NOT_HANDLED)).unwrap().what;
+        assert!(matches!(in_vain, What::Interrupt { line: Some(32), handled: false, .. }), "{in_vain:?}");
         let tick = decode(&stretch(kind::INTERRUPT, 0)).unwrap().what;
-        assert_eq!(tick, What::Interrupt { source: Source::Tick, line: None, ns: 500 });
+        assert_eq!(tick, What::Interrupt { source: Source::Tick, line: None, handled: true, ns: 500 });
         assert_eq!(decode(&stretch(kind::IDLE, 0)).unwrap().what, What::Idle { state: 32, ns: 500 });
     }
 

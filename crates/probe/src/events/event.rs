@@ -66,6 +66,8 @@ pub enum What {
         source: Source,
         /// The line, if it is a device's.
         line: Option<u32>,
+        /// Whether the device had asked for it, by its handler's word; true for what is no device.
+        handled: bool,
         /// How long it took, with what interrupted it.
         ns: u64,
     },
@@ -89,6 +91,11 @@ pub enum What {
 }
 
 impl What {
+    /// Whether it has a beginning and an end.
+    pub fn lasts(&self) -> bool {
+        matches!(self, Self::Interrupt { .. } | Self::Idle { .. })
+    }
+
     /// How long it lasted, ns; 0 for what has no length.
     pub fn ns(&self) -> u64 {
         match self {

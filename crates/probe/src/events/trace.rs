@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn what_lies_within_comes_after_what_it_lies_in() {
-        let softirq = What::Interrupt { source: Source::SoftirqTimer, line: None, ns: 50 };
-        let tick = What::Interrupt { source: Source::Tick, line: None, ns: 10 };
+        let softirq = What::Interrupt { source: Source::SoftirqTimer, line: None, handled: true, ns: 50 };
+        let tick = What::Interrupt { source: Source::Tick, line: None, handled: true, ns: 10 };
         let mut events = [at(20, tick), at(20, softirq), at(5, What::Met(task(7, "a")))];
         Trace::sort(&mut events);
         assert_eq!(events.map(|event| (event.at_ns, event.what.ns())), [(5, 0), (20, 50), (20, 10)]);

@@ -9,9 +9,8 @@ use probe::{Observation, Sampler, identify};
 use report::counters_text;
 use serde::Serialize;
 
-use super::Args;
 use super::target::Watched;
-use crate::cli::Format;
+use super::{Args, Form};
 use crate::output::{self, Answer};
 use crate::window;
 
@@ -54,9 +53,10 @@ pub fn run(
             counter.by_cpu.retain(|cpu, _| cpus.contains(*cpu));
         }
     }
-    match args.format {
-        Format::Json => output::json(&Sheet { target: watched, how: "counters", observation: &observation })?,
-        Format::Text => output::text(&counters_text::render(&observation, &watched.title()))?,
-    }
+    let text = match args.format {
+        Form::Json => output::pretty(&Sheet { target: watched, how: "counters", observation: &observation })?,
+        Form::Text | Form::Perfetto => counters_text::render(&observation, &watched.title()),
+    };
+    output::to(args.output.as_deref(), &text)?;
     Ok(Answer::Done)
 }
