@@ -8,6 +8,7 @@ mod faults;
 mod figures;
 mod migrating;
 mod packets;
+mod perfetto;
 mod ping;
 mod quota;
 mod remote_calls;

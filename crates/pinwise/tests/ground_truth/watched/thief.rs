@@ -14,12 +14,12 @@ const NOT_RUNNING_NS: u64 = 10_000_000;
 /// A slice that began so late did not come in the place of the target: somebody else had taken the CPU from both.
 const LATE_NS: u64 = 1_000_000;
 
-struct Stolen {
-    slice: Slice,
-    away_ns: u64,
-    late: bool,
+pub struct Stolen {
+    pub slice: Slice,
+    pub away_ns: u64,
+    pub late: bool,
     /// How often the thief itself lost the CPU, up to the end of this slice: then one slice of its own is two of the kernel's.
-    lost_the_cpu: u64,
+    pub lost_the_cpu: u64,
 }
 
 /// Involuntary switches of the calling thread.
@@ -29,7 +29,8 @@ fn lost_the_cpu() -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
-fn steal(until: &Until) -> Vec<Stolen> {
+/// The job of a thief.
+pub fn steal(until: &Until) -> Vec<Stolen> {
     let mut stolen = Vec::with_capacity(10_000);
     let mut due_ns = now_ns() + PERIOD_NS;
     while until.goes_on() {
