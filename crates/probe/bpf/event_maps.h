@@ -102,15 +102,16 @@ inline_always void entitle(struct event *head, u32 kind, u32 cpu, u64 at_ns, u32
 	head->detail = detail;
 }
 
-inline_always void tell_stretch(struct event_cpu *cpu, u32 id, u32 kind, u64 from_ns, u64 ns, u32 number, u32 detail)
+inline_always int tell_stretch(struct event_cpu *cpu, u32 id, u32 kind, u64 from_ns, u64 ns, u32 number, u32 detail)
 {
 	struct event_stretch *event = room_for(struct event_stretch, cpu);
 
 	if (!event)
-		return;
+		return 0;
 	entitle(&event->head, kind, id, from_ns, number, detail);
 	event->ns = ns;
 	hand_out(event);
+	return 1;
 }
 
 #endif

@@ -29,6 +29,8 @@ enum event_kind {
 	EVENT_FREQUENCY,
 	/* struct event: the thread `head.number` of the target met a page that is not mapped. */
 	EVENT_PAGE_FAULT,
+	/* struct event_stretch: switches of this CPU found no room. */
+	EVENT_LOST,
 	EVENT_KINDS,
 };
 
@@ -90,7 +92,8 @@ struct event_cpu {
 	u64 watched; /* set by pinwise: whether events of this CPU are handed out */
 	u32 idle_state;
 	s32 waiting; /* threads of the target that wait for this CPU */
-	u64 spare[6];
+	u64 lost_since_ns; /* the first switch since that found no room, to be told; 0: none */
+	u64 spare[5];
 };
 
 enum mark_state { MARK_AWAY, MARK_WAITING, MARK_RUNNING };

@@ -78,8 +78,11 @@ inline_always int tell_task(struct event_cpu *cpu, u32 id, u32 kind, u64 at_ns, 
 {
 	struct event_switch *event = room_for(struct event_switch, cpu);
 
-	if (!event)
+	if (!event) {
+		if (kind <= EVENT_CAME && !cpu->lost_since_ns)
+			cpu->lost_since_ns = at_ns;
 		return 0;
+	}
 	entitle(&event->head, kind, id, at_ns, follow(task, pid), follow(task, prio));
 	event->prev_tid = prev_tid;
 	event->prev_state = prev_state;
@@ -100,6 +103,15 @@ inline_always void tell_idle(struct event_cpu *cpu, u32 id)
 		return;
 	cpu->idle_at_ns = 0;
 	tell_stretch(cpu, id, EVENT_IDLE, from, until - from, cpu->idle_state, 0);
+}
+
+/* There is room again: from when to when slices of this CPU are not known. */
+inline_always void tell_lost(struct event_cpu *cpu, u32 id, u64 now)
+{
+	u64 since = cpu->lost_since_ns;
+
+	if (since && tell_stretch(cpu, id, EVENT_LOST, since, now - since, 0, 0))
+		cpu->lost_since_ns = 0;
 }
 
 /* The task that is about to leave was of no concern when it came, and is now. */
@@ -172,6 +184,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	if (!since || !cpu)
 		return 0;
 	now = bpf_ktime_get_ns();
+	tell_lost(cpu, id, now);
 	if (cpu->current && (u32)cpu->current != prev_tid)
 		catch_up(cpu, id, prev, now);
 	if (!everything) {

@@ -12,6 +12,7 @@ pub(crate) mod event_kind {
     pub(crate) const IDLE: u8 = 7;
     pub(crate) const FREQUENCY: u8 = 8;
     pub(crate) const PAGE_FAULT: u8 = 9;
+    pub(crate) const LOST: u8 = 10;
 }
 
 /// `enum event_flags`.
@@ -54,7 +55,8 @@ records! {
         watched: u64,
         idle_state: u32,
         waiting: i32,
-        spare: [u64; 6],
+        lost_since_ns: u64,
+        spare: [u64; 5],
     }
 
     Mark = "mark" { state: u32, waits_on: u32, wake_told: u32, spare: u32, }
@@ -81,7 +83,8 @@ pub(crate) const NUMBERS: &[(&str, usize)] = &[
     ("EVENT_IDLE", event_kind::IDLE as usize),
     ("EVENT_FREQUENCY", event_kind::FREQUENCY as usize),
     ("EVENT_PAGE_FAULT", event_kind::PAGE_FAULT as usize),
-    ("EVENT_KINDS", 10),
+    ("EVENT_LOST", event_kind::LOST as usize),
+    ("EVENT_KINDS", 11),
     ("NOT_HANDLED", NOT_HANDLED as usize),
     ("PREV_PREEMPTED", event_flags::PREV_PREEMPTED as usize),
     ("PREV_THROTTLED", event_flags::PREV_THROTTLED as usize),

@@ -24,6 +24,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Event> {
             What::Interrupt { source, line, handled: head.detail & NOT_HANDLED == 0, ns }
         }
         kind::IDLE => What::Idle { state: head.number, ns: EventStretch::from_bytes(bytes)?.ns },
+        kind::LOST => What::Lost { ns: EventStretch::from_bytes(bytes)?.ns },
         kind::FREQUENCY => What::Frequency { khz: head.number },
         kind::PAGE_FAULT => What::PageFault { tid: head.number },
         _ => return None,

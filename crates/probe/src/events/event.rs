@@ -78,6 +78,11 @@ pub enum What {
         /// How long.
         ns: u64,
     },
+    /// Switches of this CPU found no room in the ring: who had it meanwhile is not known, but for the one that had it at the end.
+    Lost {
+        /// How long.
+        ns: u64,
+    },
     /// The CPU is to run at this frequency from now on.
     Frequency {
         /// In kHz.
@@ -93,13 +98,13 @@ pub enum What {
 impl What {
     /// Whether it has a beginning and an end.
     pub fn lasts(&self) -> bool {
-        matches!(self, Self::Interrupt { .. } | Self::Idle { .. })
+        matches!(self, Self::Interrupt { .. } | Self::Idle { .. } | Self::Lost { .. })
     }
 
     /// How long it lasted, ns; 0 for what has no length.
     pub fn ns(&self) -> u64 {
         match self {
-            Self::Interrupt { ns, .. } | Self::Idle { ns, .. } => *ns,
+            Self::Interrupt { ns, .. } | Self::Idle { ns, .. } | Self::Lost { ns } => *ns,
             _ => 0,
         }
     }

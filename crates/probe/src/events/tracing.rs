@@ -152,7 +152,9 @@ impl Tracing {
             events,
         };
         if left_out > 0 {
-            let reached = trace.events.last().map_or(0, |event| event.at_ns.saturating_sub(trace.began_ns));
+            // Beyond the last one nothing is known.
+            trace.ended_ns = trace.events.last().map_or(ended_ns, |event| event.at_ns + event.what.ns());
+            let reached = trace.ended_ns.saturating_sub(trace.began_ns);
             let why = format_args!(
                 "{left_out} events came when {} MiB were full: a larger --size, a shorter time, a target or fewer CPUs",
                 self.memory_bytes >> 20
@@ -174,7 +176,7 @@ impl Tracing {
         missing.extend(dropped);
         missing.extend(self.by_cpu(|cpu| cpu.untold).into_iter().map(|(cpu, count)| {
             let why = format_args!(
-                "the kernel did not tell of {count}: the slices were cut where the next event showed another task, and marked"
+                "the kernel did not tell of {count}: slices were cut where the next event showed another task, and marked"
             );
             Missing::new(format_args!("some switches on CPU {cpu}"), why)
         }));

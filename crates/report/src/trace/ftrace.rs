@@ -70,8 +70,6 @@ impl<'a> Ftrace<'a> {
             Moment::Begins(event) => match event.what {
                 What::Switch { prev, left, next, told } => {
                     if self.of(event.cpu).current.is_some_and(|current| current != prev) {
-                        // Events between were dropped.
-                        tracks.cut(event.cpu, event.at_ns, "events lost: cut here", file)?;
                         self.cut(event, prev, file)?;
                     }
                     let next = told.then_some(next);
@@ -92,6 +90,12 @@ impl<'a> Ftrace<'a> {
                         prev => self.switch(event, prev, states::UNKNOWN, Some(task), file),
                     }
                 }
+                What::Lost { .. } => match self.of(event.cpu).current {
+                    Some(current) if current < NOT_WATCHED => {
+                        self.switch(event, current, states::UNKNOWN, None, file)
+                    }
+                    _ => Ok(()),
+                },
                 What::Met(task) => {
                     self.names.insert(task.tid, task.comm);
                     Ok(())
@@ -152,7 +156,7 @@ impl<'a> Ftrace<'a> {
         self.put_of(event.cpu, event.at_ns, prev, Happened::SchedSwitch(switch), file)
     }
 
-    /// Ends the slice that goes on, for `prev` turns out to have the CPU.
+    /// Ends the slice that goes on, for `prev` turns out to have the CPU: what came between was lost.
     fn cut(&mut self, event: &Event, prev: u32, file: &mut File<'_>) -> io::Result<()> {
         let current = self.of(event.cpu).current.unwrap_or(prev);
         let left = if current >= NOT_WATCHED { states::IDLE } else { states::UNKNOWN };

@@ -94,6 +94,7 @@ impl<'a> Stretches<'a> {
                 return self.waits(task.tid, "waits in the run queue", at_ns, file, tracks);
             }
             What::Switch { prev, left, next, told } => (Some((prev, left)), next, told),
+            What::Lost { .. } => return self.cut(at_ns, "events were lost", file),
             What::Untold { next, .. } | What::Came(next) => (None, next, true),
             _ => return Ok(()),
         };
@@ -112,8 +113,13 @@ impl<'a> Stretches<'a> {
 
     /// Ends what goes on at the end of the window.
     pub(super) fn end(&mut self, at_ns: u64, file: &mut File<'_>) -> io::Result<()> {
+        self.cut(at_ns, "the trace ends", file)
+    }
+
+    /// Ends all stretches, for nobody knows how they went on.
+    fn cut(&mut self, at_ns: u64, why: &str, file: &mut File<'_>) -> io::Result<()> {
         for waits in std::mem::take(&mut self.waiting).into_values() {
-            tracks::end(file, at_ns, waits.track, &[("goes on", "beyond the end of the trace")])?;
+            tracks::end(file, at_ns, waits.track, &[("cut here", why)])?;
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ fn ftrace(packets: &[Packet]) -> Vec<FtraceEvent> {
     packets.iter().flat_map(of).collect()
 }
 
-/// (time, what, previous, next) of all switches.
+/// (time, previous, its state, next) of all switches.
 fn switches(packets: &[Packet]) -> Vec<(u64, i32, i64, i32)> {
     let of = |event: FtraceEvent| match event.event {
         Some(Happened::SchedSwitch(switch)) => Some((
@@ -214,11 +214,21 @@ fn a_switch_that_was_not_told_cuts_the_slice_and_is_marked() {
 fn where_events_were_dropped_the_slice_is_cut_too() {
     let mut trace = trace(vec![
         switch(1_000, 0, Left::Waits(1), task(11, "a", false)),
+        at(1_500, What::Lost { ns: 1_000 }),
+        at(2_400, What::Came(task(12, "b", false))),
         switch(3_000, 12, Left::Waits(1), task(13, "c", false)),
     ]);
     trace.dropped = BTreeMap::from([(1, 9)]);
     let packets = packets(&written(&trace));
-    assert_eq!(switches(&packets), [(1_000, 0, 1, 11), (3_000, 11, states::UNKNOWN, 12), (3_000, 12, 1, 13)]);
+    let not_watched = (NOT_WATCHED + 1) as i32;
+    let expected = [
+        (1_000, 0, 1, 11),
+        (1_500, 11, states::UNKNOWN, not_watched),
+        (2_400, not_watched, states::IDLE, 12),
+        (3_000, 12, 1, 13),
+    ];
+    assert_eq!(switches(&packets), expected);
+    assert_eq!(slices(&packets), [(1_500, 2_500, "events lost".to_string(), vec![])]);
     let dropped: Vec<u64> = packets
         .iter()
         .filter_map(|packet| match &packet.data {

@@ -61,6 +61,13 @@ impl Tracks {
             {
                 end(file, at_ns, OF_CPU + u64::from(*cpu), &[])
             }
+            Moment::Begins(Event { at_ns, cpu, what: What::Lost { .. } }) => {
+                let track = self.of_cpu(file, *at_ns, *cpu)?;
+                begin(file, *at_ns, track, "events lost", &[])
+            }
+            Moment::Ends(Event { cpu, what: What::Lost { .. }, .. }, at_ns) => {
+                end(file, at_ns, OF_CPU + u64::from(*cpu), &[])
+            }
             Moment::Begins(Event { at_ns, what: What::PageFault { tid }, .. }) => {
                 let track = self.of_thread(file, *at_ns, *tid)?;
                 instant(file, *at_ns, track, "page fault", &[])
