@@ -29,7 +29,10 @@ enum event_kind {
 	EVENT_FREQUENCY,
 	/* struct event: the thread `head.number` of the target met a page that is not mapped. */
 	EVENT_PAGE_FAULT,
-	/* struct event_stretch: switches of this CPU found no room. */
+	/*
+	 * struct event_stretch: who had this CPU is not known. Switches found no room (`head.number` 0), or the kernel did not
+	 * tell one, and not since when the thread `head.number` had the CPU.
+	 */
 	EVENT_LOST,
 	EVENT_KINDS,
 };

@@ -126,13 +126,14 @@ inline_always void tell_late(struct event_cpu *cpu, u32 id, struct task_struct *
 
 /*
  * The task that leaves is not the one that was seen to come: the kernel did not tell a switch in between
- * (docs/journal/0012). The scheduler's own sum says since when a task of the fair class has had the CPU.
+ * (docs/journal/0012). The scheduler's own sum says since when a task of the fair class has had the CPU. For others nobody knows.
  */
 inline_always void catch_up(struct event_cpu *cpu, u32 id, struct task_struct *prev, u64 now)
 {
 	u64 ran = follow(prev, se.sum_exec_runtime) - follow(prev, se.prev_sum_exec_runtime);
 	u32 tid = follow(prev, pid);
-	u64 at = tid && ran && ran <= now - cpu->switched_at_ns ? now - ran : now;
+	int known = tid && ran && ran <= now - cpu->switched_at_ns;
+	u64 at = known ? now - ran : now;
 	struct mark *mark = everything ? 0 : mark_of(prev);
 	u64 before = cpu->current;
 
@@ -141,6 +142,9 @@ inline_always void catch_up(struct event_cpu *cpu, u32 id, struct task_struct *p
 		gets(mark);
 	cpu->current = tid | CURRENT_KNOWN | (mark ? CURRENT_OF_TARGET : 0);
 	if (cpu->watched && ((before & CURRENT_TOLD) || concerns(cpu))) {
+		/* The slice before began one ns earlier: nobody knows how long it was. */
+		if (!known && now > cpu->switched_at_ns + 1)
+			tell_stretch(cpu, id, EVENT_LOST, cpu->switched_at_ns + 1, now - cpu->switched_at_ns - 1, tid, 0);
 		tell_task(cpu, id, EVENT_UNTOLD, at, prev, (u32)before, 0, mark ? NEXT_OF_TARGET : 0);
 		cpu->current |= CURRENT_TOLD;
 	}
@@ -164,6 +168,8 @@ inline_always void goes_idle_untold(struct event_cpu *cpu, u32 id, u64 now)
 inline_always u32 leaves(struct mark *mark, u32 id, u32 state)
 {
 	mark->wake_told = 0;
+	/* One that was found able to run when handing out began is taken for waiting until it is seen. */
+	waits_no_more(mark);
 	if (state == THREAD_PREEMPTED) {
 		waits(mark, id);
 		return PREV_PREEMPTED;

@@ -67,7 +67,7 @@ records! {
 /// `enum mark_state`.
 pub(crate) mod mark_state {
     pub(crate) const AWAY: u32 = 0;
-    pub(crate) const RUNNING: u32 = 2;
+    pub(crate) const WAITING: u32 = 1;
 }
 
 /// The numbers above by their names in C, for the test of the layout.
@@ -92,5 +92,5 @@ pub(crate) const NUMBERS: &[(&str, usize)] = &[
     ("NEXT_OF_TARGET", event_flags::NEXT_OF_TARGET as usize),
     ("NEXT_NOT_TOLD", event_flags::NEXT_NOT_TOLD as usize),
     ("MARK_AWAY", mark_state::AWAY as usize),
-    ("MARK_RUNNING", mark_state::RUNNING as usize),
+    ("MARK_WAITING", mark_state::WAITING as usize),
 ];

@@ -24,7 +24,10 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Event> {
             What::Interrupt { source, line, handled: head.detail & NOT_HANDLED == 0, ns }
         }
         kind::IDLE => What::Idle { state: head.number, ns: EventStretch::from_bytes(bytes)?.ns },
-        kind::LOST => What::Lost { ns: EventStretch::from_bytes(bytes)?.ns },
+        kind::LOST => What::Lost {
+            untold: (head.number != 0).then_some(head.number),
+            ns: EventStretch::from_bytes(bytes)?.ns,
+        },
         kind::FREQUENCY => What::Frequency { khz: head.number },
         kind::PAGE_FAULT => What::PageFault { tid: head.number },
         _ => return None,
@@ -115,6 +118,8 @@ mod tests {
         assert!(matches!(in_vain, What::Interrupt { line: Some(32), handled: false, .. }), "{in_vain:?}");
         let tick = decode(&stretch(kind::INTERRUPT, 0)).unwrap().what;
         assert_eq!(tick, What::Interrupt { source: Source::Tick, line: None, handled: true, ns: 500 });
+        let lost = decode(&stretch(kind::LOST, 0)).unwrap().what;
+        assert_eq!(lost, What::Lost { untold: Some(32), ns: 500 });
         assert_eq!(decode(&stretch(kind::IDLE, 0)).unwrap().what, What::Idle { state: 32, ns: 500 });
     }
 

@@ -78,8 +78,11 @@ pub enum What {
         /// How long.
         ns: u64,
     },
-    /// Switches of this CPU found no room in the ring: who had it meanwhile is not known, but for the one that had it at the end.
+    /// Who had this CPU is not known, but for the one that had it at the end.
     Lost {
+        /// The thread that turned out to have it, where the kernel did not tell its coming; `None` where switches found no room in
+        /// the ring.
+        untold: Option<u32>,
         /// How long.
         ns: u64,
     },
@@ -104,7 +107,7 @@ impl What {
     /// How long it lasted, ns; 0 for what has no length.
     pub fn ns(&self) -> u64 {
         match self {
-            Self::Interrupt { ns, .. } | Self::Idle { ns, .. } | Self::Lost { ns } => *ns,
+            Self::Interrupt { ns, .. } | Self::Idle { ns, .. } | Self::Lost { ns, .. } => *ns,
             _ => 0,
         }
     }

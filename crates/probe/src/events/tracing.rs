@@ -101,13 +101,21 @@ impl Tracing {
         self.loaded.walk_tasks()
     }
 
-    /// Without a walk inside the kernel: marks the threads that /proc lists. What each does shows with its first event.
+    /// Without a walk inside the kernel: marks the threads that /proc lists. It does not tell one that is on a CPU from one that waits
+    /// for one; that shows with its first event.
     fn mark_by_number(&mut self, target: &Target) -> Result<(), Missing> {
         let Some(marks) = &mut self.tables.marks else { return Ok(()) };
         for thread in threads_of(target) {
-            let can_run = thread.state == thread_state::RUNNING;
-            let state = if can_run { mark_state::RUNNING } else { mark_state::AWAY };
-            marks.insert(thread.tid, Mark { state, ..Mark::zeroed() }, 0).map_err(full)?;
+            let mut mark = Mark { state: mark_state::AWAY, ..Mark::zeroed() };
+            let cpu = thread.cpu as usize;
+            if let Some(mut record) =
+                self.tables.cpus.get(cpu).filter(|_| thread.state == thread_state::RUNNING)
+            {
+                record.waiting += 1;
+                self.tables.cpus.set(cpu, &record);
+                mark = Mark { state: mark_state::WAITING, waits_on: thread.cpu + 1, ..mark };
+            }
+            marks.insert(thread.tid, mark, 0).map_err(full)?;
         }
         Ok(())
     }

@@ -78,18 +78,12 @@ impl<'a> Ftrace<'a> {
                 What::Untold { prev, next } => {
                     tracks.cut(event.cpu, event.at_ns, "switch not told by the kernel: cut here", file)?;
                     let prev = self.of(event.cpu).current.unwrap_or(prev);
-                    self.switch(event, prev, states::UNKNOWN, Some(next), file)
+                    self.switch(event, prev, left_unseen(prev), Some(next), file)
                 }
-                What::Came(task) => {
-                    let unknown = NOT_WATCHED + event.cpu;
-                    match self.of(event.cpu).current.unwrap_or(unknown) {
-                        same if same == task.tid => Ok(()),
-                        prev if prev >= NOT_WATCHED => {
-                            self.switch(event, prev, states::IDLE, Some(task), file)
-                        }
-                        prev => self.switch(event, prev, states::UNKNOWN, Some(task), file),
-                    }
-                }
+                What::Came(task) => match self.of(event.cpu).current.unwrap_or(NOT_WATCHED + event.cpu) {
+                    same if same == task.tid => Ok(()),
+                    prev => self.switch(event, prev, left_unseen(prev), Some(task), file),
+                },
                 What::Lost { .. } => match self.of(event.cpu).current {
                     Some(current) if current < NOT_WATCHED => {
                         self.switch(event, current, states::UNKNOWN, None, file)
@@ -159,10 +153,9 @@ impl<'a> Ftrace<'a> {
     /// Ends the slice that goes on, for `prev` turns out to have the CPU: what came between was lost.
     fn cut(&mut self, event: &Event, prev: u32, file: &mut File<'_>) -> io::Result<()> {
         let current = self.of(event.cpu).current.unwrap_or(prev);
-        let left = if current >= NOT_WATCHED { states::IDLE } else { states::UNKNOWN };
         let comm = Comm::from(self.name(prev).as_str());
         let task = Task { tid: prev, pid: 0, comm, priority: 0, of_kernel: false, of_target: false };
-        self.switch(event, current, left, Some(task), file)
+        self.switch(event, current, left_unseen(current), Some(task), file)
     }
 
     /// The form of an event, and the task on whose behalf it was.
@@ -247,6 +240,11 @@ impl<'a> Ftrace<'a> {
         }
         file.bundle(FtraceEventBundle { cpu: Some(cpu), event, lost_events: None })
     }
+}
+
+/// The state of a task of which nobody saw how it left.
+fn left_unseen(tid: u32) -> i64 {
+    if tid >= NOT_WATCHED { states::IDLE } else { states::UNKNOWN }
 }
 
 fn vector(number: u32) -> Vector {

@@ -94,7 +94,7 @@ impl<'a> Stretches<'a> {
                 return self.waits(task.tid, "waits in the run queue", at_ns, file, tracks);
             }
             What::Switch { prev, left, next, told } => (Some((prev, left)), next, told),
-            What::Lost { .. } => return self.cut(at_ns, "events were lost", file),
+            What::Lost { untold, .. } => return self.cut(at_ns, "events were lost", untold, file),
             What::Untold { next, .. } | What::Came(next) => (None, next, true),
             _ => return Ok(()),
         };
@@ -113,12 +113,17 @@ impl<'a> Stretches<'a> {
 
     /// Ends what goes on at the end of the window.
     pub(super) fn end(&mut self, at_ns: u64, file: &mut File<'_>) -> io::Result<()> {
-        self.cut(at_ns, "the trace ends", file)
+        self.cut(at_ns, "the trace ends", None, file)
     }
 
-    /// Ends all stretches, for nobody knows how they went on.
-    fn cut(&mut self, at_ns: u64, why: &str, file: &mut File<'_>) -> io::Result<()> {
-        for waits in std::mem::take(&mut self.waiting).into_values() {
+    /// Ends the stretch of a thread, or all, for nobody knows how it went on.
+    fn cut(&mut self, at_ns: u64, why: &str, of: Option<u32>, file: &mut File<'_>) -> io::Result<()> {
+        let (cut, rest) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(tid, _)| of.is_none_or(|only| only == *tid));
+        self.waiting = rest;
+        let cut: BTreeMap<u32, Waits> = cut;
+        for waits in cut.into_values() {
             tracks::end(file, at_ns, waits.track, &[("cut here", why)])?;
         }
         Ok(())

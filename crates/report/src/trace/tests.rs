@@ -211,10 +211,32 @@ fn a_switch_that_was_not_told_cuts_the_slice_and_is_marked() {
 }
 
 #[test]
+fn how_long_a_slice_was_before_an_untold_switch_may_not_be_known() {
+    let (victim, thief) = (task(11, "victim", true), task(12, "thief", false));
+    let packets = packets(&written(&trace(vec![
+        at(100, What::Came(victim)),
+        switch(1_000, 11, Left::Preempted, thief),
+        at(1_001, What::Lost { untold: Some(11), ns: 2_999 }),
+        at(4_000, What::Untold { prev: 12, next: victim }),
+        switch(4_000, 11, Left::Preempted, thief),
+    ])));
+    let not_watched = (NOT_WATCHED + 1) as i32;
+    let seen: Vec<_> = switches(&packets).into_iter().map(|(at_ns, _, _, next)| (at_ns, next)).collect();
+    assert_eq!(seen, [(100, 11), (1_000, 12), (1_001, not_watched), (4_000, 11), (4_000, 12)]);
+    let names: Vec<_> = slices(&packets).into_iter().map(|(from, to, name, _)| (from, to, name)).collect();
+    let expected = [
+        (1_000, 1_001, "preempted by thief (12)".to_string()),
+        (1_001, 4_000, "not told by the kernel".to_string()),
+        (4_000, 10_000, "preempted by thief (12)".to_string()),
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
 fn where_events_were_dropped_the_slice_is_cut_too() {
     let mut trace = trace(vec![
         switch(1_000, 0, Left::Waits(1), task(11, "a", false)),
-        at(1_500, What::Lost { ns: 1_000 }),
+        at(1_500, What::Lost { untold: None, ns: 1_000 }),
         at(2_400, What::Came(task(12, "b", false))),
         switch(3_000, 12, Left::Waits(1), task(13, "c", false)),
     ]);

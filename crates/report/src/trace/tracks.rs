@@ -61,9 +61,10 @@ impl Tracks {
             {
                 end(file, at_ns, OF_CPU + u64::from(*cpu), &[])
             }
-            Moment::Begins(Event { at_ns, cpu, what: What::Lost { .. } }) => {
+            Moment::Begins(Event { at_ns, cpu, what: What::Lost { untold, .. } }) => {
                 let track = self.of_cpu(file, *at_ns, *cpu)?;
-                begin(file, *at_ns, track, "events lost", &[])
+                let why = if untold.is_some() { "not told by the kernel" } else { "events lost" };
+                begin(file, *at_ns, track, why, &[])
             }
             Moment::Ends(Event { cpu, what: What::Lost { .. }, .. }, at_ns) => {
                 end(file, at_ns, OF_CPU + u64::from(*cpu), &[])

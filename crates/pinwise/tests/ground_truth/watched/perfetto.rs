@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::actor::{Actor, spin};
+use super::actor::{Actor, Slice, spin};
 use super::figures::{NOT_HANDED_OVER, assert_near};
-use super::thief::{Stolen, steal};
+use super::thief::{SLICE_NS, Stolen, steal};
 use super::watching::Stage;
 
 /// Fields of Perfetto's messages.
@@ -156,19 +156,30 @@ impl Seen {
         }
     }
 
-    /// Slices of a thread, and their time within the window, ns.
-    fn slices_of(&self, tid: u32) -> (u64, u64) {
+    /// Whether a slice lies in the window.
+    fn has(&self, slice: Slice) -> bool {
+        self.window.0 <= slice.from_ns && slice.to_ns <= self.window.1
+    }
+
+    /// Slices of a thread that ended after `from_ns` and before `to_ns`, and the time of the thread in between, ns.
+    fn slices_of(&self, tid: u32, from_ns: u64, to_ns: u64) -> (u64, u64) {
         let (mut count, mut ns) = (0, 0);
         for switches in self.switches.values() {
-            for (index, (from_ns, _, next)) in switches.iter().enumerate() {
-                let to_ns = switches.get(index + 1).map_or(self.window.1, |(at_ns, _, _)| *at_ns);
+            for (index, (began_ns, _, next)) in switches.iter().enumerate() {
+                let ended_ns = switches.get(index + 1).map_or(self.window.1, |(at_ns, _, _)| *at_ns);
                 if *next == u64::from(tid) {
-                    count += 1;
-                    ns += to_ns - from_ns;
+                    count += u64::from((from_ns..to_ns).contains(&ended_ns));
+                    ns += ended_ns.min(to_ns).saturating_sub((*began_ns).max(from_ns));
                 }
             }
         }
         (count, ns)
+    }
+
+    /// How often one thread came in the place of another.
+    fn switches_between(&self, from: u32, to: u32) -> usize {
+        let pair = (u64::from(from), u64::from(to));
+        self.switches.values().flatten().filter(|(_, prev, next)| (*prev, *next) == pair).count()
     }
 
     /// Each slice begins where the one before ended: with the task that got the CPU then.
@@ -191,28 +202,32 @@ fn a_trace_holds_the_slices_of_a_thief(more: &[&str]) {
     let (tid, file) = (victim.tid.to_string(), path.to_str().unwrap());
     let flags = ["watch", "--thread", &tid, "--for", "3s", "--format", "perfetto", "-o", file];
     let told = stage.command(&[&flags[..], more].concat()).output().unwrap();
-    let thief_tid = thief.tid;
+    let (victim_tid, thief_tid) = (victim.tid, thief.tid);
     let stolen = thief.stop();
     victim.stop();
     let words = String::from_utf8_lossy(&told.stderr);
     assert!(told.status.success(), "{words}");
     eprintln!("{words}");
     assert!(!words.contains("found no room"), "{words}");
-    compare(&Seen::read(&path), &stolen, thief_tid);
+    compare(&Seen::read(&path), &stolen, victim_tid, thief_tid);
 }
 
-fn compare(seen: &Seen, stolen: &[Stolen], thief: u32) {
+/// Other real-time work on that CPU takes time from the thief as well: its own CPU time and its own count of switches are the truth.
+fn compare(seen: &Seen, stolen: &[Stolen], victim: u32, thief: u32) {
     seen.is_whole();
-    let stolen: Vec<&Stolen> = stolen.iter().filter(|stolen| stolen.slice.within(seen.window) > 0).collect();
-    let time_ns = stolen.iter().map(|stolen| stolen.slice.within(seen.window) - stolen.away_ns).sum();
-    let lost = stolen[stolen.len() - 1].lost_the_cpu - stolen[0].lost_the_cpu;
-    let in_time = stolen.iter().filter(|stolen| !stolen.late).count() as u64;
-    let (slices, slices_ns) = seen.slices_of(thief);
-    assert_near("slices of the thief", slices, stolen.len() as u64 + lost, 0.02, 1);
-    assert_near("time of the thief, ns", slices_ns, time_ns, 0.02, 0);
+    let stolen: Vec<&Stolen> = stolen.iter().filter(|stolen| seen.has(stolen.slice)).collect();
+    let (first, last) = (stolen[0], stolen[stolen.len() - 1]);
+    let times = stolen.len() as u64 - 1 + last.lost_the_cpu - first.lost_the_cpu;
+    let (slices, ns) = seen.slices_of(thief, first.slice.to_ns, last.slice.to_ns);
+    assert_near("slices of the thief", slices, times, 0.02, 1);
+    // Where the kernel did not tell one (docs/journal/0012), a slice that is not of the fair class has no known length.
+    let untold = seen.names.iter().filter(|name| *name == "not told by the kernel").count() as u64;
+    eprintln!("slices of unknown length: {untold}");
+    assert_near("time of the thief, ns", ns, last.cpu_ns - first.cpu_ns, 0.02, untold * 2 * SLICE_NS);
     let by_thief = format!("preempted by thief ({thief})");
-    let preempted = seen.names.iter().filter(|name| **name == by_thief).count() as u64;
-    assert_near("preemptions by the thief", preempted, in_time, 0.02, 2 + lost);
+    let told = seen.names.iter().filter(|name| **name == by_thief).count();
+    eprintln!("preemptions by the thief: {told}");
+    assert_eq!(told, seen.switches_between(victim, thief), "as often as it came in the place of the victim");
     assert!(seen.interrupts > 0);
     let crossed = seen.crossed as f64;
     assert!(crossed <= seen.interrupts as f64 * NOT_HANDED_OVER, "{crossed} of {} cross", seen.interrupts);

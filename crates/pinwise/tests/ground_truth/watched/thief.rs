@@ -1,11 +1,12 @@
 //! A thief of known period and slice beside a thread that always wants to run, and one that sleeps.
 
-use super::actor::{Actor, Slice, Until, now_ns, sleep_until, spin};
+use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin};
 use super::figures::{assert_near, number};
 use super::watching::{Sheet, Stage};
 
 const PERIOD_NS: u64 = 10_000_000;
-const SLICE_NS: u64 = 2_000_000;
+/// How long it has the CPU at a time.
+pub const SLICE_NS: u64 = 2_000_000;
 
 /// The kernel takes 50 ms of each second from real-time threads (sched_rt_runtime_us, and the fair server in their favour whom
 /// they starve): the thief does not count such a gap as its own.
@@ -16,10 +17,12 @@ const LATE_NS: u64 = 1_000_000;
 
 pub struct Stolen {
     pub slice: Slice,
-    pub away_ns: u64,
-    pub late: bool,
+    away_ns: u64,
+    late: bool,
     /// How often the thief itself lost the CPU, up to the end of this slice: then one slice of its own is two of the kernel's.
     pub lost_the_cpu: u64,
+    /// CPU time of the thief up to the end of this slice, by the kernel.
+    pub cpu_ns: u64,
 }
 
 /// Involuntary switches of the calling thread.
@@ -43,8 +46,8 @@ pub fn steal(until: &Until) -> Vec<Stolen> {
             last_ns = at_ns;
         }
         let lost_the_cpu = lost_the_cpu();
-        let slice = Slice { from_ns, to_ns: now_ns() };
-        stolen.push(Stolen { slice, away_ns, late: from_ns - due_ns > LATE_NS, lost_the_cpu });
+        let (cpu_ns, slice) = (cpu_time_ns(), Slice { from_ns, to_ns: now_ns() });
+        stolen.push(Stolen { slice, away_ns, late: from_ns - due_ns > LATE_NS, lost_the_cpu, cpu_ns });
         while due_ns <= now_ns() {
             due_ns += PERIOD_NS;
         }
