@@ -17,6 +17,9 @@ use crate::tools;
 const ROUND_TRIPS: u32 = 60_000;
 const BLOCKS: usize = 15;
 
+/// Every event as a trace, which is written when the load has ended.
+const PERFETTO: [&str; 3] = ["--format", "perfetto", "--output=/dev/null"];
+
 /// How long a tracer may take to be ready.
 const READY: Duration = Duration::from_millis(1_200);
 
@@ -56,6 +59,12 @@ pub fn measure() -> io::Result<Section> {
         arm(cpu, "pinwise watch of it", ours(&["--process", "TARGET"])),
         arm(cpu, "pinwise watch of another process", ours(&["--process", "OTHER"])),
         arm(cpu, "pinwise watch of all CPUs", ours(&[])),
+        arm(
+            cpu,
+            "pinwise watch of it, every event",
+            ours(&["--process", "TARGET", PERFETTO[0], PERFETTO[1], PERFETTO[2]]),
+        ),
+        arm(cpu, "pinwise watch of all CPUs, every event", ours(&PERFETTO)),
     ];
     let mut left_out = Vec::new();
     for (name, program, words) in [

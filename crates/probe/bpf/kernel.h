@@ -26,6 +26,7 @@ enum {
 	MAP_HASH = 1,
 	MAP_ARRAY = 2,
 	MAP_STACK = 23,
+	MAP_RINGBUF = 27,
 	MAP_TASK_STORAGE = 29,
 
 	FLAG_NO_PREALLOC = 1,
@@ -33,6 +34,7 @@ enum {
 
 	UPDATE_NOEXIST = 1,
 	STORAGE_CREATE = 1,
+	RING_NO_WAKEUP = 1,
 };
 
 /* uapi/linux/bpf.h: numbers of the helpers. */
@@ -47,6 +49,8 @@ static long (*const bpf_map_push_elem)(void *map, const void *value, u64 flags) 
 static long (*const bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static long (*const bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
 static long (*const bpf_probe_read_kernel_str)(void *into, u32 size, const void *from) = (void *)115;
+static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*const bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 static void *(*const bpf_task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
 
@@ -128,6 +132,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	int prio;
 	struct sched_entity se;
 	int pid;
 	int tgid;

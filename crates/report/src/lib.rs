@@ -1,6 +1,7 @@
 //! SHOWS: machine and case as terminal text, HTML and JSON.
 //!
-//! Everything here is pure: what is shown comes in as [`view::CaseView`] or [`study::Facts`], what comes out is text.
+//! Everything here is pure: what is shown comes in as [`view::CaseView`] or [`study::Facts`], what comes out is text
+//! (or the bytes of a [`trace`]).
 //! Deciding what the answer is ([`headline`], [`heat`], [`unpinned`], [`absent`]) is apart from drawing it
 //! ([`table`], [`pages`], [`json`]), so that terminal, page and JSON cannot say different things.
 
@@ -26,6 +27,7 @@ pub mod picture;
 pub mod svg;
 pub mod table;
 pub mod told;
+pub mod trace;
 pub mod unpinned;
 pub mod view;
 pub mod visible;

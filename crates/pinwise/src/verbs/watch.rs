@@ -3,6 +3,7 @@
 mod args;
 mod counters;
 mod live;
+mod perfetto;
 mod record;
 mod replay;
 mod target;
@@ -27,6 +28,11 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         let cause = "text and JSON tell the sum of all intervals";
         return Err(Fault::new(Class::Usage, "--series", cause, "add --format csv or --format parquet"));
     }
+    if args.format == Form::Perfetto && args.replay.is_some() {
+        let cause = "a ring holds sums, and a trace is made of events";
+        let remedy = "choose --format text, json, csv or parquet";
+        return Err(Fault::new(Class::Usage, "--format perfetto", cause, remedy));
+    }
     if let Some(ring) = &args.replay {
         return replay::run(args, ring);
     }
@@ -36,6 +42,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let watched = Watched::find(&root, args.process.as_deref(), &args.thread)?;
     if let Some(cpus) = &args.cpu {
         super::ticks::exist(cpus, &machine.online())?;
+    }
+    if args.format == Form::Perfetto {
+        return perfetto::run(args, &root, &machine, &watched, &stop);
     }
     let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,

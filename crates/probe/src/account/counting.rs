@@ -5,7 +5,6 @@ mod room;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use aya::maps::MapError;
 use machine::procfs::pid_stat;
 use machine::{Machine, Missing, Root};
 
@@ -13,6 +12,7 @@ use super::frequency::Frequencies;
 use super::paging::Paging;
 use super::places::places;
 use super::snapshot::Snapshot;
+use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
     Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, SourceSteps, Tables,
     ThreadSeen, load, thread_state,
@@ -25,37 +25,8 @@ const TRIES: usize = 100;
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
 
-/// `enum wanted` of bpf/records.h.
-const WANTED_PROCESS: u32 = 1;
-const WANTED_THREAD: u32 = 2;
-
 /// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
 const NEW_ONLY: u64 = 1;
-
-/// The first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h.
-const FIRST_PID_NAMESPACE: u32 = 4_026_531_836;
-
-/// Whose time is accounted for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// Nobody's in particular: each task on each CPU is counted.
-    Everything,
-    /// All threads of these processes, of those that they start, and of what those start. Numbers as in /proc.
-    Processes(Vec<u32>),
-    /// These threads, and what they start.
-    Threads(Vec<u32>),
-}
-
-impl Target {
-    /// The numbers, and what the programs in the kernel are to take them for (`enum wanted` of bpf/records.h).
-    fn numbers(&self) -> (&[u32], u32) {
-        match self {
-            Self::Everything => (&[], WANTED_PROCESS),
-            Self::Processes(numbers) => (numbers, WANTED_PROCESS),
-            Self::Threads(numbers) => (numbers, WANTED_THREAD),
-        }
-    }
-}
 
 /// Which trace points the programs use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,6 +38,16 @@ pub enum TracePoints {
     Raw,
     /// Raw ones, with the kernel's types (BTF) from this file: for kernels that do not tell them.
     RawWith(PathBuf),
+}
+
+impl TracePoints {
+    /// The file with the kernel's types, if one is named.
+    pub(crate) fn types(&self) -> Option<&PathBuf> {
+        match self {
+            Self::RawWith(file) => Some(file),
+            Self::Best | Self::Raw => None,
+        }
+    }
 }
 
 /// Programs in the kernel that count; they end with this.
@@ -105,10 +86,7 @@ impl Counting {
             softirqs_are_threads: machine.kernel.preempt.as_deref() == Some("rt"),
             typed: *trace_points == TracePoints::Best,
             namespace,
-            types: match trace_points {
-                TracePoints::RawWith(file) => Some(file),
-                TracePoints::Best | TracePoints::Raw => None,
-            },
+            types: trace_points.types().cloned(),
         };
         let mut loaded = load(sizes, options)?;
         let mut tables = Tables::open(&mut loaded, sizes)?;
@@ -214,12 +192,13 @@ impl Counting {
     /// # Errors
     /// When the kernel refuses.
     pub fn add(&mut self, numbers: &[u32]) -> Result<(), Missing> {
+        let (_, meant) = Target::Processes(Vec::new()).numbers();
         let mut fresh = false;
         for number in numbers {
-            let mut added = self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY);
+            let mut added = self.tables.wanted.insert(number, meant, NEW_ONLY);
             if added.is_err() && self.tables.wanted.get(number, 0).is_err() {
                 self.forget_all_but(numbers);
-                added = self.tables.wanted.insert(number, WANTED_PROCESS, NEW_ONLY);
+                added = self.tables.wanted.insert(number, meant, NEW_ONLY);
             }
             fresh |= added.is_ok();
         }
@@ -363,57 +342,12 @@ fn faults_of(root: &Root, thread: &ThreadSeen) -> Faults {
     counted.map_or(Faults::zeroed(), |(minor, major)| Faults { minor, major })
 }
 
-fn full(why: MapError) -> Missing {
-    Missing::new("kernel events", format_args!("a table cannot be filled: {why}"))
-}
-
-/// The threads of a target as /proc has them now, as records without any figure.
-fn threads_of(target: &Target) -> Vec<ThreadSeen> {
-    let root = Root::live();
-    let mut threads = Vec::new();
-    for number in target.numbers().0 {
-        let folder = format!("/proc/{number}/task");
-        for tid in root.list(&folder).unwrap_or_default() {
-            let Ok(text) = root.read(format!("{folder}/{tid}/stat")) else { continue };
-            let (Ok(stat), Ok(tid)) = (pid_stat::parse(&text), tid.parse()) else { continue };
-            if matches!(target, Target::Threads(_)) && tid != *number {
-                continue;
-            }
-            let mut comm = [0; 16];
-            comm.iter_mut().zip(stat.comm.bytes().take(15)).for_each(|(to, from)| *to = from);
-            let cpu = stat.processor.unwrap_or(0);
-            // One that could run but waits for its turn is put right by the first event.
-            let state = match stat.state {
-                'R' => thread_state::RUNNING,
-                'D' => thread_state::BLOCKED,
-                _ => thread_state::ASLEEP,
-            };
-            let faults_before =
-                Faults { minor: stat.minor_faults.unwrap_or(0), major: stat.major_faults.unwrap_or(0) };
-            let known =
-                ThreadSeen { tid, tgid: *number, comm, cpu, state, faults_before, ..ThreadSeen::zeroed() };
-            threads.push(known);
-        }
-    }
-    threads
-}
-
-/// Number of this process's PID namespace, as its link in /proc shows it; 0 for the first, whose numbers are the kernel's own.
-fn own_namespace() -> u32 {
-    let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    let number = link.to_str().and_then(|link| link.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok());
-    number.filter(|number| *number != FIRST_PID_NAMESPACE).unwrap_or(0)
-}
-
 /// How large the tables have to be here.
 fn sizes(target: &Target, machine: &Machine) -> Sizes {
-    let highest = machine.possible.as_ref().and_then(machine::CpuSet::last);
-    let highest = highest.into_iter().chain(machine.online().last()).max().unwrap_or(0);
-    let cpus = highest + 1;
     let online = machine.online().len() as u32;
     let threads = if *target == Target::Everything { 1 } else { 4_096 };
     Sizes {
-        cpus,
+        cpus: possible_cpus(machine),
         threads,
         wanted: 1_024,
         takers: (64 * online).clamp(8_192, 262_144),

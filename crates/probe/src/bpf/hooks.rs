@@ -12,19 +12,20 @@ const fn hook(name: &'static str, without: Option<&'static str>) -> Hook {
     Hook { program: name, trace_point: name, without }
 }
 
-/// Without these there is nothing to tell: they fail the loading. sched_switch comes last, when all else is there.
-pub(super) const CORE: &[Hook] = &[
-    hook("sched_process_fork", None),
-    hook("sched_wakeup", None),
-    hook("sched_wakeup_new", None),
-    hook("sched_migrate_task", None),
-];
+/// Who is born. Without this and the next there is nothing to tell: they fail the loading.
+pub(super) const BIRTHS: &[Hook] = &[hook("sched_process_fork", None)];
+
+/// Who waits for which CPU.
+pub(super) const RUN_QUEUES: &[Hook] =
+    &[hook("sched_wakeup", None), hook("sched_wakeup_new", None), hook("sched_migrate_task", None)];
+
+/// Who wakes whom.
+pub(super) const WAKES: &[Hook] = &[hook("sched_waking", None)];
 
 /// sched_switch in both forms: 5.18 gave it a fourth argument.
 pub(super) const SWITCH: &[&str] = &["sched_switch", "sched_switch_of_three"];
 
-pub(super) const OTHERS: &[Hook] = &[
-    hook("sched_process_exec", Some("new names of threads after an exec")),
+pub(super) const INTERRUPTS: &[Hook] = &[
     hook("irq_handler_entry", Some("interrupts of devices")),
     hook("irq_handler_exit", Some("interrupts of devices")),
     hook("nmi_handler", Some("NMIs")),
@@ -50,8 +51,20 @@ pub(super) const OTHERS: &[Hook] = &[
     hook("threshold_apic_exit", None),
     hook("deferred_error_apic_entry", None),
     hook("deferred_error_apic_exit", None),
+];
+
+pub(super) const NAMES_AND_IDLING: &[Hook] = &[
+    hook("sched_process_exec", Some("new names of threads after an exec")),
     hook("cpu_idle", Some("C-states at wake-up")),
-    hook("page_fault_user", Some("page faults by thread (trace points exceptions are on x86 only)")),
+];
+
+pub(super) const PAGE_FAULTS: &[Hook] =
+    &[hook("page_fault_user", Some("page faults by thread (trace points exceptions are on x86 only)"))];
+
+pub(super) const FREQUENCIES: &[Hook] = &[hook("cpu_frequency", Some("frequencies"))];
+
+/// What is only summed up.
+pub(super) const SUMS: &[Hook] = &[
     hook("mm_vmscan_direct_reclaim_begin", Some("direct reclaim of memory")),
     hook("mm_vmscan_direct_reclaim_end", None),
     hook("mm_vmscan_memcg_reclaim_begin", Some("reclaim for the limit of a cgroup")),

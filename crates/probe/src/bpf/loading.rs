@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aya::maps::Map;
 use aya::programs::{Iter, Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfLoader, Endianness};
 use machine::Missing;
 
-use super::hooks::{CORE, OTHERS, SOFTIRQS, SWITCH};
-use super::objects;
+use super::hooks::{Hook, SWITCH};
+use super::objects::Object;
 
 /// The fact that is missing where no program can be loaded.
 const EVENTS: &str = "kernel events";
@@ -21,23 +21,25 @@ const EVENTS: &str = "kernel events";
 const WALK: &str = "every_thread";
 const FREE: &str = "sched_process_free";
 
-/// How large the tables are made; each record that does not fit is counted as lost.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
-    /// CPUs, by the highest number that there can be.
-    pub(crate) cpus: u32,
-    /// Threads of the target that are alive at once.
-    pub(crate) threads: u32,
-    /// Processes or threads that are named as the target.
-    pub(crate) wanted: u32,
-    /// Tasks that ran in the target's place, by CPU.
-    pub(crate) takers: u32,
-    /// Device lines, by CPU.
-    pub(crate) lines: u32,
-    /// Functions of timers, calls and work items, by CPU.
-    pub(crate) functions: u32,
-    /// Pairs of CPUs between which threads moved.
-    pub(crate) routes: u32,
+/// A set of programs, and how it is to be loaded.
+pub(super) struct Programs {
+    pub(super) object: &'static Object,
+    /// How large each table is made.
+    pub(super) tables: Vec<(&'static str, u32)>,
+    /// Those that only the set for raw trace points can be told the size of.
+    pub(super) raw_tables: Vec<(&'static str, u32)>,
+    /// A constant of the programs that is a yes or no.
+    pub(super) flag: (&'static str, bool),
+    /// Without these there is nothing to tell: they fail the loading. sched_switch comes last, when all else is there.
+    pub(super) core: Vec<&'static Hook>,
+    /// The others, left out where the kernel has no such trace point.
+    pub(super) others: Vec<&'static Hook>,
+    /// Whether trace points with types are tried first.
+    pub(super) typed: bool,
+    /// Number of the PID namespace whose numbers name the target; 0 for the first. Raw trace points know no other.
+    pub(super) namespace: u32,
+    /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
+    pub(super) types: Option<PathBuf>,
 }
 
 /// Programs that run, for as long as this lives.
@@ -50,40 +52,25 @@ pub(crate) struct Loaded {
     pub(crate) typed: bool,
 }
 
-/// What the programs are to do.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options<'a> {
-    /// Whether the time of every task is counted.
-    pub(crate) every_task: bool,
-    /// On PREEMPT_RT softirqs run in threads that can be preempted: they are seen as those threads.
-    pub(crate) softirqs_are_threads: bool,
-    /// Whether trace points with types are tried first.
-    pub(crate) typed: bool,
-    /// Number of the PID namespace whose numbers name the target; 0 for the first.
-    pub(crate) namespace: u32,
-    /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
-    pub(crate) types: Option<&'a Path>,
-}
-
-/// Loads and attaches everything. Nothing is counted before the tables say so.
-///
-/// # Errors
-/// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
-pub(crate) fn load(sizes: Sizes, options: Options<'_>) -> Result<Loaded, Missing> {
-    let btf = match options.types {
-        Some(file) => Btf::parse_file(file, Endianness::default()).map_err(|e| bad_types(file, &e))?,
-        None => Btf::from_sys_fs().map_err(|e| no_btf(&e))?,
-    };
-    if options.typed {
-        match Loaded::of(objects::TYPED, &btf, sizes, options) {
-            Ok(loaded) => return Ok(loaded),
-            Err(refused) if refused.final_word => return Err(refused.missing),
-            Err(refused) if options.namespace > 0 => return Err(refused.missing),
-            Err(_) => {}
+impl Programs {
+    /// Loads and attaches everything. Nothing is counted or handed out before the tables say so.
+    ///
+    /// # Errors
+    /// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
+    pub(super) fn load(&self) -> Result<Loaded, Missing> {
+        let btf = match &self.types {
+            Some(file) => Btf::parse_file(file, Endianness::default()).map_err(|e| bad_types(file, &e))?,
+            None => Btf::from_sys_fs().map_err(|e| no_btf(&e))?,
+        };
+        if self.typed {
+            match Loaded::of(self, &btf, true) {
+                Ok(loaded) => return Ok(loaded),
+                Err(refused) if refused.final_word || self.namespace > 0 => return Err(refused.missing),
+                Err(_) => {}
+            }
         }
+        Loaded::of(self, &btf, false).map_err(|refused| refused.missing)
     }
-    let raw = Options { typed: false, ..options };
-    Loaded::of(objects::RAW, &btf, sizes, raw).map_err(|refused| refused.missing)
 }
 
 /// Why a set of programs was not loaded.
@@ -94,42 +81,29 @@ struct Refused {
 }
 
 impl Loaded {
-    fn of(object: &[u8], btf: &Btf, sizes: Sizes, options: Options<'_>) -> Result<Self, Refused> {
-        let every_task = u32::from(options.every_task);
+    fn of(programs: &Programs, btf: &Btf, typed: bool) -> Result<Self, Refused> {
+        let flag = u32::from(programs.flag.1);
         let mut loader = EbpfLoader::new();
-        loader.btf(Some(btf)).allow_unsupported_maps().override_global("every_task", &every_task, true);
-        if options.typed {
-            loader.override_global("namespace_inum", &options.namespace, true);
+        loader.btf(Some(btf)).allow_unsupported_maps().override_global(programs.flag.0, &flag, true);
+        if typed {
+            loader.override_global("namespace_inum", &programs.namespace, true);
         }
-        for (table, entries) in [
-            ("cpus", sizes.cpus),
-            ("places", sizes.cpus),
-            ("source_steps", sizes.cpus * super::SOURCES as u32),
-            ("threads", sizes.threads),
-            ("free_slots", sizes.threads),
-            ("wanted", sizes.wanted),
-            ("takers", sizes.takers),
-            ("lines", sizes.lines),
-            ("functions", sizes.functions),
-            ("routes", sizes.routes),
-        ] {
-            loader.map_max_entries(table, entries);
+        let raw_tables = if typed { &[][..] } else { &programs.raw_tables };
+        for (table, entries) in programs.tables.iter().chain(raw_tables) {
+            loader.map_max_entries(table, *entries);
         }
-        if !options.typed {
-            loader.map_max_entries("slots", sizes.threads);
-        }
+        let object = if typed { programs.object.typed } else { programs.object.raw };
         let ebpf = loader.load(object).map_err(|e| refused("the programs cannot be loaded", &e))?;
-        let mut loaded = Self { ebpf, attached: Vec::new(), missing: Vec::new(), typed: options.typed };
-        loaded.attach_all(btf, options.softirqs_are_threads)?;
+        let mut loaded = Self { ebpf, attached: Vec::new(), missing: Vec::new(), typed };
+        loaded.attach_all(programs, btf)?;
         Ok(loaded)
     }
 
-    fn attach_all(&mut self, btf: &Btf, softirqs_are_threads: bool) -> Result<(), Refused> {
-        for hook in CORE {
+    fn attach_all(&mut self, programs: &Programs, btf: &Btf) -> Result<(), Refused> {
+        for hook in &programs.core {
             self.attach(hook.program, hook.trace_point, btf).map_err(|e| refused(hook.trace_point, &e))?;
         }
-        let softirqs = if softirqs_are_threads { &[][..] } else { SOFTIRQS };
-        for hook in OTHERS.iter().chain(softirqs) {
+        for hook in &programs.others {
             if let Err(why) = self.attach(hook.program, hook.trace_point, btf) {
                 let told = hook.without.map(|what| {
                     Missing::new(what, format_args!("trace point {}: {}", hook.trace_point, reasons(&why)))

@@ -3,14 +3,24 @@
 //! The programs are in `bpf/` beside `src/`: C, compiled ahead of time, so that nobody needs clang to build pinwise. Their tables
 //! are mapped into this process and read without a system call ([`mapped`]).
 
+#[macro_use]
+mod records;
+mod accounting;
+mod event_records;
+mod handing_out;
 mod hooks;
 mod loading;
 mod mapped;
 mod objects;
-mod records;
 mod tables;
 
-pub(crate) use loading::{Loaded, Options, Sizes, load};
+pub(crate) use accounting::{Options, Sizes, load};
+pub(crate) use event_records::{
+    EventControl, EventCpu, EventHead, EventStretch, EventSwitch, EventWake, Mark, NOT_HANDLED, event_flags,
+    event_kind, mark_state,
+};
+pub(crate) use handing_out::{EventTables, HandingOut};
+pub(crate) use loading::Loaded;
 pub(crate) use mapped::Mapped;
 pub(crate) use records::{
     BUCKETS, Control, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place, Record,

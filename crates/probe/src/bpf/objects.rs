@@ -2,11 +2,25 @@
 
 use aya::include_bytes_aligned;
 
-/// For kernels whose trace points have types (5.12 and later, with BTF).
-pub(super) static TYPED: &[u8] = include_bytes_aligned!("../../bpf/account.tp_btf.o");
+/// A set of programs, compiled twice.
+pub(super) struct Object {
+    /// For kernels whose trace points have types (5.12 and later, with BTF).
+    pub(super) typed: &'static [u8],
+    /// For those without: needs BTF, of its own or from a file, for the offsets of fields only.
+    pub(super) raw: &'static [u8],
+}
 
-/// For those without: needs BTF, of its own or from a file, for the offsets of fields only.
-pub(super) static RAW: &[u8] = include_bytes_aligned!("../../bpf/account.raw_tp.o");
+/// Sums up in tables.
+pub(super) static ACCOUNT: Object = Object {
+    typed: include_bytes_aligned!("../../bpf/account.tp_btf.o"),
+    raw: include_bytes_aligned!("../../bpf/account.raw_tp.o"),
+};
+
+/// Hands events out one by one.
+pub(super) static EVENTS: Object = Object {
+    typed: include_bytes_aligned!("../../bpf/events.tp_btf.o"),
+    raw: include_bytes_aligned!("../../bpf/events.raw_tp.o"),
+};
 
 #[cfg(test)]
 mod tests {
@@ -31,7 +45,7 @@ mod tests {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        for name in ["account.tp_btf.o", "account.raw_tp.o"] {
+        for name in ["account.tp_btf.o", "account.raw_tp.o", "events.tp_btf.o", "events.raw_tp.o"] {
             let fresh = std::fs::read(out.path().join(name)).unwrap();
             let kept = std::fs::read(source.join(name)).unwrap();
             assert!(fresh == kept, "{name} is older than its source: make -C crates/probe/bpf");

@@ -40,7 +40,20 @@ pub(crate) unsafe trait Record: Copy + 'static {
         // SAFETY: integers may be zero.
         unsafe { std::mem::zeroed() }
     }
+
+    /// Reads it from the first of these bytes, wherever they lie; `None` where they are too few.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < size_of::<Self>() {
+            return None;
+        }
+        // SAFETY: as many bytes are there, and any bytes are integers.
+        Some(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
+    }
 }
+
+/// Name in C, size, and the fields with their offsets.
+#[cfg(test)]
+pub(crate) type Layout = (&'static str, usize, &'static [(&'static str, usize)]);
 
 macro_rules! records {
     ($($name:ident = $in_c:literal { $($field:ident: $type:ty,)* })*) => {
@@ -50,18 +63,15 @@ macro_rules! records {
             pub(crate) struct $name { $(pub(crate) $field: $type,)* }
 
             // SAFETY: repr(C), integers only; the assertion and the test of the layout hold the rest.
-            unsafe impl Record for $name {}
+            unsafe impl $crate::bpf::records::Record for $name {}
             // SAFETY: the same promise, in aya's words.
             unsafe impl aya::Pod for $name {}
             const _: () = assert!(size_of::<$name>() % 8 == 0);
         )*
 
-        /// Name in C, size, and the fields with their offsets.
+        /// What the test of the layout goes through.
         #[cfg(test)]
-        type Layout = (&'static str, usize, &'static [(&'static str, usize)]);
-
-        #[cfg(test)]
-        const LAYOUTS: &[Layout] = &[
+        pub(crate) const LAYOUTS: &[$crate::bpf::records::Layout] = &[
             $(($in_c, size_of::<$name>(), &[$((stringify!($field), std::mem::offset_of!($name, $field)),)*]),)*
         ];
     };
@@ -189,12 +199,13 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
+    use super::super::event_records;
     use super::*;
 
     /// A C file that only compiles if both sides say the same.
     fn assertions() -> String {
-        let mut c = String::from("#include \"maps.h\"\n");
-        for (record, size, fields) in LAYOUTS {
+        let mut c = String::from("#include \"maps.h\"\n#include \"event_records.h\"\n");
+        for (record, size, fields) in LAYOUTS.iter().chain(event_records::LAYOUTS) {
             writeln!(c, "_Static_assert(sizeof(struct {record}) == {size}, \"size of {record}\");").unwrap();
             for (field, offset) in *fields {
                 let place = format!("__builtin_offsetof(struct {record}, {field})");
@@ -219,7 +230,7 @@ mod tests {
             ("THREAD_BLOCKED", thread_state::BLOCKED as usize),
             ("THREAD_ENDED", thread_state::ENDED as usize),
         ];
-        for (name, value) in numbers {
+        for (name, value) in numbers.iter().chain(event_records::NUMBERS) {
             writeln!(c, "_Static_assert({name} == {value}, \"{name}\");").unwrap();
         }
         c

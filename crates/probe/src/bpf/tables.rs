@@ -7,7 +7,8 @@ use aya::Pod;
 use aya::maps::{HashMap, Map, MapData, Stack};
 use machine::Missing;
 
-use super::loading::{Loaded, Sizes};
+use super::accounting::Sizes;
+use super::loading::Loaded;
 use super::mapped::Mapped;
 use super::records::{
     Control, CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Place, Record, RouteKey, SOURCES,
@@ -59,17 +60,20 @@ impl Tables {
     }
 }
 
-fn refuse(table: &str, why: impl std::fmt::Display) -> Missing {
+pub(super) fn refuse(table: &str, why: impl std::fmt::Display) -> Missing {
     Missing::new("kernel events", format_args!("table {table}: {why}"))
 }
 
-fn mapped<T: Record>(loaded: &mut Loaded, table: &str, len: usize) -> Result<Mapped<T>, Missing> {
+pub(super) fn mapped<T: Record>(loaded: &mut Loaded, table: &str, len: usize) -> Result<Mapped<T>, Missing> {
     match loaded.take(table)? {
         Map::Array(data) => Mapped::new(table, data.fd().as_fd(), len),
         _ => Err(refuse(table, "it is no array")),
     }
 }
 
-fn hash<K: Pod, V: Pod>(loaded: &mut Loaded, table: &str) -> Result<HashMap<MapData, K, V>, Missing> {
+pub(super) fn hash<K: Pod, V: Pod>(
+    loaded: &mut Loaded,
+    table: &str,
+) -> Result<HashMap<MapData, K, V>, Missing> {
     HashMap::try_from(loaded.take(table)?).map_err(|e| refuse(table, e))
 }

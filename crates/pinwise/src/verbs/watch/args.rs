@@ -31,6 +31,8 @@ Examples:
   pinwise watch --cpu 2-3                           what ran on two CPUs
   pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
   pinwise watch --for 30s --format csv --table cpus > cpus.csv
+  pinwise watch --process nginx --for 5s --format perfetto -o nginx.pftrace
+                                                    every event, to look at in the Perfetto UI
 A flight recorder:
   pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
   pinwise watch --replay RING --last 5m             what happened, as if it had been watched then; root is not needed
@@ -58,9 +60,10 @@ pub struct Args {
     /// Keep what was counted, interval by interval, in a folder: a ring of files, of which the oldest makes room
     #[arg(long, value_name = "RING")]
     pub record: Option<PathBuf>,
-    /// All files of the ring together take no more than this
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = size, requires = "record")]
-    pub size: u64,
+    /// All files of the ring together take no more than this (64MiB if not given); with --format perfetto, memory for events
+    /// (256MiB): what comes when it is full ends the window
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    pub size: Option<u64>,
     /// How long an interval of the ring is, 100ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, requires = "record")]
     pub every: Duration,
@@ -108,13 +111,15 @@ pub enum Form {
     Csv,
     /// The same for programs that plot, Apache Parquet.
     Parquet,
+    /// Every event, as a trace for the Perfetto UI.
+    Perfetto,
 }
 
 impl Form {
     /// The form of a table; `None` where the whole sheet is told.
     pub fn of_table(self) -> Option<account_tables::Form> {
         match self {
-            Self::Text | Self::Json => None,
+            Self::Text | Self::Json | Self::Perfetto => None,
             Self::Csv => Some(account_tables::Form::Csv),
             Self::Parquet => Some(account_tables::Form::Parquet),
         }

@@ -15,6 +15,9 @@ use super::args::Args;
 use super::target::{LOOK_AGAIN, Watched};
 use crate::output::Answer;
 
+/// A ring may become so large where nothing is said, bytes.
+const USUAL_SIZE: u64 = 64 << 20;
+
 /// How long a signal may wait to be seen, and threads that have ended to be taken out of their table.
 const ATTENTION: Duration = Duration::from_millis(100);
 
@@ -44,13 +47,13 @@ pub fn run(
         names: Names::of(machine),
         root: Root::live(),
         watched,
-        recorder: Recorder::open(ring, args.size, session)?,
+        recorder: Recorder::open(ring, bound(args), session)?,
         before: None,
         gone: false,
         refused: None,
         failed: None,
     };
-    let bound = machine_text::size(args.size);
+    let bound = machine_text::size(bound(args));
     eprintln!(
         "pinwise: recording {} into {}, at most {bound}; Ctrl-C ends it",
         watched.title(),
@@ -183,4 +186,9 @@ impl Recording<'_> {
             length.as_secs_f64()
         );
     }
+}
+
+/// How large the ring may become, bytes.
+fn bound(args: &Args) -> u64 {
+    args.size.unwrap_or(USUAL_SIZE)
 }

@@ -52,7 +52,8 @@ pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>) -> Result<(), Fault> {
             output::to(output, &account_text::render(&sheet.account, title, Wanted { all: args.full }))
         }
         Form::Json => output::to(output, &output::pretty(&without_steps(sheet, args.full))?),
-        Form::Csv | Form::Parquet => {
+        // A trace is made by verbs/watch/perfetto.rs, out of other events.
+        Form::Csv | Form::Parquet | Form::Perfetto => {
             let mut table = Table::begin(args, sheet.everything)?;
             table.add(&sheet.account, When::default());
             table.end()

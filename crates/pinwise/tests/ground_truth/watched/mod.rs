@@ -9,6 +9,7 @@ mod faults;
 mod figures;
 mod migrating;
 mod packets;
+mod perfetto;
 mod ping;
 mod quota;
 mod reclaim;

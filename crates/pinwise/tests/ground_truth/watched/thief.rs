@@ -1,11 +1,12 @@
 //! A thief of known period and slice beside a thread that always wants to run, and one that sleeps.
 
-use super::actor::{Actor, Slice, Until, now_ns, sleep_until, spin};
+use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin};
 use super::figures::{assert_near, number};
 use super::watching::{Sheet, Stage, when_told};
 
 const PERIOD_NS: u64 = 10_000_000;
-const SLICE_NS: u64 = 2_000_000;
+/// How long it has the CPU at a time.
+pub const SLICE_NS: u64 = 2_000_000;
 
 /// The kernel takes 50 ms of each second from real-time threads (sched_rt_runtime_us, and the fair server in their favour whom
 /// they starve): the thief does not count such a gap as its own.
@@ -15,11 +16,13 @@ const NOT_RUNNING_NS: u64 = 10_000_000;
 const LATE_NS: u64 = 1_000_000;
 
 pub struct Stolen {
-    slice: Slice,
+    pub slice: Slice,
     away_ns: u64,
     late: bool,
     /// How often the thief itself lost the CPU, up to the end of this slice: then one slice of its own is two of the kernel's.
-    lost_the_cpu: u64,
+    pub lost_the_cpu: u64,
+    /// CPU time of the thief up to the end of this slice, by the kernel.
+    pub cpu_ns: u64,
 }
 
 /// Involuntary switches of the calling thread.
@@ -29,6 +32,7 @@ fn lost_the_cpu() -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
+/// The job of a thief.
 pub fn steal(until: &Until) -> Vec<Stolen> {
     let mut stolen = Vec::with_capacity(10_000);
     let mut due_ns = now_ns() + PERIOD_NS;
@@ -42,8 +46,8 @@ pub fn steal(until: &Until) -> Vec<Stolen> {
             last_ns = at_ns;
         }
         let lost_the_cpu = lost_the_cpu();
-        let slice = Slice { from_ns, to_ns: now_ns() };
-        stolen.push(Stolen { slice, away_ns, late: from_ns - due_ns > LATE_NS, lost_the_cpu });
+        let (cpu_ns, slice) = (cpu_time_ns(), Slice { from_ns, to_ns: now_ns() });
+        stolen.push(Stolen { slice, away_ns, late: from_ns - due_ns > LATE_NS, lost_the_cpu, cpu_ns });
         while due_ns <= now_ns() {
             due_ns += PERIOD_NS;
         }

@@ -1,0 +1,241 @@
+//! Handing out that goes on in the kernel.
+
+use std::collections::BTreeMap;
+
+use machine::{CpuSet, Machine, Missing};
+
+use super::event::Event;
+use super::taking::Taking;
+use super::trace::Trace;
+use crate::account::target::{full, possible_cpus, same_numbers, threads_of};
+use crate::account::{Target, TracePoints};
+use crate::bpf::{
+    EventControl, EventCpu, EventTables, HandingOut, Loaded, Mark, Record, mark_state, thread_state,
+};
+use crate::clock;
+
+/// Room in the ring for each CPU, bytes: 5 ms of a million switches a second, many times what comes while nobody reads.
+const RING_OF_A_CPU: u64 = 2 << 20;
+const SMALLEST_RING: u64 = 16 << 20;
+const LARGEST_RING: u64 = 128 << 20;
+
+/// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
+const NEW_ONLY: u64 = 1;
+
+/// How often both clocks are read to say how far they lie apart; the reading with the least time in between counts.
+const READINGS: usize = 16;
+
+/// What is to be taken.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Whose events: with a target only its threads, who has the CPUs that they wait for, and what interrupts those.
+    pub target: Target,
+    /// Only these CPUs; `None` for all.
+    pub cpus: Option<CpuSet>,
+    /// Which trace points are used.
+    pub trace_points: TracePoints,
+    /// Memory for events, bytes. What comes when it is full is left out, and told.
+    pub memory_bytes: u64,
+}
+
+/// Programs in the kernel that hand out events; they end with this.
+pub struct Tracing {
+    loaded: Loaded,
+    tables: EventTables,
+    taking: Taking,
+    everything: bool,
+    began_ns: u64,
+    memory_bytes: u64,
+    cpus: Vec<u32>,
+}
+
+impl Tracing {
+    /// Loads and attaches the programs (some 20 ms), and begins to take events.
+    ///
+    /// # Errors
+    /// When the kernel has no such programs, or does not permit them: what, why and the remedy.
+    pub fn begin(plan: &Plan, machine: &Machine) -> Result<Self, Missing> {
+        same_numbers(&plan.target)?;
+        let everything = plan.target == Target::Everything;
+        let handing_out = HandingOut {
+            cpus: possible_cpus(machine),
+            ring_bytes: ring_bytes(machine.online().len() as u64),
+            marks: 4_096,
+            wanted: 1_024,
+            everything,
+            softirqs_are_threads: machine.kernel.preempt.as_deref() == Some("rt"),
+            typed: plan.trace_points == TracePoints::Best,
+            types: plan.trace_points.types().cloned(),
+        };
+        let mut loaded = handing_out.load()?;
+        let (mut tables, ring) = EventTables::open(&mut loaded, handing_out.cpus)?;
+        let online = machine.online();
+        let cpus: Vec<u32> = online.iter().filter(|cpu| *cpu < handing_out.cpus).collect();
+        let wanted = |cpu: &&u32| plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(**cpu));
+        let watched: Vec<u32> = cpus.iter().filter(wanted).copied().collect();
+        for cpu in &watched {
+            let cpu = *cpu as usize;
+            let Some(mut record) = tables.cpus.get(cpu) else { continue };
+            record.watched = 1;
+            tables.cpus.set(cpu, &record);
+        }
+        let (named, meant) = plan.target.numbers();
+        for number in named {
+            tables.wanted.insert(number, meant, 0).map_err(full)?;
+        }
+        let most = plan.memory_bytes / size_of::<Event>() as u64;
+        let taking = Taking::start(ring, most as usize)?;
+        let memory_bytes = plan.memory_bytes;
+        let mut tracing =
+            Self { loaded, tables, taking, everything, began_ns: 0, memory_bytes, cpus: watched };
+        tracing.start(&plan.target)?;
+        Ok(tracing)
+    }
+
+    /// Marks the threads that are there, lets the programs hand out, and has all tasks named.
+    fn start(&mut self, target: &Target) -> Result<(), Missing> {
+        self.loaded.walk_tasks()?;
+        self.loaded.walk_tasks()?;
+        self.mark_by_number(target)?;
+        self.began_ns = clock::monotonic_ns();
+        self.tables.control.set(0, &EventControl { began_ns: self.began_ns, ..EventControl::zeroed() });
+        self.loaded.walk_tasks()
+    }
+
+    /// Without a walk inside the kernel: marks the threads that /proc lists. It does not tell one that is on a CPU from one that waits
+    /// for one; that shows with its first event.
+    fn mark_by_number(&mut self, target: &Target) -> Result<(), Missing> {
+        let Some(marks) = &mut self.tables.marks else { return Ok(()) };
+        for thread in threads_of(target) {
+            let mut mark = Mark { state: mark_state::AWAY, ..Mark::zeroed() };
+            let cpu = thread.cpu as usize;
+            if let Some(mut record) =
+                self.tables.cpus.get(cpu).filter(|_| thread.state == thread_state::RUNNING)
+            {
+                record.waiting += 1;
+                self.tables.cpus.set(cpu, &record);
+                mark = Mark { state: mark_state::WAITING, waits_on: thread.cpu + 1, ..mark };
+            }
+            marks.insert(thread.tid, mark, 0).map_err(full)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in more processes: those that came to the target by another way than being started by it (moved into its cgroup).
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn add(&mut self, pids: &[u32]) -> Result<(), Missing> {
+        let (_, meant) = Target::Processes(Vec::new()).numbers();
+        let mut fresh = false;
+        for pid in pids {
+            fresh |= self.tables.wanted.insert(pid, meant, NEW_ONLY).is_ok();
+        }
+        if fresh { self.loaded.walk_tasks() } else { Ok(()) }
+    }
+
+    /// Whether the memory for events is used up: nothing more is kept.
+    pub fn is_full(&self) -> bool {
+        self.taking.is_full()
+    }
+
+    /// Ends the handing out; everything that was taken.
+    pub fn end(mut self) -> Trace {
+        let mut control = self.tables.control.get(0).unwrap_or_else(EventControl::zeroed);
+        let ended_ns = clock::monotonic_ns();
+        control.ended_ns = ended_ns;
+        self.tables.control.set(0, &control);
+        let missing = self.missing(control.lost_marks);
+        let dropped = self.by_cpu(|cpu| cpu.dropped);
+        let (mut events, left_out) = self.taking.end();
+        Trace::sort(&mut events);
+        let mut trace = Trace {
+            began_ns: self.began_ns,
+            ended_ns,
+            suspended_ns: suspended_ns(),
+            everything: self.everything,
+            means: if self.loaded.typed { "tp_btf" } else { "raw_tp" },
+            cpus: self.cpus,
+            dropped,
+            missing,
+            events,
+        };
+        if left_out > 0 {
+            // Beyond the last one nothing is known.
+            trace.ended_ns = trace.events.last().map_or(ended_ns, |event| event.at_ns + event.what.ns());
+            let reached = trace.ended_ns.saturating_sub(trace.began_ns);
+            let why = format_args!(
+                "{left_out} events came when {} MiB were full: a larger --size, a shorter time, a target or fewer CPUs",
+                self.memory_bytes >> 20
+            );
+            let ms = reached / 1_000_000;
+            trace.missing.push(Missing::new(format_args!("events after {ms} ms"), why));
+        }
+        trace
+    }
+
+    fn missing(&self, lost_marks: u64) -> Vec<Missing> {
+        let mut missing = self.loaded.missing.clone();
+        let dropped = self.by_cpu(|cpu| cpu.dropped).into_iter().map(|(cpu, count)| {
+            let why = format_args!(
+                "{count} found no room, for they came faster than they could be taken: a target or fewer CPUs give less"
+            );
+            Missing::new(format_args!("some events of CPU {cpu}"), why)
+        });
+        missing.extend(dropped);
+        missing.extend(self.by_cpu(|cpu| cpu.untold).into_iter().map(|(cpu, count)| {
+            let why = format_args!(
+                "the kernel did not tell of {count}: slices were cut where the next event showed another task, and marked"
+            );
+            Missing::new(format_args!("some switches on CPU {cpu}"), why)
+        }));
+        missing.extend(self.loaded.misses().into_iter().map(|(program, count)| {
+            let why = "the same program was running already on that CPU";
+            Missing::new(format_args!("{count} events of {program}"), why)
+        }));
+        if lost_marks > 0 {
+            let why = format_args!("a table was full: {lost_marks} are left out");
+            missing.push(Missing::new("threads", why));
+        }
+        missing
+    }
+
+    /// A count of each watched CPU, where it is not 0.
+    fn by_cpu(&self, count: impl Fn(&EventCpu) -> u64) -> BTreeMap<u32, u64> {
+        let of = |cpu: &u32| Some((*cpu, count(&self.tables.cpus.get(*cpu as usize)?)));
+        self.cpus.iter().filter_map(of).filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// As much as comes in a while, a power of two.
+fn ring_bytes(cpus: u64) -> u32 {
+    let bytes = (cpus * RING_OF_A_CPU).clamp(SMALLEST_RING, LARGEST_RING).next_power_of_two();
+    u32::try_from(bytes).unwrap_or(u32::MAX / 2 + 1)
+}
+
+/// How far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
+fn suspended_ns() -> u64 {
+    let reading = || {
+        let before = clock::monotonic_ns();
+        let boot = clock::boot_ns();
+        let after = clock::monotonic_ns();
+        (after - before, boot.saturating_sub(before + (after - before) / 2))
+    };
+    (0..READINGS).map(|_| reading()).min().map_or(0, |(_, ahead)| ahead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_is_a_power_of_two_within_its_bounds() {
+        assert_eq!([1, 8, 20, 64, 10_000].map(|cpus| ring_bytes(cpus) >> 20), [16, 16, 64, 128, 128]);
+    }
+
+    #[test]
+    fn both_clocks_run_alike_between_two_readings() {
+        let apart = suspended_ns().abs_diff(suspended_ns());
+        assert!(apart < 1_000_000, "{apart} ns");
+    }
+}
