@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use machine::procfs::{pid_memory, pid_stat};
 use machine::{Machine, Missing, Root};
 
+use super::cgroups;
 use super::snapshot::Snapshot;
-use super::{cgroups, symbols};
+use super::symbols::Symbols;
 
 /// What the numbers in a [`Snapshot`] stand for.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +28,7 @@ pub struct Names {
     pub missing: Vec<Missing>,
     /// What was looked up, found or not.
     looked_up: BTreeSet<(Kind, u64)>,
+    symbols: Symbols,
 }
 
 impl Names {
@@ -41,7 +43,7 @@ impl Names {
     }
 
     /// Looks up what `snapshot` has and was not looked up before, on the running system. Functions take some 50 ms of CPU
-    /// time when there are new ones.
+    /// time at first, and when there are some of modules that came meanwhile.
     pub fn learn(&mut self, snapshot: &Snapshot) {
         self.page_faults = snapshot.page_faults;
         let of_threads = snapshot.threads.iter().map(|(_, thread)| thread.cgroup);
@@ -57,7 +59,7 @@ impl Names {
         self.tasks.extend(fresh.into_iter().filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
         let addresses = snapshot.functions.iter().map(|(key, _)| key.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
-        match symbols::of_the_kernel(&fresh) {
+        match self.symbols.of(&fresh) {
             Ok(functions) => self.functions.extend(functions),
             Err(missing) if self.missing.contains(&missing) => {}
             Err(missing) => self.missing.push(missing),

@@ -98,7 +98,7 @@ impl Stretches {
         let alone = (within && count == 1).then_some(Extreme::Exactly(total_ns));
         let longest = self.longest_ns.map(|longest_ns| {
             let raised = before.longest_ns.is_none_or(|before| before < longest_ns);
-            let whole = within.then_some(total_ns).unwrap_or(u64::MAX);
+            let whole = if within { total_ns } else { u64::MAX };
             match (raised, lengths) {
                 (true, _) => Extreme::Exactly(longest_ns),
                 (false, Some(lengths)) => self.longest_sorted(lengths).no_longer_than(longest_ns.min(whole)),

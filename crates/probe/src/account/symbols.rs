@@ -7,45 +7,62 @@ use machine::Missing;
 
 const FILE: &str = "/proc/kallsyms";
 
-/// The names of the functions at these addresses. Those that have none are left out.
-///
-/// # Errors
-/// When the table cannot be read, or hides its addresses (sysctl kernel.kptr_restrict).
-pub(super) fn of_the_kernel(wanted: &BTreeSet<u64>) -> Result<BTreeMap<u64, String>, Missing> {
-    if wanted.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let table = std::fs::File::open(FILE).and_then(|file| find(BufReader::new(file), wanted));
-    match table {
-        Err(e) => Err(Missing::new("names of functions", format_args!("{FILE}: {e}"))),
-        Ok(Found { hidden: true, .. }) => {
-            let why = "it hides addresses from this user: run as root, and set sysctl kernel.kptr_restrict to 1 or 0";
-            Err(Missing::new("names of functions", format_args!("{FILE}: {why}")))
-        }
-        Ok(found) => Ok(found.names),
-    }
+/// The table as it was read last. It is kept, some MB, for to read it takes 50 ms and more, and new functions come one by one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Symbols {
+    /// Address, and where its name begins in `names`; sorted by address.
+    starts: Vec<(u64, u32)>,
+    /// Names, each ended by a line feed.
+    names: String,
 }
 
-struct Found {
-    names: BTreeMap<u64, String>,
-    /// Whether every address reads as 0.
-    hidden: bool,
-}
-
-/// Looks the addresses up in the table: a line is an address in hex, a kind, a name, and perhaps a module in brackets.
-fn find(table: impl BufRead, wanted: &BTreeSet<u64>) -> io::Result<Found> {
-    let mut found = Found { names: BTreeMap::new(), hidden: true };
-    for line in table.lines() {
-        let line = line?;
-        let mut words = line.split_ascii_whitespace();
-        let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
-        let (Some(address), Some(kind), Some(name)) = (address, words.next(), words.next()) else { continue };
-        found.hidden &= address == 0;
-        if matches!(kind, "t" | "T" | "w" | "W") && wanted.contains(&address) {
-            found.names.entry(address).or_insert_with(|| name.to_string());
+impl Symbols {
+    /// The names of the functions at these addresses. Those that have none are left out. The table is read where it does not know
+    /// all of them: at first, and when a module may have come.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or hides its addresses (sysctl kernel.kptr_restrict).
+    pub(super) fn of(&mut self, wanted: &BTreeSet<u64>) -> Result<BTreeMap<u64, String>, Missing> {
+        if wanted.iter().any(|address| self.name(*address).is_none()) {
+            let read = std::fs::File::open(FILE).and_then(|file| Self::read(BufReader::new(file)));
+            let missing = |why: &dyn std::fmt::Display| {
+                Missing::new("names of functions", format_args!("{FILE}: {why}"))
+            };
+            *self = read.map_err(|e| missing(&e))?.ok_or_else(|| {
+                missing(
+                    &"it hides addresses from this user: run as root, and set sysctl kernel.kptr_restrict to 1 or 0",
+                )
+            })?;
         }
+        let named = wanted.iter().filter_map(|address| Some((*address, self.name(*address)?.to_string())));
+        Ok(named.collect())
     }
-    Ok(found)
+
+    fn name(&self, address: u64) -> Option<&str> {
+        let at = self.starts.binary_search_by_key(&address, |(address, _)| *address).ok()?;
+        self.names.get(self.starts.get(at)?.1 as usize..)?.split('\n').next()
+    }
+
+    /// A line is an address in hex, a kind, a name, and perhaps a module in brackets. `None` when every address reads as 0.
+    fn read(mut table: impl BufRead) -> io::Result<Option<Self>> {
+        let (mut read, mut hidden, mut line) = (Self::default(), true, String::new());
+        while table.read_line(&mut line)? > 0 {
+            let mut words = line.split_ascii_whitespace();
+            let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok());
+            if let (Some(address), Some(kind), Some(name)) = (address, words.next(), words.next()) {
+                hidden &= address == 0;
+                if matches!(kind, "t" | "T" | "w" | "W") {
+                    read.starts.push((address, read.names.len() as u32));
+                    read.names.extend([name, "\n"]);
+                }
+            }
+            line.clear();
+        }
+        // Of several names of one address the first counts: the sort keeps their order.
+        read.starts.sort_by_key(|(address, _)| *address);
+        read.starts.dedup_by_key(|(address, _)| *address);
+        Ok((!hidden).then_some(read))
+    }
 }
 
 #[cfg(test)]
@@ -57,15 +74,15 @@ mod tests {
 
     #[test]
     fn functions_are_found_by_their_address() {
-        let wanted = BTreeSet::from([0xffff_ffff_8110_0a00, 0xffff_ffff_c000_1000, 0xffff_ffff_8200_0000, 7]);
-        let found = find(TABLE.as_bytes(), &wanted).unwrap();
-        let names: Vec<&str> = found.names.values().map(String::as_str).collect();
-        assert_eq!((names, found.hidden), (vec!["tick_nohz_handler", "poll"], false));
+        let read = Symbols::read(TABLE.as_bytes()).unwrap().unwrap();
+        assert_eq!(read.name(0xffff_ffff_8110_0a00), Some("tick_nohz_handler"));
+        assert_eq!(read.name(0xffff_ffff_c000_1000), Some("poll"));
+        assert_eq!((read.name(0xffff_ffff_8200_0000), read.name(7)), (None, None));
     }
 
     #[test]
     fn a_table_of_zeros_hides_its_addresses() {
         let hidden = "0000000000000000 T _text\n0000000000000000 t poll\n";
-        assert!(find(hidden.as_bytes(), &BTreeSet::from([1])).unwrap().hidden);
+        assert!(Symbols::read(hidden.as_bytes()).unwrap().is_none());
     }
 }

@@ -93,7 +93,7 @@ impl Head {
     }
 
     /// Its beginning by the wall clock, ns since 1970.
-    pub(super) fn from_unix_ns(&self) -> u64 {
+    pub(super) fn began_unix_ns(&self) -> u64 {
         self.to_unix_ns.saturating_sub(self.interval_ns())
     }
 }
@@ -108,7 +108,7 @@ mod tests {
         let read = Head::read(&head.bytes()).unwrap();
         assert_eq!(read, head);
         assert!(read.fits(b"piece") && !read.fits(b"peace"));
-        assert_eq!(read.from_unix_ns(), 1_699_999_999_999_999_996);
+        assert_eq!(read.began_unix_ns(), 1_699_999_999_999_999_996);
     }
 
     #[test]

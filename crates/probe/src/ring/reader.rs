@@ -66,7 +66,7 @@ impl Ring {
 
     /// When the first entry began by the wall clock, ns since 1970.
     pub fn first_unix_ns(&self) -> u64 {
-        self.segments.iter().flat_map(Skimmed::entries).map(Head::from_unix_ns).next().unwrap_or(0)
+        self.segments.iter().flat_map(Skimmed::entries).map(Head::began_unix_ns).next().unwrap_or(0)
     }
 
     /// When the last entry ended by the wall clock, ns since 1970.

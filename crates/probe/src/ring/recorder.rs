@@ -16,11 +16,28 @@ use crate::account::Account;
 /// A new segment is begun when the last has this part of the bound: so much is lost at once when the oldest is removed.
 const PARTS: u64 = 8;
 
+/// And when it has so many bytes: each begins with all names anew, which is a hundredth of that.
+const LONG_BYTES: u64 = 1 << 20;
+
 /// Beginning of a file, head of a frame, and what the compressor adds at most to a line that it cannot make shorter.
 const AROUND_SESSION_BYTES: u64 = 256;
 
 /// Held by the recorder that writes.
 const LOCK: &str = "lock";
+
+/// Why an entry could not be written.
+enum Refused {
+    /// There is no room in the ring.
+    Bound,
+    /// The file system says so.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
 
 /// A ring that is written to.
 pub struct Recorder {
@@ -72,41 +89,57 @@ impl Recorder {
         })
     }
 
-    /// Adds an interval, which ended at `to_unix_ns` by the wall clock. On a full disk the oldest segment makes room.
+    /// Adds an interval, which ended at `to_unix_ns` by the wall clock. On a full disk the oldest segments make room, but for the
+    /// last.
     ///
     /// # Errors
     /// When it cannot be written. Nothing is left of it then, and the next may cover its time too.
     pub fn add(&mut self, account: &Account, to_unix_ns: u64) -> Result<(), Fault> {
-        let mut added = self.try_to_add(account, to_unix_ns);
-        while added.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::StorageFull) && self.remove_oldest() {
-            added = self.try_to_add(account, to_unix_ns);
-        }
-        added.map_err(|e| {
-            let remedy = "make room there, or give it a larger --size; recording goes on";
-            Fault::io(self.folder.display(), &e, remedy)
-        })
+        let refused = loop {
+            let refused = match self.try_to_add(account, to_unix_ns) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            let kept = match &refused {
+                Refused::Bound => 0,
+                Refused::Io(e) if is_full(e) => 1,
+                Refused::Io(_) => break refused,
+            };
+            if self.old.len() <= kept || !self.remove_oldest() {
+                break refused;
+            }
+        };
+        let cause = match refused {
+            Refused::Bound => io::Error::other("there is no room for one more entry"),
+            Refused::Io(e) => e,
+        };
+        let remedy = "make room there, or give the ring a larger --size";
+        Err(Fault::io(self.folder.display(), &cause, remedy))
     }
 
-    fn try_to_add(&mut self, account: &Account, to_unix_ns: u64) -> io::Result<()> {
-        if self.current.as_ref().is_some_and(|segment| segment.bytes >= self.bound_bytes / PARTS) {
+    fn try_to_add(&mut self, account: &Account, to_unix_ns: u64) -> Result<(), Refused> {
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|segment| segment.bytes >= LONG_BYTES.min(self.bound_bytes / PARTS))
+        {
             self.retire();
         }
         let mut segment = match self.current.take() {
             Some(segment) => segment,
             None => self.begin(to_unix_ns)?,
         };
-        let encoded = segment.encode(account, to_unix_ns);
-        let written = encoded.and_then(|(head, piece)| {
+        let written = segment.encode(account, to_unix_ns).map_err(Refused::Io).and_then(|(head, piece)| {
             let bytes = (HEAD_BYTES + piece.len()) as u64;
+            // One that can never fit is not to cost those that are there.
             if self.session_bytes + bytes > self.bound_bytes {
-                let why = format!(
-                    "an entry of {bytes} bytes is longer than the bound of {} bytes",
-                    self.bound_bytes
-                );
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+                return Err(io::Error::other(format!(
+                    "an entry of {bytes} bytes does not fit into the ring"
+                ))
+                .into());
             }
             self.make_room(segment.bytes + bytes)?;
-            segment.write_entry(&head, &piece)
+            Ok(segment.write_entry(&head, &piece)?)
         });
         self.current = Some(segment);
         // What follows builds on an entry that is not there.
@@ -115,18 +148,18 @@ impl Recorder {
         Ok(())
     }
 
-    fn begin(&mut self, unix_ns: u64) -> io::Result<Segment> {
+    fn begin(&mut self, unix_ns: u64) -> Result<Segment, Refused> {
         self.make_room(self.session_bytes)?;
         let path = segment::path(&self.folder, self.next);
         self.next += 1;
-        Segment::begin(path, &self.session, unix_ns)
+        Ok(Segment::begin(path, &self.session, unix_ns)?)
     }
 
     /// Removes what is oldest until the current segment may be so long.
-    fn make_room(&mut self, current_bytes: u64) -> io::Result<()> {
+    fn make_room(&mut self, current_bytes: u64) -> Result<(), Refused> {
         while self.old_bytes() + current_bytes > self.bound_bytes {
             if !self.remove_oldest() {
-                return Err(io::ErrorKind::StorageFull.into());
+                return Err(Refused::Bound);
             }
         }
         Ok(())
@@ -160,4 +193,9 @@ impl Recorder {
     pub fn bytes(&self) -> u64 {
         self.old_bytes() + self.current.as_ref().map_or(0, |segment| segment.bytes)
     }
+}
+
+/// Whether the disk, or the share of it that the user may have, is full.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -23,7 +23,7 @@ impl Range {
     pub const ALL: Self = Self { from_unix_ns: 0, to_unix_ns: u64::MAX };
 
     fn has(&self, head: &Head) -> bool {
-        head.from_unix_ns() < self.to_unix_ns && head.to_unix_ns > self.from_unix_ns
+        head.began_unix_ns() < self.to_unix_ns && head.to_unix_ns > self.from_unix_ns
     }
 }
 
@@ -140,7 +140,7 @@ impl Together {
                     }
                 }
                 let interval = Interval {
-                    from_unix_ns: head.from_unix_ns(),
+                    from_unix_ns: head.began_unix_ns(),
                     to_unix_ns: head.to_unix_ns,
                     account: entry.account,
                 };
@@ -164,7 +164,7 @@ impl Together {
 /// What lies between two entries that should follow each other.
 fn gap(last: &Head, next: &Head, same_session: bool) -> Option<Missing> {
     let between = |why: &str| {
-        let fact = format!("{} to {}", utc(last.to_unix_ns), utc(next.from_unix_ns()));
+        let fact = format!("{} to {}", utc(last.to_unix_ns), utc(next.began_unix_ns()));
         Some(Missing::new(fact, why))
     };
     match same_session {
@@ -176,7 +176,7 @@ fn gap(last: &Head, next: &Head, same_session: bool) -> Option<Missing> {
 
 fn of_another(segment: &Skimmed) -> Missing {
     let (first, last) = (segment.entries().next(), segment.entries().next_back());
-    let from = first.map_or(String::new(), |head| utc(head.from_unix_ns()));
+    let from = first.map_or(String::new(), |head| utc(head.began_unix_ns()));
     let to = last.map_or(String::new(), |head| utc(head.to_unix_ns));
     let why = "another target than the last one's; to see it, choose its time with --from and --to";
     Missing::new(format_args!("{from} to {to}: {}", segment.session.title), why)

@@ -38,7 +38,7 @@ fn interval(second: u64, sleepers: u32) -> Account {
         ..ThreadAccount::default()
     };
     let sleepers = (2..2 + sleepers).map(|tid| {
-        let wakes = tid == 5 && second % 10 == 0;
+        let wakes = tid == 5 && second.is_multiple_of(10);
         let on_cpu = if wakes { stretches(1, 10) } else { Stretches::default() };
         let asleep = Stretches { total_ns: SECOND_NS - on_cpu.total_ns, ..stretches(u64::from(wakes), 0) };
         ThreadAccount {
@@ -154,7 +154,7 @@ fn an_entry_that_is_too_long_is_refused_and_harms_nothing() {
         .iter_mut()
         .for_each(|thread| thread.began_ns = u64::from(thread.tid).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let fault = recorder.add(&large, ends_unix_ns(3)).unwrap_err().to_string();
-    assert!(fault.contains("longer than the bound"), "{fault}");
+    assert!(fault.contains("does not fit into the ring"), "{fault}");
     recorder.add(&interval(4, 20), ends_unix_ns(4)).unwrap();
     let rest = replay(folder.path(), Range::ALL);
     assert_eq!((rest.intervals, rest.sessions), (4, 2));
