@@ -25,6 +25,7 @@ use machine::{Class, CpuSet, Distances, Fault, Machine, Root};
 
 pub use cores::Cores;
 pub use memory::Memory;
+pub use ping_pong::spin;
 
 /// What is to be measured.
 #[derive(Debug, Clone, PartialEq, Default)]

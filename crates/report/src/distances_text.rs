@@ -5,7 +5,7 @@ mod matrix;
 mod shade;
 
 use machine::Distances;
-use machine::distances::{Buffer, CoreDistances, CorePair, Estimate, MemoryDistances};
+use machine::distances::{Buffer, CoreDistances, CorePair, Estimate, MemoryCell, MemoryDistances};
 
 use crate::grid::{Side, lines};
 use crate::machine_text::{counted, size};
@@ -60,7 +60,7 @@ fn figure(value: f64) -> String {
 /// A line a group.
 fn groups(cores: &CoreDistances) -> String {
     let mut text = format!(
-        "From CPU to CPU, one way (half of a round trip of one cache line): median of {} [95 % interval]\n",
+        "From CPU to CPU, one way (half of a round trip of a line): median of {} [95 % interval]\n",
         counted(cores.rounds, "round")
     );
     let mut rows = vec![["", "PAIRS", "ns", "LOWEST PAIR", "HIGHEST"].map(String::from).to_vec()];
@@ -113,36 +113,43 @@ fn nodes(memory: &MemoryDistances, style: Style) -> String {
         ("writing, MB/s", |cell| cell.write_mb_per_s.as_ref(), matrix::Better::High),
     ];
     let mut text = format!(
-        "Memory, from the CPUs of a node (rows) to the memory of a node (columns): median of {} [95 % interval]\n",
+        "From CPUs of a node (rows) to memory of a node (columns): median of {} [95 % interval]\n",
         counted(memory.rounds, "round")
     );
     for (title, figure, better) in figures {
         text += &matrix::table(memory, title, figure, better, style);
     }
-    if let Some(cell) = memory.cells.first() {
-        text += &format!("  latency: loads that wait for each other, {}\n", buffer(&cell.latency_buffer));
-        text += &format!("  bandwidth: all CPUs of the node, {}\n", buffer(&cell.bandwidth_buffer));
-    }
-    text
+    text + &buffers(memory)
 }
 
-/// `in 128 MiB (4 x the last-level caches), 97 % of it in huge pages, where it is to lie`.
-fn buffer(buffer: &Buffer) -> String {
-    let times = buffer.times_caches.map_or("caches of unknown size".into(), |times| {
-        format!("{} x the last-level caches", number::grouped(times, 1))
-    });
-    let huge = buffer.huge_bytes.map_or("pages of unknown size".into(), |huge| {
-        format!("{} of it in huge pages", number::share(huge as f64 / buffer.bytes.max(1) as f64))
-    });
-    let place = match buffer.pages_checked {
-        0 => "its node was not asked for".into(),
-        asked => format!(
-            "{} of {} pages asked for lie on their node",
-            number::count(buffer.pages_there as usize),
-            number::count(asked as usize)
-        ),
-    };
-    format!("in {} ({times}), {huge}; {place}", size(buffer.bytes))
+/// What was measured on: the smallest buffer of each kind.
+fn buffers(memory: &MemoryDistances) -> String {
+    let mut rows = vec![
+        ["", "BUFFER", "TIMES LAST-LEVEL CACHES", "IN HUGE PAGES", "PAGES ON THEIR NODE"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    let kinds: [(&str, fn(&MemoryCell) -> &Buffer); 2] =
+        [("latency", |cell| &cell.latency_buffer), ("bandwidth", |cell| &cell.bandwidth_buffer)];
+    for (what, of) in kinds {
+        let Some(buffer) = memory.cells.iter().map(of).min_by_key(|buffer| buffer.bytes) else { continue };
+        let huge = |bytes: u64| number::share(bytes as f64 / buffer.bytes.max(1) as f64);
+        rows.push(vec![
+            what.into(),
+            size(buffer.bytes),
+            buffer.times_caches.map_or("?".into(), |times| number::grouped(times, 1)),
+            buffer.huge_bytes.map_or("?".into(), huge),
+            match buffer.pages_checked {
+                0 => "not asked for".into(),
+                asked => format!(
+                    "{} of {}",
+                    number::count(buffer.pages_there as usize),
+                    number::count(asked as usize)
+                ),
+            },
+        ]);
+    }
+    lines(&[Side::Left, Side::Right, Side::Right, Side::Right, Side::Right], &rows, 2)
 }
 
 #[cfg(test)]

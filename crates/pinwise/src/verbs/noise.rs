@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::live();
     let machine = Machine::read(&root);
     let cpus = chosen(args.cpu.as_ref(), &machine)?;
-    if args.distances.wanted() {
+    if args.distances.wanted()? {
         return args.distances.run(cpus, args.window, (&machine, &root), args.format, &stop);
     }
     let window = args.window.unwrap_or(USUAL_WINDOW);

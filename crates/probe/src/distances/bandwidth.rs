@@ -25,7 +25,16 @@ const WORDS_A_LINE: usize = LINE_BYTES / size_of::<u64>();
 /// Lines after which the clock is read: 256 KiB.
 const PORTION_LINES: usize = 4_096;
 
-/// All threads together, MB/s (10^6 bytes). The error says in words which thread could not run where.
+/// What the threads did.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Streamed {
+    /// All together, MB/s (10^6 bytes).
+    pub(super) mb_per_s: f64,
+    /// The share of the time in which they had their CPUs, 0 to 1.
+    pub(super) cpu_share: f64,
+}
+
+/// All threads together. The error says in words which thread could not run where.
 pub(super) fn measure(
     stream: Stream,
     memory: &NodeMemory,
@@ -33,7 +42,7 @@ pub(super) fn measure(
     length_ns: u64,
     surroundings: &dyn Surroundings,
     stop: &AtomicBool,
-) -> Result<f64, String> {
+) -> Result<Streamed, String> {
     let (ready, given_up) = (Barrier::new(cpus.len()), AtomicBool::new(false));
     let lines_each = memory.bytes() / LINE_BYTES / cpus.len().max(1);
     let one = |number: usize, cpu: u32| {
@@ -42,7 +51,7 @@ pub(super) fn measure(
         ready.wait();
         entered?;
         match given_up.load(Ordering::Acquire) {
-            true => Ok::<f64, String>(0.0),
+            true => Ok::<_, String>(Streamed::default()),
             // SAFETY: the parts of the threads lie within the memory and do not meet.
             false => Ok(unsafe { run(stream, memory, number * lines_each, lines_each, length_ns, stop) }),
         }
@@ -68,15 +77,17 @@ pub(super) fn measure(
                 }
             }
         }
-        let mut sum = 0.0;
+        let mut sum = Streamed::default();
         for thread in threads {
-            sum += thread.join().map_err(|_| "a thread of the measurement died".to_string())??;
+            let one = thread.join().map_err(|_| "a thread of the measurement died".to_string())??;
+            sum.mb_per_s += one.mb_per_s;
+            sum.cpu_share += one.cpu_share / cpus.len() as f64;
         }
         Ok(sum)
     })
 }
 
-/// One thread over its part, again and again; MB/s.
+/// One thread over its part, again and again.
 ///
 /// # Safety
 /// The part must lie within the memory, and no other thread may use it.
@@ -87,7 +98,8 @@ unsafe fn run(
     lines: usize,
     length_ns: u64,
     stop: &AtomicBool,
-) -> f64 {
+) -> Streamed {
+    let began_cpu_ns = clock::thread_cpu_ns();
     let began_ns = clock::monotonic_ns();
     let (mut done_lines, mut at, mut now_ns) = (0_u64, 0, began_ns);
     while lines > 0 && now_ns - began_ns < length_ns && !stop.load(Ordering::Relaxed) {
@@ -104,8 +116,10 @@ unsafe fn run(
         at = if at + portion >= lines { 0 } else { at + portion };
         now_ns = clock::monotonic_ns();
     }
-    let seconds = (now_ns - began_ns) as f64 / 1e9;
-    if seconds > 0.0 { (done_lines * LINE_BYTES as u64) as f64 / 1e6 / seconds } else { 0.0 }
+    let cpu_ns = clock::thread_cpu_ns() - began_cpu_ns;
+    let length_ns = (now_ns - began_ns).max(1) as f64;
+    let bytes = (done_lines * LINE_BYTES as u64) as f64;
+    Streamed { mb_per_s: bytes * 1e3 / length_ns, cpu_share: cpu_ns as f64 / length_ns }
 }
 
 /// # Safety

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use machine::distances::{Buffer, MemoryCell, MemoryDistances};
 use machine::{Class, Fault, Machine, Missing};
 
-use super::bandwidth::{self, Stream};
-use super::median::{FEWEST, estimate};
+use super::bandwidth::{self, Stream, Streamed};
+use super::median::{FEWEST, estimate, median};
 use super::order::Random;
 use super::{Plan, Surroundings, chase, interrupted};
 use buffers::{Bound, Buffers};
@@ -65,8 +65,12 @@ struct Cell<'a> {
     latency_ns: Vec<f64>,
     read_mb_per_s: Vec<f64>,
     write_mb_per_s: Vec<f64>,
+    cpu_shares: Vec<f64>,
     failed: Vec<String>,
 }
+
+/// Threads that had less of their CPUs than this shared them with others, and so did the bandwidth.
+const LEAST_CPU_SHARE: f64 = 0.95;
 
 /// Measures all cells; `None` where there is none, which is said.
 pub(super) fn measure(
@@ -95,6 +99,7 @@ pub(super) fn measure(
         latency_ns: Vec::new(),
         read_mb_per_s: Vec::new(),
         write_mb_per_s: Vec::new(),
+        cpu_shares: Vec::new(),
         failed: Vec::new(),
     };
     let bounds = &buffers.bound;
@@ -153,14 +158,18 @@ impl Cell<'_> {
                     Err(why) => self.failed.push(why),
                 }
             }
-            1 => match stream(Stream::Read) {
-                Ok(mb_per_s) => self.read_mb_per_s.push(mb_per_s),
-                Err(why) => self.failed.push(why),
-            },
-            _ => match stream(Stream::Write) {
-                Ok(mb_per_s) => self.write_mb_per_s.push(mb_per_s),
-                Err(why) => self.failed.push(why),
-            },
+            1 => self.keep(stream(Stream::Read), |cell| &mut cell.read_mb_per_s),
+            _ => self.keep(stream(Stream::Write), |cell| &mut cell.write_mb_per_s),
+        }
+    }
+
+    fn keep(&mut self, streamed: Result<Streamed, String>, of: fn(&mut Self) -> &mut Vec<f64>) {
+        match streamed {
+            Ok(streamed) => {
+                of(self).push(streamed.mb_per_s);
+                self.cpu_shares.push(streamed.cpu_share);
+            }
+            Err(why) => self.failed.push(why),
         }
     }
 
@@ -168,6 +177,14 @@ impl Cell<'_> {
         let (from, node) = (self.from.node, self.bound.node);
         if let Some(why) = self.failed.first() {
             let fact = format!("{} rounds of node {from} to the memory of node {node}", self.failed.len());
+            missing.push(Missing::new(fact, why));
+        }
+        if let Some(share) = median(&self.cpu_shares).filter(|share| *share < LEAST_CPU_SHARE) {
+            let fact = format!("bandwidth of node {from} to the memory of node {node} with all of its CPUs");
+            let why = format!(
+                "other tasks ran there: half of the rounds had {:.0} % of the CPUs or less",
+                share * 100.0
+            );
             missing.push(Missing::new(fact, why));
         }
         let buffer = |bytes: u64, caches: Option<u64>, of: &Buffer| Buffer {

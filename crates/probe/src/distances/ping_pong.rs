@@ -172,9 +172,9 @@ fn ask(lines: &[Line], length_ns: u64, batches: &mut Vec<u64>) {
     }
 }
 
-/// An empty loop of so many turns.
-#[inline]
-pub(super) fn spin(turns: u32) {
+/// The empty loop by which an answer can be made late: for those who want to know what a turn of it costs.
+#[inline(never)]
+pub fn spin(turns: u32) {
     for turn in 0..turns {
         std::hint::black_box(turn);
     }

@@ -108,7 +108,7 @@ impl Map {
         let highest = self.cells.iter().flatten().flatten().map(|ns| shades.step(*ns)).max().unwrap_or(0);
         for step in 0..=highest.min(STEPS - 1) {
             let from = figure(shades.begins(step));
-            text += &format!(" {} {from}", painted(&format!("{step}"), step, style));
+            text += &format!(" {}={from}", painted(&format!("{step}"), step, style));
         }
         text += " and more\n";
         text += &self.heads(margin);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use change::own;
 use indicatif::ProgressBar;
-use machine::{CpuSet, Fault, Machine, Root};
+use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::distances::{self, Cores, Memory, Plan, Surroundings};
 
 use crate::cli::Format;
@@ -24,14 +24,25 @@ pub struct Flags {
     #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
     memory: bool,
     /// Keep what --cores and --memory measure in a file, for 'pinwise map --distances' and 'pinwise capture --distances'
-    #[arg(long, value_name = "FILE", requires = "wanted")]
+    #[arg(long, value_name = "FILE")]
     save: Option<std::path::PathBuf>,
 }
 
 impl Flags {
     /// Whether distances are asked for at all.
-    pub fn wanted(&self) -> bool {
-        self.cores || self.memory
+    ///
+    /// # Errors
+    /// They are to be kept, and none is to be measured.
+    pub fn wanted(&self) -> Result<bool, Fault> {
+        let wanted = self.cores || self.memory;
+        match &self.save {
+            Some(path) if !wanted => {
+                let cause = "gaps are not kept in a file of distances";
+                let remedy = "add --cores, --memory or both; for gaps use --format json";
+                Err(Fault::new(Class::Usage, format!("--save {}", path.display()), cause, remedy))
+            }
+            _ => Ok(wanted),
+        }
     }
 
     /// Measures, keeps, tells.
