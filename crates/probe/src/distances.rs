@@ -18,10 +18,10 @@ mod ping_pong;
 mod told;
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use machine::distances::{FORMAT, MadeOn};
-use machine::{Class, CpuSet, Distances, Fault, Machine, Root};
+use machine::{Class, CpuSet, Distances, Fault, Machine, Missing, Root};
 
 pub use cores::Cores;
 pub use memory::Memory;
@@ -84,6 +84,28 @@ pub fn measure(
         memory,
         missing,
     })
+}
+
+/// How many times as long as planned a measurement may take before it ends with the rounds that it has.
+const MOST_TIMES: u32 = 2;
+
+/// Whether the time is used up before the rounds are, which is said. A first round there is in any case.
+fn overdue(
+    began: Instant,
+    planned: Duration,
+    (done, of): (usize, usize),
+    what: &str,
+    missing: &mut Vec<Missing>,
+) -> bool {
+    let overdue = done > 0 && began.elapsed() > planned * MOST_TIMES;
+    if overdue {
+        let fact = format!("{} of {of} rounds between {what}", of - done);
+        let why = format!(
+            "the rounds took more than {MOST_TIMES} times as long as planned: the CPUs are too busy with others"
+        );
+        missing.push(Missing::new(fact, why));
+    }
+    overdue
 }
 
 fn interrupted() -> Fault {

@@ -14,14 +14,14 @@ fn four_nodes_have_sixteen_cells_and_memory_lies_where_it_was_asked_for() {
     // While it measures, the guest's shell looks at where its memory lies: /proc/PID/numa_maps is told by other code of the kernel
     // than what pinwise asks.
     let script = "\
-        pinwise noise --memory --for 20s --format json > memory.json & pid=$!\n\
+        pinwise noise --memory --for 6s --format json > memory.json & pid=$!\n\
         while kill -0 $pid 2>/dev/null; do\n\
           grep -o 'bind:.*' /proc/$pid/numa_maps > maps.txt 2>/dev/null || true\n\
           [ $(grep -o 'bind:[0-9]*' maps.txt | sort -u | wc -l) = 4 ] && break\n\
           sleep 1\n\
         done\n\
         wait $pid\n\
-        pinwise noise --cores --cpu 0,2,12,13 --for 20s --save d.json > cores.txt\n\
+        pinwise noise --cores --cpu 0,2,12,13 --for 1s --save d.json > cores.txt\n\
         pinwise map --distances d.json --format json > map.json\n";
     let outcome = guest::run(&guest, script);
     let read = |name: &str| serde_json::from_str::<Value>(&guest::text(&outcome, name)).unwrap();

@@ -9,7 +9,7 @@ use machine::{Class, Fault, Machine, Missing};
 use super::median::FEWEST;
 use super::order::Random;
 use super::ping_pong::{self, Block};
-use super::{Plan, Surroundings, interrupted, told};
+use super::{Plan, Surroundings, interrupted, overdue, told};
 
 /// How pairs are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,8 +97,10 @@ pub(super) fn measure(
     let mut reasons = Reasons::default();
     let mut random = Random::new(plan.seed);
     let mut order: Vec<usize> = (0..pairs.len()).collect();
-    let mut told_at = Instant::now();
-    for round in 0..schedule.rounds {
+    let (began, mut told_at) = (Instant::now(), Instant::now());
+    let planned = (schedule.block + SETTING_UP) * (schedule.rounds * pairs.len()) as u32;
+    let mut rounds = 0;
+    while rounds < schedule.rounds && !overdue(began, planned, (rounds, schedule.rounds), "CPUs", missing) {
         random.shuffle(&mut order);
         for (position, pair) in order.iter().enumerate() {
             if stop.load(Ordering::Acquire) {
@@ -110,18 +112,19 @@ pub(super) fn measure(
             // Not after each block: what draws it runs on one of the CPUs.
             if told_at.elapsed() > Duration::from_millis(200) {
                 let done =
-                    (round * pairs.len() + position + 1) as f64 / (schedule.rounds * pairs.len()) as f64;
+                    (rounds * pairs.len() + position + 1) as f64 / (schedule.rounds * pairs.len()) as f64;
                 surroundings.passes("CPUs", done);
                 told_at = Instant::now();
             }
         }
+        rounds += 1;
     }
     reasons.tell(missing);
-    let (pairs, groups) = (told::pairs(&seen, machine), told::groups(&seen, machine, schedule.rounds));
+    let (pairs, groups) = (told::pairs(&seen, machine), told::groups(&seen, machine, rounds));
     let pairs = told::with_doubts(pairs, &groups);
     Ok(Some(CoreDistances {
         cpus,
-        rounds: schedule.rounds,
+        rounds,
         seed: plan.seed,
         block_us: schedule.block.as_secs_f64() * 1e6,
         round_trips_a_batch: ping_pong::ROUND_TRIPS,

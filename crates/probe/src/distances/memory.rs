@@ -12,7 +12,7 @@ use machine::{Class, Fault, Machine, Missing};
 use super::bandwidth::{self, Stream, Streamed};
 use super::median::{FEWEST, estimate, median};
 use super::order::Random;
-use super::{Plan, Surroundings, chase, interrupted};
+use super::{Plan, Surroundings, chase, interrupted, overdue};
 use buffers::{Bound, Buffers};
 use cells::{Nodes, Origin};
 
@@ -111,25 +111,28 @@ pub(super) fn measure(
     let mut random = Random::new(plan.seed);
     let mut order: Vec<(usize, usize)> =
         (0..cells.len()).flat_map(|cell| (0..FIGURES).map(move |figure| (cell, figure))).collect();
-    let mut told_at = Instant::now();
-    for round in 0..schedule.rounds {
+    let (began, mut told_at) = (Instant::now(), Instant::now());
+    let planned = schedule.block * (schedule.rounds * order.len()) as u32;
+    let mut rounds = 0;
+    while rounds < schedule.rounds && !overdue(began, planned, (rounds, schedule.rounds), "memory", missing) {
         random.shuffle(&mut order);
         for (position, (cell, figure)) in order.iter().enumerate() {
             let length_ns = schedule.block.as_nanos() as u64;
-            cells[*cell].block(*figure, round, length_ns, surroundings, stop);
+            cells[*cell].block(*figure, rounds, length_ns, surroundings, stop);
             if stop.load(Ordering::Acquire) {
                 return Err(interrupted());
             }
             if told_at.elapsed() > Duration::from_millis(200) {
                 let done =
-                    (round * order.len() + position + 1) as f64 / (schedule.rounds * order.len()) as f64;
+                    (rounds * order.len() + position + 1) as f64 / (schedule.rounds * order.len()) as f64;
                 surroundings.passes("memory", done);
                 told_at = Instant::now();
             }
         }
+        rounds += 1;
     }
     Ok(Some(MemoryDistances {
-        rounds: schedule.rounds,
+        rounds,
         seed: plan.seed,
         block_us: schedule.block.as_secs_f64() * 1e6,
         cells: cells.into_iter().map(|cell| cell.told(missing)).collect(),

@@ -28,6 +28,10 @@ const LINES: usize = 64;
 const MOST_BATCHES: usize = 16_384;
 const FEWEST_BATCHES: usize = 5;
 
+/// How many times its length a block may take before it ends with fewer batches: in a guest whose CPUs do not run at the same time a
+/// round trip can take milliseconds.
+const MOST_LENGTHS: u64 = 4;
+
 /// The part of a block before which batches are not kept: clocks rise, sleepers wake, lines come into the caches.
 const WARM_UP: f64 = 0.2;
 
@@ -154,8 +158,9 @@ fn ask(lines: &[Line], length_ns: u64, batches: &mut Vec<u64>) {
     let until_ns = began_ns + length_ns;
     let (mut number, mut last_ns) = (1, began_ns);
     for line in lines.iter().cycle() {
-        let enough = batches.len() >= FEWEST_BATCHES && last_ns >= until_ns;
-        if enough || batches.len() >= MOST_BATCHES {
+        let enough = last_ns >= until_ns && batches.len() >= FEWEST_BATCHES;
+        let late = last_ns >= began_ns + MOST_LENGTHS * length_ns && !batches.is_empty();
+        if enough || late || batches.len() >= MOST_BATCHES {
             line.0.store(END, Ordering::Release);
             return;
         }

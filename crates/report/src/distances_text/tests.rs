@@ -99,7 +99,7 @@ fn few_cpus_have_their_figures_and_many_a_digit() {
     assert!(text.contains("          0     1\n    0     -  24.1\n    1  24.2     -\n"), "{text}");
     let text = render(&both(64, 4), Style::default());
     assert!(
-        text.contains("\n    0 ·033333377777777888888888888888899999999999999999999999999999999"),
+        text.contains("\n   0 ·033333377777777888888888888888899999999999999999999999999999999"),
         "{text}"
     );
     assert!(
