@@ -129,7 +129,8 @@ fn buffers(memory: &MemoryDistances) -> String {
             .map(String::from)
             .to_vec(),
     ];
-    let kinds: [(&str, fn(&MemoryCell) -> &Buffer); 2] =
+    type Kind = fn(&MemoryCell) -> &Buffer;
+    let kinds: [(&str, Kind); 2] =
         [("latency", |cell| &cell.latency_buffer), ("bandwidth", |cell| &cell.bandwidth_buffer)];
     for (what, of) in kinds {
         let Some(buffer) = memory.cells.iter().map(of).min_by_key(|buffer| buffer.bytes) else { continue };

@@ -55,7 +55,9 @@ fn turn_ns((cpu, other): (u32, u32)) -> f64 {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             Here.enter(other).unwrap();
-            while !stop.load(Ordering::Relaxed) {}
+            while !stop.load(Ordering::Relaxed) {
+                spin(100);
+            }
         });
         let measured = scope.spawn(|| {
             Here.enter(cpu).unwrap();
