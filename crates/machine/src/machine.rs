@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::devices::{self, Device, DeviceKind};
+use crate::distances::{self, Distances};
 use crate::idle::{self, Idle};
 use crate::irqs::{self, Irq};
 use crate::kernel::{self, Kernel, boot};
@@ -66,6 +67,9 @@ pub struct Machine {
     pub owners: Vec<Owner>,
     /// The kernel's own threads by what they do.
     pub kernel_threads: Vec<KernelThreads>,
+    /// Distances that were measured on it, where the root holds some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_distances: Option<Distances>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
@@ -90,6 +94,7 @@ impl Machine {
         machine.owners = processes.owners;
         processes::foresee(&mut machine.owners, &machine.irqs, &machine.devices);
         machine.kernel_threads = processes.kernel_threads;
+        machine.measured_distances = distances::read(root, &machine, &mut notes);
         machine.missing = notes.into_vec();
         machine.kernel.boot = boot::decode(&machine);
         machine
@@ -101,6 +106,7 @@ impl Machine {
         let mut notes = Notes::new();
         let mut machine = Self::laid_out(root, &mounts::read(root), &mut notes);
         machine.core_kinds = kinds::read(root, &machine.online(), &machine.cpus, &[]);
+        machine.measured_distances = distances::read(root, &machine, &mut notes);
         machine.missing = notes.into_vec();
         machine
     }

@@ -13,6 +13,7 @@ mod netns;
 mod paths;
 mod recording;
 mod replay;
+mod told;
 mod typed;
 mod whole;
 
@@ -134,6 +135,14 @@ impl Root {
         let record = std::sync::Arc::new(recording::Record::default());
         let source = recording::Recording::new(inner.source, record.clone());
         Self { source: Box::new(source), recording: Some(record), origin }
+    }
+
+    /// The same root with a fact that it need not know itself: what somebody measured, and brings along. A capture has it when
+    /// the recording root stands around this one.
+    #[must_use]
+    pub fn with_fact(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let told = told::Told { inner: self.source, name: name.into(), value: value.into() };
+        Self { source: Box::new(told), ..self }
     }
 
     /// What was read through this root so far, if it records; the root goes on with an empty record.

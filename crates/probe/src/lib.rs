@@ -7,6 +7,7 @@
 pub mod account;
 mod bpf;
 mod clock;
+pub mod distances;
 pub mod events;
 mod handles;
 mod kept_table;
