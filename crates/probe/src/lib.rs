@@ -7,6 +7,7 @@
 pub mod account;
 mod bpf;
 mod clock;
+pub mod distances;
 mod handles;
 mod kept_table;
 pub mod meter;
