@@ -9,6 +9,7 @@ pub mod account_screen;
 pub mod account_text;
 mod arrangement;
 pub mod counters_text;
+pub mod distances_text;
 mod drawings;
 mod grid;
 pub mod headline;

@@ -7,6 +7,7 @@ use machine::{CpuSet, Machine};
 
 use super::memory;
 use super::{counted, cpus, size, wrapped};
+use crate::distances_text;
 use crate::grid::{self, Side};
 
 pub(super) fn section(machine: &Machine) -> String {
@@ -15,6 +16,7 @@ pub(super) fn section(machine: &Machine) -> String {
     text.push_str(&tree(machine));
     text.push_str(&caches(machine));
     text.push_str(&distances(machine));
+    text.extend(machine.measured_distances.as_ref().map(distances_text::within_a_map));
     text.push_str(&memory::section(machine));
     text
 }
