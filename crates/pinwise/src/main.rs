@@ -1,6 +1,7 @@
 //! SPEAKS: parses the command line, calls the other rooms, and turns what they say into text and an exit code.
 
 mod allocator;
+mod brought;
 mod cli;
 mod conclusion;
 mod interrupt;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use machine::processes::Server;
 use machine::{Class, Fault, Machine, Root};
 
+use crate::brought;
 use crate::output::Answer;
 
 /// Flags of `pinwise capture`.
@@ -22,6 +23,9 @@ pub struct Args {
     /// Take a running server along, for 'pinwise map --from PATH --process ...'; may be given several times
     #[arg(long, value_name = "PID|UNIT|CGROUP")]
     process: Vec<String>,
+    /// Take measured distances along: a file of 'pinwise noise --cores --memory --save FILE'
+    #[arg(long, value_name = "FILE")]
+    distances: Option<PathBuf>,
     /// Keep host name, addresses, serial numbers and secrets of the command line instead of masking them
     #[arg(long)]
     unmasked: bool,
@@ -29,7 +33,7 @@ pub struct Args {
 
 /// Reads the machine through a recording root and writes what was read.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let root = Root::recording(Root::live());
+    let root = Root::recording(brought::distances(Root::live(), args.distances.as_deref())?);
     let machine = Machine::read(&root);
     for asked in &args.process {
         Server::read(&root, asked)?;

@@ -12,6 +12,7 @@ use machine::{Class, Fault, Machine, Root};
 use report::machine_text;
 use report::picture::{self, Heat};
 
+use crate::brought;
 use crate::cli::Format;
 use crate::output::{self, Answer};
 use part::PartFlags;
@@ -26,6 +27,7 @@ Examples:
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
   pinwise map --format html -o map.html        picture, sheet and interrupts on one page
   pinwise map --device eth0                    one device: where it hangs, queues, interrupts
+  pinwise map --distances d.json               with what 'pinwise noise --cores --memory --save d.json' measured
   pinwise map --watch                          live: interrupts, softirqs and CPU time
   pinwise map --from web7.tar.zst              a machine that pinwise capture took home
   pinwise map --diff before.tar.zst after.tar.zst")]
@@ -33,6 +35,9 @@ pub struct Args {
     /// Read a captured directory or archive (.tar.zst, .tar.gz, .tar.bz2, .tar) instead of this machine
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
+    /// Show distances that 'pinwise noise --cores --memory --save FILE' measured on this machine
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "diff"])]
+    distances: Option<PathBuf>,
     #[command(flatten)]
     watch: watch::Flags,
     #[command(flatten)]
@@ -83,6 +88,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Some(path) => Root::at(path)?,
         None => Root::live(),
     };
+    let root = brought::distances(root, args.distances.as_deref())?;
     if let Some(asked) = &args.process {
         output::to(to, &server::render(&root, asked, args.format)?)?;
         return Ok(Answer::Done);

@@ -1,5 +1,6 @@
 //! `pinwise noise`: how quiet each CPU is, and what breaks the quiet.
 
+mod distances;
 mod progress;
 
 use std::time::Duration;
@@ -17,6 +18,9 @@ use progress::Progress;
 /// Thresholds that make sense, ns: below, the loop's own steps are in the way.
 const THRESHOLDS_NS: std::ops::RangeInclusive<f64> = 100.0..=1e9;
 
+/// How long gaps are looked for when nobody says.
+const USUAL_WINDOW: Duration = Duration::from_secs(10);
+
 /// Flags of `pinwise noise`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,6 +29,9 @@ Examples:
   pinwise noise --cpu 2-3 --for 1m                  two CPUs; rare gaps take long windows
   pinwise noise --cpu 3 --fifo                      without ordinary tasks in the way (root)
   pinwise noise --format json | jq '.cpus[0]'       the quietest, for programs
+  pinwise noise --cores                             from CPU to CPU: how long a cache line takes
+  pinwise noise --memory                            from node to node: latency and bandwidth
+  pinwise noise --cores --memory --save d.json      both, for 'pinwise map --distances d.json'
 
 A loop on each CPU reads the clock; where two readings are more than the threshold apart, something else had the CPU. What that was
 the kernel tells (BPF at its trace points: root, or CAP_BPF and CAP_PERFMON). Without, gaps are measured all the same, beside the
@@ -33,9 +40,10 @@ pub struct Args {
     /// The CPUs; all that this process may use when left out
     #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
     cpu: Option<CpuSet>,
-    /// How long each CPU is measured
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = window::length)]
-    window: Duration,
+    /// How long each CPU is measured [default: 10s]; --cores and --memory: how long each of them takes [default: as long as the
+    /// number of pairs needs, seconds to minutes]
+    #[arg(long = "for", value_name = "TIME", value_parser = window::length)]
+    window: Option<Duration>,
     /// Run the loops with real-time priority (SCHED_FIFO, 1). Throttling and the fair server still give time to others
     #[arg(long)]
     fifo: bool,
@@ -45,6 +53,8 @@ pub struct Args {
     /// All CPUs at the same time, threads of one core too: one's work is then noise to the other
     #[arg(long)]
     together: bool,
+    #[command(flatten)]
+    distances: distances::Flags,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -56,12 +66,16 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::live();
     let machine = Machine::read(&root);
     let cpus = chosen(args.cpu.as_ref(), &machine)?;
+    if args.distances.wanted()? {
+        return args.distances.run(cpus, args.window, (&machine, &root), args.format, &stop);
+    }
+    let window = args.window.unwrap_or(USUAL_WINDOW);
     let policy = if args.fifo { Policy::Fifo } else { Policy::Other };
     if args.fifo {
         eprintln!("{}", fifo_warning(root.read(RUNTIME).ok().as_deref(), root.read(PERIOD).ok().as_deref()));
     }
-    let plan = Plan { cpus, window: args.window, threshold: args.threshold, together: args.together, policy };
-    let host = Host { policy, usable: machine.usable(), progress: Progress::new(args.window) };
+    let plan = Plan { cpus, window, threshold: args.threshold, together: args.together, policy };
+    let host = Host { policy, usable: machine.usable(), progress: Progress::new(window) };
     let noise = noise::measure(&plan, &machine, &host, &stop);
     host.progress.finish();
     let noise = noise?;

@@ -7,6 +7,8 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
+mod beside_oslat;
+mod distances;
 mod killed;
 mod noise;
 mod nothing;

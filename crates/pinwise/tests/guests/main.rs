@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
 mod boot_parameters;
+mod distances;
 mod fixtures;
 mod going_offline;
 mod guest;

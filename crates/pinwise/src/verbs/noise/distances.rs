@@ -1,0 +1,114 @@
+//! `pinwise noise --cores` and `--memory`: distances between CPUs, and between nodes.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use change::own;
+use indicatif::ProgressBar;
+use machine::{Class, CpuSet, Fault, Machine, Root};
+use probe::distances::{self, Cores, Memory, Plan, Surroundings};
+
+use crate::cli::Format;
+use crate::output::{self, Answer};
+use crate::progress;
+
+/// What of them is wanted.
+#[derive(Debug, clap::Args)]
+pub struct Flags {
+    /// How long a cache line takes from each CPU to each other one, instead of gaps
+    #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
+    cores: bool,
+    /// Latency and bandwidth of each node's memory from each node's CPUs, instead of gaps
+    #[arg(long, conflicts_with_all = ["fifo", "threshold", "together"])]
+    memory: bool,
+    /// Keep what --cores and --memory measure in a file, for 'pinwise map --distances' and 'pinwise capture --distances'
+    #[arg(long, value_name = "FILE")]
+    save: Option<std::path::PathBuf>,
+}
+
+impl Flags {
+    /// Whether distances are asked for at all.
+    ///
+    /// # Errors
+    /// They are to be kept, and none is to be measured.
+    pub fn wanted(&self) -> Result<bool, Fault> {
+        let wanted = self.cores || self.memory;
+        match &self.save {
+            Some(path) if !wanted => {
+                let cause = "gaps are not kept in a file of distances";
+                let remedy = "add --cores, --memory or both; for gaps use --format json";
+                Err(Fault::new(Class::Usage, format!("--save {}", path.display()), cause, remedy))
+            }
+            _ => Ok(wanted),
+        }
+    }
+
+    /// Measures, keeps, tells.
+    pub fn run(
+        &self,
+        cpus: CpuSet,
+        time: Option<Duration>,
+        (machine, root): (&Machine, &Root),
+        format: Format,
+        stop: &AtomicBool,
+    ) -> Result<Answer, Fault> {
+        if let Some(path) = &self.save {
+            // Not after minutes of measuring.
+            can_be_written(path)?;
+        }
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let plan = Plan {
+            cpus,
+            cores: self.cores.then(Cores::default),
+            memory: self.memory.then(Memory::default),
+            time,
+            seed: since_1970.map_or(0, |since| since.as_nanos() as u64),
+        };
+        let host = Host::new();
+        let told = distances::measure(&plan, machine, root, &host, stop);
+        host.bar.finish_and_clear();
+        let told = told?;
+        if let Some(path) = &self.save {
+            output::to(Some(path), &output::pretty(&told)?)?;
+            eprintln!("pinwise: kept in {}; see it with 'pinwise map --distances {0}'", path.display());
+        }
+        match format {
+            Format::Json => output::json(&told)?,
+            Format::Text => output::text(&report::distances_text::render(&told, output::style()))?,
+        }
+        Ok(Answer::Done)
+    }
+}
+
+fn can_be_written(path: &Path) -> Result<(), Fault> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map(drop).map_err(|e| Fault::io(path.display(), &e, "choose another place with --save"))
+}
+
+/// Where threads run, and what is shown meanwhile.
+struct Host {
+    bar: ProgressBar,
+}
+
+impl Host {
+    fn new() -> Self {
+        let shown = std::io::stderr().is_terminal();
+        Self { bar: progress::bar("{bar:30} {eta} left  {msg}", 1_000, shown) }
+    }
+}
+
+impl Surroundings for Host {
+    fn enter(&self, cpu: u32) -> Result<(), Fault> {
+        own::run_on(&CpuSet::single(cpu))
+    }
+
+    fn passes(&self, what: &str, done: f64) {
+        if done == 0.0 {
+            self.bar.reset();
+        }
+        self.bar.set_message(format!("measuring {what}"));
+        self.bar.set_position((done * 1e3) as u64);
+    }
+}
