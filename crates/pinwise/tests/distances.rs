@@ -37,11 +37,11 @@ fn they_are_measured_kept_shown_and_taken_along() {
     assert_eq!(told, kept);
     for cell in told["memory"]["cells"].as_array().unwrap() {
         let latency = &cell["latency_ns"];
-        assert!(
-            latency["median"].as_f64().unwrap() > 0.0 && latency["rounds"].as_u64().unwrap() >= 6,
-            "{cell}"
-        );
-        assert!(latency["interval"].is_array() && cell["read_mb_per_s"]["median"].as_f64().unwrap() > 0.0);
+        // On a machine that is busy with others it ends with fewer rounds, and fewer than six allow no interval.
+        let rounds = latency["rounds"].as_u64().unwrap();
+        assert!(latency["median"].as_f64().unwrap() > 0.0 && rounds >= 1, "{cell}");
+        assert_eq!(latency["interval"].is_array(), rounds >= 6, "{cell}");
+        assert!(cell["read_mb_per_s"]["median"].as_f64().unwrap() > 0.0);
         let buffer = &cell["latency_buffer"];
         assert_eq!(buffer["pages_checked"], buffer["pages_there"], "{buffer}");
     }

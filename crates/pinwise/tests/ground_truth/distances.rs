@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use machine::distances::CorePair;
 use machine::{CpuSet, Distances, Fault, Machine, Root};
 use probe::distances::{Cores, Memory, Plan, Surroundings, measure, spin};
 
@@ -30,17 +31,32 @@ fn run(plan: &Plan, machine: &Machine) -> Distances {
     measure(plan, machine, &Root::live(), &Here, &AtomicBool::new(false)).unwrap()
 }
 
-/// One way, ns, in both directions.
-fn between(machine: &Machine, (a, b): (u32, u32), answer_after_spins: u32) -> [f64; 2] {
+/// A batch in five that was disturbed leaves the median where it is; where more were, or where the interval is as wide as a fifth of the
+/// median, others have the CPUs.
+fn is_sharp(pair: &CorePair) -> bool {
+    let undisturbed = pair.slow_batches * 5 <= pair.batches;
+    undisturbed && pair.ns.width().is_some_and(|width| width < 0.2 * pair.ns.median)
+}
+
+const ATTEMPTS: usize = 8;
+
+/// One way, ns, in both directions; `None`, with a word on stderr, where others leave the CPUs too little for any figure.
+fn between(machine: &Machine, (a, b): (u32, u32), answer_after_spins: u32) -> Option<[f64; 2]> {
     let plan = Plan {
         cpus: [a, b].into_iter().collect(),
         cores: Some(Cores { answer_after_spins }),
         time: Some(Duration::from_secs(1)),
         ..Plan::default()
     };
-    let told = run(&plan, machine);
-    assert!(told.missing.is_empty(), "{:?}", told.missing);
-    [(a, b), (b, a)].map(|(from, to)| told.pair(from, to).unwrap().ns.median)
+    for _ in 0..ATTEMPTS {
+        let told = run(&plan, machine);
+        let pairs = [(a, b), (b, a)].map(|(from, to)| told.pair(from, to).unwrap().clone());
+        if pairs.iter().all(is_sharp) {
+            return Some(pairs.map(|pair| pair.ns.median));
+        }
+    }
+    eprintln!("skipped: others are busy on CPUs {a} and {b}, in each of {ATTEMPTS} measurements");
+    None
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -48,7 +64,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// What a turn of the empty loop costs on a CPU while another one is busy too, ns.
+/// What a turn of the loop costs on a CPU while another one is busy too, ns.
 fn turn_ns((cpu, other): (u32, u32)) -> f64 {
     const TURNS: u32 = 20_000;
     let stop = AtomicBool::new(false);
@@ -77,21 +93,19 @@ fn turn_ns((cpu, other): (u32, u32)) -> f64 {
 #[test]
 #[ignore = "ground truth: needs two CPUs; run by `make test`"]
 fn an_answer_that_is_late_by_a_known_time_is_measured_as_that_much_later() {
-    const SPINS: u32 = 4_000;
+    const SPINS: u32 = 300;
     let machine = Machine::read(&Root::live());
     let Some((a, b)) = two_cpus(&machine) else { return eprintln!("skipped: there is one CPU") };
     // In turn, so that a host that changes its clock meets all alike.
-    let (mut later, mut expected) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
-        let [plain, _] = between(&machine, (a, b), 0);
-        let turn_ns = turn_ns((b, a));
-        let [delayed, _] = between(&machine, (a, b), SPINS);
-        later.push(delayed - plain);
+    let mut found = Vec::new();
+    for _ in 0..7 {
+        let Some([plain, _]) = between(&machine, (a, b), 0) else { return };
         // The asker waits for the whole of it in each round trip, and half of a round trip is told.
-        expected.push(turn_ns * f64::from(SPINS) / 2.0);
+        let expected = turn_ns((b, a)) * f64::from(SPINS) / 2.0;
+        let Some([delayed, _]) = between(&machine, (a, b), SPINS) else { return };
+        found.push((delayed - plain) / expected);
     }
-    let (found, truth) = (median(later.clone()), median(expected.clone()));
-    assert!((0.75..1.35).contains(&(found / truth)), "{found} ns, {truth} ns: {later:?} {expected:?}");
+    assert!((0.75..1.35).contains(&median(found.clone())), "{found:?}");
 }
 
 /// The median of batches of an own loop: compare and swap, as other tools have it, one way, ns.
@@ -142,7 +156,7 @@ fn alone(cpu: u32) -> f64 {
 fn a_line_takes_longer_than_an_atomic_alone_and_about_as_long_as_another_loop_says() {
     let machine = Machine::read(&Root::live());
     let Some((a, b)) = two_cpus(&machine) else { return eprintln!("skipped: there is one CPU") };
-    let [forth, back] = between(&machine, (a, b), 0);
+    let Some([forth, back]) = between(&machine, (a, b), 0) else { return };
     let (alone, other) = (alone(a), by_compare_and_swap((a, b)));
     for ns in [forth, back] {
         assert!(ns > alone, "{ns} ns, an atomic alone {alone} ns");

@@ -14,7 +14,7 @@ use super::{Plan, Surroundings, interrupted, overdue, told};
 /// How pairs are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cores {
-    /// The answer comes so many turns of an empty loop later: a control, to see whether a known delay is found.
+    /// The answer comes so many turns of [`super::spin`] later: a control, to see whether a known delay is found.
     pub answer_after_spins: u32,
 }
 
