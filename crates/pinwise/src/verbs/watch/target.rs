@@ -63,8 +63,13 @@ impl Watched {
     /// The processes as they are now, for a unit, a cgroup or a process; `None` where that is no matter.
     pub fn look_again(&self, root: &Root) -> Option<Vec<u32>> {
         match (&self.asked, self.tids.is_empty()) {
-            (Some(asked), _) => {
+            (Some(asked), _) if self.can_come_again() => {
                 Some(processes::find(root, asked).map(|found| found.pids).unwrap_or_default())
+            }
+            // Those that a process starts are marked in the kernel: to look for them here would cost a pass over /proc.
+            (Some(_), _) => {
+                let process = self.pids.first().filter(|pid| process_of(root, **pid).is_ok());
+                Some(process.copied().into_iter().collect())
             }
             (None, true) => None,
             (None, false) => {
@@ -134,6 +139,19 @@ mod tests {
         assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
         let fault = Watched::find(&root, None, &[9]).unwrap_err();
         assert!(fault.class == Class::MachineLacks && fault.to_string().contains("thread 9"), "{fault}");
+    }
+
+    #[test]
+    fn a_process_is_there_until_it_has_ended() {
+        let there = Root::from_tree(
+            Tree::new()
+                .file("/proc/7/status", "Name:\tx\nTgid:\t7\nPid:\t7\n")
+                .file("/proc/7/stat", "7 (x) S 1"),
+        );
+        let watched = Watched::find(&there, Some("7"), &[]).unwrap();
+        assert!(!watched.can_come_again());
+        assert_eq!(watched.look_again(&there), Some(vec![7]));
+        assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
     }
 
     #[test]
