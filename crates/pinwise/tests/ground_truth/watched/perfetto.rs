@@ -7,7 +7,7 @@ use std::path::Path;
 use super::actor::{Actor, Slice, spin};
 use super::figures::{NOT_HANDED_OVER, assert_near};
 use super::thief::{SLICE_NS, Stolen, steal};
-use super::watching::Stage;
+use super::watching::{Stage, when_told};
 
 /// Fields of Perfetto's messages.
 const PACKET: u64 = 1;
@@ -236,11 +236,15 @@ fn compare(seen: &Seen, stolen: &[Stolen], victim: u32, thief: u32) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_trace_for_perfetto_holds_the_slices_of_a_thief() {
-    a_trace_holds_the_slices_of_a_thief(&[]);
+    when_told(|| {
+        a_trace_holds_the_slices_of_a_thief(&[]);
+    });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn so_does_one_by_raw_trace_points() {
-    a_trace_holds_the_slices_of_a_thief(&["--raw"]);
+    when_told(|| {
+        a_trace_holds_the_slices_of_a_thief(&["--raw"]);
+    });
 }

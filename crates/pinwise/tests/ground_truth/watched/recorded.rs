@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::actor::{Actor, spin};
 use super::figures::number;
 use super::thief::{compare, steal};
-use super::watching::{Sheet, Stage};
+use super::watching::{Sheet, Stage, when_told};
 
 fn replay(stage: &Stage, ring: &Path, more: &[&str]) -> Sheet {
     let ring = ring.display().to_string();
@@ -52,81 +52,87 @@ fn grows(ring: &Path, by: u64) -> bool {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_recorder_that_was_killed_has_told_what_the_thief_took() {
-    let Some(stage) = Stage::new() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let ring = folder.path().join("ring");
-    let at = ring.display().to_string();
-    let victim = Actor::start_fifo("victim", stage.cpu, 5, spin);
-    let thief = Actor::start_fifo("thief", stage.cpu, 20, steal);
-    let tid = victim.tid.to_string();
-    let recorder = stage.begin_to(&["--thread", &tid, "--record", &at, "--every", "250ms"]);
-    std::thread::sleep(Duration::from_secs(3));
-    assert!(grows(&ring, 1), "nothing is recorded");
-    recorder.kill();
-    let stolen = thief.stop();
-    victim.stop();
+    when_told(|| {
+        let Some(stage) = Stage::new() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let ring = folder.path().join("ring");
+        let at = ring.display().to_string();
+        let victim = Actor::start_fifo("victim", stage.cpu, 5, spin);
+        let thief = Actor::start_fifo("thief", stage.cpu, 20, steal);
+        let tid = victim.tid.to_string();
+        let recorder = stage.begin_to(&["--thread", &tid, "--record", &at, "--every", "250ms"]);
+        std::thread::sleep(Duration::from_secs(3));
+        assert!(grows(&ring, 1), "nothing is recorded");
+        recorder.kill();
+        let stolen = thief.stop();
+        victim.stop();
 
-    let whole = replay(&stage, &ring, &["--full"]);
-    eprintln!("{} intervals, {} bytes", intervals(&whole), bytes(&ring));
-    assert_eq!(gap(&whole), None);
-    compare(&whole, &stolen);
-    assert_eq!(whole.rows("threads").len(), 1);
-    let victim = &whole.rows("threads")[0];
-    let states = ["on_cpu", "preempted", "run_queue", "throttled", "asleep", "blocked"];
-    let parts: u64 = states.iter().map(|state| number(&victim[*state]["total_ns"])).sum();
-    let (parts, wall) = (parts + number(&victim["interrupted_ns"]), number(&victim["wall_ns"]));
-    assert!(wall.abs_diff(parts) <= wall / 1_000, "{victim:#}");
+        let whole = replay(&stage, &ring, &["--full"]);
+        eprintln!("{} intervals, {} bytes", intervals(&whole), bytes(&ring));
+        assert_eq!(gap(&whole), None);
+        compare(&whole, &stolen);
+        assert_eq!(whole.rows("threads").len(), 1);
+        let victim = &whole.rows("threads")[0];
+        let states = ["on_cpu", "preempted", "run_queue", "throttled", "asleep", "blocked"];
+        let parts: u64 = states.iter().map(|state| number(&victim[*state]["total_ns"])).sum();
+        let (parts, wall) = (parts + number(&victim["interrupted_ns"]), number(&victim["wall_ns"]));
+        assert!(wall.abs_diff(parts) <= wall / 1_000, "{victim:#}");
 
-    // Half of an entry is told, and costs that entry only.
-    let last = segments(&ring).pop().unwrap();
-    let length = std::fs::metadata(&last).unwrap().len();
-    OpenOptions::new().write(true).open(&last).unwrap().set_len(length - 7).unwrap();
-    let torn = replay(&stage, &ring, &["--full"]);
-    assert_eq!(intervals(&torn) + 1, intervals(&whole));
-    assert!(torn.losses().iter().any(|fact| fact.contains("last entry")), "{:?}", torn.losses());
-    compare(&torn, &stolen);
+        // Half of an entry is told, and costs that entry only.
+        let last = segments(&ring).pop().unwrap();
+        let length = std::fs::metadata(&last).unwrap().len();
+        OpenOptions::new().write(true).open(&last).unwrap().set_len(length - 7).unwrap();
+        let torn = replay(&stage, &ring, &["--full"]);
+        assert_eq!(intervals(&torn) + 1, intervals(&whole));
+        assert!(torn.losses().iter().any(|fact| fact.contains("last entry")), "{:?}", torn.losses());
+        compare(&torn, &stolen);
 
-    // Another recorder goes on in the same ring, and the time between is told.
-    let again = stage.begin_to(&["--cpu", &stage.cpu.to_string(), "--record", &at, "--for", "1s"]);
-    again.ends();
-    let other = replay(&stage, &ring, &[]);
-    assert!(
-        other.losses().iter().any(|fact| fact.ends_with(&format!("thread {tid}"))),
-        "{:?}",
-        other.losses()
-    );
+        // Another recorder goes on in the same ring, and the time between is told.
+        let again = stage.begin_to(&["--cpu", &stage.cpu.to_string(), "--record", &at, "--for", "1s"]);
+        again.ends();
+        let other = replay(&stage, &ring, &[]);
+        assert!(
+            other.losses().iter().any(|fact| fact.ends_with(&format!("thread {tid}"))),
+            "{:?}",
+            other.losses()
+        );
+    });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_ring_keeps_its_bound_and_can_be_read_meanwhile() {
-    const BOUND_BYTES: u64 = 64 << 10;
-    let Some(stage) = Stage::new() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let ring = folder.path().join("ring");
-    let at = ring.display().to_string();
-    let busy = Actor::start("busy", stage.cpu, spin);
-    let recorder = stage.begin_to(&["--record", &at, "--size", "64KiB", "--every", "100ms", "--for", "60s"]);
-    let deadline = Instant::now() + Duration::from_secs(40);
-    let is_first = |path: &PathBuf| path.ends_with("00000001.segment");
-    while segments(&ring).first().is_none_or(is_first) && Instant::now() < deadline {
-        // Files are looked at one after the other: one that is removed meanwhile may be counted beside what took its room.
-        assert!(bytes(&ring) <= BOUND_BYTES + BOUND_BYTES / 4, "{} bytes", bytes(&ring));
-        let seen = if bytes(&ring) > BOUND_BYTES / 4 { intervals(&replay(&stage, &ring, &[])) } else { 1 };
-        assert!(seen > 0);
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    recorder.kill();
-    busy.stop();
-    assert!(!segments(&ring).first().is_none_or(is_first), "the oldest segment is still there");
-    assert!(bytes(&ring) <= BOUND_BYTES, "{} bytes", bytes(&ring));
-    let rest = replay(&stage, &ring, &["--full"]);
-    eprintln!("{} intervals in {} bytes", intervals(&rest), bytes(&ring));
-    // Intervals follow each other without a gap, and the time of the CPU adds up over all of them.
-    assert_eq!(gap(&rest), None);
-    let cpu = rest.cpu(stage.cpu);
-    let parts = ["target_ns", "other_ns", "idle_ns", "interrupted_ns", "unknown_ns"];
-    let parts: u64 = parts.iter().map(|part| number(&cpu[*part])).sum();
-    let wall = number(&cpu["wall_ns"]);
-    assert!(wall.abs_diff(parts) <= wall / 1_000, "{cpu:#}");
+    when_told(|| {
+        const BOUND_BYTES: u64 = 64 << 10;
+        let Some(stage) = Stage::new() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let ring = folder.path().join("ring");
+        let at = ring.display().to_string();
+        let busy = Actor::start("busy", stage.cpu, spin);
+        let recorder =
+            stage.begin_to(&["--record", &at, "--size", "64KiB", "--every", "100ms", "--for", "60s"]);
+        let deadline = Instant::now() + Duration::from_secs(40);
+        let is_first = |path: &PathBuf| path.ends_with("00000001.segment");
+        while segments(&ring).first().is_none_or(is_first) && Instant::now() < deadline {
+            // Files are looked at one after the other: one that is removed meanwhile may be counted beside what took its room.
+            assert!(bytes(&ring) <= BOUND_BYTES + BOUND_BYTES / 4, "{} bytes", bytes(&ring));
+            let seen =
+                if bytes(&ring) > BOUND_BYTES / 4 { intervals(&replay(&stage, &ring, &[])) } else { 1 };
+            assert!(seen > 0);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        recorder.kill();
+        busy.stop();
+        assert!(!segments(&ring).first().is_none_or(is_first), "the oldest segment is still there");
+        assert!(bytes(&ring) <= BOUND_BYTES, "{} bytes", bytes(&ring));
+        let rest = replay(&stage, &ring, &["--full"]);
+        eprintln!("{} intervals in {} bytes", intervals(&rest), bytes(&ring));
+        // Intervals follow each other without a gap, and the time of the CPU adds up over all of them.
+        assert_eq!(gap(&rest), None);
+        let cpu = rest.cpu(stage.cpu);
+        let parts = ["target_ns", "other_ns", "idle_ns", "interrupted_ns", "unknown_ns"];
+        let parts: u64 = parts.iter().map(|part| number(&cpu[*part])).sum();
+        let wall = number(&cpu["wall_ns"]);
+        assert!(wall.abs_diff(parts) <= wall / 1_000, "{cpu:#}");
+    });
 }
