@@ -7,7 +7,7 @@ use std::path::Path;
 use super::actor::{Actor, Slice, spin};
 use super::figures::{NOT_HANDED_OVER, assert_near};
 use super::thief::{SLICE_NS, Stolen, steal};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, note_untold, when_told};
 
 /// Fields of Perfetto's messages.
 const PACKET: u64 = 1;
@@ -208,6 +208,7 @@ fn a_trace_holds_the_slices_of_a_thief(more: &[&str]) {
     let words = String::from_utf8_lossy(&told.stderr);
     assert!(told.status.success(), "{words}");
     eprintln!("{words}");
+    note_untold(&words);
     assert!(!words.contains("found no room"), "{words}");
     compare(&Seen::read(&path), &stolen, victim_tid, thief_tid);
 }

@@ -106,6 +106,15 @@ pub fn when_told(case: impl Fn()) {
     case();
 }
 
+/// The same for what tells of such switches in words alone, on stderr.
+pub fn note_untold(words: &str) {
+    let counts = words.split("did not tell of ").skip(1).filter_map(|rest| {
+        let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+        digits.parse::<u64>().ok()
+    });
+    UNTOLD.set(counts.sum());
+}
+
 /// A watch that goes on.
 pub struct Watching(Child);
 
