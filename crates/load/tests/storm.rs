@@ -38,6 +38,13 @@ fn allowed_here(fault: &Fault) -> bool {
     true
 }
 
+/// Whether the kernel has lowered the rate of samples by itself (perf_cpu_time_max_percent), so far that it stops a storm of 5,000 now
+/// and then.
+fn rate_was_lowered() -> bool {
+    let highest = std::fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok();
+    highest.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|highest| highest < 20_000)
+}
+
 #[test]
 fn a_storm_is_where_it_was_asked_for_and_ends_when_dropped() {
     let _alone = alone();
@@ -47,6 +54,11 @@ fn a_storm_is_where_it_was_asked_for_and_ends_when_dropped() {
     let cpus = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     if columns < 2 || cpus.trim() != format!("0-{}", columns - 1) {
         return eprintln!("skipped: it takes two CPUs or more, all of them online");
+    }
+    if rate_was_lowered() {
+        return eprintln!(
+            "skipped: the kernel has lowered kernel.perf_event_max_sample_rate, as it does on a busy machine"
+        );
     }
     for cpu in [0, columns - 1] {
         // A guest whose CPUs are taken away loses some; somebody else's storm adds some. Once it must be seen clearly.
@@ -71,7 +83,7 @@ fn a_storm_is_where_it_was_asked_for_and_ends_when_dropped() {
 
 #[test]
 fn a_cpu_that_does_not_exist_is_named() {
-    let fault = Storm::start(4_000_000, 10_000).err().unwrap();
+    let fault = Storm::start(4_000_000, 1_000).err().unwrap();
     assert!(fault.to_string().contains("CPU 4000000"), "{fault}");
     assert!(fault.class == Class::Usage || !allowed_here(&fault), "{fault}");
     assert!(interrupt_cost_ns(4_000_000).is_err());

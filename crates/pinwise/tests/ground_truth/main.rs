@@ -16,5 +16,6 @@ mod pinwise;
 mod real_servers;
 mod steered;
 mod stormed;
+mod storms;
 mod testbed;
 mod watched;

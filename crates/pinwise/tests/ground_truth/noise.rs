@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use load::storm::Storm;
 use machine::{CpuSet, Machine, Root};
 use serde_json::Value;
 
@@ -76,10 +75,7 @@ fn adds_up(told: &Value) {
 #[ignore = "ground truth: needs root, BPF and two CPUs; run by `make test`"]
 fn a_timer_storm_is_found_on_its_cpu_at_its_rate_and_on_no_other() {
     const RATE: f64 = 5_000.0;
-    let storm = match Storm::start(1, RATE as u32) {
-        Ok(storm) => storm,
-        Err(fault) => return eprintln!("skipped: {fault}"),
-    };
+    let Some(storm) = crate::storms::start(1, RATE as u32) else { return };
     let Some(told) = noise(&["--cpu", "0-1", "--for", "3s", "--fifo"]) else { return };
     drop(storm);
     adds_up(&told);

@@ -1,16 +1,12 @@
 //! A storm of 10,000 timer interrupts a second on CPU k, made outside pinwise. Feasibility: -24 to -30 % on k.
 
-use load::storm::Storm;
-
 use crate::pinwise::{Bench, findings, told};
+use crate::storms;
 use crate::testbed::Testbed;
 
 fn names_the_cpu_and_the_mechanism(cpu: u32) {
     let Some(bed) = Testbed::new() else { return };
-    let storm = match Storm::start(cpu, 10_000) {
-        Ok(storm) => storm,
-        Err(fault) => return eprintln!("skipped: {fault}"),
-    };
+    let Some(storm) = storms::start(cpu, 10_000) else { return };
     let bench = Bench::new();
     let Some(result) = bench.study_until_named(&bed, cpu, &[]) else { return };
     let named = findings(&result);

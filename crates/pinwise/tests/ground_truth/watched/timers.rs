@@ -1,7 +1,5 @@
 //! A storm of timer interrupts shows as timer interrupts, on its CPU, at its rate.
 
-use load::storm::Storm;
-
 use super::figures::{Reading, assert_counted, assert_near, interrupts, sources};
 use super::watching::{Stage, when_told};
 
@@ -12,10 +10,7 @@ const RATE: u32 = 10_000;
 fn a_timer_storm_is_in_the_row_of_the_timer_and_in_no_other() {
     when_told(|| {
         let Some(stage) = Stage::new() else { return };
-        let storm = match Storm::start(stage.cpu, RATE) {
-            Ok(storm) => storm,
-            Err(fault) => return eprintln!("skipped: {fault}"),
-        };
+        let Some(storm) = crate::storms::start(stage.cpu, RATE) else { return };
         let loc = || interrupts("LOC", stage.cpu);
         let before = Reading::now(loc);
         let watching = stage.begin(&["--for", "3s"]);
