@@ -7,16 +7,21 @@ pub mod verdict;
 use std::path::Path;
 
 use machine::kernel::boot;
-use machine::{Class, CpuSet, Fault, Machine, Plan};
+use machine::{Class, CpuSet, Fault, Machine, Plan, Planned};
+use serde::Serialize;
 
 /// The knob of boot parameters.
 pub const BOOT_PARAMETERS: &str = "boot-parameters";
 
 /// The boot parameters of a plan, which are what a rehearsal tries.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BootParameters {
     /// All of them, as one command line.
+    #[serde(skip)]
     pub words: String,
+    /// The settings that they come from.
+    #[serde(rename = "setting")]
+    pub settings: Vec<Planned>,
 }
 
 impl BootParameters {
@@ -39,7 +44,7 @@ impl BootParameters {
         let words = values.filter(|value| !value.is_empty()).collect::<Vec<_>>().join(" ");
         match words.is_empty() {
             true => Err(refused("has no boot parameters: there is nothing to try")),
-            false => Ok(Self { words }),
+            false => Ok(Self { words, settings: plan.settings }),
         }
     }
 

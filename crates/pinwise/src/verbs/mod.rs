@@ -5,8 +5,10 @@ use machine::Fault;
 use crate::cli::Verb;
 use crate::output::Answer;
 
+pub mod apply;
 pub mod capture;
 pub mod completions;
+pub mod confirm;
 pub mod explain;
 pub mod list;
 pub mod man;
@@ -16,6 +18,7 @@ pub mod raw;
 pub mod rehearse;
 pub mod report;
 pub mod resume;
+pub mod revert;
 pub mod status;
 pub mod storm;
 pub mod study;
@@ -34,6 +37,8 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Resume(args) => resume::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Apply(args) => apply::run(&args),
+        Verb::Confirm(args) => confirm::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
@@ -44,6 +49,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::StringLoad(args) => raw::load(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
+        Verb::Revert(args) => revert::run(&args),
         Verb::Ticks(args) => ticks::run(&args),
     }
 }

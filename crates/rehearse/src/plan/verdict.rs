@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn plan(value: &str) -> BootParameters {
-        BootParameters { words: value.into() }
+        BootParameters { words: value.into(), settings: Vec::new() }
     }
 
     fn with(name: &str, asked: &str, took_effect: Option<bool>) -> Machine {
