@@ -126,7 +126,7 @@ pub fn wait(dir: &Path, kernel: &dyn Kernel, session: &str, sleep: &dyn Fn(Durat
 /// Errors: as [`undo`](crate::undo()).
 pub fn revert(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Reverted, Fault> {
     let Some(lock) = lock(dir)? else { return Ok(Reverted::NotNeeded) };
-    if !find(dir, session)?.is_some_and(|found| found.armed.is_some()) {
+    if find(dir, session)?.is_none_or(|found| found.armed.is_none()) {
         return Ok(Reverted::NotNeeded);
     }
     let options =
