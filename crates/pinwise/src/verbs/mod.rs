@@ -14,6 +14,7 @@ pub mod list;
 pub mod man;
 pub mod map;
 pub mod noise;
+pub mod plan;
 pub mod raw;
 pub mod rehearse;
 pub mod report;
@@ -37,6 +38,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Resume(args) => resume::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Plan(args) => plan::run(&args),
         Verb::Apply(args) => apply::run(&args),
         Verb::Confirm(args) => confirm::run(&args),
         Verb::Status(args) => status::run(&args),
