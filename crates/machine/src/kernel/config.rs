@@ -1,27 +1,35 @@
 //! The build configuration of the kernel, where it can be read.
 
 use std::io::Read;
-use std::ops::Range;
 
 use crate::{ReadError, Root};
 
 /// A configuration of the kernel is about 300 KiB; one that unpacks to more is none.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// The options that are set. Of some ten thousand a few are asked for: the text and the places of its lines are kept,
-/// because a map of them all takes longer to make than the rest of the kernel takes to read.
-pub(super) struct Config {
-    text: String,
-    /// Lines that set an option: `CONFIG_HZ=250`.
-    set: Vec<Range<usize>>,
-}
+/// The options that are asked for. A configuration has some ten thousand: to keep them all takes longer than the rest of
+/// the kernel takes to read.
+const OPTIONS: [&str; 9] = [
+    "CONFIG_HZ",
+    "CONFIG_IRQ_TIME_ACCOUNTING",
+    "CONFIG_NO_HZ_FULL",
+    "CONFIG_PREEMPT",
+    "CONFIG_PREEMPT_LAZY",
+    "CONFIG_PREEMPT_NONE",
+    "CONFIG_PREEMPT_RT",
+    "CONFIG_PREEMPT_VOLUNTARY",
+    "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE",
+];
+
+/// What each option of [`OPTIONS`] is set to, in the same order; `None` where it is not set.
+pub(super) struct Config([Option<String>; OPTIONS.len()]);
 
 impl Config {
     /// From /boot/config-RELEASE or /proc/config.gz; the error, in words, says why neither can be read.
     pub(super) fn read(root: &Root, release: Option<&str>) -> Result<Self, String> {
         let packed = "/proc/config.gz";
         let first = match root.read_bytes(packed).and_then(|bytes| unpack(packed, &bytes)) {
-            Ok(text) => return Ok(Self::parse(text)),
+            Ok(text) => return Ok(Self::parse(&text)),
             Err(e) => e,
         };
         // A release is a file name's ending here: one with a slash would name another folder.
@@ -30,26 +38,33 @@ impl Config {
         };
         let text =
             root.read(format!("/boot/config-{release}")).map_err(|second| format!("{first}; {second}"))?;
-        Ok(Self::parse(text))
+        Ok(Self::parse(&text))
     }
 
-    fn parse(text: String) -> Self {
-        let mut set = Vec::new();
+    /// Of several lines for an option the last one counts.
+    fn parse(text: &str) -> Self {
+        let mut set = [const { None }; OPTIONS.len()];
         let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            let indent = line.len() - line.trim_start().len();
-            if line[indent..].starts_with("CONFIG_") {
-                set.push(start + indent..start + line.len());
+        for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+            let line = text[start..end].trim_ascii_start();
+            start = end + 1;
+            // Half of the lines are remarks on what is not set.
+            if !line.starts_with("CONFIG_") {
+                continue;
             }
-            start += line.len();
+            let Some((name, value)) = line.split_once('=') else { continue };
+            if let Some(at) = OPTIONS.iter().position(|option| *option == name) {
+                set[at] = Some(value.trim().to_string());
+            }
         }
-        Self { text, set }
+        Self(set)
     }
 
-    /// What an option is set to; of several lines the last one counts.
+    /// What one of [`OPTIONS`] is set to.
     fn value(&self, name: &str) -> Option<&str> {
-        let mut lines = self.set.iter().rev().map(|line| &self.text[line.clone()]);
-        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).map(str::trim)
+        let at = OPTIONS.iter().position(|option| *option == name);
+        debug_assert!(at.is_some(), "{name} is none of the options that are kept");
+        self.0[at?].as_deref()
     }
 
     /// Whether an option is built in.
@@ -96,15 +111,15 @@ mod tests {
         let config = Config::read(&root, None).unwrap();
         assert_eq!(config.number("CONFIG_HZ"), Ok(1000));
         assert!(config.irq_time_is_apart() && !config.is_set("CONFIG_PREEMPT"));
-        assert!(config.number("CONFIG_NONE").unwrap_err().contains("CONFIG_NONE"));
+        assert!(config.number("CONFIG_PREEMPT_RT").unwrap_err().contains("CONFIG_PREEMPT_RT"));
 
         let damaged =
             Tree::new().file("/proc/config.gz", "CONFIG_HZ=100").file("/boot/config-6", "CONFIG_HZ=x\n");
         let config = Config::read(&Root::from_tree(damaged), Some("6")).unwrap();
         assert!(config.number("CONFIG_HZ").unwrap_err().contains("CONFIG_HZ=x"));
-        let config = Config::parse("CONFIG_HZ=100\n CONFIG_HZ_250=y\r\nCONFIG_HZ=250".into());
-        assert_eq!((config.number("CONFIG_HZ"), config.is_set("CONFIG_HZ_250")), (Ok(250), true));
-        assert_eq!(config.value("CONFIG_HZ_"), None);
+        let config = Config::parse("CONFIG_HZ=100\n CONFIG_PREEMPT=y\r\nCONFIG_HZ_1=\nCONFIG_HZ=250");
+        assert_eq!((config.number("CONFIG_HZ"), config.is_set("CONFIG_PREEMPT")), (Ok(250), true));
+        assert_eq!(config.value("CONFIG_PREEMPT_RT"), None);
 
         let why = Config::read(&Root::from_tree(Tree::new()), Some("6")).err().unwrap();
         assert!(why.contains("/proc/config.gz") && why.contains("/boot/config-6"), "{why}");
