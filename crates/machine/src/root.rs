@@ -28,7 +28,6 @@ pub use live::FACTS;
 use crate::capture::{Capture, INDEX};
 use crate::tree::Tree;
 use crate::{Class, Fault};
-use paths::Located;
 pub(crate) use paths::resolve;
 
 /// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).
@@ -224,8 +223,7 @@ impl Root {
 
     /// Whether the path leads to anything, links followed; false also when that cannot be seen.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
-        let located: Result<Located, _> = paths::locate(path.as_ref());
-        located.is_ok_and(|path| self.source.exists(&path))
+        paths::locate(path.as_ref()).is_ok_and(|path| self.source.exists(&path))
     }
 
     /// A fact that is no file: one of [`FACTS`] (`page_size` bytes, `clock_ticks` a second, `release`, `version`,
