@@ -32,6 +32,7 @@ pub mod ledger;
 pub mod live_kernel;
 mod netns;
 pub mod own;
+mod process_file;
 pub mod record;
 mod refusal;
 mod sched;
@@ -39,6 +40,7 @@ pub mod status;
 mod take_back;
 pub mod tree_affinity;
 pub mod undo;
+mod util_clamp;
 
 pub use emulated_kernel::EmulatedKernel;
 pub use hand::{Hand, Mark, Receipt};
