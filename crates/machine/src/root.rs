@@ -8,6 +8,7 @@ mod boot_evidence;
 mod directory;
 mod error;
 mod ethtool_netlink;
+mod io_priority;
 mod live;
 mod netns;
 mod paths;
@@ -21,6 +22,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use error::{Cause, ReadError};
+pub(crate) use io_priority::IO_PRIORITY;
 pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
 
