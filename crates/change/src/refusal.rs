@@ -86,11 +86,6 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "no interrupt vector is free on that CPU",
             "name more CPUs, or move another interrupt away",
         ),
-        (WriteFile { .. }, Some(libc::EINVAL | libc::ERANGE | libc::EOVERFLOW)) => (
-            Class::Usage,
-            "the kernel does not take this value",
-            "check it against what the file reads, and that its CPUs are online",
-        ),
         (WriteFile { path, .. }, Some(libc::EINVAL | libc::EBUSY))
             if path.ends_with("sched_rt_runtime_us") =>
         {
@@ -100,6 +95,11 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
                 "choose more, or lower cpu.rt_runtime_us of the cgroups first",
             )
         }
+        (WriteFile { .. }, Some(libc::EINVAL | libc::ERANGE | libc::EOVERFLOW)) => (
+            Class::Usage,
+            "the kernel does not take this value",
+            "check it against what the file reads, and that its CPUs are online",
+        ),
         (WriteFile { path, .. }, Some(libc::EBUSY)) if path.ends_with("energy_performance_preference") => (
             Class::MachineLacks,
             "with the governor performance the kernel holds this at performance",

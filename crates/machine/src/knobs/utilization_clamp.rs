@@ -15,8 +15,8 @@ static ABOUT: About = About {
            cores. A minimum of 1024 has it taken for a full load whenever it runs; a maximum keeps batch work slow.",
     unit: "MIN-MAX, of 1024: 512-1024; 0-1024 is no clamp",
     scope: "one process number with all its threads, or PID/TID for one thread",
-    owner: "the process itself (Android's and games' frameworks), the cgroup it is in (cpu.uclamp.min and .max bound it), uclampset \
-            in its start script",
+    owner: "the process itself (Android's and games' frameworks), uclampset in its start script; cpu.uclamp.min and .max of its \
+            cgroup bound it",
     risk: "Counts with the governor schedutil and on machines with CPUs of different size only. Power and heat. Where it was \
            set to the kernel's default by hand, undo makes it the default itself.",
     may_set: MaySet::OwnProcesses,
