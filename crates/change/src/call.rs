@@ -14,6 +14,11 @@ pub fn call(act: &Act) -> String {
         }
         Act::SetAffinity { thread, cpus } => format!("sched_setaffinity({}, {cpus})", thread.tid),
         Act::SetScheduling { thread, .. } => format!("sched_setattr({}, {})", thread.tid, deed::asked(act)),
+        Act::WriteProcessFile { process, file, value } => {
+            format!("write '{value}' to /proc/{}/{}", process.pid, file.name())
+        }
+        Act::SetIoPriority { thread, priority } => format!("ioprio_set({}, {priority})", thread.tid),
+        Act::SetUtilClamp { thread, .. } => format!("sched_setattr({}, {})", thread.tid, deed::asked(act)),
         Act::CreateCgroup { path } => format!("mkdir {}", path.display()),
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())

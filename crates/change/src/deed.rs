@@ -1,8 +1,9 @@
 //! How each act is read, done and read back: the one place that knows what an [`Act`] means to the kernel.
 
 use std::io;
+use std::path::Path;
 
-use machine::{Act, Class, Fault, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, Class, Fault, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 
 use crate::form;
 use crate::kernel::Kernel;
@@ -20,6 +21,9 @@ pub fn object(act: &Act) -> String {
         Act::WriteFile { path, .. } => path.display().to_string(),
         Act::SetAffinity { thread: t, .. } => thread(t, "CPU affinity"),
         Act::SetScheduling { thread: t, .. } => thread(t, "scheduling"),
+        Act::SetIoPriority { thread: t, .. } => thread(t, "rank of disk requests"),
+        Act::SetUtilClamp { thread: t, .. } => thread(t, "utilization clamp"),
+        Act::WriteProcessFile { process, file, .. } => format!("process {}: {}", process.pid, file.name()),
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
@@ -32,6 +36,9 @@ pub fn asked(act: &Act) -> String {
         Act::WriteFile { value, .. } => Value::Text(value.trim_end().to_string()).to_string(),
         Act::SetAffinity { cpus, .. } => format!("CPUs {cpus}"),
         Act::SetScheduling { scheduling, .. } => scheduling_words(scheduling),
+        Act::SetIoPriority { priority, .. } => priority.to_string(),
+        Act::SetUtilClamp { clamp, .. } => Value::UtilClamp(*clamp).to_string(),
+        Act::WriteProcessFile { value, .. } => value.to_string(),
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
         Act::Launch { .. } => "running".into(),
@@ -49,23 +56,60 @@ pub fn scheduling_words(scheduling: &Scheduling) -> String {
     }
 }
 
-/// The thread that an act is about.
+/// The thread that an act is about, whose children inherit the change; the first one of a process for what holds for all
+/// of it.
 pub fn thread(act: &Act) -> Option<ThreadRef> {
     match act {
-        Act::SetAffinity { thread, .. } | Act::SetScheduling { thread, .. } => Some(*thread),
+        Act::SetAffinity { thread, .. }
+        | Act::SetScheduling { thread, .. }
+        | Act::SetIoPriority { thread, .. }
+        | Act::SetUtilClamp { thread, .. } => Some(*thread),
+        Act::WriteProcessFile { process, file: ProcessFile::OomScoreAdj, .. } => {
+            let ProcessRef { pid, start_time_ticks } = *process;
+            Some(ThreadRef { pid, tid: pid, start_time_ticks })
+        }
         _ => None,
     }
 }
 
-/// Whether two acts change the same thing.
-pub fn same_object(a: &Act, b: &Act) -> bool {
+/// Whether two acts change the same kind of thing.
+pub fn same_kind(a: &Act, b: &Act) -> bool {
     match (a, b) {
+        (Act::WriteProcessFile { file: a, .. }, Act::WriteProcessFile { file: b, .. }) => a == b,
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
+}
+
+/// Whether two acts change the same thing.
+pub fn same_object(this: &Act, other: &Act) -> bool {
+    match (this, other) {
         (Act::WriteFile { path: a, netns: a_netns, .. }, Act::WriteFile { path: b, netns: b_netns, .. }) => {
             a == b && a_netns == b_netns
         }
         (Act::SetAffinity { thread: a, .. }, Act::SetAffinity { thread: b, .. })
-        | (Act::SetScheduling { thread: a, .. }, Act::SetScheduling { thread: b, .. }) => a == b,
+        | (Act::SetScheduling { thread: a, .. }, Act::SetScheduling { thread: b, .. })
+        | (Act::SetIoPriority { thread: a, .. }, Act::SetIoPriority { thread: b, .. })
+        | (Act::SetUtilClamp { thread: a, .. }, Act::SetUtilClamp { thread: b, .. }) => a == b,
+        (Act::WriteProcessFile { process: a, .. }, Act::WriteProcessFile { process: b, .. }) => {
+            same_kind(this, other) && a == b
+        }
         (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. }) => a == b,
+        _ => false,
+    }
+}
+
+/// Whether `now`, read of what `act` changes, is what `other` found: of the same thing, or of the twin of its file.
+pub fn is_what_was_found(act: &Act, now: &Value, other: &Act, found: &Value) -> bool {
+    if same_object(act, other) {
+        return same(act, now, found);
+    }
+    match (act, now, other, found) {
+        (
+            Act::WriteFile { path, .. },
+            Value::Paired { text, twin },
+            Act::WriteFile { path: other, .. },
+            Value::Paired { text: found, twin: found_twin },
+        ) => form::twin(path).as_ref() == Some(other) && (text, twin) == (found_twin, found),
         _ => false,
     }
 }
@@ -75,6 +119,13 @@ pub fn for_thread(act: &Act, thread: ThreadRef) -> Option<Act> {
     match act {
         Act::SetAffinity { cpus, .. } => Some(Act::SetAffinity { thread, cpus: cpus.clone() }),
         Act::SetScheduling { scheduling, .. } => Some(Act::SetScheduling { thread, scheduling: *scheduling }),
+        Act::SetIoPriority { priority, .. } => Some(Act::SetIoPriority { thread, priority: *priority }),
+        Act::SetUtilClamp { clamp, .. } => Some(Act::SetUtilClamp { thread, clamp: *clamp }),
+        // Holds for the whole process, which its first thread stands for.
+        Act::WriteProcessFile { file, value, .. } if thread.tid == thread.pid => {
+            let process = ProcessRef { pid: thread.pid, start_time_ticks: thread.start_time_ticks };
+            Some(Act::WriteProcessFile { process, file: *file, value: *value })
+        }
         _ => None,
     }
 }
@@ -82,10 +133,12 @@ pub fn for_thread(act: &Act, thread: ThreadRef) -> Option<Act> {
 /// Whether the thread or process that an act names is still that one. Acts on files are always about what they name.
 pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
     let (pid, tid, start) = match act {
-        Act::SetAffinity { thread: t, .. } | Act::SetScheduling { thread: t, .. } => {
-            (t.pid, t.tid, t.start_time_ticks)
-        }
-        Act::JoinCgroup { process: ProcessRef { pid, start_time_ticks }, .. } => {
+        Act::SetAffinity { thread: t, .. }
+        | Act::SetScheduling { thread: t, .. }
+        | Act::SetIoPriority { thread: t, .. }
+        | Act::SetUtilClamp { thread: t, .. } => (t.pid, t.tid, t.start_time_ticks),
+        Act::JoinCgroup { process: ProcessRef { pid, start_time_ticks }, .. }
+        | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
         Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::Launch { .. } => return Ok(()),
@@ -102,7 +155,28 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
     is_there(kernel, act)?;
     Ok(match act {
         Act::WriteFile { path, netns, .. } => {
-            Value::Text(kernel.read_file(path, netns.as_deref())?.trim_end_matches(['\n', '\0']).to_string())
+            let text = text_of(kernel, path, netns.as_deref())?;
+            match form::twin(path).map(|twin| text_of(kernel, &twin, netns.as_deref())) {
+                Some(Ok(twin)) => Value::Paired { text, twin },
+                Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => Value::Text(text),
+            }
+        }
+        Act::SetIoPriority { thread, .. } => {
+            let raw = kernel.io_priority(thread.tid)?;
+            if IoPriority::from_raw(raw).is_none() {
+                let why = format!("its disk requests have rank number {raw}, which has no name here");
+                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+            }
+            Value::IoPriority(raw)
+        }
+        Act::SetUtilClamp { thread, .. } => Value::UtilClamp(kernel.util_clamp(thread.tid)?),
+        Act::WriteProcessFile { process, file, .. } => {
+            let text = kernel.read_process_file(process, *file)?.trim_end().to_string();
+            if *file == ProcessFile::Autogroup && form::autogroup(&text).is_none() {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "the process is in no autogroup"));
+            }
+            Value::Text(text)
         }
         Act::SetAffinity { thread, .. } => Value::Cpus(kernel.affinity(thread.pid, thread.tid)?),
         Act::SetScheduling { thread, .. } => Value::Scheduling(kernel.scheduling(thread.tid)?),
@@ -118,6 +192,11 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         }
         Act::Launch { .. } => Value::Absent,
     })
+}
+
+/// The content of a file, without what ends it.
+fn text_of(kernel: &dyn Kernel, path: &Path, netns: Option<&str>) -> io::Result<String> {
+    Ok(kernel.read_file(path, netns)?.trim_end_matches(['\n', '\0']).to_string())
 }
 
 /// What an act finds, with all that is needed to put it back.
@@ -136,23 +215,38 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
                 }
             }
         }
-        (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state))
-            if state.is_lowered_by(&state.with(*scheduling)) && !kernel.may_raise_priority() =>
-        {
-            let cause = format!(
-                "lowering it from {} could not be undone without CAP_SYS_NICE",
-                scheduling_words(&state.scheduling)
-            );
-            return Err(Fault::new(
-                Class::NotPermitted,
-                object(act),
-                cause,
-                "run as root, or leave the priority as it is",
-            ));
-        }
         _ => {}
     }
-    Ok(old)
+    match gives_up(act, &old).filter(|_| !kernel.may_raise_priority()) {
+        Some(what) => {
+            let cause = format!("lowering it from {what} could not be undone without CAP_SYS_NICE");
+            let remedy = "run as root, or leave the priority as it is";
+            Err(Fault::new(Class::NotPermitted, object(act), cause, remedy))
+        }
+        None => Ok(old),
+    }
+}
+
+/// What an act would give up that only who has CAP_SYS_NICE can give back.
+fn gives_up(act: &Act, old: &Value) -> Option<String> {
+    match (act, old) {
+        (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state))
+            if state.is_lowered_by(&state.with(*scheduling)) =>
+        {
+            Some(scheduling_words(&state.scheduling))
+        }
+        (Act::SetIoPriority { .. }, Value::IoPriority(raw)) => match IoPriority::from_raw(*raw) {
+            Some(real_time @ IoPriority::RealTime { .. }) => Some(real_time.to_string()),
+            _ => None,
+        },
+        // The kernel takes any value of 0 and above from everybody.
+        (Act::WriteProcessFile { file: ProcessFile::Autogroup, value, .. }, Value::Text(old)) => {
+            form::autogroup(old)
+                .filter(|(_, nice)| *nice < 0 && value > nice)
+                .map(|(_, nice)| nice.to_string())
+        }
+        _ => None,
+    }
 }
 
 /// Does it. `now` is what was read last.
@@ -162,6 +256,11 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::SetAffinity { thread, cpus }, _) => kernel.set_affinity(thread.tid, cpus),
         (Act::SetScheduling { thread, scheduling }, Value::Scheduling(state)) => {
             kernel.set_scheduling(thread.tid, &state.with(*scheduling))
+        }
+        (Act::SetIoPriority { thread, priority }, _) => kernel.set_io_priority(thread.tid, priority.to_raw()),
+        (Act::SetUtilClamp { thread, clamp }, _) => kernel.set_util_clamp(thread.tid, *clamp),
+        (Act::WriteProcessFile { process, file, value }, _) => {
+            kernel.write_process_file(process, *file, *value)
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
@@ -179,6 +278,23 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
         (Act::SetScheduling { thread, .. }, Value::Scheduling(old), _) => {
             kernel.set_scheduling(thread.tid, old)
         }
+        (Act::WriteFile { path, netns, .. }, Value::Paired { .. }, Value::Paired { .. }) => {
+            let twin = form::twin(path).ok_or_else(unfit)?;
+            let (old, now) = (pair(old).ok_or_else(unfit)?, pair(now).ok_or_else(unfit)?);
+            let mut writes = form::restoring_pair(path, &twin, old, now).into_iter();
+            writes.try_for_each(|(path, text)| kernel.write_file(&path, &text, netns.as_deref()))
+        }
+        (Act::SetIoPriority { thread, .. }, Value::IoPriority(raw), _) => {
+            // Only the class of `none` is taken, whatever number older kernels show beside it.
+            let none = IoPriority::from_raw(*raw) == Some(IoPriority::None);
+            kernel.set_io_priority(thread.tid, if none { 0 } else { *raw })
+        }
+        (Act::SetUtilClamp { thread, .. }, Value::UtilClamp(clamp), _) => {
+            kernel.set_util_clamp(thread.tid, *clamp)
+        }
+        (Act::WriteProcessFile { process, file, .. }, Value::Text(old), _) => {
+            kernel.write_process_file(process, *file, number_in(*file, old).ok_or_else(unfit)?)
+        }
         (Act::CreateCgroup { path }, Value::Absent, _) => kernel.remove_dir(path),
         (Act::JoinCgroup { process, .. }, Value::Cgroup { path, affinity }, _) => {
             kernel.join_cgroup(process.pid, path)?;
@@ -190,7 +306,34 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             }
             Ok(())
         }
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the ledger's old value does not fit its act")),
+        _ => Err(unfit()),
+    }
+}
+
+/// Whether a reading is what an undo leaves that was cut short.
+pub fn is_half_restored(act: &Act, old: &Value, now: &Value) -> bool {
+    match (act, pair(old), pair(now)) {
+        (Act::WriteFile { path, .. }, Some(old), Some(now)) => form::is_half_restored(path, old, now),
+        _ => false,
+    }
+}
+
+fn pair(value: &Value) -> Option<(&str, &str)> {
+    match value {
+        Value::Paired { text, twin } => Some((text, twin)),
+        _ => None,
+    }
+}
+
+fn unfit() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the ledger's old value does not fit its act")
+}
+
+/// The number that a file of /proc/PID tells, as it takes it.
+fn number_in(file: ProcessFile, text: &str) -> Option<i32> {
+    match file {
+        ProcessFile::OomScoreAdj => text.trim().parse().ok(),
+        ProcessFile::Autogroup => form::autogroup(text).map(|(_, nice)| nice),
     }
 }
 
@@ -199,6 +342,9 @@ pub fn same(act: &Act, a: &Value, b: &Value) -> bool {
     match (act, a, b) {
         (Act::WriteFile { path, .. }, Value::Text(a), Value::Text(b)) => form::same(path, a, b),
         (_, Value::Cgroup { path: a, .. }, Value::Cgroup { path: b, .. }) => a == b,
+        (_, Value::IoPriority(a), Value::IoPriority(b)) => {
+            IoPriority::from_raw(*a) == IoPriority::from_raw(*b)
+        }
         _ => a == b,
     }
 }
@@ -207,6 +353,16 @@ pub fn same(act: &Act, a: &Value, b: &Value) -> bool {
 pub fn took_effect(act: &Act, read_back: &Value) -> bool {
     match (act, read_back) {
         (Act::WriteFile { path, value, .. }, Value::Text(text)) => form::took_effect(path, value, text),
+        (Act::WriteFile { path, value, .. }, Value::Paired { text, .. }) => {
+            form::took_effect(path, value, text)
+        }
+        (Act::SetIoPriority { priority, .. }, Value::IoPriority(raw)) => {
+            IoPriority::from_raw(*raw) == Some(*priority)
+        }
+        (Act::SetUtilClamp { clamp, .. }, Value::UtilClamp(now)) => clamp == now,
+        (Act::WriteProcessFile { file, value, .. }, Value::Text(now)) => {
+            number_in(*file, now) == Some(*value)
+        }
         (Act::SetAffinity { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use machine::{CpuSet, ProcessRef, Scheduling, ThreadRef};
+use machine::{CpuSet, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
 
@@ -26,6 +26,10 @@ pub struct EmulatedThread {
     pub affinity: CpuSet,
     /// Policy and nice value.
     pub scheduling: SchedulingState,
+    /// Rank of its disk requests, as the number of ioprio_set(2).
+    pub io_priority: u16,
+    /// Its utilization clamps.
+    pub util_clamp: UtilClamp,
     /// Its cgroup.
     pub cgroup: PathBuf,
     /// Marker in its environment.
@@ -160,7 +164,8 @@ impl EmulatedKernel {
         self.inner().state.threads.remove(&tid);
     }
 
-    /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `fork`.
+    /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
+    /// `util-clamp TID`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }
@@ -241,6 +246,8 @@ impl EmulatedThread {
                 nice: 0,
                 reset_on_fork: false,
             },
+            io_priority: 0,
+            util_clamp: UtilClamp { min: 0, max: 1024 },
             cgroup: "/sys/fs/cgroup/cpuset".into(),
             marker: None,
             gated: false,

@@ -4,7 +4,7 @@
 //! as a list that `+name` and `-name` alter, numbers in other widths.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use machine::CpuSet;
 
@@ -26,7 +26,7 @@ fn form(path: &Path) -> Form {
         "smp_affinity" | "default_smp_affinity" | "rps_cpus" | "xps_cpus" | "xps_rxqs" | "cpumask" => {
             Form::Mask
         }
-        "smp_affinity_list" | "cpus" | "mems" | "cpulist" => Form::List,
+        "smp_affinity_list" | "cpus" | "mems" | "cpulist" | "watchdog_cpumask" => Form::List,
         "cgroup.subtree_control" => Form::Switches,
         name if name.starts_with("cpuset.cpus") || name == "cpuset.mems" => match name {
             "cpuset.cpus.partition" => Form::Plain,
@@ -80,6 +80,67 @@ pub fn restoring(path: &Path, old: &str, now: &str) -> String {
     let on = old.difference(&now).map(|word| format!("+{word}"));
     let off = now.difference(&old).map(|word| format!("-{word}"));
     on.chain(off).collect::<Vec<_>>().join(" ")
+}
+
+/// The file that the kernel sets to 0 when this one is written, and the other way round (mm/page-writeback.c).
+pub fn twin(path: &Path) -> Option<PathBuf> {
+    const TWINS: [(&str, &str); 2] =
+        [("dirty_ratio", "dirty_bytes"), ("dirty_background_ratio", "dirty_background_bytes")];
+    if path.parent() != Some(Path::new("/proc/sys/vm")) {
+        return None;
+    }
+    let name = path.file_name()?.to_str()?;
+    let other = TWINS.iter().find_map(|(a, b)| match name {
+        _ if name == *a => Some(b),
+        _ if name == *b => Some(a),
+        _ => None,
+    });
+    other.map(|other| path.with_file_name(other))
+}
+
+/// What to write, in that order, so that a file with a twin reads `old` again: its own text and that of the twin. `now` is
+/// what the two read at present.
+///
+/// 0 cannot be written to the files in bytes: they read 0 when the ratio is written. And the kernel overlooks a ratio
+/// that is written again as it is, so that one which is 0 itself takes bytes out of force by way of 1.
+pub fn restoring_pair(
+    path: &Path,
+    twin: &Path,
+    old: (&str, &str),
+    now: (&str, &str),
+) -> Vec<(PathBuf, String)> {
+    let write = |path: &Path, text: &str| (path.to_path_buf(), text.to_string());
+    let (ratio, bytes_now) = if is_ratio(path) { (path, now.1) } else { (twin, now.0) };
+    match old {
+        ("0", "0") if bytes_now == "0" => vec![write(ratio, "0")],
+        ("0", "0") => vec![write(ratio, "1"), write(ratio, "0")],
+        ("0", in_force) => vec![write(twin, in_force)],
+        (text, _) => vec![write(path, text)],
+    }
+}
+
+/// Whether a pair stands between the two writes of [`restoring_pair`].
+pub fn is_half_restored(path: &Path, old: (&str, &str), now: (&str, &str)) -> bool {
+    old == ("0", "0") && now == if is_ratio(path) { ("1", "0") } else { ("0", "1") }
+}
+
+fn is_ratio(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.ends_with("_ratio"))
+}
+
+/// A menu after one of its words was written: the brackets have moved. `None` for what is no menu or lacks the word.
+pub fn with_choice(menu: &str, word: &str) -> Option<String> {
+    chosen(menu)?;
+    let bare = |w: &str| w.trim_matches(['[', ']']).to_string();
+    let words: Vec<String> = menu.split_whitespace().map(bare).collect();
+    let marked = |w: &String| if w == word { format!("[{w}]") } else { w.clone() };
+    words.iter().any(|w| w == word).then(|| words.iter().map(marked).collect::<Vec<_>>().join(" "))
+}
+
+/// Name and nice value out of `/autogroup-12 nice 0`, which /proc/PID/autogroup reads and of which it takes the number.
+pub fn autogroup(text: &str) -> Option<(&str, i32)> {
+    let (name, nice) = text.trim().split_once(" nice ")?;
+    Some((name, nice.trim().parse().ok()?))
 }
 
 fn words(text: &str) -> BTreeSet<&str> {
@@ -138,5 +199,31 @@ mod tests {
         assert!(!took_effect(SWITCHES.as_ref(), "-cpuset", "cpuset cpu io"));
         assert_eq!(restoring(SWITCHES.as_ref(), "cpu io", "cpuset cpu io"), "-cpuset");
         assert_eq!(restoring(SWITCHES.as_ref(), "cpu io", "io"), "+cpu");
+    }
+
+    #[test]
+    fn twins_are_known_from_both_sides_and_nowhere_else() {
+        let (ratio, bytes) = (Path::new("/proc/sys/vm/dirty_ratio"), Path::new("/proc/sys/vm/dirty_bytes"));
+        assert_eq!((twin(ratio).as_deref(), twin(bytes).as_deref()), (Some(bytes), Some(ratio)));
+        assert_eq!(twin("/proc/sys/vm/swappiness".as_ref()), None);
+        assert_eq!(twin("/cg/dirty_ratio".as_ref()), None);
+        let writes = |path, old, now| restoring_pair(path, &twin(path).unwrap(), old, now);
+        let write = |path: &Path, text: &str| (path.to_path_buf(), text.to_string());
+        assert_eq!(writes(bytes, ("0", "20"), ("9", "0")), [write(ratio, "20")]);
+        assert_eq!(writes(ratio, ("20", "0"), ("30", "0")), [write(ratio, "20")]);
+        assert_eq!(writes(ratio, ("0", "0"), ("30", "0")), [write(ratio, "0")]);
+        assert_eq!(writes(bytes, ("0", "0"), ("9", "0")), [write(ratio, "1"), write(ratio, "0")]);
+        assert!(
+            is_half_restored(bytes, ("0", "0"), ("0", "1"))
+                && !is_half_restored(bytes, ("0", "0"), ("0", "2"))
+        );
+    }
+
+    #[test]
+    fn a_menu_moves_its_brackets_and_an_autogroup_has_a_name() {
+        assert_eq!(with_choice("always [madvise] never", "never").unwrap(), "always madvise [never]");
+        assert_eq!((with_choice("always [madvise]", "x"), with_choice("3", "3")), (None, None));
+        assert_eq!(autogroup("/autogroup-12 nice -5\n"), Some(("/autogroup-12", -5)));
+        assert_eq!(autogroup(""), None);
     }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use machine::{Act, ThreadRef};
+use machine::{Act, ProcessFile, ThreadRef};
 
 use crate::deed;
+use crate::form;
 use crate::kernel::{Kernel, descendants};
-use crate::record::Entry;
+use crate::record::{Entry, Value};
 
 /// Whether two acts change the same thing about threads of the same process.
 pub fn of_same_process(a: &Entry, b: &Entry) -> bool {
-    let kind = |entry: &Entry| std::mem::discriminant(&entry.act);
     match (deed::thread(&a.act), deed::thread(&b.act)) {
-        (Some(thread), Some(other)) => kind(a) == kind(b) && thread.pid == other.pid,
+        (Some(thread), Some(other)) => deed::same_kind(&a.act, &b.act) && thread.pid == other.pid,
         _ => false,
     }
 }
@@ -22,8 +22,13 @@ pub fn of_same_process(a: &Entry, b: &Entry) -> bool {
 /// An heir belongs to that process or a descendant of it, started after the act, is named by no act in `all`, and is
 /// still as the act left the thread.
 pub fn restore(kernel: &dyn Kernel, entry: &Entry, all: &[Entry]) -> usize {
+    if let (Act::WriteProcessFile { file: ProcessFile::Autogroup, .. }, Value::Text(old)) =
+        (&entry.act, &entry.old)
+    {
+        return restore_session(kernel, entry, old);
+    }
     let Some(of) = deed::thread(&entry.act) else { return 0 };
-    let same_kind = |other: &&Entry| std::mem::discriminant(&other.act) == std::mem::discriminant(&entry.act);
+    let same_kind = |other: &&Entry| deed::same_kind(&other.act, &entry.act);
     let threads = all.iter().filter(same_kind).filter_map(|other| deed::thread(&other.act));
     let known: BTreeSet<(u32, u64)> = threads.map(|thread| (thread.tid, thread.start_time_ticks)).collect();
     // A process that began after the act has only taken the number over.
@@ -55,4 +60,18 @@ fn restore_one(kernel: &dyn Kernel, act: &Act, entry: &Entry) -> bool {
         None => deed::may_be_ours(act, &now),
     };
     ours && !deed::same(act, &now, &entry.old) && deed::restore(kernel, act, &entry.old, &now).is_ok()
+}
+
+/// Restores the nice value of a session whose process has ended, by way of another one in it.
+fn restore_session(kernel: &dyn Kernel, entry: &Entry, old: &str) -> usize {
+    let name = form::autogroup(old).map(|(name, _)| name);
+    for seen in kernel.processes().unwrap_or_default() {
+        let Ok(text) = kernel.read_process_file(&seen.process, ProcessFile::Autogroup) else { continue };
+        let Act::WriteProcessFile { file, value, .. } = entry.act else { return 0 };
+        if name.is_some() && form::autogroup(&text).map(|(name, _)| name) == name {
+            let act = Act::WriteProcessFile { process: seen.process, file, value };
+            return usize::from(restore_one(kernel, &act, entry));
+        }
+    }
+    0
 }

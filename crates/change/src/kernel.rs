@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, ProcessRef, Scheduling};
+use machine::{CpuSet, Fault, ProcessFile, ProcessRef, Scheduling, UtilClamp};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::Launch;
@@ -98,6 +98,16 @@ pub trait Kernel: Send + Sync {
     /// Errors: `InvalidInput` for a file that lies on any other file system.
     fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()>;
 
+    /// The content of a file of /proc/PID, of this process and never of a later one of the same number.
+    ///
+    /// Errors: `ESRCH` when it is gone.
+    fn read_process_file(&self, process: &ProcessRef, file: ProcessFile) -> io::Result<String>;
+
+    /// Writes a number to a file of /proc/PID, to this process and never to a later one of the same number.
+    ///
+    /// Errors: `ESRCH` when it is gone.
+    fn write_process_file(&self, process: &ProcessRef, file: ProcessFile, value: i32) -> io::Result<()>;
+
     /// CPUs that a thread may use, those that are offline included (`Cpus_allowed_list`).
     fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet>;
 
@@ -109,6 +119,18 @@ pub trait Kernel: Send + Sync {
 
     /// sched_setattr(2), and setpriority(2) for the nice value of a real-time thread.
     fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()>;
+
+    /// ioprio_get(2), as the number that it gives.
+    fn io_priority(&self, tid: u32) -> io::Result<u16>;
+
+    /// ioprio_set(2).
+    fn set_io_priority(&self, tid: u32, raw: u16) -> io::Result<()>;
+
+    /// sched_getattr(2), the clamps alone. Errors: `Unsupported` where the kernel has none.
+    fn util_clamp(&self, tid: u32) -> io::Result<UtilClamp>;
+
+    /// sched_setattr(2), the clamps alone; those that clamp nothing are made the kernel's default again.
+    fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()>;
 
     /// Whether this process may raise a priority (CAP_SYS_NICE): without that, what was lowered stays low.
     fn may_raise_priority(&self) -> bool;

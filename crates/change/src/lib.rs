@@ -36,6 +36,7 @@ pub mod live_kernel;
 pub mod lock;
 mod netns;
 pub mod own;
+mod process_file;
 pub mod record;
 mod refusal;
 mod sched;
@@ -43,6 +44,7 @@ pub mod status;
 mod take_back;
 pub mod tree_affinity;
 pub mod undo;
+mod util_clamp;
 
 pub use apply::{Applied, ApplyOptions, Foreseen};
 pub use emulated_kernel::EmulatedKernel;

@@ -8,13 +8,13 @@ use std::process::ExitStatus;
 
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
-use machine::{CpuSet, Fault, ProcessRef};
+use machine::{CpuSet, Fault, ProcessFile, ProcessRef, UtilClamp};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
-use crate::{netns, sched};
+use crate::{netns, process_file, sched, util_clamp};
 
 /// The running system.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +79,14 @@ impl Kernel for LiveKernel {
         }
     }
 
+    fn read_process_file(&self, process: &ProcessRef, file: ProcessFile) -> io::Result<String> {
+        process_file::read(process, file)
+    }
+
+    fn write_process_file(&self, process: &ProcessRef, file: ProcessFile, value: i32) -> io::Result<()> {
+        process_file::write(process, file, value)
+    }
+
     fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {
         Self::allowed(pid, tid)
     }
@@ -93,6 +101,22 @@ impl Kernel for LiveKernel {
 
     fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()> {
         sched::set_scheduling(tid, state)
+    }
+
+    fn io_priority(&self, tid: u32) -> io::Result<u16> {
+        sched::io_priority(tid)
+    }
+
+    fn set_io_priority(&self, tid: u32, raw: u16) -> io::Result<()> {
+        sched::set_io_priority(tid, raw)
+    }
+
+    fn util_clamp(&self, tid: u32) -> io::Result<UtilClamp> {
+        util_clamp::get(tid)
+    }
+
+    fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()> {
+        util_clamp::set(tid, clamp)
     }
 
     fn may_raise_priority(&self) -> bool {
@@ -250,7 +274,7 @@ fn write(path: &Path, value: &str) -> io::Result<()> {
 }
 
 /// Something that can be asked for its file system.
-trait OnFileSystem {
+pub(crate) trait OnFileSystem {
     fn magic(&self) -> io::Result<u64>;
 }
 
@@ -267,7 +291,7 @@ impl OnFileSystem for Path {
 }
 
 /// Whether it lies on procfs, sysfs, a cgroup hierarchy or debugfs (numbers of include/uapi/linux/magic.h).
-fn is_kernel_file_system(of: &(impl OnFileSystem + ?Sized)) -> io::Result<bool> {
+pub(crate) fn is_kernel_file_system(of: &(impl OnFileSystem + ?Sized)) -> io::Result<bool> {
     const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720];
     Ok(KERNEL_FILE_SYSTEMS.contains(&of.magic()?))
 }

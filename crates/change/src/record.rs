@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use machine::{Act, CpuSet, ProcessRef, Setting};
+use machine::{Act, CpuSet, IoPriority, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::SchedulingState;
@@ -38,10 +38,22 @@ pub struct Header {
 pub enum Value {
     /// Content of a file, without the newline at its end.
     Text(String),
+    /// Content of a file that the kernel sets to 0 when its twin is written, as dirty_ratio and dirty_bytes do to each
+    /// other. Of the two the one that does not read 0 is in force, and has to be written to put the pair back.
+    Paired {
+        /// Content of the file.
+        text: String,
+        /// Content of its twin.
+        twin: String,
+    },
     /// CPUs that a thread may use.
     Cpus(CpuSet),
     /// Scheduling of a thread.
     Scheduling(SchedulingState),
+    /// Rank of a thread's disk requests, as the number of ioprio_set(2).
+    IoPriority(u16),
+    /// Utilization clamps of a thread.
+    UtilClamp(UtilClamp),
     /// A cgroup that a process is in; before a move also what its threads were allowed to use, which a move can change.
     Cgroup {
         /// Directory of the cgroup.
@@ -62,6 +74,13 @@ impl fmt::Display for Value {
         match self {
             Value::Text(text) if text.is_empty() => f.write_str("(empty)"),
             Value::Text(text) => f.write_str(&text.replace('\n', " / ")),
+            Value::Paired { text, twin } if text == "0" => write!(f, "0, with {twin} in the file's twin"),
+            Value::Paired { text, .. } => f.write_str(text),
+            Value::IoPriority(raw) => match IoPriority::from_raw(*raw) {
+                Some(priority) => write!(f, "{priority}"),
+                None => write!(f, "number {raw}"),
+            },
+            Value::UtilClamp(clamp) => write!(f, "{}-{}", clamp.min, clamp.max),
             Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
             Value::Scheduling(state) => write!(f, "{}", crate::deed::scheduling_words(&state.scheduling)),
             Value::Cgroup { path, .. } => write!(f, "{}", path.display()),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use machine::{Act, Class, Fault};
+use machine::{Act, Class, Fault, ProcessFile};
 
 use crate::deed;
 
@@ -30,17 +30,28 @@ fn permission(act: &Act) -> Reading {
     let root =
         "run as root (or with CAP_SYS_NICE for processes of others, CAP_SYS_ADMIN for files and cgroups)";
     match act {
-        Act::WriteFile { path, .. } if is_irq(path) && rustix::process::geteuid().is_root() => {
+        Act::WriteFile { path, .. } if is_irq(path) && is_root() => {
             let remedy = "leave it: its driver spreads it over the CPUs; change the number of queues instead";
             (Class::MachineLacks, "the kernel manages this interrupt's CPUs itself", remedy)
         }
-        Act::SetScheduling { .. } if rustix::process::geteuid().is_root() => {
+        Act::SetScheduling { .. } if is_root() => {
             let remedy = "give the cgroup real-time run time (cpu.rt_runtime_us), or move the process to the root cgroup";
             (
                 Class::NotPermitted,
                 "refused although root: RT_GROUP_SCHED without run time, or a container",
                 remedy,
             )
+        }
+        Act::WriteFile { path, .. } if path.ends_with("intel_pstate/no_turbo") && is_root() => {
+            (Class::MachineLacks, "firmware has switched turbo off", "switch it on in the firmware's setup")
+        }
+        Act::WriteProcessFile { file: ProcessFile::OomScoreAdj, .. } => (
+            Class::NotPermitted,
+            "only who has CAP_SYS_RESOURCE may protect a process better than it was",
+            "run as root, or choose a higher value",
+        ),
+        Act::WriteProcessFile { file: ProcessFile::Autogroup, .. } => {
+            (Class::NotPermitted, "values below 0 need CAP_SYS_NICE", "run as root, or choose 0 or more")
         }
         _ => (Class::NotPermitted, "", root),
     }
@@ -59,7 +70,12 @@ fn gone(act: &Act) -> &'static str {
 }
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
-    use Act::{CreateCgroup, JoinCgroup, SetAffinity, SetScheduling, WriteFile};
+    use Act::{
+        CreateCgroup, JoinCgroup, SetAffinity, SetIoPriority, SetScheduling, SetUtilClamp, WriteFile,
+        WriteProcessFile,
+    };
+    /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
+    const ENOTSUPP: i32 = 524;
     match (act, error.raw_os_error()) {
         (WriteFile { path, .. }, Some(libc::EIO)) if is_irq(path) => {
             let remedy = "leave it: its driver spreads it over the CPUs; change the number of queues instead";
@@ -70,10 +86,54 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "no interrupt vector is free on that CPU",
             "name more CPUs, or move another interrupt away",
         ),
+        (WriteFile { path, .. }, Some(libc::EINVAL | libc::EBUSY))
+            if path.ends_with("sched_rt_runtime_us") =>
+        {
+            (
+                Class::MachineLacks,
+                "real-time groups or deadline threads have been promised more, or it exceeds sched_rt_period_us",
+                "choose more, or lower cpu.rt_runtime_us of the cgroups first",
+            )
+        }
         (WriteFile { .. }, Some(libc::EINVAL | libc::ERANGE | libc::EOVERFLOW)) => (
             Class::Usage,
             "the kernel does not take this value",
             "check it against what the file reads, and that its CPUs are online",
+        ),
+        (WriteFile { path, .. }, Some(libc::EBUSY)) if path.ends_with("energy_performance_preference") => (
+            Class::MachineLacks,
+            "with the governor performance the kernel holds this at performance",
+            "set the knob frequency-governor to another one first",
+        ),
+        (WriteFile { .. }, Some(libc::EBUSY)) => (
+            Class::MachineLacks,
+            "something else holds it at the moment",
+            "see who owns it in docs/knobs.md, or try again",
+        ),
+        (WriteFile { .. }, Some(libc::EOPNOTSUPP | ENOTSUPP)) => (
+            Class::MachineLacks,
+            "this device, driver or CPU cannot do it",
+            "leave it: the file is there for others of its kind",
+        ),
+        (WriteProcessFile { .. }, Some(libc::EAGAIN)) => (
+            Class::MachineLacks,
+            "the kernel takes ten changes of autogroups a second from all but root",
+            "try again in a second",
+        ),
+        (SetIoPriority { .. }, Some(libc::EINVAL)) => (
+            Class::Usage,
+            "the kernel does not take this rank",
+            "write none, idle, best-effort:0 to 7 or real-time:0 to 7",
+        ),
+        (SetUtilClamp { .. }, Some(libc::EOPNOTSUPP | libc::E2BIG)) => (
+            Class::MachineLacks,
+            "this kernel has no utilization clamps (CONFIG_UCLAMP_TASK)",
+            "use the knobs frequency-min or frequency-governor",
+        ),
+        (SetUtilClamp { .. }, Some(libc::EINVAL | libc::ERANGE)) => (
+            Class::Usage,
+            "the kernel does not take these clamps",
+            "write MIN-MAX with MIN not above MAX, and both within 0 to 1024",
         ),
         (SetAffinity { .. }, Some(libc::EINVAL)) => {
             let meaning = "none of these CPUs is online and allowed, or the kernel pins this thread itself (PF_NO_SETAFFINITY)";
@@ -103,6 +163,10 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
         }
         _ => (Class::MachineLacks, "", "see the kernel's documentation of this file or call"),
     }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 fn is_irq(path: &Path) -> bool {

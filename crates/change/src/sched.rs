@@ -93,7 +93,22 @@ fn nice(tid: u32) -> io::Result<i32> {
     if raw < 0 { Err(io::Error::last_os_error()) } else { Ok(20 - raw as i32) }
 }
 
-fn check(result: libc::c_long) -> io::Result<()> {
+const IOPRIO_WHO_PROCESS: libc::c_int = 1; // one thread, in spite of its name
+
+/// ioprio_get(2).
+pub fn io_priority(tid: u32) -> io::Result<u16> {
+    // SAFETY: no pointers.
+    let raw = unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, tid) };
+    if raw < 0 { Err(io::Error::last_os_error()) } else { Ok(raw as u16) }
+}
+
+/// ioprio_set(2).
+pub fn set_io_priority(tid: u32, raw: u16) -> io::Result<()> {
+    // SAFETY: no pointers.
+    check(unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, tid, libc::c_int::from(raw)) })
+}
+
+pub(crate) fn check(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -118,6 +133,20 @@ mod tests {
             assert!(set_scheduling(0, &old.with(Scheduling::Fifo { priority: -1 })).is_err());
             set_scheduling(0, &old).unwrap();
             assert_eq!(scheduling(0).unwrap(), old);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn the_rank_of_disk_requests_is_read_changed_and_put_back() {
+        std::thread::spawn(|| {
+            let old = io_priority(0).unwrap();
+            set_io_priority(0, 2 << 13 | 6).unwrap();
+            assert_eq!(io_priority(0).unwrap(), 2 << 13 | 6);
+            assert!(set_io_priority(0, 7 << 13).is_err());
+            set_io_priority(0, old).unwrap();
+            assert_eq!(io_priority(0).unwrap(), old);
         })
         .join()
         .unwrap();

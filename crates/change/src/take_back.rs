@@ -162,12 +162,10 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
     let ours = match &entry.read_back {
         Some(left) => deed::same(&entry.act, &now, left),
         None => deed::may_be_ours(&entry.act, &now),
-    };
+    } || deed::is_half_restored(&entry.act, &entry.old, &now);
     // An undo that was cut short has gone further back than this act, on the same object.
     let further_back = |other: &Entry| {
-        other.outstanding()
-            && deed::same_object(&other.act, &entry.act)
-            && deed::same(&entry.act, &now, &other.old)
+        other.outstanding() && deed::is_what_was_found(&entry.act, &now, &other.act, &other.old)
     };
     if !ours && earlier.iter().any(further_back) {
         return How::Already;

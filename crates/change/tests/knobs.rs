@@ -8,14 +8,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use machine::knobs::{self, Knob};
-use machine::{Act, CpuSet, Root, Scheduling, ThreadRef, Tree};
+use another_value::another_value;
+use machine::knobs;
+use machine::{Act, ProcessRef, Root, Scheduling, ThreadRef, Tree};
 use pinwise_change::emulated_kernel::{EmulatedState, EmulatedThread};
 use pinwise_change::{EmulatedKernel, Hand};
+
+mod another_value;
 
 /// What the emulated machine looks like to a reader.
 fn root_of(state: &EmulatedState) -> Root {
     let mut tree = Tree::new();
+    let mut facts = Vec::new();
     for ((_, path), content) in &state.files {
         tree = tree.file(path.to_str().unwrap(), content.clone());
     }
@@ -28,45 +32,108 @@ fn root_of(state: &EmulatedState) -> Root {
             Scheduling::Idle => (5, 0),
         };
         let (pid, nice, start) = (thread.pid, thread.scheduling.nice, thread.start_time_ticks);
+        facts.push((format!("io_priority {tid}"), thread.io_priority.to_string()));
         let zeros = "0 ".repeat(17);
+        let (name, flags) = if pid == KERNEL_THREAD { ("rcu_preempt", 0x0020_8040) } else { ("server", 0) };
+        let clamp = thread.util_clamp;
+        let sched = format!("uclamp.min  :  {}\nuclamp.max  :  {}\n", clamp.min, clamp.max);
         let stat = format!(
-            "{tid} (server) S 1 {pid} {pid} 0 -1 0 0 0 0 0 0 0 0 0 20 {nice} 2 0 {start} {zeros}{priority} {policy} 0\n"
+            "{tid} ({name}) S 1 {pid} {pid} 0 -1 {flags} 0 0 0 0 0 0 0 0 20 {nice} 2 0 {start} {zeros}{priority} {policy} 0\n"
         );
         let folder = format!("/proc/{pid}/task/{tid}");
         tree = tree
             .file(&format!("{folder}/status"), format!("Cpus_allowed_list:\t{}\n", thread.affinity))
+            .file(&format!("{folder}/sched"), sched)
             .file(&format!("{folder}/stat"), stat.clone());
         if *tid == pid {
             tree = tree.file(&format!("/proc/{pid}/stat"), stat);
+            tree = tree
+                .file(&format!("/proc/{pid}/status"), format!("Cpus_allowed_list:\t{}\n", thread.affinity));
         }
     }
-    Root::from_tree(tree)
+    facts.into_iter().fold(Root::from_tree(tree), |root, (name, value)| root.with_fact(name, value))
 }
+
+/// Number of the one thread of the kernel on the emulated machine.
+const KERNEL_THREAD: u32 = 15;
+
+/// Files that hold one value, on the machine that offers every knob. Two stand beside those: ends of ranges and menus.
+const FILES: &[(&str, &str)] = &[
+    ("/sys/devices/system/cpu/online", "0-3"),
+    ("/sys/devices/system/node/has_memory", "0-1"),
+    ("/proc/irq/default_smp_affinity", "f"),
+    ("/proc/irq/38/smp_affinity_list", "0-3"),
+    ("/proc/irq/4/smp_affinity", "f"),
+    ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "0"),
+    ("/sys/class/net/eth0/queues/rx-0/rps_flow_cnt", "0"),
+    ("/sys/class/net/eth0/queues/rx-1/rps_cpus", "3"),
+    ("/sys/class/net/eth0/queues/tx-0/xps_cpus", "0"),
+    ("/sys/class/net/eth0/gro_flush_timeout", "0"),
+    ("/sys/class/net/eth0/napi_defer_hard_irqs", "0"),
+    ("/sys/class/net/eth0/threaded", "0"),
+    ("/proc/sys/net/core/rps_sock_flow_entries", "0"),
+    ("/proc/sys/net/core/busy_poll", "0"),
+    ("/proc/sys/net/core/busy_read", "0"),
+    ("/proc/sys/net/core/netdev_max_backlog", "1000"),
+    ("/proc/sys/net/core/netdev_budget", "300"),
+    ("/proc/sys/net/core/netdev_budget_usecs", "2000"),
+    ("/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "0"),
+    ("/sys/devices/system/cpu/cpu1/power/pm_qos_resume_latency_us", "n/a"),
+    ("/sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0"),
+    ("/sys/devices/system/cpu/cpufreq/boost", "1"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference", "balance_performance"),
+    (
+        "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_available_preferences",
+        "default performance balance_performance power",
+    ),
+    ("/sys/devices/system/cpu/cpufreq/policy0/cpuinfo_min_freq", "800000"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/cpuinfo_max_freq", "3500000"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "900000"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "3500000"),
+    ("/sys/devices/virtual/workqueue/cpumask", "f"),
+    ("/sys/devices/virtual/workqueue/writeback/cpumask", "f"),
+    ("/sys/devices/virtual/workqueue/writeback/numa", "1"),
+    ("/proc/sys/vm/stat_interval", "1"),
+    ("/proc/sys/vm/dirty_ratio", "20"),
+    ("/proc/sys/vm/dirty_bytes", "0"),
+    ("/proc/sys/vm/dirty_background_ratio", "0"),
+    ("/proc/sys/vm/dirty_background_bytes", "268435456"),
+    ("/proc/sys/vm/dirty_expire_centisecs", "3000"),
+    ("/proc/sys/vm/dirty_writeback_centisecs", "500"),
+    ("/proc/sys/vm/swappiness", "60"),
+    ("/proc/sys/vm/zone_reclaim_mode", "0"),
+    ("/proc/sys/kernel/watchdog_cpumask", "0-3"),
+    ("/proc/sys/kernel/nmi_watchdog", "1"),
+    ("/proc/sys/kernel/soft_watchdog", "1"),
+    ("/proc/sys/kernel/numa_balancing", "0"),
+    ("/proc/sys/kernel/timer_migration", "1"),
+    ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+    ("/proc/sys/kernel/sched_rt_period_us", "1000000"),
+    ("/proc/sys/kernel/sched_autogroup_enabled", "1"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+    ("/sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise [madvise] never"),
+    ("/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "0"),
+    ("/sys/devices/system/node/node0/hugepages/hugepages-1048576kB/nr_hugepages", "0"),
+    ("/proc/self/mountinfo", "34 31 0:31 / /cg rw - cgroup cgroup rw,cpuset"),
+    ("/cg/batch/tasks", ""),
+    ("/cg/batch/cpuset.cpus", "0-3"),
+    ("/cg/batch/cpuset.mems", "0-1"),
+    ("/proc/50/oom_score_adj", "0"),
+    ("/proc/50/autogroup", "/autogroup-12 nice 0"),
+    ("/proc/1000/oom_score_adj", "0"),
+    ("/proc/15/oom_score_adj", "0"),
+];
 
 /// A machine that offers every knob.
 fn machine() -> EmulatedKernel {
     let kernel = EmulatedKernel::new();
-    kernel.add_file("/sys/devices/system/cpu/online", "0-3\n");
-    kernel.add_file("/proc/irq/38/smp_affinity_list", "0-3\n");
-    kernel.add_file("/proc/irq/4/smp_affinity", "f\n");
-    kernel.add_file("/sys/class/net/eth0/queues/rx-0/rps_cpus", "0\n");
-    kernel.add_file("/sys/class/net/eth0/queues/rx-1/rps_cpus", "3\n");
-    kernel.add_file("/proc/self/mountinfo", "34 31 0:31 / /cg rw - cgroup cgroup rw,cpuset\n");
-    kernel.add_file("/cg/batch/tasks", "\n");
-    kernel.add_file("/cg/batch/cpuset.cpus", "0-3\n");
+    FILES.iter().for_each(|(path, content)| kernel.add_file(*path, &format!("{content}\n")));
+    kernel.add_process(KERNEL_THREAD, 2);
     kernel.add_process(50, 1);
     kernel.add_thread(50, 51);
     kernel
-}
-
-/// A value that differs from the present one.
-fn another(knob: &dyn Knob, present: &str, root: &Root) -> String {
-    if knob.about().id == "scheduling-policy" {
-        return if present == "fifo:10" { "rr:5".into() } else { "fifo:10".into() };
-    }
-    let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_else(|_| CpuSet::single(0));
-    let one = online.iter().map(|cpu| cpu.to_string()).find(|cpu| cpu != present);
-    one.unwrap_or_else(|| online.to_list())
 }
 
 #[test]
@@ -79,7 +146,7 @@ fn each_knob_reads_back_what_was_set_and_is_undone() {
         for target in targets {
             let what = format!("{} of {}", knob.about().id, target.id);
             let root = root_of(&kernel.state());
-            let value = another(*knob, &knob.read(&root, &target.id).unwrap(), &root);
+            let value = another_value(*knob, &knob.read(&root, &target.id).unwrap(), &root);
             let dir = tempfile::tempdir().unwrap();
             let mut hand = Hand::with(Arc::new(kernel.clone()), dir.path(), &what).unwrap();
             for act in knob.change(&root, &target.id, &value).unwrap() {
@@ -107,8 +174,25 @@ fn kernel_for(root: &Root, acts: &[Act]) -> EmulatedKernel {
         match act {
             Act::WriteFile { path, netns, .. } => {
                 kernel.add_file_in(netns.as_deref(), path, &root.read(path).unwrap());
+                // Those that the kernel changes with it.
+                for name in ["dirty_ratio", "dirty_bytes", "dirty_background_ratio", "dirty_background_bytes"]
+                {
+                    let twin = path.with_file_name(name);
+                    if let Ok(text) = root.read(&twin) {
+                        kernel.add_file(twin, &text);
+                    }
+                }
             }
-            Act::SetAffinity { thread, .. } | Act::SetScheduling { thread, .. } => insert(thread),
+            Act::SetAffinity { thread, .. }
+            | Act::SetScheduling { thread, .. }
+            | Act::SetIoPriority { thread, .. }
+            | Act::SetUtilClamp { thread, .. } => insert(thread),
+            Act::WriteProcessFile { process, file, .. } => {
+                let ProcessRef { pid, start_time_ticks } = *process;
+                insert(&ThreadRef { pid, tid: pid, start_time_ticks });
+                let path = format!("/proc/{pid}/{}", file.name());
+                kernel.add_file(&path, &root.read(&path).unwrap_or_else(|_| "0\n".into()));
+            }
             other => panic!("a knob asks for {other:?}"),
         }
     }
@@ -124,7 +208,9 @@ fn round_trips(root: &Root) -> BTreeSet<&'static str> {
             let what = format!("{} of {} on {}", knob.about().id, target.id, root.origin());
             // A process can end while we look, a recorded machine can lack a file: then nothing is asked for.
             let Ok(present) = knob.read(root, &target.id) else { continue };
-            let Ok(acts) = knob.change(root, &target.id, &another(*knob, &present, root)) else { continue };
+            let Ok(acts) = knob.change(root, &target.id, &another_value(*knob, &present, root)) else {
+                continue;
+            };
             let kernel = kernel_for(root, &acts);
             let before = kernel.state();
             let dir = tempfile::tempdir().unwrap();

@@ -57,6 +57,92 @@ pub enum Scheduling {
     },
 }
 
+/// A file of /proc/PID that sets something for the process. A small closed set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessFile {
+    /// oom_score_adj: -1000 to 1000 (proc_pid_oom_score_adj(5)). Children inherit it.
+    OomScoreAdj,
+    /// autogroup: the nice value of the process's session, -20 to 19 (sched(7)).
+    Autogroup,
+}
+
+impl ProcessFile {
+    /// Its name in /proc/PID.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProcessFile::OomScoreAdj => "oom_score_adj",
+            ProcessFile::Autogroup => "autogroup",
+        }
+    }
+}
+
+/// How the disk scheduler ranks a thread's requests (ioprio_set(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "class", rename_all = "kebab-case")]
+pub enum IoPriority {
+    /// None of its own: it follows the nice value and policy.
+    None,
+    /// Before all others.
+    RealTime {
+        /// 0 (first) to 7.
+        level: u8,
+    },
+    /// The usual class.
+    BestEffort {
+        /// 0 (first) to 7.
+        level: u8,
+    },
+    /// Only when nobody else asks.
+    Idle,
+}
+
+impl IoPriority {
+    /// From the number of the system call: class in bits 13 to 15, level in 0 to 2. The levels of `none` and `idle` mean
+    /// nothing. `None` for a class that has no name here, and for hints (bits 3 to 12).
+    pub fn from_raw(raw: u16) -> Option<Self> {
+        let level = (raw & 7) as u8;
+        match (raw >> 13, raw & 0x1ff8) {
+            (0, 0) => Some(Self::None),
+            (1, 0) => Some(Self::RealTime { level }),
+            (2, 0) => Some(Self::BestEffort { level }),
+            (3, 0) => Some(Self::Idle),
+            _ => None,
+        }
+    }
+
+    /// The number of the system call.
+    pub fn to_raw(self) -> u16 {
+        match self {
+            Self::None => 0,
+            Self::RealTime { level } => 1 << 13 | u16::from(level & 7),
+            Self::BestEffort { level } => 2 << 13 | u16::from(level & 7),
+            Self::Idle => 3 << 13,
+        }
+    }
+}
+
+impl std::fmt::Display for IoPriority {
+    /// As plans write it: `none`, `idle`, `real-time:4`, `best-effort:4`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::RealTime { level } => write!(f, "real-time:{level}"),
+            Self::BestEffort { level } => write!(f, "best-effort:{level}"),
+            Self::Idle => f.write_str("idle"),
+        }
+    }
+}
+
+/// Bounds of the load that a thread is taken for when a CPU and its clock are chosen (sched_setattr(2), util_clamp).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UtilClamp {
+    /// At least so much, of 1024.
+    pub min: u32,
+    /// At most so much, of 1024.
+    pub max: u32,
+}
+
 /// One primitive write. A small closed set: what is not here cannot be done to the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "kebab-case")]
@@ -85,6 +171,29 @@ pub enum Act {
         /// The policy and its parameters.
         scheduling: Scheduling,
     },
+    /// Writes `value` to a file of /proc/PID; undone by writing the old content back.
+    WriteProcessFile {
+        /// The process.
+        process: ProcessRef,
+        /// The file.
+        file: ProcessFile,
+        /// The number to write.
+        value: i32,
+    },
+    /// Sets a thread's priority for disk requests (ioprio_set(2)); undone by setting the old one.
+    SetIoPriority {
+        /// The thread.
+        thread: ThreadRef,
+        /// The priority.
+        priority: IoPriority,
+    },
+    /// Sets a thread's utilization clamps (sched_setattr(2)); undone by setting the old ones.
+    SetUtilClamp {
+        /// The thread.
+        thread: ThreadRef,
+        /// The clamps.
+        clamp: UtilClamp,
+    },
     /// Makes a cgroup directory; undone by removing it once it is empty.
     CreateCgroup {
         /// Absolute path of the directory.
@@ -102,4 +211,19 @@ pub enum Act {
         /// Program and arguments.
         argv: Vec<String>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn io_priorities_are_those_of_the_system_call() {
+        let best_effort = IoPriority::BestEffort { level: 5 };
+        assert_eq!((best_effort.to_raw(), IoPriority::from_raw(0x4005)), (0x4005, Some(best_effort)));
+        // ionice -c3 leaves the level that idle does not have.
+        assert_eq!(IoPriority::from_raw(0x6007), Some(IoPriority::Idle));
+        assert_eq!(IoPriority::from_raw(4), Some(IoPriority::None));
+        assert_eq!((IoPriority::from_raw(0x4008), IoPriority::from_raw(0x8000)), (None, None));
+    }
 }

@@ -28,7 +28,7 @@ pub mod topology;
 pub mod tree;
 pub mod virtualization;
 
-pub use act::{Act, ProcessRef, Scheduling, ThreadRef};
+pub use act::{Act, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 pub use capture::Capture;
 pub use cpuset::CpuSet;
 pub use distances::Distances;

@@ -9,6 +9,7 @@ mod directory;
 mod error;
 mod ethtool_netlink;
 mod folders;
+mod io_priority;
 mod live;
 mod netns;
 mod paths;
@@ -22,6 +23,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use error::{Cause, ReadError};
+pub(crate) use io_priority::IO_PRIORITY;
 pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
 

@@ -5,9 +5,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, ProcessRef};
+use machine::{CpuSet, Fault, ProcessFile, ProcessRef, UtilClamp};
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
+use crate::form;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 
@@ -17,6 +18,18 @@ fn error(errno: i32) -> io::Error {
 
 fn thread(inner: &mut Inner, tid: u32) -> io::Result<&mut EmulatedThread> {
     inner.state.threads.get_mut(&tid).ok_or_else(|| error(libc::ESRCH))
+}
+
+/// Errors: the process is gone, or its number belongs to another one.
+fn same_process(inner: &mut Inner, process: &ProcessRef) -> io::Result<()> {
+    match thread(inner, process.pid)?.start_time_ticks == process.start_time_ticks {
+        true => Ok(()),
+        false => Err(error(libc::ESRCH)),
+    }
+}
+
+fn process_file(process: &ProcessRef, file: ProcessFile) -> PathBuf {
+    format!("/proc/{}/{}", process.pid, file.name()).into()
 }
 
 impl Kernel for EmulatedKernel {
@@ -39,10 +52,48 @@ impl Kernel for EmulatedKernel {
 
     fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()> {
         self.change(&path.display().to_string(), |inner| {
-            let shown = inner.lies.get(path).cloned().unwrap_or_else(|| format!("{}\n", value.trim_end()));
-            let key = (netns.map(String::from), path.to_path_buf());
-            let file = inner.state.files.get_mut(&key).ok_or_else(|| error(libc::ENOENT))?;
+            let key = |path: &Path| (netns.map(String::from), path.to_path_buf());
+            let value = value.trim_end();
+            let lie = inner.lies.get(path).cloned();
+            let twin = form::twin(path);
+            let file = inner.state.files.get_mut(&key(path)).ok_or_else(|| error(libc::ENOENT))?;
+            if twin.is_some() && value == "0" && path.ends_with("dirty_bytes") {
+                return Err(error(libc::EINVAL));
+            }
+            let shown = lie
+                .unwrap_or_else(|| format!("{}\n", form::with_choice(file, value).unwrap_or(value.into())));
+            let changed = *file != shown;
             *file = shown;
+            // As mm/page-writeback.c: only a new value takes the twin out of force.
+            if let Some(twin) =
+                twin.filter(|_| changed).and_then(|twin| inner.state.files.get_mut(&key(&twin)))
+            {
+                *twin = "0\n".into();
+            }
+            Ok(())
+        })
+    }
+
+    fn read_process_file(&self, process: &ProcessRef, file: ProcessFile) -> io::Result<String> {
+        same_process(&mut self.inner(), process)?;
+        self.read_file(&process_file(process, file), None)
+    }
+
+    fn write_process_file(&self, process: &ProcessRef, file: ProcessFile, value: i32) -> io::Result<()> {
+        let path = process_file(process, file);
+        self.change(&path.display().to_string(), |inner| {
+            same_process(inner, process)?;
+            let key = (None, path.clone());
+            let now = inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))?;
+            let Some((group, _)) = form::autogroup(&now).filter(|_| file == ProcessFile::Autogroup) else {
+                inner.state.files.insert(key, format!("{value}\n"));
+                return Ok(());
+            };
+            // All of the session have it.
+            let shown = format!("{group} nice {value}\n");
+            let of_group = |text: &String| form::autogroup(text).is_some_and(|(name, _)| name == group);
+            let files = inner.state.files.iter_mut().filter(|((_, path), _)| path.ends_with("autogroup"));
+            files.filter(|(_, text)| of_group(text)).for_each(|(_, text)| *text = shown.clone());
             Ok(())
         })
     }
@@ -65,6 +116,28 @@ impl Kernel for EmulatedKernel {
     fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()> {
         self.change(&format!("scheduling {tid}"), |inner| {
             thread(inner, tid)?.scheduling = *state;
+            Ok(())
+        })
+    }
+
+    fn io_priority(&self, tid: u32) -> io::Result<u16> {
+        Ok(thread(&mut self.inner(), tid)?.io_priority)
+    }
+
+    fn set_io_priority(&self, tid: u32, raw: u16) -> io::Result<()> {
+        self.change(&format!("io-priority {tid}"), |inner| {
+            thread(inner, tid)?.io_priority = raw;
+            Ok(())
+        })
+    }
+
+    fn util_clamp(&self, tid: u32) -> io::Result<UtilClamp> {
+        Ok(thread(&mut self.inner(), tid)?.util_clamp)
+    }
+
+    fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()> {
+        self.change(&format!("util-clamp {tid}"), |inner| {
+            thread(inner, tid)?.util_clamp = clamp;
             Ok(())
         })
     }

@@ -1,6 +1,6 @@
 //! Which CPUs a cgroup may use.
 
-use super::{About, Knob, Target, cpus, no_such};
+use super::{About, Knob, MaySet, Target, cpus, no_such};
 use crate::limits::mounts;
 use crate::{Act, Class, Fault, Root};
 
@@ -18,6 +18,7 @@ static ABOUT: About = About {
     owner: "systemd (AllowedCPUs=, which a daemon-reload writes again), container engines, kubelet, libvirt, slurm",
     risk: "Kernels before 6.2 forget the affinities that threads had set themselves when the set changes. Version 1 \
            refuses an empty set while there are processes.",
+    may_set: MaySet::Root,
     source: "cpuset(7); Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cpusets.rst",
 };
 
@@ -30,68 +31,76 @@ impl Knob for Cpuset {
     }
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
-        let mounts = match mounts::read(root) {
-            Err(e) if e.is_absent() => return Ok(Vec::new()),
-            mounts => mounts?,
-        };
-        let mut targets = Vec::new();
-        for mount in mounts.iter().filter(|mount| mount.is_v2() || mount.is_v1_of("cpuset")) {
-            walk(root, &mount.point, DEEPEST, &mut targets);
-        }
-        Ok(targets)
+        cgroups_with(root, "cpus")
     }
 
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        Ok(root.cpu_list(existing(root, target)?)?.to_list())
+        Ok(root.cpu_list(existing(root, &ABOUT, target, "cpus")?)?.to_list())
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
-        let path = existing(root, target)?;
+        let path = existing(root, &ABOUT, target, "cpus")?;
         let cpus = cpus(root, &ABOUT, target, value)?;
-        if cpus.is_empty() && root.exists(format!("{}/tasks", target.trim_end_matches('/'))) {
-            let cause = "a cgroup of version 1 cannot have an empty set while it has processes";
-            return Err(Fault::new(
-                Class::Usage,
-                format!("{} of {target}", ABOUT.id),
-                cause,
-                "name at least one CPU",
-            ));
+        if cpus.is_empty() {
+            may_be_empty(root, &ABOUT, target, "name at least one CPU")?;
         }
         Ok(vec![Act::WriteFile { path: path.into(), value: cpus.to_list(), netns: None }])
     }
 }
 
-/// Adds the cgroups below a directory; the top one, which is the whole machine, cannot be set.
-fn walk(root: &Root, directory: &str, depth: usize, targets: &mut Vec<Target>) {
+/// The cgroups that have the file `cpuset.FILE`; those at the top, which are the whole machine, cannot be set.
+pub(super) fn cgroups_with(root: &Root, file: &str) -> Result<Vec<Target>, Fault> {
+    let mounts = match mounts::read(root) {
+        Err(e) if e.is_absent() => return Ok(Vec::new()),
+        mounts => mounts?,
+    };
+    let mut targets = Vec::new();
+    for mount in mounts.iter().filter(|mount| mount.is_v2() || mount.is_v1_of("cpuset")) {
+        walk(root, &mount.point, file, DEEPEST, &mut targets);
+    }
+    Ok(targets)
+}
+
+/// Adds the cgroups below a directory.
+fn walk(root: &Root, directory: &str, file: &str, depth: usize, targets: &mut Vec<Target>) {
     // Of the many entries only folders that are cgroups have this file; version 1 has it everywhere.
     let is_cgroup =
         |path: &String| root.exists(format!("{path}/cgroup.procs")) || root.exists(format!("{path}/tasks"));
     let below =
         root.list(directory).unwrap_or_default().into_iter().map(|name| format!("{directory}/{name}"));
     for path in below.filter(is_cgroup) {
-        if file(root, &path).is_some() {
+        if path_of(root, &path, file).is_some() {
             targets.push(Target {
                 what: format!("cgroup {}", &path[path.rfind('/').map_or(0, |i| i + 1)..]),
                 id: path.clone(),
             });
         }
         if depth > 0 {
-            walk(root, &path, depth - 1, targets);
+            walk(root, &path, file, depth - 1, targets);
         }
     }
 }
 
 /// Version 1 hierarchies mounted with `noprefix` leave `cpuset.` out.
-fn file(root: &Root, cgroup: &str) -> Option<String> {
-    let files = ["cpuset.cpus", "cpus"].map(|name| format!("{cgroup}/{name}"));
+fn path_of(root: &Root, cgroup: &str, file: &str) -> Option<String> {
+    let files = [format!("{cgroup}/cpuset.{file}"), format!("{cgroup}/{file}")];
     files.into_iter().find(|path| root.exists(path))
 }
 
-fn existing(root: &Root, target: &str) -> Result<String, Fault> {
+/// The file `cpuset.FILE` of a cgroup.
+pub(super) fn existing(root: &Root, about: &About, target: &str, file: &str) -> Result<String, Fault> {
     let plain = target.starts_with('/') && !target.split('/').any(|part| part == "." || part == "..");
-    let found = if plain { file(root, target.trim_end_matches('/')) } else { None };
-    found
-        .ok_or_else(|| no_such(&ABOUT, target, "this is no directory of a cgroup with the cpuset controller"))
+    let found = if plain { path_of(root, target.trim_end_matches('/'), file) } else { None };
+    found.ok_or_else(|| no_such(about, target, "this is no directory of a cgroup with the cpuset controller"))
+}
+
+/// Refuses an empty set where the kernel would: a cgroup of version 1 has no parent's set to fall back on.
+pub(super) fn may_be_empty(root: &Root, about: &About, target: &str, remedy: &str) -> Result<(), Fault> {
+    if !root.exists(format!("{}/tasks", target.trim_end_matches('/'))) {
+        return Ok(());
+    }
+    let cause = "a cgroup of version 1 cannot have an empty set while it has processes";
+    Err(Fault::new(Class::Usage, format!("{} of {target}", about.id), cause, remedy))
 }
 
 #[cfg(test)]

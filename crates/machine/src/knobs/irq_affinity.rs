@@ -1,6 +1,6 @@
 //! Which CPUs an interrupt may be delivered to.
 
-use super::{About, Knob, Target, cpus, no_such};
+use super::{About, Knob, MaySet, Target, cpus, no_such};
 use crate::{Act, Class, CpuSet, Fault, Root};
 
 /// The knob.
@@ -19,6 +19,7 @@ static ABOUT: About = About {
             every one when a CPU or device comes or goes; tuned; drivers that set hints (virtio_net at CPU hotplug)",
     risk: "The kernel refuses managed interrupts (NVMe, virtio-blk: EIO or EPERM) and CPUs without a free vector (ENOSPC). \
            Some controllers take the new CPU only at the next interrupt.",
+    may_set: MaySet::Root,
     source: "Documentation/core-api/irq/irq-affinity.rst; proc_irq(5)",
 };
 

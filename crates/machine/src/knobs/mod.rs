@@ -1,17 +1,66 @@
 //! Knobs: settings that can be described, read, and turned into acts. They do nothing themselves.
 //!
 //! One file a knob. To add one: write the file, name it in [`ALL`]; the tests below and those in
-//! `change/tests/knobs.rs` hold it to its promises.
+//! `change/tests/knobs.rs` hold it to its promises. A setting that is one file a target is a
+//! [`FileKnob`](file::FileKnob): what it is, where its files are, and in which form they hold the value.
 
 use serde::Serialize;
 
 use crate::{Act, Class, CpuSet, Fault, Root};
 
+mod autogroup;
+mod autogroup_nice;
+mod busy_poll;
+mod busy_read;
+mod cpu_resume_latency;
 mod cpuset;
+mod cpuset_mems;
+mod dirty_background_bytes;
+mod dirty_background_ratio;
+mod dirty_bytes;
+mod dirty_expire;
+mod dirty_ratio;
+mod dirty_writeback;
+mod energy_performance_preference;
+mod file;
+mod frequency_governor;
+mod frequency_max;
+mod frequency_min;
+mod gro_flush_timeout;
+mod huge_pages;
+mod idle_state;
+mod io_priority;
 mod irq_affinity;
+mod irq_default_affinity;
+mod kernel_thread_affinity;
+mod napi_defer_hard_irqs;
+mod napi_threaded;
+mod netdev_budget;
+mod netdev_budget_us;
+mod netdev_max_backlog;
+mod nmi_watchdog;
+mod numa_balancing;
+mod oom_score;
 mod process_affinity;
 mod rps_cpus;
+mod rps_flow_count;
+mod rps_sock_flow_entries;
+mod rt_runtime;
 mod scheduling_policy;
+mod soft_watchdog;
+mod swappiness;
+mod timer_migration;
+mod transparent_huge_pages;
+mod transparent_huge_pages_defrag;
+mod turbo;
+mod utilization_clamp;
+mod vm_stat_interval;
+mod watchdog_cpus;
+mod workqueue_cpus;
+mod writeback_cpus;
+mod writeback_numa;
+mod xps_cpus;
+mod zone_reclaim;
 
 /// What a knob is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -30,8 +79,29 @@ pub struct About {
     pub owner: &'static str,
     /// What can go wrong.
     pub risk: &'static str,
+    /// Who may set it.
+    pub may_set: MaySet,
     /// Kernel documentation or man page.
     pub source: &'static str,
+}
+
+/// Who may set a knob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MaySet {
+    /// Root alone, or who has its capabilities.
+    Root,
+    /// Anybody, for processes of their own; for those of others, and to raise a priority, root.
+    OwnProcesses,
+}
+
+impl std::fmt::Display for MaySet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            MaySet::Root => "root",
+            MaySet::OwnProcesses => "own processes",
+        })
+    }
 }
 
 /// One object that a knob can be set for.
@@ -66,11 +136,58 @@ pub trait Knob: Sync {
 
 /// Every knob that there is.
 pub static ALL: &[&dyn Knob] = &[
+    &autogroup::KNOB,
+    &autogroup_nice::AutogroupNice,
+    &busy_poll::KNOB,
+    &busy_read::KNOB,
+    &cpu_resume_latency::KNOB,
     &cpuset::Cpuset,
+    &cpuset_mems::CpusetMems,
+    &dirty_background_bytes::KNOB,
+    &dirty_background_ratio::KNOB,
+    &dirty_bytes::KNOB,
+    &dirty_expire::KNOB,
+    &dirty_ratio::KNOB,
+    &dirty_writeback::KNOB,
+    &energy_performance_preference::KNOB,
+    &frequency_governor::KNOB,
+    &frequency_max::KNOB,
+    &frequency_min::KNOB,
+    &gro_flush_timeout::KNOB,
+    &huge_pages::KNOB,
+    &idle_state::KNOB,
+    &io_priority::IoPriorityKnob,
     &irq_affinity::IrqAffinity,
+    &irq_default_affinity::KNOB,
+    &kernel_thread_affinity::KernelThreadAffinity,
+    &napi_defer_hard_irqs::KNOB,
+    &napi_threaded::KNOB,
+    &netdev_budget::KNOB,
+    &netdev_budget_us::KNOB,
+    &netdev_max_backlog::KNOB,
+    &nmi_watchdog::KNOB,
+    &numa_balancing::KNOB,
+    &oom_score::OomScore,
     &process_affinity::ProcessAffinity,
-    &rps_cpus::RpsCpus,
+    &rps_cpus::KNOB,
+    &rps_flow_count::KNOB,
+    &rps_sock_flow_entries::KNOB,
+    &rt_runtime::KNOB,
     &scheduling_policy::SchedulingPolicy,
+    &soft_watchdog::KNOB,
+    &swappiness::KNOB,
+    &timer_migration::KNOB,
+    &transparent_huge_pages::KNOB,
+    &transparent_huge_pages_defrag::KNOB,
+    &turbo::KNOB,
+    &utilization_clamp::UtilizationClamp,
+    &vm_stat_interval::KNOB,
+    &watchdog_cpus::KNOB,
+    &workqueue_cpus::KNOB,
+    &writeback_cpus::KNOB,
+    &writeback_numa::KNOB,
+    &xps_cpus::KNOB,
+    &zone_reclaim::KNOB,
 ];
 
 /// The knob of that id.
@@ -101,50 +218,4 @@ fn no_such(about: &About, target: &str, cause: &str) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
-    use super::*;
-    use crate::Tree;
-
-    #[test]
-    fn ids_are_unique_sorted_and_those_of_the_files() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/knobs");
-        let stem = |entry: std::io::Result<std::fs::DirEntry>| {
-            entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-")
-        };
-        let files: BTreeSet<String> =
-            std::fs::read_dir(folder).unwrap().map(stem).filter(|f| f != "mod").collect();
-        let ids: Vec<&str> = ALL.iter().map(|knob| knob.about().id).collect();
-        assert_eq!(ids, files.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(ids.iter().all(|id| find(id).is_some_and(|knob| knob.about().id == *id)));
-        assert!(find("nonsense").is_none());
-    }
-
-    #[test]
-    fn every_field_of_about_says_something() {
-        for about in ALL.iter().map(|knob| knob.about()) {
-            let About { id, title, docs, unit, scope, owner, risk, source } = about;
-            for text in [id, title, docs, unit, scope, owner, risk, source] {
-                assert!(text.len() > 2 && text.trim() == *text, "{id}: '{text}'");
-            }
-            assert!(!title.ends_with('.') && title.len() < 80, "{id}: '{title}'");
-        }
-    }
-
-    #[test]
-    fn an_empty_machine_offers_nothing_and_every_refusal_names_target_and_remedy() {
-        let root = Root::from_tree(Tree::new().file("/sys/devices/system/cpu/online", "0-1\n"));
-        for knob in ALL {
-            assert_eq!(knob.targets(&root).unwrap_or_default(), [], "{}", knob.about().id);
-            for target in ["", "nonsense", "../../etc", "99999999999999", "a:b:c/rx-0", "/"] {
-                let faults =
-                    [knob.read(&root, target).unwrap_err(), knob.change(&root, target, "0").unwrap_err()];
-                for fault in faults {
-                    assert!(!fault.remedy.is_empty(), "{}: {fault}", knob.about().id);
-                }
-            }
-        }
-    }
-}
+mod tests;

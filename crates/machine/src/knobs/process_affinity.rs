@@ -1,8 +1,8 @@
 //! Which CPUs a running process may use.
 
-use super::{About, Knob, Target, cpus, no_such};
+use super::{About, Knob, MaySet, Target, cpus, no_such};
 use crate::procfs::{pid_stat, pid_status};
-use crate::{Act, Class, Fault, Root, ThreadRef};
+use crate::{Act, Class, Fault, ProcessRef, Root, ThreadRef};
 
 /// The knob.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ static ABOUT: About = About {
     owner: "the process itself, systemd (CPUAffinity=), taskset in its start script, libvirt (vcpupin), kubelet (static \
             CPU manager), numad",
     risk: "Threads that a program pinned by itself lose their places. The kernel's own per-CPU threads refuse.",
+    may_set: MaySet::OwnProcesses,
     source: "sched_setaffinity(2); proc_pid_status(5), Cpus_allowed_list",
 };
 
@@ -92,6 +93,26 @@ pub(super) fn threads(root: &Root, about: &About, pid: &str) -> Result<Vec<Threa
         threads.push(ThreadRef { pid: number, tid, start_time_ticks: stat.start_time_ticks });
     }
     if threads.is_empty() { Err(none()) } else { Ok(threads) }
+}
+
+/// All threads of `PID`, or the one of `PID/TID`.
+pub(super) fn chosen(root: &Root, about: &About, target: &str) -> Result<Vec<ThreadRef>, Fault> {
+    let Some((pid, tid)) = target.split_once('/') else { return threads(root, about, target) };
+    let mut threads = threads(root, about, pid)?;
+    threads.retain(|thread| thread.tid.to_string() == tid);
+    if threads.is_empty() {
+        Err(no_such(about, target, "the process has no such thread"))
+    } else {
+        Ok(threads)
+    }
+}
+
+/// A process, told apart from later ones of its number.
+pub(super) fn process(root: &Root, about: &About, pid: &str) -> Result<ProcessRef, Fault> {
+    let threads = threads(root, about, pid)?;
+    let first = threads.into_iter().find(|thread| thread.tid == thread.pid);
+    let first = first.ok_or_else(|| no_such(about, pid, "it is just ending"))?;
+    Ok(ProcessRef { pid: first.pid, start_time_ticks: first.start_time_ticks })
 }
 
 fn number(text: &str) -> Option<u32> {

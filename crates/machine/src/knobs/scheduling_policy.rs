@@ -1,9 +1,9 @@
 //! How the scheduler treats the threads of a process.
 
-use super::process_affinity::{joined, processes, threads};
-use super::{About, Knob, Target, no_such};
+use super::process_affinity::{chosen, joined, processes};
+use super::{About, Knob, MaySet, Target};
 use crate::procfs::pid_stat;
-use crate::{Act, Class, Fault, Root, Scheduling, ThreadRef};
+use crate::{Act, Class, Fault, Root, Scheduling};
 
 /// The knob.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ static ABOUT: About = About {
     owner: "the process itself, systemd (CPUSchedulingPolicy=, Nice=), rtkit, chrt in its start script, ananicy",
     risk: "A real-time thread that does not sleep starves its CPU (all but 5 %, sched_rt_runtime_us). With \
            autogrouping, nice counts within one session only.",
+    may_set: MaySet::OwnProcesses,
     source: "sched(7); sched_setattr(2); proc_pid_stat(5), fields 19, 40 and 41",
 };
 
@@ -34,7 +35,7 @@ impl Knob for SchedulingPolicy {
     /// The value; those of its threads joined by ` | ` where they differ, which no change takes.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
         let mut values = Vec::new();
-        for thread in chosen(root, target)? {
+        for thread in chosen(root, &ABOUT, target)? {
             let path = format!("/proc/{}/task/{}/stat", thread.pid, thread.tid);
             let text = match root.read(&path) {
                 // It ended while we looked.
@@ -50,7 +51,7 @@ impl Knob for SchedulingPolicy {
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
-        let threads = chosen(root, target)?;
+        let threads = chosen(root, &ABOUT, target)?;
         let scheduling = parse(value).map_err(|why| {
             Fault::new(
                 Class::Usage,
@@ -60,18 +61,6 @@ impl Knob for SchedulingPolicy {
             )
         })?;
         Ok(threads.into_iter().map(|thread| Act::SetScheduling { thread, scheduling }).collect())
-    }
-}
-
-/// All threads of `PID`, or the one of `PID/TID`.
-fn chosen(root: &Root, target: &str) -> Result<Vec<ThreadRef>, Fault> {
-    let Some((pid, tid)) = target.split_once('/') else { return threads(root, &ABOUT, target) };
-    let mut threads = threads(root, &ABOUT, pid)?;
-    threads.retain(|thread| thread.tid.to_string() == tid);
-    if threads.is_empty() {
-        Err(no_such(&ABOUT, target, "the process has no such thread"))
-    } else {
-        Ok(threads)
     }
 }
 

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::folders::Folders;
+use super::io_priority::{self, IO_PRIORITY};
 use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
 
 /// The facts that are no files. All are kept in a capture.
@@ -141,12 +142,7 @@ impl Source for Live {
             "tick_mode" => boot_evidence::tick_mode(),
             "handed_to_init" => boot_evidence::handed_to_init(),
             "module_parameters" => boot_evidence::module_parameters(),
-            _ => match name.strip_prefix(ETHTOOL) {
-                Some(interface) => {
-                    ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e))
-                }
-                None => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
-            },
+            _ => asked_for(name),
         }
     }
 
@@ -164,6 +160,17 @@ impl Source for Live {
 
     fn is_live(&self) -> bool {
         true
+    }
+}
+
+/// Facts of one thing each, which stands behind a blank.
+fn asked_for(name: &str) -> Result<String, ReadError> {
+    if let Some(interface) = name.strip_prefix(ETHTOOL) {
+        return ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e));
+    }
+    match name.strip_prefix(IO_PRIORITY) {
+        Some(tid) => io_priority::query(name, tid),
+        None => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
     }
 }
 

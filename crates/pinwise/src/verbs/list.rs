@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use machine::Fault;
+use machine::knobs::{About, MaySet};
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -43,6 +44,26 @@ struct Row {
     id: &'static str,
     title: String,
     docs: &'static str,
+    #[serde(flatten)]
+    knob: Option<KnobFields>,
+}
+
+/// What is told of a knob beside that: what it takes to set one.
+#[derive(Debug, Serialize)]
+struct KnobFields {
+    unit: &'static str,
+    scope: &'static str,
+    owner: &'static str,
+    risk: &'static str,
+    may_set: MaySet,
+    source: &'static str,
+}
+
+impl From<&About> for KnobFields {
+    fn from(about: &About) -> Self {
+        let About { unit, scope, owner, risk, may_set, source, .. } = *about;
+        Self { unit, scope, owner, risk, may_set, source }
+    }
 }
 
 /// Prints the list.
@@ -65,7 +86,7 @@ macro_rules! rows_of {
         $all.iter()
             .map(|entry| {
                 let about = entry.about();
-                Row { id: about.id, title: about.title.to_string(), docs: about.docs }
+                Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None }
             })
             .collect()
     };
@@ -73,11 +94,11 @@ macro_rules! rows_of {
 
 fn rows(what: What) -> Result<Vec<Row>, Fault> {
     Ok(match what {
-        What::Knobs => rows_of!(machine::knobs::ALL),
+        What::Knobs => knobs(),
         What::Probes => rows_of!(probe::probes::ALL),
         What::Workloads => load::workloads::ALL
             .iter()
-            .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs })
+            .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None })
             .collect(),
         What::Rules => rows_of!(advise::rules::ALL),
         What::Pages => rows_of!(::report::pages::ALL),
@@ -85,9 +106,23 @@ fn rows(what: What) -> Result<Vec<Row>, Fault> {
     })
 }
 
+/// The knobs, with what it takes to set each.
+fn knobs() -> Vec<Row> {
+    let abouts = machine::knobs::ALL.iter().map(|knob| knob.about());
+    let row = |about: &About| Row {
+        id: about.id,
+        title: about.title.to_string(),
+        docs: about.docs,
+        knob: Some(about.into()),
+    };
+    abouts.map(row).collect()
+}
+
 /// The named shapes; their files say what they are, and are their own documentation.
 fn shapes() -> Result<Vec<Row>, Fault> {
     let all = rehearse::shape::named::ALL.iter();
-    all.map(|(name, text)| Ok(Row { id: name, title: rehearse::Shape::find(name)?.about, docs: text }))
-        .collect()
+    all.map(|(name, text)| {
+        Ok(Row { id: name, title: rehearse::Shape::find(name)?.about, docs: text, knob: None })
+    })
+    .collect()
 }

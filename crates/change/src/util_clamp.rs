@@ -1,0 +1,80 @@
+//! Utilization clamps of threads: sched_getattr(2) and sched_setattr(2) in the version of Linux 5.3.
+
+use std::io;
+
+use machine::UtilClamp;
+
+use crate::sched::check;
+
+/// `struct sched_attr` of include/uapi/linux/sched/types.h in its second version.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime_ns: u64,
+    deadline_ns: u64,
+    period_ns: u64,
+    util_min: u32,
+    util_max: u32,
+}
+
+const KEEP_ALL: u64 = 0x08 | 0x10; // SCHED_FLAG_KEEP_POLICY, SCHED_FLAG_KEEP_PARAMS
+const UTIL_CLAMP: u64 = 0x20 | 0x40; // SCHED_FLAG_UTIL_CLAMP_MIN, _MAX
+/// Back to the kernel's default.
+const RESET: u32 = u32::MAX;
+
+/// The clamps of a thread. Errors: `EOPNOTSUPP` where the kernel has none.
+pub fn get(tid: u32) -> io::Result<UtilClamp> {
+    let mut attr = SchedAttr::default();
+    // SAFETY: the kernel writes at most the given size into `attr`, which is plain old data of that size.
+    check(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, size_of::<SchedAttr>(), 0) })?;
+    let clamp = UtilClamp { min: attr.util_min, max: attr.util_max };
+    // A kernel without clamps leaves both 0, and one that has them never has a maximum of 0 with them unasked:
+    // what cannot be told apart must not be put back wrongly.
+    match clamp {
+        UtilClamp { min: 0, max: 0 } => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        clamp => Ok(clamp),
+    }
+}
+
+/// Sets the clamps of a thread, and nothing else of its scheduling.
+pub fn set(tid: u32, clamp: UtilClamp) -> io::Result<()> {
+    let or_default = |value, default| if value == default { RESET } else { value };
+    let attr = SchedAttr {
+        size: size_of::<SchedAttr>() as u32,
+        flags: KEEP_ALL | UTIL_CLAMP,
+        util_min: or_default(clamp.min, 0),
+        util_max: or_default(clamp.max, 1024),
+        ..SchedAttr::default()
+    };
+    // SAFETY: the call reads `attr`, whose first field says its size.
+    check(unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clamps_are_set_and_put_back_or_told_to_be_absent() {
+        std::thread::spawn(|| match get(0) {
+            Ok(old) => {
+                let half = UtilClamp { min: 512, max: 1024 };
+                set(0, half).unwrap();
+                assert_eq!(get(0).unwrap(), half);
+                set(0, old).unwrap();
+                assert_eq!(get(0).unwrap(), old);
+            }
+            Err(error) => {
+                assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+                assert!(set(0, UtilClamp { min: 512, max: 1024 }).is_err());
+            }
+        })
+        .join()
+        .unwrap();
+    }
+}

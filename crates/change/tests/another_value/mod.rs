@@ -1,0 +1,46 @@
+//! Values for tests of knobs: near the present one, harmless for a moment, and other than it.
+
+use machine::knobs::Knob;
+use machine::{CpuSet, Root};
+
+/// A value that differs from the present one.
+pub fn another_value(knob: &dyn Knob, present: &str, root: &Root) -> String {
+    let either = |a: &str, b: &str| if present == a { b.to_string() } else { a.to_string() };
+    match knob.about().id {
+        "scheduling-policy" => either("fifo:10", "rr:5"),
+        "io-priority" => either("best-effort:5", "best-effort:6"),
+        "utilization-clamp" => either("128-1024", "64-1024"),
+        "transparent-huge-pages" | "transparent-huge-pages-defrag" => either("madvise", "never"),
+        "numa-balancing" => either("off", "on"),
+        "energy-performance-preference" => either("performance", "balance_performance"),
+        "frequency-governor" => either("performance", "powersave"),
+        "rps-flow-count" | "rps-sock-flow-entries" => either("64", "128"),
+        "cpu-resume-latency" => either("unlimited", "100000"),
+        // Less than that the kernel may refuse: what it has promised to groups, two ticks.
+        "rt-runtime" => either("990000", "980000"),
+        "netdev-budget-us" => either("12000", "16000"),
+        // Undone they are "0, and the ratio is in force".
+        "dirty-bytes" => either("2147483648", "1073741824"),
+        "dirty-background-bytes" => either("1073741824", "536870912"),
+        "cpuset-mems" => either("0", "0-1"),
+        _ => by_form(knob, present, root),
+    }
+}
+
+/// Switches are turned, CPU lists shortened to one CPU, numbers moved by one.
+fn by_form(knob: &dyn Knob, present: &str, root: &Root) -> String {
+    match (present, present.parse::<i64>()) {
+        ("on", _) => "off".into(),
+        ("off", _) => "on".into(),
+        _ if knob.about().unit.starts_with("CPU list") => one_cpu(present, root),
+        // Downwards where that is: the upper end of a range is often the value itself.
+        (_, Ok(number)) => (if number > 1 { number - 1 } else { number + 1 }).to_string(),
+        _ => one_cpu(present, root),
+    }
+}
+
+fn one_cpu(present: &str, root: &Root) -> String {
+    let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_else(|_| CpuSet::single(0));
+    let one = online.iter().map(|cpu| cpu.to_string()).find(|cpu| cpu != present);
+    one.unwrap_or_else(|| online.to_list())
+}

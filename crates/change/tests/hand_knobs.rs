@@ -1,0 +1,176 @@
+//! What is odd about single settings, on the emulated kernel: files that set each other to 0, sessions, ranks.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use machine::{Act, Class, IoPriority, ProcessFile, ProcessRef, ThreadRef, UtilClamp};
+use pinwise_change::emulated_kernel::{Crash, When};
+use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, undo};
+
+const RATIO: &str = "/proc/sys/vm/dirty_ratio";
+const BYTES: &str = "/proc/sys/vm/dirty_bytes";
+
+fn write(path: &str, value: &str) -> Act {
+    Act::WriteFile { path: path.into(), value: value.into(), netns: None }
+}
+
+fn kernel(ratio: &str, bytes: &str) -> EmulatedKernel {
+    let kernel = EmulatedKernel::new();
+    kernel.add_file(RATIO, &format!("{ratio}\n"));
+    kernel.add_file(BYTES, &format!("{bytes}\n"));
+    kernel
+}
+
+fn hand(kernel: &EmulatedKernel, dir: &Path) -> Hand {
+    Hand::with(Arc::new(kernel.clone()), dir, "test").unwrap()
+}
+
+/// What a later `pinwise undo` does, when the owner is gone.
+fn undo_after_death(kernel: &EmulatedKernel, dir: &Path) -> pinwise_change::UndoReport {
+    kernel.remove_thread(1000);
+    undo(dir, kernel, &UndoOptions { force: false, session: None }).unwrap()
+}
+
+#[test]
+fn a_file_that_reads_0_since_its_twin_is_in_force_is_undone_by_the_twin() {
+    let settings = [("20", "0"), ("0", "268435456"), ("0", "0")];
+    let sessions: [&[Act]; 4] = [
+        &[write(BYTES, "1073741824")],
+        &[write(RATIO, "30")],
+        &[write(RATIO, "30"), write(BYTES, "1073741824"), write(RATIO, "5")],
+        &[write(BYTES, "1073741824"), write(BYTES, "536870912"), write(RATIO, "30")],
+    ];
+    for ((ratio, bytes), acts) in settings.iter().flat_map(|s| sessions.iter().map(move |acts| (*s, *acts))) {
+        let (kernel, dir) = (kernel(ratio, bytes), tempfile::tempdir().unwrap());
+        let before = kernel.state();
+        let mut hand = hand(&kernel, dir.path());
+        acts.iter().for_each(|act| assert!(hand.perform(act).unwrap().took_effect, "{act:?}"));
+        assert!(hand.undo_all().iter().all(|undone| undone.how == How::Restored), "{acts:?}");
+        assert_eq!(kernel.state(), before, "{ratio} {bytes} {acts:?}");
+    }
+}
+
+#[test]
+fn a_pair_comes_back_whatever_the_moment_of_the_crash() {
+    let acts = [write(RATIO, "30"), write(BYTES, "1073741824"), write(RATIO, "5")];
+    for (ratio, bytes) in [("20", "0"), ("0", "268435456"), ("0", "0")] {
+        // Three changes, and up to four more to undo them.
+        for (number, when) in (0..7).flat_map(|n| [(n, When::Before), (n, When::After)]) {
+            let (kernel, dir) = (kernel(ratio, bytes), tempfile::tempdir().unwrap());
+            let before = kernel.state().files;
+            kernel.crash_at(Some((number, when)));
+            let crashed = catch_unwind(AssertUnwindSafe(|| {
+                let mut hand = hand(&kernel, dir.path());
+                acts.iter().for_each(|act| drop(hand.perform(act).unwrap()));
+                hand.undo_all();
+                hand.finish().unwrap();
+            }));
+            if let Err(panic) = crashed {
+                assert!(panic.downcast_ref::<Crash>().is_some(), "another panic than the crash");
+            }
+            kernel.crash_at(None);
+            let report = undo_after_death(&kernel, dir.path());
+            assert_eq!(kernel.state().files, before, "{ratio} {bytes}, {number} {when:?}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_twin_that_somebody_else_set_is_a_conflict() {
+    let (kernel, dir) = (kernel("20", "0"), tempfile::tempdir().unwrap());
+    let mut hand = hand(&kernel, dir.path());
+    let receipt = hand.perform(&write(BYTES, "1073741824")).unwrap();
+    assert_eq!(receipt.old.to_string(), "0, with 20 in the file's twin");
+    kernel.add_file(BYTES, "0\n");
+    kernel.add_file(RATIO, "40\n");
+    assert!(matches!(hand.undo_all()[0].how, How::Conflict { .. }));
+    assert_eq!(hand.perform(&write(BYTES, "0")).unwrap_err().class, Class::Usage);
+}
+
+fn session_of_two() -> (EmulatedKernel, ProcessRef, ProcessRef) {
+    let kernel = EmulatedKernel::new();
+    let (first, second) = (kernel.add_process(50, 1), kernel.add_process(60, 50));
+    kernel.add_file("/proc/50/autogroup", "/autogroup-12 nice 0\n");
+    kernel.add_file("/proc/60/autogroup", "/autogroup-12 nice 0\n");
+    kernel.add_process(70, 1);
+    kernel.add_file("/proc/70/autogroup", "/autogroup-13 nice 7\n");
+    (kernel, first, second)
+}
+
+#[test]
+fn a_session_is_restored_by_another_of_its_processes() {
+    let (kernel, first, _) = session_of_two();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    let act = Act::WriteProcessFile { process: first, file: ProcessFile::Autogroup, value: 7 };
+    assert!(hand.perform(&act).unwrap().took_effect);
+    kernel.remove_thread(50);
+    let undone = hand.undo_all();
+    assert_eq!((&undone[0].how, undone[0].heirs), (&How::Gone, 1));
+    let files = kernel.state().files;
+    let read = |pid: u32| files[&(None, format!("/proc/{pid}/autogroup").into())].trim().to_string();
+    assert_eq!((read(60), read(70)), ("/autogroup-12 nice 0".into(), "/autogroup-13 nice 7".into()));
+}
+
+#[test]
+fn children_that_inherited_a_score_are_restored_and_a_reused_number_is_not_touched() {
+    let kernel = EmulatedKernel::new();
+    let parent = kernel.add_process(50, 1);
+    kernel.add_file("/proc/50/oom_score_adj", "0\n");
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    let act = |process| Act::WriteProcessFile { process, file: ProcessFile::OomScoreAdj, value: -500 };
+    assert!(hand.perform(&act(parent)).unwrap().took_effect);
+    kernel.add_process(60, 50);
+    kernel.add_file("/proc/60/oom_score_adj", "-500\n");
+    let undone = hand.undo_all();
+    assert_eq!((&undone[0].how, undone[0].heirs), (&How::Restored, 1));
+    assert_eq!(kernel.state().files[&(None, "/proc/60/oom_score_adj".into())], "0\n");
+    let later = ProcessRef { start_time_ticks: parent.start_time_ticks + 1, ..parent };
+    assert_eq!(hand.perform(&act(later)).unwrap_err().class, Class::MachineLacks);
+}
+
+#[test]
+fn ranks_and_clamps_are_inherited_and_restored() {
+    let kernel = EmulatedKernel::new();
+    let ProcessRef { pid, start_time_ticks } = kernel.add_process(50, 1);
+    let before = kernel.state().threads[&50].clone();
+    let thread = ThreadRef { pid, tid: pid, start_time_ticks };
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    hand.perform(&Act::SetIoPriority { thread, priority: IoPriority::Idle }).unwrap();
+    let receipt =
+        hand.perform(&Act::SetUtilClamp { thread, clamp: UtilClamp { min: 512, max: 1024 } }).unwrap();
+    assert_eq!((receipt.old.to_string(), receipt.took_effect), ("0-1024".into(), true));
+    kernel.add_thread(50, 51);
+    assert_eq!(hand.undo_all().iter().map(|undone| undone.heirs).sum::<usize>(), 2);
+    for tid in [50, 51] {
+        let now = kernel.state().threads[&tid].clone();
+        assert_eq!((now.io_priority, now.util_clamp), (before.io_priority, before.util_clamp), "{tid}");
+    }
+}
+
+#[test]
+fn what_could_not_be_given_back_is_not_taken() {
+    let (kernel, first, _) = session_of_two();
+    kernel.add_file("/proc/50/autogroup", "/autogroup-12 nice -5\n");
+    kernel.alter(50, |thread| thread.io_priority = IoPriority::RealTime { level: 2 }.to_raw());
+    kernel.drop_privilege();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    let thread = ThreadRef { pid: 50, tid: 50, start_time_ticks: first.start_time_ticks };
+    let acts = [
+        Act::WriteProcessFile { process: first, file: ProcessFile::Autogroup, value: 0 },
+        Act::SetIoPriority { thread, priority: IoPriority::Idle },
+    ];
+    for act in acts {
+        let fault = hand.perform(&act).unwrap_err();
+        assert!(fault.class == Class::NotPermitted && fault.cause.contains("CAP_SYS_NICE"), "{fault}");
+    }
+    // A hint beside the class has no name here, and is not forgotten.
+    kernel.alter(50, |thread| thread.io_priority = 0x4010);
+    let fault = hand.perform(&Act::SetIoPriority { thread, priority: IoPriority::Idle }).unwrap_err();
+    assert!(fault.cause.contains("16400"), "{fault}");
+}

@@ -1,0 +1,101 @@
+//! Knobs that are one file a target: where the files are, and in which form they hold the value.
+
+mod form;
+mod places;
+
+pub use form::{Bound, Form, ON_OFF};
+pub use places::{Place, Places};
+pub(super) use places::{is_numbered, names};
+
+use super::{About, Knob, Target, no_such};
+use crate::{Act, Class, Fault, Root};
+
+/// A knob that is one file a target.
+#[derive(Debug)]
+pub struct FileKnob {
+    /// What it is.
+    pub about: About,
+    /// Where its files are.
+    pub places: Places,
+    /// How a file holds the value.
+    pub form: Form,
+}
+
+impl Knob for FileKnob {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
+        let places = self.places.find(root)?.into_iter();
+        Ok(places.map(|place| Target { id: place.id, what: place.what }).collect())
+    }
+
+    fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
+        self.at(root, target, |root, place, _| {
+            let text = root.line(&place.path)?;
+            self.form_of(place).read(&text).map_err(|why| malformed(&place.path, why))
+        })
+    }
+
+    fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
+        self.at(root, target, |root, place, netns| {
+            let now = root.line(&place.path)?;
+            let about = form::Setting { root, about: &self.about, target, path: &place.path, now: &now };
+            let value = self.form_of(place).write(&about, value)?;
+            Ok(vec![Act::WriteFile {
+                path: place.path.clone().into(),
+                value,
+                netns: netns.map(String::from),
+            }])
+        })
+    }
+}
+
+impl FileKnob {
+    fn form_of(&self, place: &Place) -> Form {
+        place.form.unwrap_or(self.form)
+    }
+
+    /// Does something with a target's file. Another network namespace is entered where `root` is the running system.
+    fn at<T>(
+        &self,
+        root: &Root,
+        target: &str,
+        work: impl FnOnce(&Root, &Place, Option<&str>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let within;
+        let (root, id, netns) = match target.split_once(':').filter(|_| self.places.are_of_a_network()) {
+            None => (root, target, None),
+            Some((netns, id)) => {
+                within = self.namespace(root, target, netns)?;
+                (&within, id, Some(netns))
+            }
+        };
+        let place = self.places.find(root)?.into_iter().find(|place| place.id == id);
+        let none = || no_such(&self.about, target, self.places.none());
+        work(root, &place.ok_or_else(none)?, netns)
+    }
+
+    fn namespace(&self, root: &Root, target: &str, netns: &str) -> Result<Root, Fault> {
+        if netns.is_empty() || netns == "." || netns == ".." || netns.contains('/') {
+            return Err(no_such(
+                &self.about,
+                target,
+                "what stands before the colon is no name of a namespace",
+            ));
+        }
+        if !root.is_live() {
+            let cause = format!("{} does not show network namespace {netns}", root.origin());
+            return Err(Fault::new(Class::MachineLacks, target, cause, "ask the running system"));
+        }
+        Root::live_in_netns(netns)
+    }
+}
+
+fn malformed(path: &str, why: impl std::fmt::Display) -> Fault {
+    Fault::new(Class::Storage, path, why, "report it: the file is of a kind that pinwise does not know")
+}
+
+#[cfg(test)]
+mod tests;

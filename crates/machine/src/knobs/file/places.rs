@@ -1,0 +1,133 @@
+//! Where the files of a knob are.
+
+use crate::{Fault, Root};
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the target.
+    pub id: String,
+    /// What the target is, for people.
+    pub what: String,
+    /// The file.
+    pub path: String,
+    /// How this file holds the value, where that differs from the knob's other files.
+    pub form: Option<super::Form>,
+}
+
+/// Where the files of a knob are. A file is offered when it is there and not hidden on reading (xps_cpus of a card with
+/// one queue: ENOENT); one that may not be read is offered, since root may.
+#[derive(Debug, Clone, Copy)]
+pub enum Places {
+    /// One file for the whole machine; the target is `machine`.
+    Machine(&'static str),
+    /// A file in the folder of each queue: targets `INTERFACE/rx-N`.
+    EachQueue {
+        /// `rx` or `tx`.
+        kind: &'static str,
+        /// Name of the file.
+        file: &'static str,
+    },
+    /// A file in the folder of each network interface: targets `INTERFACE`.
+    EachInterface(&'static str),
+    /// A file below the folder of each CPU: targets `cpuN`.
+    EachCpu(&'static str),
+    /// A file in the folder of each frequency policy: targets `policyN`.
+    EachPolicy(&'static str),
+    /// Where a function finds them.
+    Found(fn(&Root) -> Result<Vec<Place>, Fault>),
+}
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const INTERFACES: &str = "/sys/class/net";
+
+impl Places {
+    /// The files that there are, in natural order.
+    pub(super) fn find(&self, root: &Root) -> Result<Vec<Place>, Fault> {
+        let mut places = match *self {
+            Places::Machine(path) => vec![Place::machine(path)],
+            Places::EachInterface(file) => each(root, INTERFACES, file, |_| true, "network interface")?,
+            Places::EachQueue { kind, file } => queues(root, kind, file)?,
+            Places::EachCpu(file) => each(root, CPUS, file, |name| is_numbered(name, "cpu"), "CPU")?,
+            Places::EachPolicy(file) => {
+                let folder = format!("{CPUS}/cpufreq");
+                each(root, &folder, file, |name| is_numbered(name, "policy"), "frequency policy")?
+            }
+            Places::Found(find) => find(root)?,
+        };
+        places.retain(|place| !root.line(&place.path).is_err_and(|e| e.is_absent()));
+        Ok(places)
+    }
+
+    /// Whether targets may stand behind `NETNS:`.
+    pub(super) fn are_of_a_network(&self) -> bool {
+        matches!(self, Places::EachQueue { .. } | Places::EachInterface(_))
+    }
+
+    /// Why a target is none.
+    pub(super) fn none(&self) -> &'static str {
+        match self {
+            Places::Machine(_) => "the target is 'machine', and this machine's kernel may lack the file",
+            Places::EachQueue { .. } => "there is no such queue, or it lacks the file",
+            Places::EachInterface(_) => "there is no such interface, or it lacks the file",
+            Places::EachCpu(_) => "there is no such CPU, or it lacks the file",
+            Places::EachPolicy(_) => "there is no such frequency policy, or it lacks the file",
+            Places::Found(_) => "this machine has no such thing",
+        }
+    }
+}
+
+impl Place {
+    /// The one file of the whole machine.
+    pub fn machine(path: &str) -> Self {
+        Self { id: "machine".into(), what: "the whole machine".into(), path: path.into(), form: None }
+    }
+}
+
+/// The names in a folder, none where there is no such folder.
+pub(in crate::knobs) fn names(root: &Root, folder: &str) -> Result<Vec<String>, Fault> {
+    match root.list(folder) {
+        Err(e) if e.is_absent() => Ok(Vec::new()),
+        names => Ok(names?),
+    }
+}
+
+/// Whether a name is `prefix` and a number.
+pub(in crate::knobs) fn is_numbered(name: &str, prefix: &str) -> bool {
+    let digits = name.strip_prefix(prefix).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A file in each folder of a folder.
+fn each(
+    root: &Root,
+    folder: &str,
+    file: &str,
+    mut is_one: impl FnMut(&str) -> bool,
+    what: &str,
+) -> Result<Vec<Place>, Fault> {
+    let names = names(root, folder)?.into_iter().filter(|name| is_one(name));
+    let place = |id: String| Place {
+        what: format!("{what} {id}"),
+        path: format!("{folder}/{id}/{file}"),
+        id,
+        form: None,
+    };
+    Ok(names.map(place).collect())
+}
+
+fn queues(root: &Root, kind: &str, file: &str) -> Result<Vec<Place>, Fault> {
+    let (prefix, way) = (format!("{kind}-"), if kind == "rx" { "receive" } else { "transmit" });
+    let mut places = Vec::new();
+    for interface in names(root, INTERFACES)? {
+        // Interfaces come and go, and /sys/class/net has files that are no interfaces (bonding_masters).
+        let queues = root.list(format!("{INTERFACES}/{interface}/queues")).unwrap_or_default();
+        places.extend(queues.into_iter().filter(|queue| is_numbered(queue, &prefix)).map(|queue| Place {
+            id: format!("{interface}/{queue}"),
+            what: format!("{way} queue {} of {interface}", &queue[prefix.len()..]),
+            path: format!("{INTERFACES}/{interface}/queues/{queue}/{file}"),
+            form: None,
+        }));
+    }
+    Ok(places)
+}
