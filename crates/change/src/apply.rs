@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use machine::knobs::{self, Knob};
+use machine::knobs::{self, Knob, MaySet};
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
 
@@ -39,6 +39,8 @@ pub struct Foreseen {
     pub owner: &'static str,
     /// What can go wrong.
     pub risk: &'static str,
+    /// Who may set it.
+    pub may_set: Option<MaySet>,
     /// Its present value; `None` when it cannot be read.
     pub now: Option<String>,
     /// Whether it is so already, and nothing would be done.
@@ -112,6 +114,7 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen 
         title: about.map_or("", |about| about.title),
         owner: about.map_or("", |about| about.owner),
         risk: about.map_or("", |about| about.risk),
+        may_set: about.map(|about| about.may_set),
         now: None,
         already: false,
         acts: Vec::new(),

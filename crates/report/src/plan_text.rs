@@ -1,6 +1,7 @@
 //! A plan for people: what it would do to the machine, and what it did.
 
 use change::apply::{Applied, Foreseen, SettingDone};
+use machine::knobs::MaySet;
 
 use crate::table::Style;
 use crate::table::wrap::wrap;
@@ -9,9 +10,9 @@ use crate::visible;
 /// Acts of one setting that are shown one by one.
 const ACTS_SHOWN: usize = 8;
 
-/// What each setting would do, as a dry run shows it.
-pub fn foreseen(settings: &[Foreseen], style: Style) -> String {
-    let mut page = Page { width: style.width.clamp(60, 160), text: String::new() };
+/// What each setting would do, as a dry run shows it; `root`: whether the reader is root, who may set all of them.
+pub fn foreseen(settings: &[Foreseen], root: bool, style: Style) -> String {
+    let mut page = Page { root, width: style.width.clamp(60, 160), text: String::new() };
     for (i, setting) in settings.iter().enumerate() {
         page.setting(i + 1, setting);
     }
@@ -38,6 +39,7 @@ fn summary(settings: &[Foreseen]) -> String {
 }
 
 struct Page {
+    root: bool,
     width: usize,
     text: String,
 }
@@ -56,6 +58,9 @@ impl Page {
         }
         setting.planned.reason.iter().for_each(|reason| self.line("why", reason));
         setting.planned.evidence.iter().for_each(|evidence| self.line("measured", evidence));
+        if !self.root && setting.may_set == Some(MaySet::Root) {
+            self.line("note", "root alone may set it");
+        }
         setting.fault.iter().for_each(|fault| self.line("CANNOT", &fault.to_string()));
         for act in setting.acts.iter().take(ACTS_SHOWN) {
             self.line("act", &format!("{} (now {})", act.call, act.old));
@@ -150,6 +155,7 @@ mod tests {
         let acts = if fault.is_none() && !already { vec![act; 10] } else { Vec::new() };
         Foreseen {
             planned,
+            may_set: Some(MaySet::Root),
             title: "",
             owner: "tuned",
             risk: "none",
@@ -165,10 +171,12 @@ mod tests {
         let fault = Fault::new(Class::MachineLacks, "swappiness", "is not there", "see list");
         let text = foreseen(
             &[setting(None, false), setting(None, true), setting(Some(fault), false)],
+            false,
             Style::default(),
         );
         for words in [
             "1  swappiness of machine: 60 -> 1",
+            "root alone may set it",
             "was 30 when the plan was made",
             "write '1' to /proc/sys/vm/swappiness (now 60)",
             "and 2 more",

@@ -66,7 +66,11 @@ fn show(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
     let foreseen = apply::foresee(root, &LiveKernel::new(), plan);
     match args.format {
         Format::Json => output::json(&foreseen)?,
-        Format::Text => output::text(&report::plan_text::foreseen(&foreseen, output::style()))?,
+        Format::Text => output::text(&report::plan_text::foreseen(
+            &foreseen,
+            rustix::process::geteuid().is_root(),
+            output::style(),
+        ))?,
     }
     Ok(if foreseen.iter().any(|setting| setting.fault.is_some()) { Answer::No } else { Answer::Done })
 }

@@ -1,10 +1,8 @@
 //! Which processes the words of a plan mean: `server`, a systemd unit, a cgroup, a number.
 
+use machine::knobs::MaySet;
 use machine::plan::SERVER;
 use machine::{Class, Fault, Plan, Planned, Root, knobs, processes};
-
-/// What the scope of knobs that are set for a process begins with.
-const OF_A_PROCESS: &str = "one process";
 
 /// The plan with a setting for each process that its targets name.
 ///
@@ -19,7 +17,7 @@ pub fn named(root: &Root, plan: Plan, server: Option<&str>) -> Result<Plan, Faul
 
 fn each_process(root: &Root, planned: &Planned, server: Option<&str>) -> Result<Vec<Planned>, Fault> {
     let of_a_process =
-        knobs::find(&planned.knob).is_some_and(|knob| knob.about().scope.starts_with(OF_A_PROCESS));
+        knobs::find(&planned.knob).is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses);
     let asked = match (planned.target.as_str(), server) {
         (SERVER, Some(server)) => server,
         (SERVER, None) => {
