@@ -8,6 +8,7 @@ pub mod judge;
 pub mod loss;
 pub mod moves;
 pub mod own_cpu;
+pub mod plan;
 pub mod row;
 pub mod rules;
 pub mod siblings;
@@ -23,6 +24,7 @@ use study::{Facts, Proof};
 
 pub use finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 pub use judge::judge;
+pub use plan::{Planning, plan};
 pub use rules::Rule;
 pub use siblings::Siblings;
 pub use unexplained::unexplained;

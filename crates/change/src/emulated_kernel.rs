@@ -140,6 +140,11 @@ impl EmulatedKernel {
         ThreadRef { pid, tid, start_time_ticks }
     }
 
+    /// Lets a clock tick go by.
+    pub fn tick(&self) {
+        self.inner().ticks += 1;
+    }
+
     /// Puts a thread as it is into the table, in place of one of its number.
     pub fn insert_thread(&self, tid: u32, thread: EmulatedThread) {
         let mut inner = self.inner();

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use machine::{Act, Class, Fault};
+use machine::{Act, Class, Fault, Setting};
 use serde::Serialize;
 
 use crate::deed;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger};
 use crate::live_kernel::LiveKernel;
+use crate::lock::MachineLock;
 use crate::record::{Entry, FORMAT, Header, Record, Value};
 use crate::refusal::refusal;
 use crate::take_back::{Scope, Undone, marker, take_back, undo_entries};
@@ -46,18 +47,28 @@ pub struct Hand {
     ledger: Option<Ledger>,
     session: String,
     entries: Vec<Entry>,
+    /// Held for as long as the hand lives.
+    lock: Option<MachineLock>,
 }
 
 impl Hand {
-    /// A hand on the running system, with its ledger in [`ledger_dir`](crate::ledger_dir).
+    /// A hand on the running system, with its ledger in [`ledger_dir`](crate::ledger_dir). While it lives no other can be had
+    /// there.
+    ///
+    /// Errors: another pinwise is changing the machine; the ledger cannot be written.
     pub fn live(purpose: &str) -> Result<Self, Fault> {
-        Self::with(Arc::new(LiveKernel::new()), &ledger::ledger_dir()?, purpose)
+        let dir = ledger::ledger_dir()?;
+        let lock = MachineLock::take(&dir, purpose)?;
+        let mut hand = Self::with(Arc::new(LiveKernel::new()), &dir, purpose)?;
+        hand.lock = Some(lock);
+        Ok(hand)
     }
 
     /// A hand on `kernel`, with its ledger in `ledger_dir`.
     pub fn with(kernel: Arc<dyn Kernel>, ledger_dir: &Path, purpose: &str) -> Result<Self, Fault> {
         let owner = kernel.own().map_err(|e| Fault::io("/proc/self/stat", &e, "mount /proc"))?;
-        let began_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (began_unix_s, began_subsec_ns) = (began.as_secs(), began.subsec_nanos());
         let header = Header {
             format: FORMAT,
             session: session_id(began_unix_s, owner.pid),
@@ -65,9 +76,10 @@ impl Hand {
             boot_id: kernel.boot_id().unwrap_or_default(),
             owner,
             began_unix_s,
+            began_subsec_ns,
         };
         let ledger = Ledger::create(ledger_dir, &header)?;
-        Ok(Self { kernel, ledger: Some(ledger), session: header.session, entries: Vec::new() })
+        Ok(Self { kernel, ledger: Some(ledger), session: header.session, entries: Vec::new(), lock: None })
     }
 
     /// Id of the session, as `pinwise status` prints it.
@@ -79,6 +91,11 @@ impl Hand {
     ///
     /// Errors: nothing is changed then - the act was refused, its object is gone, or the ledger could not be written.
     pub fn perform(&mut self, act: &Act) -> Result<Receipt, Fault> {
+        self.perform_for(act, None)
+    }
+
+    /// The same for an act that is part of a setting, by which it is known later.
+    pub fn perform_for(&mut self, act: &Act, setting: Option<&Setting>) -> Result<Receipt, Fault> {
         if let Act::Launch { .. } = act {
             let remedy = "this is an error in pinwise: processes are started by Hand::launch";
             return Err(Fault::new(
@@ -90,7 +107,7 @@ impl Hand {
         }
         let kernel = self.kernel.clone();
         let old = deed::read_old(&*kernel, act)?;
-        let seq = self.intend(act, old.clone())?;
+        let seq = self.intend_for(act, old.clone(), setting)?;
         let done = deed::act(&*kernel, act, &old).and_then(|()| deed::read(&*kernel, act));
         match done {
             Ok(read_back) => self.done(seq, read_back),
@@ -107,12 +124,28 @@ impl Hand {
 
     /// Writes an intent down; returns the act's number.
     pub(crate) fn intend(&mut self, act: &Act, old: Value) -> Result<u64, Fault> {
+        self.intend_for(act, old, None)
+    }
+
+    fn intend_for(&mut self, act: &Act, old: Value, setting: Option<&Setting>) -> Result<u64, Fault> {
         let seq = self.next_seq();
         let at_ticks = self.kernel.now_ticks().unwrap_or_default();
-        let record = Record::Intent { seq, at_ticks, act: act.clone(), old: old.clone() };
+        let (setting, old_too) = (setting.cloned(), old.clone());
+        let record =
+            Record::Intent { seq, at_ticks, act: act.clone(), old: old_too, setting: setting.clone() };
         self.append(&record).map_err(|fault| nothing_done(act, fault))?;
         let (started, read_back, failed, undone) = (None, None, None, None);
-        self.entries.push(Entry { seq, at_ticks, act: act.clone(), old, started, read_back, failed, undone });
+        self.entries.push(Entry {
+            seq,
+            at_ticks,
+            act: act.clone(),
+            old,
+            setting,
+            started,
+            read_back,
+            failed,
+            undone,
+        });
         Ok(seq)
     }
 
@@ -165,6 +198,14 @@ impl Hand {
         // Unrecorded it only means that a later undo finds the old value in place.
         let _ = self.append(&Record::Failed { seq, why: fault.cause.clone() });
         fault
+    }
+
+    /// Writes down that the session is taken back by `by` unless it is confirmed within `within_ticks` from now.
+    ///
+    /// Errors: the ledger could not be written.
+    pub fn arm(&mut self, within_ticks: u64, by: &str) -> Result<(), Fault> {
+        let now = self.kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))?;
+        self.append(&Record::Armed { until_ticks: now + within_ticks, by: by.to_string() })
     }
 
     /// Where the session stands now.

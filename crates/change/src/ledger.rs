@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use machine::{Class, Fault};
 
-use crate::record::{Entry, FORMAT, Header, Record};
+use crate::record::{Armed, Entry, FORMAT, Header, Record};
 
 /// Where pinwise keeps what must outlive it: `$PINWISE_STATE_DIR`; else /var/lib/pinwise for root; else
 /// `$XDG_STATE_HOME/pinwise` or `~/.local/state/pinwise`.
@@ -141,6 +141,10 @@ pub struct Session {
     pub header: Option<Header>,
     /// Its acts, oldest first.
     pub entries: Vec<Entry>,
+    /// Until when it has to be confirmed; `None` when it need not be, or was.
+    pub armed: Option<Armed>,
+    /// Whether somebody has confirmed that it may stay.
+    pub confirmed: bool,
     /// Lines that make no sense, by number; all others count nevertheless.
     pub problems: Vec<Fault>,
     /// Bytes of whole lines.
@@ -165,6 +169,8 @@ impl Session {
             path: path.to_path_buf(),
             header: None,
             entries: Vec::new(),
+            armed: None,
+            confirmed: false,
             problems: Vec::new(),
             whole_bytes: whole as u64,
         };
@@ -194,12 +200,22 @@ impl Session {
                 return Err(format!("format {} is not {FORMAT}: another version of pinwise", header.format));
             }
             Record::Header(header) => self.header = Some(header),
-            Record::Intent { seq, at_ticks, act, old } => {
+            Record::Intent { seq, at_ticks, act, old, setting } => {
                 if self.entries.iter().any(|entry| entry.seq == seq) {
                     return Err(format!("act {seq} is announced twice"));
                 }
                 let (started, read_back, failed, undone) = (None, None, None, None);
-                self.entries.push(Entry { seq, at_ticks, act, old, started, read_back, failed, undone });
+                self.entries.push(Entry {
+                    seq,
+                    at_ticks,
+                    act,
+                    old,
+                    setting,
+                    started,
+                    read_back,
+                    failed,
+                    undone,
+                });
             }
             Record::Started { seq, process } => {
                 let i = known(&mut self.entries, seq)?;
@@ -213,6 +229,8 @@ impl Session {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].failed = Some(why);
             }
+            Record::Armed { until_ticks, by } => self.armed = Some(Armed { until_ticks, by }),
+            Record::Confirmed => (self.armed, self.confirmed) = (None, true),
             Record::Undone { seq, how } => {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].undone = Some(how);
@@ -245,7 +263,9 @@ pub fn sessions(dir: &Path) -> Result<Vec<Session>, Fault> {
         }
     }
     sessions.sort_by_key(|session| {
-        (session.header.as_ref().map_or(0, |header| header.began_unix_s), session.path.clone())
+        let began =
+            session.header.as_ref().map_or((0, 0), |header| (header.began_unix_s, header.began_subsec_ns));
+        (began, session.path.clone())
     });
     Ok(sessions)
 }

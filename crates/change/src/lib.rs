@@ -17,6 +17,9 @@
 //! # }
 //! ```
 
+pub mod apply;
+mod call;
+pub mod confirm;
 mod cpuset_cgroup;
 mod deed;
 pub mod emulated_kernel;
@@ -30,6 +33,7 @@ pub mod kernel;
 pub mod launch;
 pub mod ledger;
 pub mod live_kernel;
+pub mod lock;
 mod netns;
 pub mod own;
 mod process_file;
@@ -42,14 +46,16 @@ pub mod tree_affinity;
 pub mod undo;
 mod util_clamp;
 
+pub use apply::{Applied, ApplyOptions, Foreseen};
 pub use emulated_kernel::EmulatedKernel;
 pub use hand::{Hand, Mark, Receipt};
 pub use kernel::{Kernel, ProcessSeen, SchedulingState};
 pub use launch::{Launch, Launched, Stdout};
 pub use ledger::ledger_dir;
 pub use live_kernel::LiveKernel;
+pub use lock::MachineLock;
 pub use record::Value;
 pub use status::{Status, status};
 pub use take_back::{How, Undone};
 pub use tree_affinity::PinnedTree;
-pub use undo::{UndoOptions, UndoReport, undo};
+pub use undo::{Point, UndoOptions, UndoReport, undo};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use machine::{Act, CpuSet, IoPriority, ProcessRef, UtilClamp};
+use machine::{Act, CpuSet, IoPriority, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::SchedulingState;
@@ -27,6 +27,9 @@ pub struct Header {
     pub owner: ProcessRef,
     /// When it began, in seconds since 1970 (UTC).
     pub began_unix_s: u64,
+    /// How far into that second, ns: two sessions of one second have to be undone in the right order.
+    #[serde(default)]
+    pub began_subsec_ns: u32,
 }
 
 /// What an act found, or left behind.
@@ -103,6 +106,9 @@ pub enum Record {
         act: Act,
         /// What it found.
         old: Value,
+        /// The setting of a plan that it is part of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        setting: Option<Setting>,
     },
     /// A process was forked for the act and waits at its gate.
     Started {
@@ -125,6 +131,15 @@ pub enum Record {
         /// Why.
         why: String,
     },
+    /// Everything is to be taken back unless it is confirmed in time; somebody else sees to that.
+    Armed {
+        /// Clock ticks since boot until which it has to be confirmed.
+        until_ticks: u64,
+        /// Who takes it back, in words.
+        by: String,
+    },
+    /// Somebody has confirmed that it may stay.
+    Confirmed,
     /// Undoing the act was tried.
     Undone {
         /// Number of the act.
@@ -138,7 +153,7 @@ impl Record {
     /// Number of the act that the line is about.
     pub fn seq(&self) -> Option<u64> {
         match self {
-            Record::Header(_) => None,
+            Record::Header(_) | Record::Armed { .. } | Record::Confirmed => None,
             Record::Intent { seq, .. }
             | Record::Started { seq, .. }
             | Record::Done { seq, .. }
@@ -146,6 +161,15 @@ impl Record {
             | Record::Undone { seq, .. } => Some(*seq),
         }
     }
+}
+
+/// Until when a session has to be confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Armed {
+    /// Clock ticks since boot.
+    pub until_ticks: u64,
+    /// Who takes it back then, in words.
+    pub by: String,
 }
 
 /// An act with all that the ledger knows about it.
@@ -159,6 +183,8 @@ pub struct Entry {
     pub act: Act,
     /// What it found.
     pub old: Value,
+    /// The setting of a plan that it is part of.
+    pub setting: Option<Setting>,
     /// The process that was forked for it.
     pub started: Option<ProcessRef>,
     /// What was there afterwards; `None` when that was never recorded.

@@ -4,24 +4,24 @@ use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use machine::{Fault, ProcessRef};
+use machine::{Fault, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
 use crate::deed;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Session};
 use crate::live_kernel::LiveKernel;
-use crate::record::Entry;
+use crate::record::{Armed, Entry};
 
 /// All sessions that have a ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
     /// Oldest first.
     pub sessions: Vec<SessionStatus>,
 }
 
 /// One session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionStatus {
     /// Its id.
     pub session: String,
@@ -35,6 +35,12 @@ pub struct SessionStatus {
     pub before_this_boot: bool,
     /// When it began, in seconds since 1970 (UTC).
     pub began_unix_s: u64,
+    /// How long it still waits to be confirmed before it is taken back, s; negative when that is overdue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_confirm_within_s: Option<f64>,
+    /// Who takes it back then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverted_by: Option<String>,
     /// Acts in force, oldest first.
     pub outstanding: Vec<ActStatus>,
     /// Lines of the ledger that make no sense.
@@ -52,6 +58,16 @@ pub struct ActStatus {
     pub old: String,
     /// What it was changed to: what was read back, or what was asked for where that was not recorded.
     pub new: String,
+    /// What is there now; `None` when it is gone or cannot be read, or the machine was started again since.
+    pub now: Option<String>,
+    /// Whether somebody else has changed it since; `None` when that cannot be told.
+    pub changed_since: Option<bool>,
+    /// The setting of a plan that it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<Setting>,
+    /// Who else may own it, by its knob.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<&'static str>,
     /// What became of a try to undo it.
     pub undo: Option<String>,
 }
@@ -78,12 +94,35 @@ fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
         owner_alive: owner_alive(session, kernel),
         before_this_boot,
         began_unix_s: header.map_or(0, |header| header.began_unix_s),
-        outstanding: session.outstanding().map(act_status).collect(),
+        to_confirm_within_s: session.armed.as_ref().and_then(|armed| left_s(armed, kernel)),
+        reverted_by: session.armed.as_ref().map(|armed| armed.by.clone()),
+        outstanding: outstanding(session, kernel, before_this_boot),
         problems: session.problems.clone(),
     }
 }
 
+/// Seconds until an armed session is taken back.
+fn left_s(armed: &Armed, kernel: &dyn Kernel) -> Option<f64> {
+    let now = kernel.now_ticks().ok()?;
+    Some((armed.until_ticks as f64 - now as f64) / rustix::param::clock_ticks_per_second() as f64)
+}
+
+fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -> Vec<ActStatus> {
+    let entries: Vec<&Entry> = session.outstanding().collect();
+    let told = entries.iter().enumerate().map(|(i, entry)| {
+        let now = if before_this_boot { None } else { deed::read(kernel, &entry.act).ok() };
+        let now = now.filter(|_| !matches!(entry.act, machine::Act::Launch { .. }));
+        // Of several acts on one object only the last shows.
+        let last = !entries[i + 1..].iter().any(|later| deed::same_object(&later.act, &entry.act));
+        let left = entry.read_back.as_ref().filter(|_| last);
+        let changed_since = now.as_ref().zip(left).map(|(now, left)| !deed::same(&entry.act, now, left));
+        ActStatus { now: now.map(|now| now.to_string()), changed_since, ..act_status(entry) }
+    });
+    told.collect()
+}
+
 fn act_status(entry: &Entry) -> ActStatus {
+    let knob = entry.setting.as_ref().and_then(|setting| knobs::find(&setting.knob));
     let process = entry.started.map(|process| format!("running as process group {}", process.pid));
     ActStatus {
         seq: entry.seq,
@@ -92,6 +131,10 @@ fn act_status(entry: &Entry) -> ActStatus {
         new: process
             .or_else(|| entry.read_back.as_ref().map(ToString::to_string))
             .unwrap_or_else(|| deed::asked(&entry.act)),
+        now: None,
+        changed_since: None,
+        setting: entry.setting.clone(),
+        owner: knob.map(|knob| knob.about().owner),
         undo: entry.undone.as_ref().map(ToString::to_string),
     }
 }
@@ -146,11 +189,23 @@ impl fmt::Display for SessionStatus {
         }
         let count = self.outstanding.len();
         writeln!(f, ": {count} {} in force", if count == 1 { "change" } else { "changes" })?;
+        if let (Some(left), Some(by)) = (self.to_confirm_within_s, &self.reverted_by) {
+            match left > 0.0 {
+                true => {
+                    writeln!(f, "  taken back in {left:.0} s by {by}, unless confirmed: pinwise confirm")?
+                }
+                false => writeln!(f, "  was not confirmed in time, and {by} did not take it back")?,
+            }
+        }
         if self.before_this_boot && count > 0 {
             writeln!(f, "  the machine was started again since, and with that they are gone")?;
         }
         for act in &self.outstanding {
-            write!(f, "  {}: {} -> {}", act.object, act.old, act.new)?;
+            write!(f, "  {:>3}  {}: {} -> {}", act.seq, act.object, act.old, act.new)?;
+            if let (Some(true), Some(now)) = (act.changed_since, &act.now) {
+                let owner = act.owner.map(|owner| format!(", who may be: {owner}")).unwrap_or_default();
+                write!(f, ", now {now}: changed since by somebody else{owner}")?;
+            }
             writeln!(f, "{}", act.undo.as_ref().map(|undo| format!(" [{undo}]")).unwrap_or_default())?;
         }
         self.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))

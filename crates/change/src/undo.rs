@@ -19,8 +19,37 @@ use crate::take_back::{How, Scope, Undone, undo_entries};
 pub struct UndoOptions {
     /// Also sessions whose owner still runs, and what somebody else has changed since.
     pub force: bool,
+    /// Also sessions whose owner still runs, but not what somebody else has changed since.
+    pub owned_too: bool,
     /// Only this session; `None`: all.
     pub session: Option<String>,
+    /// Only what was done after this point, which itself stays.
+    pub to: Option<Point>,
+}
+
+/// A point in the history of changes: a session, or one of its acts, with all that came before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// Id of the session.
+    pub session: String,
+    /// The last of its acts that stays; `None`: all of them do.
+    pub seq: Option<u64>,
+}
+
+impl std::str::FromStr for Point {
+    type Err = String;
+
+    /// `SESSION` or `SESSION.ACT`, as `pinwise status` prints them.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('.') {
+            None => Ok(Self { session: text.to_string(), seq: None }),
+            Some((session, seq)) => {
+                let seq =
+                    seq.parse().map_err(|_| format!("'{seq}' is no number of an act: write SESSION.ACT"))?;
+                Ok(Self { session: session.to_string(), seq: Some(seq) })
+            }
+        }
+    }
 }
 
 /// What came of an undo.
@@ -103,18 +132,31 @@ impl fmt::Display for UndoReport {
 /// Errors: another undo runs, the session does not exist, the folder cannot be read, or every session that was meant
 /// is still owned by a running process.
 pub fn undo(dir: &Path, kernel: &dyn Kernel, options: &UndoOptions) -> Result<UndoReport, Fault> {
-    let mut report = UndoReport { sessions: Vec::new(), refused: Vec::new() };
-    let Some(_lock) = lock(dir)? else { return unknown(options, report) };
-    let wanted = |session: &Session| options.session.as_ref().is_none_or(|id| *id == session.id());
-    let sessions: Vec<Session> = ledger::sessions(dir)?.into_iter().filter(wanted).collect();
-    if sessions.is_empty() {
-        return unknown(options, report);
+    match lock(dir)? {
+        Some(lock) => undo_locked(dir, kernel, options, &lock),
+        None => unknown(options),
     }
-    for session in sessions.into_iter().rev() {
+}
+
+/// The same for who has the lock.
+pub(crate) fn undo_locked(
+    dir: &Path,
+    kernel: &dyn Kernel,
+    options: &UndoOptions,
+    _lock: &File,
+) -> Result<UndoReport, Fault> {
+    let mut report = UndoReport { sessions: Vec::new(), refused: Vec::new() };
+    let sessions = chosen(ledger::sessions(dir)?, options)?;
+    if sessions.is_empty() {
+        return unknown(options);
+    }
+    for (session, from_seq) in sessions.into_iter().rev() {
         let alive = owner_alive(&session, kernel);
         match session.header.as_ref() {
-            Some(header) if alive && !options.force => report.refused.push(owned(&session, header.owner.pid)),
-            _ => report.sessions.push(undo_session(session, kernel, options.force, alive)),
+            Some(header) if alive && !options.force && !options.owned_too => {
+                report.refused.push(owned(&session, header.owner.pid));
+            }
+            _ => report.sessions.push(undo_session(session, kernel, options.force, alive, from_seq)),
         }
     }
     match report.refused.first() {
@@ -123,19 +165,30 @@ pub fn undo(dir: &Path, kernel: &dyn Kernel, options: &UndoOptions) -> Result<Un
     }
 }
 
-fn unknown(options: &UndoOptions, report: UndoReport) -> Result<UndoReport, Fault> {
+/// The sessions that are meant, oldest first, and the first act of each that is to be undone.
+fn chosen(sessions: Vec<Session>, options: &UndoOptions) -> Result<Vec<(Session, u64)>, Fault> {
+    let wanted = |session: &Session| options.session.as_ref().is_none_or(|id| *id == session.id());
+    let Some(to) = &options.to else {
+        return Ok(sessions.into_iter().filter(wanted).map(|session| (session, 0)).collect());
+    };
+    let at = sessions.iter().position(|session| session.id() == to.session);
+    let at = at.ok_or_else(|| no_such(&to.session))?;
+    let from = |i: usize| if i > at { 0 } else { to.seq.map_or(u64::MAX, |seq| seq + 1) };
+    let later = sessions.into_iter().enumerate().skip(at).map(|(i, session)| (session, from(i)));
+    Ok(later.filter(|(session, from)| wanted(session) && *from < u64::MAX).collect())
+}
+
+fn unknown(options: &UndoOptions) -> Result<UndoReport, Fault> {
     match &options.session {
-        None => Ok(report),
-        Some(id) => {
-            let cause = "there is no such session, or nothing of it is in force";
-            Err(Fault::new(
-                Class::Usage,
-                format!("session {id}"),
-                cause,
-                "see 'pinwise status' for those that there are",
-            ))
-        }
+        None => Ok(UndoReport { sessions: Vec::new(), refused: Vec::new() }),
+        Some(id) => Err(no_such(id)),
     }
+}
+
+fn no_such(session: &str) -> Fault {
+    let cause = "there is no such session, or nothing of it is in force";
+    let remedy = "see 'pinwise status' for those that there are";
+    Fault::new(Class::Usage, format!("session {session}"), cause, remedy)
 }
 
 fn owned(session: &Session, pid: u32) -> Fault {
@@ -147,7 +200,7 @@ fn owned(session: &Session, pid: u32) -> Fault {
 }
 
 /// Keeps other undos out; `None` when there is no such folder and so nothing to undo.
-fn lock(dir: &Path) -> Result<Option<File>, Fault> {
+pub(crate) fn lock(dir: &Path) -> Result<Option<File>, Fault> {
     let path = dir.join("undo.lock");
     let file = match OpenOptions::new().create(true).append(true).open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -168,12 +221,18 @@ fn lock(dir: &Path) -> Result<Option<File>, Fault> {
     }
 }
 
-fn undo_session(mut session: Session, kernel: &dyn Kernel, force: bool, owner_alive: bool) -> SessionUndone {
+fn undo_session(
+    mut session: Session,
+    kernel: &dyn Kernel,
+    force: bool,
+    owner_alive: bool,
+    from_seq: u64,
+) -> SessionUndone {
     let id = session.id();
     let mut problems = session.problems.clone();
     // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
     let mut ledger = Ledger::reopen(&session).ok();
-    let scope = Scope { session: &id, from_seq: 0, same_boot: same_boot(&session, kernel), force };
+    let scope = Scope { session: &id, from_seq, same_boot: same_boot(&session, kernel), force };
     let undone = undo_entries(kernel, &mut session.entries, &scope, |record| {
         let _ = ledger.as_mut().map(|ledger| ledger.append(record));
     });

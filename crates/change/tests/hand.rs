@@ -47,7 +47,7 @@ impl Desk {
     /// What a later `pinwise undo` does, when the owner is gone.
     fn undo_after_death(&self, force: bool) -> pinwise_change::UndoReport {
         self.kernel.remove_thread(1000);
-        undo(self.dir.path(), &self.kernel, &UndoOptions { force, session: None }).unwrap()
+        undo(self.dir.path(), &self.kernel, &UndoOptions { force, ..UndoOptions::default() }).unwrap()
     }
 }
 
@@ -245,9 +245,9 @@ fn a_dropped_hand_undoes_and_a_finished_one_leaves_its_acts_for_undo() {
     let refused = undo(desk.dir.path(), &desk.kernel, &UndoOptions::default()).unwrap_err();
     assert!(refused.to_string().contains("1000") && refused.remedy.contains("kill -INT 1000"), "{refused}");
     desk.kernel.remove_thread(1000);
-    let options = UndoOptions { force: false, session: Some("nonsense".into()) };
+    let options = UndoOptions { session: Some("nonsense".into()), ..UndoOptions::default() };
     assert_eq!(undo(desk.dir.path(), &desk.kernel, &options).unwrap_err().class, Class::Usage);
-    let options = UndoOptions { force: false, session: Some(session) };
+    let options = UndoOptions { session: Some(session), ..UndoOptions::default() };
     assert!(undo(desk.dir.path(), &desk.kernel, &options).unwrap().is_clean());
     assert_eq!(desk.read(RPS), "00000000,00000000");
 }

@@ -30,7 +30,7 @@ fn hand(kernel: &EmulatedKernel, dir: &Path) -> Hand {
 /// What a later `pinwise undo` does, when the owner is gone.
 fn undo_after_death(kernel: &EmulatedKernel, dir: &Path) -> pinwise_change::UndoReport {
     kernel.remove_thread(1000);
-    undo(dir, kernel, &UndoOptions { force: false, session: None }).unwrap()
+    undo(dir, kernel, &UndoOptions::default()).unwrap()
 }
 
 #[test]

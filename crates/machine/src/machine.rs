@@ -77,6 +77,7 @@ pub struct Machine {
 impl Machine {
     /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.
     pub fn read(root: &Root) -> Self {
+        let _folders = root.keep_folders();
         let mut notes = Notes::new();
         let mounts = mounts::read(root);
         let mut machine = Self::laid_out(root, &mounts, &mut notes);
@@ -103,6 +104,7 @@ impl Machine {
     /// Reads only how the machine is laid out: CPUs, caches, nodes, memory, devices, and what this process may use of
     /// them. The other parts are left empty, which says nothing about them.
     pub fn read_topology(root: &Root) -> Self {
+        let _folders = root.keep_folders();
         let mut notes = Notes::new();
         let mut machine = Self::laid_out(root, &mounts::read(root), &mut notes);
         machine.core_kinds = kinds::read(root, &machine.online(), &machine.cpus, &[]);

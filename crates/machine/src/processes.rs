@@ -62,7 +62,8 @@ pub(crate) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Found {
 /// The text of a file in which names of tasks stand: those are bytes that anybody may have chosen, and what is no
 /// UTF-8 in them is replaced by U+FFFD.
 fn text(root: &Root, path: &str) -> Result<String, ReadError> {
-    root.read_bytes(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let bytes = root.read_bytes(path)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
 /// Names in /proc that are numbers of processes or threads.

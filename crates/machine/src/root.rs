@@ -8,6 +8,7 @@ mod boot_evidence;
 mod directory;
 mod error;
 mod ethtool_netlink;
+mod folders;
 mod io_priority;
 mod live;
 mod netns;
@@ -29,7 +30,6 @@ pub use live::FACTS;
 use crate::capture::{Capture, INDEX};
 use crate::tree::Tree;
 use crate::{Class, Fault};
-use paths::Located;
 pub(crate) use paths::resolve;
 
 /// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).
@@ -61,9 +61,22 @@ pub(crate) trait Source: Send + Sync {
     fn open(&self, _path: &str) -> Result<Option<File>, ReadError> {
         Ok(None)
     }
+    /// Keeps folders that are listed open, for what is read below them, until [`Source::let_folders_go`].
+    fn keep_folders(&self) {}
+    /// Ends [`Source::keep_folders`].
+    fn let_folders_go(&self) {}
     /// Whether it is the running system.
     fn is_live(&self) -> bool {
         false
+    }
+}
+
+/// While it lives, the folders of the running system that a reader lists stay open for what it reads below them.
+pub(crate) struct OpenFolders<'a>(&'a Root);
+
+impl Drop for OpenFolders<'_> {
+    fn drop(&mut self) {
+        self.0.source.let_folders_go();
     }
 }
 
@@ -87,7 +100,7 @@ impl Root {
 
     /// The running system.
     pub fn live() -> Self {
-        Self::new(live::Live, "the running system")
+        Self::new(live::Live::default(), "the running system")
     }
 
     /// The running system as another network namespace sees it: /sys shows the devices of /run/netns/`name`
@@ -212,14 +225,20 @@ impl Root {
 
     /// Whether the path leads to anything, links followed; false also when that cannot be seen.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
-        let located: Result<Located, _> = paths::locate(path.as_ref());
-        located.is_ok_and(|path| self.source.exists(&path))
+        paths::locate(path.as_ref()).is_ok_and(|path| self.source.exists(&path))
     }
 
     /// A fact that is no file: one of [`FACTS`] (`page_size` bytes, `clock_ticks` a second, `release`, `version`,
     /// `machine` and `nodename` as uname(2) tells them, `euid`). Absent where the root cannot know it.
     pub fn fact(&self, name: &str) -> Result<String, ReadError> {
         self.source.fact(name)
+    }
+
+    /// Keeps folders that are listed open: for as long as one machine is read, since a folder that is gone and has come
+    /// again is not seen through one that stayed open.
+    pub(crate) fn keep_folders(&self) -> OpenFolders<'_> {
+        self.source.keep_folders();
+        OpenFolders(self)
     }
 
     /// Whether this is the running system (also in another network namespace, also recorded).

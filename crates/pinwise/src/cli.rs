@@ -46,6 +46,12 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// Write the report of a case as one HTML file, or print it
     Report(verbs::report::Args),
+    /// What of a case is worth keeping, as a file that can be applied
+    Plan(verbs::plan::Args),
+    /// Put a plan in force, so that it can always be taken back
+    Apply(verbs::apply::Args),
+    /// Let stay what was applied with --confirm-within
+    Confirm(verbs::confirm::Args),
     /// What pinwise has changed on this machine and not yet taken back
     Status(verbs::status::Args),
     /// Take back everything that pinwise has changed, newest first
@@ -71,6 +77,9 @@ pub enum Verb {
     /// A bounded storm of timer interrupts on one CPU: a disturbance whose size is known, to try rules and studies on
     #[command(hide = true)]
     Storm(verbs::storm::Args),
+    /// Takes back what was not confirmed in time
+    #[command(hide = true)]
+    Revert(verbs::revert::Args),
     /// How often the timer interrupted CPUs in a window, and why their tick did not stop
     #[command(hide = true)]
     Ticks(verbs::ticks::Args),

@@ -7,79 +7,50 @@ pub mod verdict;
 use std::path::Path;
 
 use machine::kernel::boot;
-use machine::{Class, CpuSet, Fault, Machine};
-use serde::{Deserialize, Serialize};
+use machine::{Class, CpuSet, Fault, Machine, Plan, Planned};
+use serde::Serialize;
 
 /// The knob of boot parameters.
 pub const BOOT_PARAMETERS: &str = "boot-parameters";
 
-/// Settings that are to be kept, as a file says them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// The settings, in the order in which they are made.
+/// The boot parameters of a plan, which are what a rehearsal tries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BootParameters {
+    /// All of them, as one command line.
+    #[serde(skip)]
+    pub words: String,
+    /// The settings that they come from.
     #[serde(rename = "setting")]
     pub settings: Vec<Planned>,
 }
 
-/// One setting with its reason.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Planned {
-    /// Which knob: `boot-parameters`.
-    pub knob: String,
-    /// What it is set for; boot parameters have one target, `kernel`.
-    #[serde(default = "kernel")]
-    pub target: String,
-    /// The value: for boot parameters, words of a command line.
-    pub value: String,
-    /// Why, for those who read the plan later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-fn kernel() -> String {
-    "kernel".into()
-}
-
-impl Plan {
+impl BootParameters {
     /// Reads a plan.
     ///
     /// # Errors
-    /// When the file cannot be read, is malformed (with line and column), has nothing that a rehearsal can try, or
-    /// settings of knobs that it cannot try yet.
+    /// As [`Plan::read`]; and when it has nothing that a rehearsal can try, or settings of knobs that it cannot try yet.
     pub fn read(path: &Path) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Fault::io(path.display(), &e, "name a plan file that can be read"))?;
-        let malformed = |why: &str| {
+        let plan = Plan::read(path)?;
+        let refused = |why: &str| {
             Fault::new(Class::Usage, path.display(), why, "see docs/rehearse.md for the form of a plan")
         };
-        let plan: Self = toml::from_str(&text).map_err(|e| malformed(e.to_string().trim()))?;
         if let Some(other) = plan.settings.iter().find(|setting| setting.knob != BOOT_PARAMETERS) {
-            return Err(malformed(&format!(
+            return Err(refused(&format!(
                 "knob {}: a rehearsal tries {BOOT_PARAMETERS} alone so far",
                 other.knob
             )));
         }
-        if plan.parameters().is_empty() {
-            return Err(malformed("has no boot parameters: there is nothing to try"));
+        let values = plan.settings.iter().map(|setting| setting.value.trim());
+        let words = values.filter(|value| !value.is_empty()).collect::<Vec<_>>().join(" ");
+        match words.is_empty() {
+            true => Err(refused("has no boot parameters: there is nothing to try")),
+            false => Ok(Self { words, settings: plan.settings }),
         }
-        Ok(plan)
     }
 
-    /// All boot parameters, as one command line.
-    pub fn parameters(&self) -> String {
-        let values = self.settings.iter().filter(|setting| setting.knob == BOOT_PARAMETERS);
-        values
-            .map(|setting| setting.value.trim())
-            .filter(|value| !value.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ")
-    }
-
-    /// Names of its boot parameters.
+    /// Names of the parameters.
     pub fn names(&self) -> Vec<String> {
-        let words = boot::words(&self.parameters());
+        let words = boot::words(&self.words);
         words.iter().map(|word| word.split('=').next().unwrap_or(word).to_string()).collect()
     }
 }
@@ -108,11 +79,11 @@ pub struct TickTrial {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Plan, Fault> {
+    fn read(text: &str) -> Result<BootParameters, Fault> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plan.toml");
         std::fs::write(&path, text).unwrap();
-        Plan::read(&path)
+        BootParameters::read(&path)
     }
 
     #[test]
@@ -122,7 +93,7 @@ mod tests {
                          [[setting]]\nknob = 'boot-parameters'\nvalue = ' nohz_full=2-3 nosmt '\n",
         )
         .unwrap();
-        assert_eq!(plan.parameters(), "isolcpus=2-3 nohz_full=2-3 nosmt");
+        assert_eq!(plan.words, "isolcpus=2-3 nohz_full=2-3 nosmt");
         assert_eq!(plan.names(), ["isolcpus", "nohz_full", "nosmt"]);
     }
 
@@ -134,9 +105,9 @@ mod tests {
                 .cause
                 .contains("irq-affinity")
         );
-        assert!(read("setting = []").unwrap_err().cause.contains("nothing to try"));
+        assert!(read("setting = []").unwrap_err().cause.contains("nothing to do"));
         assert!(read("[[setting]]\nknob = 3").unwrap_err().cause.contains("line 2"));
-        assert!(Plan::read(Path::new("/nowhere/plan.toml")).is_err());
+        assert!(BootParameters::read(Path::new("/nowhere/plan.toml")).is_err());
     }
 
     #[test]

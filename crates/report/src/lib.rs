@@ -25,6 +25,7 @@ pub mod noise_text;
 pub mod number;
 pub mod pages;
 pub mod picture;
+pub mod plan_text;
 pub mod svg;
 pub mod table;
 pub mod told;

@@ -3,7 +3,7 @@
 mod columns;
 mod findings;
 mod rows;
-mod wrap;
+pub(crate) mod wrap;
 
 use advise::Finding;
 use study::{Direction, Facts, Trust};

@@ -55,7 +55,7 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 /// Reads a decimal number that fills `text` up to blanks.
-fn decimal(line: usize, field: &str, text: &str) -> Result<u64, Malformed> {
+fn decimal(line: usize, field: impl fmt::Display, text: &str) -> Result<u64, Malformed> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Malformed::new(line, field, format_args!("{:?} is no number", cut(text))));

@@ -43,6 +43,9 @@ pub struct PidStat<'a> {
     pub guest_ticks: Option<u64>,
 }
 
+/// Fields behind the name, 3 to 52; a kernel may add some.
+const FIELDS: usize = 50;
+
 /// Parses the file.
 pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
     let bad = |what: &str, why: &str| Malformed::new(1, what, why);
@@ -50,11 +53,13 @@ pub fn parse(text: &str) -> Result<PidStat<'_>, Malformed> {
     // The name may hold ')': the last one closes it, since nothing behind it has parentheses.
     let close = text.rfind(')').filter(|close| *close > open).ok_or_else(|| bad(text, "there is no ')'"))?;
     let pid = number(&text[..open], "pid (field 1)")?;
-    let fields: Vec<&str> = text[close + 1..].split_ascii_whitespace().collect();
+    let mut fields: Vec<&str> = Vec::with_capacity(FIELDS);
+    fields.extend(text[close + 1..].split_ascii_whitespace());
     // Numbers as in the manual page: field 3 is the first behind the name.
     let field = |n: usize| fields.get(n - 3).copied();
     let ticks = |n: usize| -> Result<u64, Malformed> {
-        decimal(1, &format!("field {n}"), field(n).ok_or_else(|| bad(&format!("field {n}"), "is not there"))?)
+        let text = field(n).ok_or_else(|| bad(&format!("field {n}"), "is not there"))?;
+        decimal(1, format_args!("field {n}"), text)
     };
     let signed = |n: usize| -> Result<Option<i32>, Malformed> {
         let parse =

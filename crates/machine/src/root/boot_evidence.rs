@@ -10,8 +10,9 @@ use super::ReadError;
 use crate::kernel::boot::module_parameters::{self, Lists, Shown, Taker};
 
 const TIMERS: &str = "/proc/timer_list";
-/// So much is read of it at a time: the kernel makes the text of what is asked for alone.
-const TIMERS_STEP_BYTES: usize = 4 << 10;
+/// So much is read of it at a time: the kernel makes the text of what is asked for alone, of whole CPUs. The first one's
+/// is longer than this, so that no other is made.
+const TIMERS_STEP_BYTES: usize = 1 << 10;
 
 const COMMAND_LINE: &str = "/proc/cmdline";
 /// What each module shows, by its name.

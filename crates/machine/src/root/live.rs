@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::folders::Folders;
 use super::io_priority::{self, IO_PRIORITY};
 use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
 
@@ -52,11 +53,30 @@ fn cpu_latency_limit_us() -> Result<String, ReadError> {
 }
 
 /// The file system of this process.
-pub(super) struct Live;
+#[derive(Default)]
+pub(super) struct Live {
+    folders: RwLock<Folders>,
+}
+
+impl Live {
+    fn folders(&self) -> RwLockReadGuard<'_, Folders> {
+        self.folders.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn folders_to_change(&self) -> RwLockWriteGuard<'_, Folders> {
+        self.folders.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_for(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let folders = self.folders();
+        let (from, rest) = folders.nearest(path);
+        rustix::fs::openat(from, rest, flags | OFlags::CLOEXEC, Mode::empty())
+    }
+}
 
 impl Source for Live {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let answer = open(path, OFlags::RDONLY).and_then(|file| whole::content(file, path));
+        let answer = self.open_for(path, OFlags::RDONLY).and_then(|file| whole::content(file, path));
         answer.map_err(|e| ReadError::from_io(path, &e.into()))
     }
 
@@ -73,13 +93,16 @@ impl Source for Live {
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let answer = open(path, OFlags::RDONLY | OFlags::DIRECTORY).and_then(whole::names);
-        answer.map_err(|e| ReadError::from_io(path, &e.into()))
+        let error = |e: Errno| ReadError::from_io(path, &e.into());
+        let folder = self.open_for(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(error)?;
+        let names = whole::names(&folder).map_err(error)?;
+        self.folders_to_change().listed(path, folder);
+        Ok(names)
     }
 
     fn resolve(&self, path: &str) -> Result<String, ReadError> {
         let error = |e: Errno| ReadError::from_io(path, &e.into());
-        let place = open(path, OFlags::PATH).map_err(error)?;
+        let place = self.open_for(path, OFlags::PATH).map_err(error)?;
         // The kernel has followed the links already; it tells where it came to.
         match whole::place(&place) {
             Some(place) => Ok(place),
@@ -88,27 +111,29 @@ impl Source for Live {
     }
 
     fn link(&self, path: &str) -> Result<String, ReadError> {
-        let target = std::fs::read_link(path).map_err(|e| not_a_link(path, &e))?;
-        target
-            .into_os_string()
-            .into_string()
-            .map_err(|_| ReadError::malformed(path, "its target is no UTF-8"))
+        let folders = self.folders();
+        let (from, rest) = folders.nearest(path);
+        let target =
+            rustix::fs::readlinkat(from, rest, Vec::new()).map_err(|e| not_a_link(path, &e.into()))?;
+        target.into_string().map_err(|_| ReadError::malformed(path, "its target is no UTF-8"))
     }
 
     fn exists(&self, path: &str) -> bool {
-        Path::new(path).exists()
+        let folders = self.folders();
+        let (from, rest) = folders.nearest(path);
+        rustix::fs::statat(from, rest, AtFlags::empty()).is_ok()
     }
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
-        let uname = rustix::system::uname();
+        let uname = rustix::system::uname;
         let text = |c: &std::ffi::CStr| c.to_string_lossy().into_owned();
         match name {
             "page_size" => Ok(rustix::param::page_size().to_string()),
             "clock_ticks" => Ok(rustix::param::clock_ticks_per_second().to_string()),
-            "release" => Ok(text(uname.release())),
-            "version" => Ok(text(uname.version())),
-            "machine" => Ok(text(uname.machine())),
-            "nodename" => Ok(text(uname.nodename())),
+            "release" => Ok(text(uname().release())),
+            "version" => Ok(text(uname().version())),
+            "machine" => Ok(text(uname().machine())),
+            "nodename" => Ok(text(uname().nodename())),
             "euid" => Ok(rustix::process::geteuid().as_raw().to_string()),
             "hypervisor" => {
                 hypervisor().ok_or_else(|| ReadError::absent(name, "the CPU names no hypervisor"))
@@ -125,6 +150,14 @@ impl Source for Live {
         File::open(path).map(Some).map_err(|e| ReadError::from_io(path, &e))
     }
 
+    fn keep_folders(&self) {
+        self.folders_to_change().keep();
+    }
+
+    fn let_folders_go(&self) {
+        self.folders_to_change().let_go();
+    }
+
     fn is_live(&self) -> bool {
         true
     }
@@ -139,10 +172,6 @@ fn asked_for(name: &str) -> Result<String, ReadError> {
         Some(tid) => io_priority::query(name, tid),
         None => Err(ReadError::absent(name, format!("no such fact; known are {}", FACTS.join(", ")))),
     }
-}
-
-fn open(path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-    rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// The signature that a hypervisor shows in CPUID, where the CPU says that there is one.
@@ -184,43 +213,65 @@ mod tests {
         let may_lack =
             ["hypervisor", "pm_qos_cpu_latency_us", "tick_mode", "handed_to_init", "module_parameters"];
         for name in FACTS.into_iter().filter(|name| !may_lack.contains(name)) {
-            assert!(!Live.fact(name).unwrap().is_empty(), "{name}");
+            assert!(!Live::default().fact(name).unwrap().is_empty(), "{name}");
         }
-        assert!(Live.fact("colour").unwrap_err().is_absent());
+        assert!(Live::default().fact("colour").unwrap_err().is_absent());
     }
 
     #[test]
     fn lines_one_by_one_are_those_of_the_whole_file() {
         let path = "/proc/filesystems";
-        let whole = String::from_utf8(Live.read(path).unwrap()).unwrap();
+        let whole = String::from_utf8(Live::default().read(path).unwrap()).unwrap();
         let mut lines = Vec::new();
-        Live.each_line(path, &mut |line| lines.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+        Live::default()
+            .each_line(path, &mut |line| lines.push(String::from_utf8(line.to_vec()).unwrap()))
+            .unwrap();
         assert_eq!(lines, whole.lines().collect::<Vec<_>>());
         let held = crate::Root::from_tree(crate::Tree::new().file("/x", whole.as_str()).file("/empty", ""));
         let mut again = Vec::new();
         held.each_line("/x", |line| again.push(line.to_string())).unwrap();
         held.each_line("/empty", |line| again.push(line.to_string())).unwrap();
         assert_eq!(again, lines);
-        assert!(Live.each_line("/proc/nothing", &mut |_| {}).unwrap_err().is_absent());
+        assert!(Live::default().each_line("/proc/nothing", &mut |_| {}).unwrap_err().is_absent());
     }
 
     #[test]
     fn files_directories_and_links() {
-        assert!(Live.read("/proc/self/status").unwrap().starts_with(b"Name:"));
-        assert!(Live.list("/proc/self").unwrap().contains(&"status".to_string()));
-        assert_eq!(Live.link("/proc/self").unwrap(), std::process::id().to_string());
-        assert!(Live.link("/proc/stat").unwrap_err().is_absent());
-        assert!(Live.read("/proc/nothing").unwrap_err().is_absent());
-        assert!(Live.read("/proc").is_err(), "a directory is no file");
-        assert!(Live.list("/proc/stat").unwrap_err().is_absent());
+        assert!(Live::default().read("/proc/self/status").unwrap().starts_with(b"Name:"));
+        assert!(Live::default().list("/proc/self").unwrap().contains(&"status".to_string()));
+        assert_eq!(Live::default().link("/proc/self").unwrap(), std::process::id().to_string());
+        assert!(Live::default().link("/proc/stat").unwrap_err().is_absent());
+        assert!(Live::default().read("/proc/nothing").unwrap_err().is_absent());
+        assert!(Live::default().read("/proc").is_err(), "a directory is no file");
+        assert!(Live::default().list("/proc/stat").unwrap_err().is_absent());
     }
 
     #[test]
     fn links_are_followed_as_step_by_step() {
         for path in ["/proc/self/fd", "/proc/self", "/", "/sys/class/net/lo"] {
-            let slowly = paths::resolve(path, |prefix| Live.link(prefix).ok(), |whole| Live.exists(whole));
-            assert_eq!(Live.resolve(path), slowly, "{path}");
+            let slowly = paths::resolve(
+                path,
+                |prefix| Live::default().link(prefix).ok(),
+                |whole| Live::default().exists(whole),
+            );
+            assert_eq!(Live::default().resolve(path), slowly, "{path}");
         }
-        assert!(Live.resolve("/sys/none").unwrap_err().is_absent());
+        assert!(Live::default().resolve("/sys/none").unwrap_err().is_absent());
+    }
+
+    #[test]
+    fn from_open_folders_everything_is_as_by_its_whole_path() {
+        let (whole, kept) = (Live::default(), Live::default());
+        kept.keep_folders();
+        for folder in ["/sys/class/net", "/sys/class/net/lo", "/proc", "/proc/self", "/sys/none"] {
+            assert_eq!(kept.list(folder).is_ok(), whole.list(folder).is_ok(), "{folder}");
+            for path in ["ifindex", "device", "ns/pid", "cwd", "self", "none", "statm/none", "lo/type"] {
+                let path = format!("{folder}/{path}");
+                assert_eq!(kept.read(&path), whole.read(&path), "{path}");
+                assert_eq!(kept.link(&path), whole.link(&path), "{path}");
+                assert_eq!(kept.exists(&path), whole.exists(&path), "{path}");
+                assert_eq!(kept.resolve(&path), whole.resolve(&path), "{path}");
+            }
+        }
     }
 }

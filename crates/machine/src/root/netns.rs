@@ -137,7 +137,7 @@ impl Source for Netns {
         match name.starts_with(super::ETHTOOL) {
             // The kernel answers for the namespace of the thread that asks.
             true => self.ask(name, move |live| live.fact(&asked)),
-            false => Live.fact(name),
+            false => Live::default().fact(name),
         }
     }
 
@@ -153,8 +153,9 @@ impl Source for Netns {
 }
 
 fn serve(inbox: Receiver<Question>) {
+    let live = Live::default();
     for question in inbox {
-        question(&Live);
+        question(&live);
     }
 }
 

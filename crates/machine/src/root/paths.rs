@@ -1,23 +1,25 @@
 //! Paths inside a root: their one spelling, following links without leaving, order of names.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::path::{Component, Path};
 
 use super::{ReadError, Source};
 
 /// An absolute path in its one spelling: no `.`, no `..`, no doubled or final slash; the root is `/`.
-pub(super) type Located = String;
+pub(super) type Located<'a> = Cow<'a, str>;
 
 /// How many links may be followed on one path, as in path_resolution(7).
 const MOST_LINKS: usize = 40;
 
 /// Brings a path into its one spelling. `..` is refused: behind a link it means another place than it seems.
-pub(super) fn locate(path: &Path) -> Result<Located, ReadError> {
+pub(super) fn locate(path: &Path) -> Result<Located<'_>, ReadError> {
     // Nearly every path is spelled like that already.
-    if let Some(names) = path.to_str().and_then(|text| text.strip_prefix('/'))
+    if let Some(text) = path.to_str()
+        && let Some(names) = text.strip_prefix('/')
         && names.split('/').all(|name| !matches!(name, "" | "." | ".."))
     {
-        return Ok(format!("/{names}"));
+        return Ok(text.into());
     }
     let mut located = String::new();
     for component in path.components() {
@@ -35,7 +37,7 @@ pub(super) fn locate(path: &Path) -> Result<Located, ReadError> {
     }
     match located.is_empty() {
         true => Ok("/".into()),
-        false => Ok(located),
+        false => Ok(located.into()),
     }
 }
 
@@ -44,7 +46,7 @@ pub(crate) fn resolve(
     path: &str,
     link: impl Fn(&str) -> Option<String>,
     exists: impl Fn(&str) -> bool,
-) -> Result<Located, ReadError> {
+) -> Result<String, ReadError> {
     let mut todo: Vec<String> = path.split('/').rev().map(String::from).collect();
     let mut done = String::new();
     let mut followed = 0;

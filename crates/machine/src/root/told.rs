@@ -47,6 +47,14 @@ impl Source for Told {
         self.inner.open(path)
     }
 
+    fn keep_folders(&self) {
+        self.inner.keep_folders();
+    }
+
+    fn let_folders_go(&self) {
+        self.inner.let_folders_go();
+    }
+
     fn is_live(&self) -> bool {
         self.inner.is_live()
     }

@@ -43,7 +43,15 @@ pub(super) fn content(file: impl AsFd, path: &str) -> Result<Vec<u8>, Errno> {
 /// setting (fs/proc/proc_sysctl.c) and what is known of one interrupt line or process (single_open in fs/seq_file.c),
 /// and on a disk nothing else cuts a read short. Other files of /proc, cgroups and debugfs come in pieces of any size.
 fn is_printed_at_once(path: &str) -> bool {
-    let folders = ["/sys/devices/", "/sys/class/", "/sys/kernel/irq/", "/proc/sys/", "/proc/irq/"];
+    let folders = [
+        "/sys/devices/",
+        "/sys/class/",
+        "/sys/module/",
+        "/sys/kernel/irq/",
+        "/sys/kernel/mm/",
+        "/proc/sys/",
+        "/proc/irq/",
+    ];
     let of_process = || {
         let (pid, file) = path.strip_prefix("/proc/")?.split_once('/')?;
         let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());

@@ -5,17 +5,21 @@ use machine::Fault;
 use crate::cli::Verb;
 use crate::output::Answer;
 
+pub mod apply;
 pub mod capture;
 pub mod completions;
+pub mod confirm;
 pub mod explain;
 pub mod list;
 pub mod man;
 pub mod map;
 pub mod noise;
+pub mod plan;
 pub mod raw;
 pub mod rehearse;
 pub mod report;
 pub mod resume;
+pub mod revert;
 pub mod status;
 pub mod storm;
 pub mod study;
@@ -34,6 +38,9 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Resume(args) => resume::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Plan(args) => plan::run(&args),
+        Verb::Apply(args) => apply::run(&args),
+        Verb::Confirm(args) => confirm::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
@@ -44,6 +51,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::StringLoad(args) => raw::load(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
+        Verb::Revert(args) => revert::run(&args),
         Verb::Ticks(args) => ticks::run(&args),
     }
 }

@@ -1,6 +1,6 @@
 //! `pinwise undo`: takes back what pinwise changed.
 
-use change::{LiveKernel, UndoOptions, ledger_dir};
+use change::{LiveKernel, Point, UndoOptions, ledger_dir};
 use machine::Fault;
 
 use crate::cli::Format;
@@ -11,11 +11,15 @@ use crate::output::{self, Answer};
 #[command(after_help = "\
 Examples:
   pinwise undo                     everything that is outstanding, newest first
+  pinwise undo --to 1763700000-4711.3    what was done after act 3 of that session; the act itself stays
   pinwise undo --force             also what somebody else has changed since")]
 pub struct Args {
     /// Only this session (pinwise status names them)
     #[arg(long)]
     session: Option<String>,
+    /// Only what was done after this session, or after this act of it
+    #[arg(long, value_name = "SESSION[.ACT]", conflicts_with = "session")]
+    to: Option<Point>,
     /// Restore also what was changed by somebody else since, and sessions whose pinwise still runs
     #[arg(long)]
     force: bool,
@@ -26,7 +30,8 @@ pub struct Args {
 
 /// Undoes; the answer is no when something was left.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let options = UndoOptions { force: args.force, session: args.session.clone() };
+    let (session, to) = (args.session.clone(), args.to.clone());
+    let options = UndoOptions { force: args.force, owned_too: false, session, to };
     let report = change::undo(&ledger_dir()?, &LiveKernel::new(), &options)?;
     match args.format {
         Format::Json => output::json(&report)?,

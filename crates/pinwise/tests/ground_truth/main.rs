@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
+mod applied;
 mod beside_oslat;
 mod distances;
 mod killed;

@@ -64,9 +64,17 @@ impl Bench {
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Studies until CPU `slow` is named. On a shared host *undecided* is an honest answer to a noisy minute, and is
-    /// asked again, three times at most; a wrong answer is not, and neither is silence about a quiet machine.
-    pub fn study_until_named(&self, bed: &Testbed, slow: u32, more: &[&str]) -> Option<Value> {
+    /// Studies until CPU `slow` is named. On a shared host *undecided* is an honest answer to a noisy minute, and is asked
+    /// again, three times at most; a wrong answer is not, and neither is silence each time about a quiet machine. `held` says
+    /// whether the CPU was slow all the while: where it was not, silence is right.
+    pub fn study_until_named(
+        &self,
+        bed: &Testbed,
+        slow: u32,
+        more: &[&str],
+        held: impl Fn() -> bool,
+    ) -> Option<Value> {
+        let mut silent = Vec::new();
         for _ in 0..ATTEMPTS {
             let _ = std::fs::remove_dir_all(self.case());
             let result = self.study(bed, more);
@@ -75,14 +83,18 @@ impl Bench {
                 return Some(result);
             }
             assert!(named.is_empty(), "CPU {slow} was made slow: {}", told(&result));
-            assert!(
-                is_noisy(&result),
-                "CPU {slow} was made slow, and the machine is quiet: {}",
-                told(&result)
-            );
+            eprintln!("CPU {slow} was made slow, and nothing is decided: {}", told(&result));
+            if held() && !is_noisy(&result) {
+                silent.push(result);
+            }
         }
+        assert!(
+            silent.len() < ATTEMPTS,
+            "CPU {slow} was made slow, the machine is quiet, and {ATTEMPTS} studies did not see it"
+        );
         eprintln!(
-            "skipped: the host is too noisy: the same placement twice differed by more than a tenth, {ATTEMPTS} times"
+            "skipped: the host is too noisy, or took the slowness away itself, in {} of {ATTEMPTS} studies",
+            ATTEMPTS - silent.len()
         );
         None
     }

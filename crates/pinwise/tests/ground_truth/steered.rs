@@ -8,7 +8,7 @@ fn names_the_cpu_and_the_mechanism(cpu: u32) {
     bed.steer_onto(cpu);
     let before = bed.steering();
     let bench = Bench::new();
-    let Some(result) = bench.study_until_named(&bed, cpu, &[]) else { return };
+    let Some(result) = bench.study_until_named(&bed, cpu, &[], || true) else { return };
     let named = findings(&result);
     assert!(
         named.iter().any(|(rule, on, _)| rule == "receive-softirq" && *on == Some(u64::from(cpu))),

@@ -4,11 +4,15 @@ use crate::pinwise::{Bench, findings, told};
 use crate::storms;
 use crate::testbed::Testbed;
 
+const RATE_PER_S: u32 = 10_000;
+
 fn names_the_cpu_and_the_mechanism(cpu: u32) {
     let Some(bed) = Testbed::new() else { return };
-    let Some(storm) = storms::start(cpu, 10_000) else { return };
+    let Some(storm) = storms::start(cpu, RATE_PER_S) else { return };
+    let watched = storms::Rate::of(cpu);
     let bench = Bench::new();
-    let Some(result) = bench.study_until_named(&bed, cpu, &[]) else { return };
+    let held = || watched.is_at_least(RATE_PER_S);
+    let Some(result) = bench.study_until_named(&bed, cpu, &[], held) else { return };
     let named = findings(&result);
     assert!(
         named.iter().any(|(rule, on, _)| rule == "interrupts" && *on == Some(u64::from(cpu))),
@@ -37,6 +41,6 @@ fn a_storm_that_pinwise_started_itself_is_moved_and_proved() {
     let Some(bed) = Testbed::new() else { return };
     let bench = Bench::new();
     let neighbour = "1:{exe} storm --cpu {cpu} --rate 10000 --for 60";
-    let Some(_) = bench.study_until_named(&bed, 1, &["--neighbour", neighbour]) else { return };
+    let Some(_) = bench.study_until_named(&bed, 1, &["--neighbour", neighbour], || true) else { return };
     assert!(bench.prove("interrupts"), "moving the storm must move the slowness");
 }

@@ -1,6 +1,10 @@
 //! Storms of timer interrupts, where the kernel lets them be what they are to be.
 
+use std::time::Instant;
+
 use load::storm::Storm;
+
+use crate::watched::interrupts;
 
 /// A storm on one CPU; `None`, with a word on stderr, where none can be had or the kernel would stop it now and then: on a busy machine
 /// it lowers the rate of samples by itself (perf_cpu_time_max_percent), down to some more than the storm's.
@@ -16,5 +20,27 @@ pub fn start(cpu: u32, rate_per_s: u32) -> Option<Storm> {
             eprintln!("skipped: {fault}");
             None
         }
+    }
+}
+
+/// Timer interrupts of a CPU since a moment, by the kernel's own count.
+pub struct Rate {
+    cpu: u32,
+    since: Instant,
+    before: u64,
+}
+
+impl Rate {
+    /// From now on.
+    pub fn of(cpu: u32) -> Self {
+        Self { cpu, since: Instant::now(), before: interrupts("LOC", cpu) }
+    }
+
+    /// Whether there were nine tenths of `rate_per_s` at least: a storm that the kernel holds back makes nobody slow.
+    pub fn is_at_least(&self, rate_per_s: u32) -> bool {
+        let came = interrupts("LOC", self.cpu) - self.before;
+        let seen_per_s = came as f64 / self.since.elapsed().as_secs_f64();
+        eprintln!("CPU {}: {seen_per_s:.0} timer interrupts a second, {rate_per_s} asked for", self.cpu);
+        seen_per_s >= 0.9 * f64::from(rate_per_s)
     }
 }

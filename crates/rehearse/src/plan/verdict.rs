@@ -5,7 +5,7 @@ use machine::kernel::boot::{self, BootParameter, Taker};
 use machine::{CpuSet, Machine};
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::BootParameters;
 use super::facts::{self, Facts};
 
 /// Fewest ticks a second that show on a busy ordinary CPU, and most that a CPU without a tick may have. Published: 1005
@@ -89,7 +89,7 @@ pub struct Seen<'a> {
 ///
 /// # Errors
 /// In words, when a machine cannot be compared, which is a fault of pinwise.
-pub fn judge(plan: &Plan, seen: &Seen<'_>) -> Result<Verdict, String> {
+pub fn judge(plan: &BootParameters, seen: &Seen<'_>) -> Result<Verdict, String> {
     let mut checks = parameters(plan, seen);
     checks.extend(ticks(seen));
     checks.extend(interrupts(plan, seen));
@@ -101,8 +101,8 @@ pub fn judge(plan: &Plan, seen: &Seen<'_>) -> Result<Verdict, String> {
 }
 
 /// Each parameter as the running kernel shows it.
-fn parameters(plan: &Plan, seen: &Seen<'_>) -> Vec<Check> {
-    let words = boot::words(&plan.parameters());
+fn parameters(plan: &BootParameters, seen: &Seen<'_>) -> Vec<Check> {
+    let words = boot::words(&plan.words);
     words.iter().map(|word| parameter(word, seen)).collect()
 }
 
@@ -181,9 +181,9 @@ fn ticks(seen: &Seen<'_>) -> Vec<Check> {
 
 /// With `irqaffinity=`, lines that run elsewhere than on the CPUs that the kernel made of it: it adds the CPU that it
 /// booted on (kernel/irq/irqdesc.c, init_irq_default_affinity).
-fn interrupts(plan: &Plan, seen: &Seen<'_>) -> Vec<Check> {
+fn interrupts(plan: &BootParameters, seen: &Seen<'_>) -> Vec<Check> {
     let with = seen.with;
-    let words = boot::words(&plan.parameters());
+    let words = boot::words(&plan.words);
     let Some(asked) = words.iter().rev().find_map(|word| word.strip_prefix("irqaffinity=")) else {
         return Vec::new();
     };
@@ -227,13 +227,10 @@ fn default_affinity(machine: &Machine) -> Option<CpuSet> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Planned;
     use super::*;
 
-    fn plan(value: &str) -> Plan {
-        let setting =
-            Planned { knob: super::super::BOOT_PARAMETERS.into(), value: value.into(), ..Planned::default() };
-        Plan { settings: vec![setting] }
+    fn plan(value: &str) -> BootParameters {
+        BootParameters { words: value.into(), settings: Vec::new() }
     }
 
     fn with(name: &str, asked: &str, took_effect: Option<bool>) -> Machine {

@@ -85,30 +85,37 @@ fn of_module(name: &str, module: &str, meant: &str, machine: &Machine) -> Option
 
 /// The name that was probably meant by one that is not known. Two letters may differ, one in short names.
 fn meant(name: &str) -> Option<&'static str> {
+    if name.len() < SHORTEST {
+        return None;
+    }
     let allowed = if name.len() < 8 { 1 } else { 2 };
-    let near = NAMES.iter().map(|known| (distance(name, known), *known));
-    let nearest = near.filter(|(far, _)| (1..=allowed).contains(far)).min();
-    nearest.map(|(_, known)| known).filter(|_| name.len() >= SHORTEST)
+    let letters: Vec<char> = name.chars().collect();
+    // Most words of a command line are of another length than most names: comparing with all took half a millisecond.
+    let near = NAMES.iter().filter(|known| known.len().abs_diff(letters.len()) <= allowed);
+    let near = near.map(|known| (distance(&letters, known), *known));
+    near.filter(|(far, _)| (1..=allowed).contains(far)).min().map(|(_, known)| known)
 }
 
-/// Letters that must be added, taken or changed, or swapped with their neighbour, to get from one word to the other
-/// (optimal string alignment; Damerau 1964).
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+/// Letters that must be added, taken or changed, or swapped with their neighbour, to get from one word to the other, which
+/// is ASCII (optimal string alignment; Damerau 1964).
+fn distance(a: &[char], b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
     for i in 1..=a.len() {
-        let mut row = vec![i];
+        let mut row = Vec::with_capacity(b.len() + 1);
+        row.push(i);
         for j in 1..=b.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            let changed = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(above[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
+                least = least.min(before[j - 2] + 1);
             }
             row.push(least);
         }
-        rows.push(row);
+        before = std::mem::replace(&mut above, row);
     }
-    rows[a.len()][b.len()]
+    above[b.len()]
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use machine::{Class, Fault, Machine};
 use probe::TicksSeen;
 use rehearse::plan::conclusion::sentences;
 use rehearse::plan::verdict::{self, Check, Effect, Seen, Ticks, Verdict};
-use rehearse::plan::{Plan, tick_trial};
+use rehearse::plan::{BootParameters, tick_trial};
 use rehearse::{Guest, Outcome};
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ const CHECKS: &str = "pinwise rehearsal-checks -o .";
 /// What programs read.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
-    plan: &'a Plan,
+    plan: &'a BootParameters,
     shape: &'a str,
     differs: &'a [String],
     kernel: &'a str,
@@ -33,7 +33,7 @@ struct Told<'a> {
 
 /// Boots without the plan, with it, and without it again; says what took effect.
 pub(super) fn run(args: &Args, path: &Path, guest: &Guest, stop: &AtomicBool) -> Result<Answer, Fault> {
-    let plan = Plan::read(path)?;
+    let plan = BootParameters::read(path)?;
     let boot = |stage: &'static str, guest: &Guest| -> Result<Outcome, Fault> {
         let mut show = Show::stage(stage);
         let outcome = guest.run_watched(CHECKS, |event| show.event(event), || stop.load(Ordering::Relaxed));
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, path: &Path, guest: &Guest, stop: &AtomicBool) ->
         outcome.and_then(succeeded)
     };
     let before = boot("before the plan: ", guest)?;
-    let with = boot("with the plan: ", &guest.clone().cmdline(&plan.parameters()))?;
+    let with = boot("with the plan: ", &guest.clone().cmdline(&plan.words))?;
     let after = boot("after the plan: ", guest)?;
     if let Some(folder) = &args.output {
         for (name, outcome) in [("before", &before), ("with", &with), ("after", &after)] {
@@ -85,7 +85,11 @@ fn map(outcome: &Outcome) -> Result<Machine, Fault> {
     read(outcome, "map.json")
 }
 
-fn judged(plan: &Plan, [before, with, after]: &[Machine; 3], outcome: &Outcome) -> Result<Verdict, Fault> {
+fn judged(
+    plan: &BootParameters,
+    [before, with, after]: &[Machine; 3],
+    outcome: &Outcome,
+) -> Result<Verdict, Fault> {
     let trial = tick_trial(with);
     let counted: Vec<Ticks> = match &trial {
         None => Vec::new(),

@@ -20,3 +20,5 @@ mod thief;
 mod timers;
 mod unprivileged;
 mod watching;
+
+pub use figures::interrupts;

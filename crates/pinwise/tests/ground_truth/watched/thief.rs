@@ -32,6 +32,11 @@ fn lost_the_cpu() -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
+/// What of the time between two readings of the clock was no time of its own.
+fn not_running_ns(from_ns: u64, to_ns: u64) -> u64 {
+    if to_ns - from_ns > NOT_RUNNING_NS { to_ns - from_ns } else { 0 }
+}
+
 /// The job of a thief.
 pub fn steal(until: &Until) -> Vec<Stolen> {
     let mut stolen = Vec::with_capacity(10_000);
@@ -42,11 +47,13 @@ pub fn steal(until: &Until) -> Vec<Stolen> {
         let (mut last_ns, mut away_ns) = (from_ns, 0);
         while last_ns - from_ns - away_ns < SLICE_NS {
             let at_ns = now_ns();
-            away_ns += if at_ns - last_ns > NOT_RUNNING_NS { at_ns - last_ns } else { 0 };
+            away_ns += not_running_ns(last_ns, at_ns);
             last_ns = at_ns;
         }
-        let lost_the_cpu = lost_the_cpu();
-        let (cpu_ns, slice) = (cpu_time_ns(), Slice { from_ns, to_ns: now_ns() });
+        let (lost_the_cpu, cpu_ns) = (lost_the_cpu(), cpu_time_ns());
+        let slice = Slice { from_ns, to_ns: now_ns() };
+        // The system calls above are where the kernel likes to take the CPU away.
+        away_ns += not_running_ns(last_ns, slice.to_ns);
         stolen.push(Stolen { slice, away_ns, late: from_ns - due_ns > LATE_NS, lost_the_cpu, cpu_ns });
         while due_ns <= now_ns() {
             due_ns += PERIOD_NS;

@@ -1,0 +1,219 @@
+//! From evidence and findings to a plan: only what was measured to be better, or proved to be the cause, is planned.
+
+use machine::plan::SERVER;
+use machine::{CpuSet, Plan, Planned, Setting};
+use study::{Contrast, Direction, Facts, Role, Trust, Verdict};
+
+use crate::finding::{Finding, Standing};
+use crate::words::percent;
+
+/// The knob by which a server is confined.
+const PIN: &str = "process-affinity";
+
+/// What a case leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planning {
+    /// What is worth keeping; its settings may be none.
+    pub plan: Plan,
+    /// What was left out, and why, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// The plan of a case: the placement that is better than the baseline, if one is, and the causes of slowness that were proved
+/// (or at least supported, where `also_supported`) moved out of its way.
+///
+/// Nothing is planned of a case whose controls failed.
+pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planning {
+    let mut planning = Planning { plan: Plan::default(), left_out: Vec::new() };
+    if facts.evidence.trust != Trust::Sound {
+        planning
+            .left_out
+            .push("the controls of the study do not hold: nothing can be said of its placements".into());
+        return planning;
+    }
+    let pin = best_placement(facts);
+    let keep_off = pin.as_ref().and_then(|(_, cpus)| cpus.clone());
+    for finding in findings {
+        causes(facts, finding, keep_off.as_ref(), also_supported, &mut planning);
+    }
+    match pin {
+        Some((contrast, Some(cpus))) => planning.plan.settings.push(pinned(facts, contrast, &cpus)),
+        _ => planning
+            .left_out
+            .push("no placement of the server is shown to be better than the one it had".into()),
+    }
+    planning.plan.purpose =
+        Some(format!("better {} by the study of {}", facts.evidence.metric, facts.study.recipe.title()));
+    planning
+}
+
+/// The arm that is better than the baseline, and by most; its CPUs.
+fn best_placement(facts: &Facts) -> Option<(&Contrast, Option<CpuSet>)> {
+    let evidence = &facts.evidence;
+    let gain = |contrast: &Contrast| match evidence.better {
+        Direction::Higher => contrast.ratio,
+        Direction::Lower => 1.0 / contrast.ratio,
+    };
+    let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
+    let best = better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
+    let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && arm.role != Role::MisTuning)?;
+    Some((best, arm.placement.server_cpus.clone()))
+}
+
+fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
+    Planned {
+        knob: PIN.into(),
+        target: SERVER.into(),
+        value: cpus.to_list(),
+        before: None,
+        reason: Some(format!("{} was better than {}", contrast.arm, contrast.reference)),
+        evidence: Some(in_words(facts, contrast)),
+    }
+}
+
+/// `requests_per_s +12 % (8.1 to 15 %) against unpinned, in 16 blocks`.
+fn in_words(facts: &Facts, contrast: &Contrast) -> String {
+    let change =
+        |ratio: f64| format!("{}{}", if ratio < 1.0 { "-" } else { "+" }, percent((ratio - 1.0).abs()));
+    let interval = contrast.interval.map(|(low, high)| format!(" ({} to {})", change(low), change(high)));
+    format!(
+        "{} {}{} against {}, in {} blocks",
+        facts.evidence.metric,
+        change(contrast.ratio),
+        interval.unwrap_or_default(),
+        contrast.reference,
+        contrast.blocks
+    )
+}
+
+/// The settings that take a finding's cause away, unless they would bring it to the CPUs that the server is to have.
+fn causes(
+    facts: &Facts,
+    finding: &Finding,
+    keep_off: Option<&CpuSet>,
+    also_supported: bool,
+    planning: &mut Planning,
+) {
+    let moved = moved_settings(finding);
+    let Some(first) = moved.first() else { return };
+    let wanted = match finding.standing {
+        Standing::Proved => true,
+        Standing::Supported => also_supported,
+        _ => false,
+    };
+    if !wanted {
+        planning.left_out.push(format!(
+            "{}: it is {}, not proved (pinwise explain --prove)",
+            finding.title,
+            finding.standing.word()
+        ));
+        return;
+    }
+    if let Some(cpus) = keep_off {
+        let slow_cpu_is_left = finding.cpu.is_some_and(|cpu| !cpus.contains(cpu));
+        let comes_near = moved.iter().any(|setting| {
+            CpuSet::from_list(&setting.value).is_ok_and(|value| !value.intersection(cpus).is_empty())
+        });
+        if slow_cpu_is_left || comes_near {
+            planning
+                .left_out
+                .push(format!("{}: the server goes to CPUs {cpus}, away from it", finding.title));
+            return;
+        }
+    }
+    let known = planning.plan.settings.iter().any(|planned| same_object(&planned.setting(), first));
+    if known {
+        return;
+    }
+    for setting in moved {
+        let before = facts.as_found.iter().find(|found| same_object(found, &setting));
+        planning.plan.settings.push(Planned {
+            before: before.map(|found| found.value.clone()),
+            reason: Some(finding.claim.clone()),
+            evidence: finding.proof_words.clone(),
+            knob: setting.knob,
+            target: setting.target,
+            value: setting.value,
+        });
+    }
+}
+
+/// The settings by which the arm whose slow CPU turned fast differs from the one as it was found.
+fn moved_settings(finding: &Finding) -> Vec<Setting> {
+    let Some(intervention) = &finding.intervention else { return Vec::new() };
+    let arm = |name: &str| intervention.arms.iter().find(|arm| arm.name == name);
+    let better = intervention.predictions.iter().find(|prediction| prediction.expect == Verdict::Better);
+    let pair = better.and_then(|prediction| arm(&prediction.arm).zip(arm(&prediction.reference)));
+    let Some((moved, as_found)) = pair else { return Vec::new() };
+    let others = moved.placement.settings.iter().filter(|s| !as_found.placement.settings.contains(s));
+    others.cloned().collect()
+}
+
+fn same_object(a: &Setting, b: &Setting) -> bool {
+    a.knob == b.knob && a.target == b.target
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::a_case::ACase;
+    use crate::examine;
+
+    /// CPU 0 is slow because packets are steered onto it.
+    fn steered() -> Facts {
+        ACase::of_cpus(4)
+            .slow(0, 0.5)
+            .softirq_share(|server, cpu| if server == Some(0) && cpu == 0 { 0.5 } else { 0.0 })
+            .net_rx(|_, cpu| if cpu == 0 { 20_000.0 } else { 100.0 })
+            .found("rps-cpus", "eth0/rx-0", "0")
+            .build()
+    }
+
+    #[test]
+    fn what_is_not_proved_is_not_planned_and_said() {
+        let facts = steered();
+        let findings = examine(&facts);
+        let planning = plan(&facts, &findings, false);
+        assert!(planning.plan.settings.iter().all(|planned| planned.knob != "rps-cpus"));
+        assert!(planning.left_out.iter().any(|why| why.contains("not proved")), "{:?}", planning.left_out);
+    }
+
+    #[test]
+    fn a_proved_cause_is_moved_as_it_was_in_the_proof() {
+        let facts = steered();
+        let mut findings = examine(&facts);
+        findings.iter_mut().for_each(|finding| finding.standing = Standing::Proved);
+        let planning = plan(&facts, &findings, false);
+        let moved = planning.plan.settings.iter().find(|planned| planned.knob == "rps-cpus");
+        let pinned = planning.plan.settings.iter().find(|planned| planned.knob == PIN);
+        // Either the server leaves the CPU, or the cause does: not both.
+        assert!(moved.is_some() != pinned.is_some(), "{:?} {:?}", planning.plan, planning.left_out);
+        if let Some(moved) = moved {
+            assert_eq!((moved.target.as_str(), moved.before.as_deref()), ("eth0/rx-0", Some("0")));
+            assert_ne!(moved.value, "0");
+        }
+    }
+
+    #[test]
+    fn of_a_case_whose_controls_failed_nothing_is_planned() {
+        let mut facts = steered();
+        facts.evidence.trust = Trust::TooFew { why: "3 blocks".into() };
+        let planning = plan(&facts, &examine(&facts), true);
+        assert!(planning.plan.settings.is_empty() && planning.left_out.len() == 1);
+    }
+
+    #[test]
+    fn a_better_placement_pins_the_server_with_its_figure() {
+        let mut facts = steered();
+        let cpu_2 =
+            facts.evidence.against_baseline.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
+        (cpu_2.verdict, cpu_2.ratio, cpu_2.interval) = (Verdict::Better, 1.2, Some((1.15, 1.25)));
+        let mut findings = examine(&facts);
+        findings.iter_mut().for_each(|finding| finding.standing = Standing::Proved);
+        let planning = plan(&facts, &findings, false);
+        let [pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
+        assert_eq!((pinned.knob.as_str(), pinned.target.as_str(), pinned.value.as_str()), (PIN, SERVER, "2"));
+        assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
+        assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
+    }
+}

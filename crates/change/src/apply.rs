@@ -1,0 +1,268 @@
+//! Putting a plan in force: all of it, or nothing.
+
+use std::path::Path;
+
+use machine::knobs::{self, Knob};
+use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
+use serde::Serialize;
+
+use crate::call::call;
+use crate::deed;
+use crate::hand::{Hand, Receipt};
+use crate::kernel::Kernel;
+use crate::ledger;
+use crate::status::same_boot;
+use crate::take_back::Undone;
+
+/// What one act of a setting would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ActForeseen {
+    /// What it is about, in words.
+    pub object: String,
+    /// The file that would be written, or the call that would be made.
+    pub call: String,
+    /// What is there now.
+    pub old: String,
+    /// What is asked for.
+    pub new: String,
+}
+
+/// What one setting of a plan would do to the machine as it is now. Nothing is touched for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Foreseen {
+    /// The setting with its reason.
+    #[serde(flatten)]
+    pub planned: Planned,
+    /// What the knob is.
+    pub title: &'static str,
+    /// Who else may own it.
+    pub owner: &'static str,
+    /// What can go wrong.
+    pub risk: &'static str,
+    /// Its present value; `None` when it cannot be read.
+    pub now: Option<String>,
+    /// Whether it is so already, and nothing would be done.
+    pub already: bool,
+    /// What would be done, in order.
+    pub acts: Vec<ActForeseen>,
+    /// Why it cannot be done.
+    pub fault: Option<Fault>,
+}
+
+/// How a plan is put in force.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ApplyOptions {
+    /// Leave out a setting that fails, instead of taking everything back.
+    pub keep_going: bool,
+}
+
+/// One setting that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SettingDone {
+    /// The setting.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// Whether it was so already, and nothing was done.
+    pub already: bool,
+    /// Its acts, in order.
+    pub acts: Vec<Receipt>,
+    /// Why it is not in force.
+    pub fault: Option<Fault>,
+}
+
+/// What came of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// Id of the session, by which it can be undone.
+    pub session: String,
+    /// The settings that were tried, in order.
+    pub settings: Vec<SettingDone>,
+    /// What was taken back because a setting failed, newest first.
+    pub taken_back: Vec<Undone>,
+    /// Why it was taken back.
+    pub fault: Option<Fault>,
+}
+
+impl Applied {
+    /// How many acts are in force.
+    pub fn acts_in_force(&self) -> usize {
+        match self.fault {
+            Some(_) => 0,
+            None => {
+                self.settings.iter().filter(|done| done.fault.is_none()).map(|done| done.acts.len()).sum()
+            }
+        }
+    }
+
+    /// The settings that are not in force although the others are.
+    pub fn left_out(&self) -> impl Iterator<Item = &SettingDone> {
+        self.settings.iter().filter(|done| done.fault.is_some())
+    }
+}
+
+/// What `plan` would do, setting by setting, each by itself: what an earlier one changes, a later one does not see yet.
+pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan) -> Vec<Foreseen> {
+    plan.settings.iter().map(|planned| foresee_one(root, kernel, planned)).collect()
+}
+
+fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen {
+    let about = knobs::find(&planned.knob).map(|knob| knob.about());
+    let mut foreseen = Foreseen {
+        planned: planned.clone(),
+        title: about.map_or("", |about| about.title),
+        owner: about.map_or("", |about| about.owner),
+        risk: about.map_or("", |about| about.risk),
+        now: None,
+        already: false,
+        acts: Vec::new(),
+        fault: None,
+    };
+    let asked = knob_of(&planned.setting()).and_then(|knob| {
+        foreseen.now = Some(knob.read(root, &planned.target)?);
+        knob.change(root, &planned.target, &planned.value)
+    });
+    foreseen.already = foreseen.now.as_ref() == Some(&planned.value) && asked.is_ok();
+    match asked {
+        Ok(acts) if !foreseen.already => {
+            let seen: Result<Vec<ActForeseen>, Fault> =
+                acts.iter().map(|act| foresee_act(kernel, act)).collect();
+            match seen {
+                Ok(acts) => foreseen.acts = acts,
+                Err(fault) => foreseen.fault = Some(fault),
+            }
+        }
+        Ok(_) => {}
+        Err(fault) => foreseen.fault = Some(fault),
+    }
+    foreseen
+}
+
+fn foresee_act(kernel: &dyn Kernel, act: &Act) -> Result<ActForeseen, Fault> {
+    let old = deed::read_old(kernel, act)?.to_string();
+    Ok(ActForeseen { object: deed::object(act), call: call(act), old, new: deed::asked(act) })
+}
+
+fn knob_of(setting: &Setting) -> Result<&'static dyn Knob, Fault> {
+    knobs::find(&setting.knob).ok_or_else(|| {
+        let object = format!("knob '{}'", setting.knob);
+        Fault::new(
+            Class::Usage,
+            object,
+            "there is no such knob",
+            "see 'pinwise list knobs' for those that there are",
+        )
+    })
+}
+
+/// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
+/// everything is taken back, unless it is to keep going; then the failed setting alone is.
+///
+/// `told` hears of each setting when it is done. The acts stay in force when the hand is finished.
+pub fn apply(
+    hand: &mut Hand,
+    root: &Root,
+    plan: &Plan,
+    options: ApplyOptions,
+    stop: &dyn Fn() -> Option<Fault>,
+    told: &mut dyn FnMut(&SettingDone),
+) -> Applied {
+    let start = hand.mark();
+    let mut applied = Applied {
+        session: hand.session().to_string(),
+        settings: Vec::new(),
+        taken_back: Vec::new(),
+        fault: None,
+    };
+    for planned in &plan.settings {
+        let stopped = stop();
+        let failed = match &stopped {
+            Some(_) => stopped,
+            None => {
+                let done = set(hand, root, &planned.setting(), stop);
+                told(&done);
+                let fault = done.fault.clone();
+                applied.settings.push(done);
+                fault.filter(|fault| !options.keep_going || fault.class == Class::Interrupted)
+            }
+        };
+        if let Some(fault) = failed {
+            applied.taken_back = hand.undo_to(start);
+            applied.fault = Some(fault);
+            break;
+        }
+    }
+    applied
+}
+
+/// Puts one setting in force; what was done of one that fails is taken back.
+fn set(hand: &mut Hand, root: &Root, setting: &Setting, stop: &dyn Fn() -> Option<Fault>) -> SettingDone {
+    let start = hand.mark();
+    let mut done = SettingDone { setting: setting.clone(), already: false, acts: Vec::new(), fault: None };
+    match perform(hand, root, setting, stop, &mut done) {
+        Ok(already) => done.already = already,
+        Err(fault) => {
+            hand.undo_to(start);
+            done.fault = Some(fault);
+        }
+    }
+    done
+}
+
+/// Whether it was so already.
+fn perform(
+    hand: &mut Hand,
+    root: &Root,
+    setting: &Setting,
+    stop: &dyn Fn() -> Option<Fault>,
+    done: &mut SettingDone,
+) -> Result<bool, Fault> {
+    let knob = knob_of(setting)?;
+    if knob.read(root, &setting.target)? == setting.value {
+        return Ok(true);
+    }
+    for act in knob.change(root, &setting.target, &setting.value)? {
+        if let Some(fault) = stop() {
+            return Err(fault);
+        }
+        let receipt = hand.perform_for(&act, Some(setting))?;
+        let otherwise = (!receipt.took_effect).then(|| made_otherwise(&receipt));
+        done.acts.push(receipt);
+        if let Some(fault) = otherwise {
+            return Err(fault);
+        }
+    }
+    Ok(false)
+}
+
+fn made_otherwise(receipt: &Receipt) -> Fault {
+    let cause = format!("asked for {}, and the kernel made {} of it", receipt.asked, receipt.read_back);
+    let remedy = "ask for what the kernel can do: its part of the CPUs, its step, its range";
+    Fault::new(Class::MachineLacks, &receipt.object, cause, remedy)
+}
+
+/// Settings of `plan` whose objects an earlier session still holds: taking that one back later would find the values of this
+/// plan and leave them.
+///
+/// Errors: the first such object, with the session that holds it; the ledgers in `dir` cannot be read.
+pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan) -> Result<(), Fault> {
+    let sessions = ledger::sessions(dir)?;
+    let in_force = sessions.iter().filter(|session| same_boot(session, kernel));
+    let held: Vec<_> =
+        in_force.flat_map(|session| session.outstanding().map(move |entry| (session.id(), entry))).collect();
+    if held.is_empty() {
+        return Ok(());
+    }
+    for setting in plan.settings.iter().map(Planned::setting) {
+        // What cannot be asked for fails later, with its own words.
+        let acts = knob_of(&setting).and_then(|knob| knob.change(root, &setting.target, &setting.value));
+        for act in acts.unwrap_or_default() {
+            if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
+                let cause = format!("session {session} has set it already, and can be undone");
+                let remedy =
+                    format!("run 'pinwise undo --session {session}' first, or apply over it with --over");
+                return Err(Fault::new(Class::No, deed::object(&act), cause, remedy));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! The file that is written or the call that is made for an act, as a dry run shows it.
+
+use machine::Act;
+
+use crate::deed;
+
+/// `write '0' to /proc/irq/38/smp_affinity_list`, `sched_setaffinity(7, 0-3)`.
+pub fn call(act: &Act) -> String {
+    match act {
+        Act::WriteFile { path, value, netns } => {
+            let within =
+                netns.as_ref().map(|name| format!(" in network namespace {name}")).unwrap_or_default();
+            format!("write '{value}' to {}{within}", path.display())
+        }
+        Act::SetAffinity { thread, cpus } => format!("sched_setaffinity({}, {cpus})", thread.tid),
+        Act::SetScheduling { thread, .. } => format!("sched_setattr({}, {})", thread.tid, deed::asked(act)),
+        Act::WriteProcessFile { process, file, value } => {
+            format!("write '{value}' to /proc/{}/{}", process.pid, file.name())
+        }
+        Act::SetIoPriority { thread, .. } => format!("ioprio_set({}, {})", thread.tid, deed::asked(act)),
+        Act::SetUtilClamp { thread, .. } => {
+            format!("sched_setattr({}, utilization {})", thread.tid, deed::asked(act))
+        }
+        Act::CreateCgroup { path } => format!("mkdir {}", path.display()),
+        Act::JoinCgroup { process, path } => {
+            format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
+        }
+        Act::Launch { argv } => format!("start {}", argv.join(" ")),
+    }
+}

@@ -1,0 +1,188 @@
+//! Changes that are taken back by themselves unless somebody confirms in time that the machine can still be reached.
+//!
+//! The revert is armed before the first write, outside of the session that makes the changes: as a transient timer of systemd
+//! where that runs, else as a process in a session of its own, which outlives the terminal and the network connection.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use machine::{Class, Fault};
+
+use crate::kernel::Kernel;
+use crate::ledger::{self, Ledger, Session};
+use crate::record::Record;
+use crate::status::same_boot;
+use crate::undo::{UndoOptions, UndoReport, lock, undo_locked};
+
+/// The verb that takes an unconfirmed session back.
+pub const VERB: &str = "revert";
+
+/// What the process of the revert prints once it cannot be hit by a hang-up any more.
+pub const READY: &str = "armed";
+
+/// How often a waiting revert looks whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Starts what takes `session` back after `within`; says in words what that is.
+///
+/// `exe` is the pinwise binary, `state_dir` its folder of state.
+///
+/// Errors: neither systemd nor this machine starts it.
+pub fn arm(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Result<String, Fault> {
+    match systemd_timer(exe, state_dir, session, within) {
+        Some(unit) => Ok(format!("systemd timer {unit}")),
+        None => own_process(exe, state_dir, session).map(|pid| format!("process {pid}")),
+    }
+}
+
+/// A transient timer; `None` where systemd does not run or refuses.
+fn systemd_timer(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Option<String> {
+    if !Path::new("/run/systemd/system").is_dir() {
+        return None;
+    }
+    let unit = format!("pinwise-revert-{session}");
+    let mut command = Command::new("systemd-run");
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--user");
+    }
+    command
+        .args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"])
+        .arg(format!("--unit={unit}"))
+        .arg(format!("--on-active={}ms", within.as_millis()))
+        .arg(format!("--setenv=PINWISE_STATE_DIR={}", state_dir.display()))
+        .arg(exe)
+        .args([VERB, "--session", session]);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+    status.success().then(|| format!("{unit}.timer"))
+}
+
+/// A process that waits by itself; its number.
+fn own_process(exe: &Path, state_dir: &Path, session: &str) -> Result<u32, Fault> {
+    let fault = |cause: &dyn std::fmt::Display| {
+        Fault::new(
+            Class::MachineLacks,
+            "arming the revert",
+            cause,
+            "nothing was changed; apply without --confirm-within, or mend this",
+        )
+    };
+    let mut child = Command::new(exe)
+        .args([VERB, "--wait", "--session", session])
+        .env("PINWISE_STATE_DIR", state_dir)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| fault(&e))?;
+    let mut line = String::new();
+    let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+    match read {
+        Some(Ok(_)) if line.trim() == READY => Ok(child.id()),
+        _ => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(fault(&"the process that is to take everything back did not get ready"))
+        }
+    }
+}
+
+/// What became of a revert.
+#[derive(Debug)]
+pub enum Reverted {
+    /// The session was confirmed, or undone, before its time.
+    NotNeeded,
+    /// Everything was taken back, or what could be.
+    TakenBack(UndoReport),
+}
+
+/// Waits until the time of `session` is over, or until nothing is left to wait for.
+///
+/// Errors: the ledgers cannot be read.
+pub fn wait(dir: &Path, kernel: &dyn Kernel, session: &str, sleep: &dyn Fn(Duration)) -> Result<(), Fault> {
+    // The session is armed in its ledger a moment after this process is ready.
+    let ticks_per_s = rustix::param::clock_ticks_per_second();
+    let now = || kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"));
+    let begun = now()?;
+    loop {
+        let found = find(dir, session)?;
+        let Some(found) = found else { return Ok(()) };
+        match &found.armed {
+            Some(armed) if now()? >= armed.until_ticks => return Ok(()),
+            Some(armed) => {
+                let left = Duration::from_millis((armed.until_ticks - now()?) * 1000 / ticks_per_s + 1);
+                sleep(left.min(LOOK_EVERY));
+            }
+            None if found.confirmed || now()? > begun + 60 * ticks_per_s => return Ok(()),
+            None => sleep(LOOK_EVERY / 10),
+        }
+    }
+}
+
+/// Takes `session` back unless it was confirmed; also when the process that made the changes still runs.
+///
+/// Errors: as [`undo`](crate::undo()).
+pub fn revert(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Reverted, Fault> {
+    let Some(lock) = lock(dir)? else { return Ok(Reverted::NotNeeded) };
+    if find(dir, session)?.is_none_or(|found| found.armed.is_none()) {
+        return Ok(Reverted::NotNeeded);
+    }
+    let options =
+        UndoOptions { session: Some(session.to_string()), owned_too: true, ..UndoOptions::default() };
+    undo_locked(dir, kernel, &options, &lock).map(Reverted::TakenBack)
+}
+
+/// Lets changes stay that wait for it: those of `session`, or of all sessions that wait. Their ids.
+///
+/// Errors: none waits; the time is over; another undo runs; the ledger cannot be written.
+pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result<Vec<String>, Fault> {
+    let _lock = lock(dir)?;
+    let wanted = |found: &Session| session.is_none_or(|id| id == found.id());
+    let sessions = ledger::sessions(dir)?.into_iter();
+    let waiting: Vec<Session> =
+        sessions.filter(|found| wanted(found) && found.armed.is_some() && same_boot(found, kernel)).collect();
+    if waiting.is_empty() {
+        let cause = "no change waits to be confirmed";
+        let remedy = "see 'pinwise status': what was not confirmed in time has been taken back";
+        return Err(Fault::new(Class::No, session.unwrap_or("confirm"), cause, remedy));
+    }
+    waiting.iter().map(|found| confirm_one(found, kernel)).collect()
+}
+
+fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> {
+    let id = session.id();
+    let now = kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))?;
+    let late = session.armed.as_ref().is_some_and(|armed| now >= armed.until_ticks);
+    if late {
+        let cause = "the time to confirm it is over";
+        return Err(Fault::new(
+            Class::No,
+            format!("session {id}"),
+            cause,
+            "apply it again; 'pinwise undo' takes back what is left",
+        ));
+    }
+    Ledger::reopen(session)?.append(&Record::Confirmed)?;
+    stop_timer(session);
+    Ok(id)
+}
+
+/// A timer that fires finds the session confirmed and does nothing: stopping it is tidiness.
+fn stop_timer(session: &Session) {
+    let by = session.armed.as_ref().map(|armed| armed.by.as_str()).unwrap_or_default();
+    if let Some(unit) = by.strip_prefix("systemd timer ") {
+        let mut command = Command::new("systemctl");
+        if !rustix::process::geteuid().is_root() {
+            command.arg("--user");
+        }
+        let quiet =
+            command.args(["stop", unit]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let _ = quiet.status();
+    }
+}
+
+fn find(dir: &Path, session: &str) -> Result<Option<Session>, Fault> {
+    Ok(ledger::sessions(dir)?.into_iter().find(|found| found.id() == session))
+}

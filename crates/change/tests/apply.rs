@@ -1,0 +1,229 @@
+//! Plans on the emulated kernel: all of it or nothing, whatever the kernel answers; and what waits to be confirmed.
+#![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use machine::{Class, Fault, Plan, Planned, Root, Tree};
+use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds};
+use pinwise_change::confirm::{self, Reverted};
+use pinwise_change::{EmulatedKernel, Hand, Point, UndoOptions, status, undo};
+
+const IRQ: [&str; 3] =
+    ["/proc/irq/38/smp_affinity_list", "/proc/irq/39/smp_affinity_list", "/proc/irq/40/smp_affinity_list"];
+
+struct Bench {
+    kernel: EmulatedKernel,
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let kernel = EmulatedKernel::new();
+        kernel.add_file("/sys/devices/system/cpu/online", "0-3\n");
+        IRQ.iter().for_each(|path| kernel.add_file(*path, "0-3\n"));
+        Self { kernel, dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn root(&self) -> Root {
+        let mut tree = Tree::new();
+        for ((_, path), content) in &self.kernel.state().files {
+            tree = tree.file(path.to_str().unwrap(), content.clone());
+        }
+        Root::from_tree(tree)
+    }
+
+    fn hand(&self) -> Hand {
+        Hand::with(Arc::new(self.kernel.clone()), self.dir.path(), "test").unwrap()
+    }
+
+    fn apply(&self, plan: &Plan, keep_going: bool) -> Applied {
+        let mut hand = self.hand();
+        let options = ApplyOptions { keep_going };
+        let applied = apply(&mut hand, &self.root(), plan, options, &|| None, &mut |_| {});
+        hand.finish().unwrap();
+        applied
+    }
+
+    fn read(&self, path: &str) -> String {
+        self.kernel.state().files[&(None, path.into())].trim().to_string()
+    }
+
+    fn undo(&self, options: &UndoOptions) -> pinwise_change::UndoReport {
+        self.kernel.remove_thread(1000);
+        undo(self.dir.path(), &self.kernel, options).unwrap()
+    }
+}
+
+fn plan(settings: &[(&str, &str)]) -> Plan {
+    let planned = |(irq, cpus): &(&str, &str)| Planned {
+        knob: "irq-affinity".into(),
+        target: irq.to_string(),
+        value: cpus.to_string(),
+        ..Planned::default()
+    };
+    Plan { settings: settings.iter().map(planned).collect(), ..Plan::default() }
+}
+
+#[test]
+fn a_plan_is_in_force_until_it_is_undone() {
+    let bench = Bench::new();
+    let before = bench.kernel.state();
+    let applied = bench.apply(&plan(&[("38", "0"), ("39", "1"), ("40", "0-3")]), false);
+    assert_eq!((applied.acts_in_force(), applied.fault), (2, None));
+    assert!(applied.settings[2].already && applied.settings[2].acts.is_empty());
+    assert_eq!((bench.read(IRQ[0]), bench.read(IRQ[1])), ("0".into(), "1".into()));
+    assert!(bench.undo(&UndoOptions::default()).is_clean());
+    let files = |state: &pinwise_change::emulated_kernel::EmulatedState| {
+        state.files.values().map(|text| text.trim().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(files(&bench.kernel.state()), files(&before));
+}
+
+#[test]
+fn what_the_kernel_refuses_takes_the_whole_plan_back() {
+    let bench = Bench::new();
+    bench.kernel.refuse(IRQ[1], libc_eio());
+    let applied = bench.apply(&plan(&[("38", "0"), ("39", "1"), ("40", "2")]), false);
+    let fault = applied.fault.unwrap();
+    assert!(fault.cause.contains("manages") && fault.object.contains("/39/"), "{fault}");
+    assert_eq!((applied.settings.len(), applied.taken_back.len()), (2, 1));
+    assert_eq!((bench.read(IRQ[0]), bench.read(IRQ[2])), ("0-3".into(), "0-3".into()));
+    assert!(status::status_with(bench.dir.path(), &bench.kernel).unwrap().sessions.is_empty());
+}
+
+#[test]
+fn what_the_kernel_makes_otherwise_is_a_failure_too() {
+    let bench = Bench::new();
+    bench.kernel.lie(IRQ[1], "0-1");
+    let applied = bench.apply(&plan(&[("38", "0"), ("39", "1")]), false);
+    assert!(applied.fault.unwrap().cause.contains("the kernel made 0-1 of it"));
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+}
+
+#[test]
+fn who_wants_to_keep_going_loses_the_failed_setting_alone() {
+    let bench = Bench::new();
+    bench.kernel.refuse(IRQ[1], libc_eio());
+    let applied = bench.apply(&plan(&[("38", "0"), ("39", "1"), ("40", "2"), ("41", "0")]), true);
+    assert_eq!((applied.acts_in_force(), applied.left_out().count()), (2, 2));
+    let values: Vec<String> = IRQ.iter().map(|path| bench.read(path)).collect();
+    assert_eq!(values, ["0", "0-3", "2"]);
+}
+
+#[test]
+fn a_stop_in_the_middle_takes_everything_back() {
+    let bench = Bench::new();
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        (asked.get() > 3).then(|| Fault::new(Class::Interrupted, "apply", "stopped by a signal", ""))
+    };
+    let mut hand = bench.hand();
+    let all = plan(&[("38", "0"), ("39", "1"), ("40", "2")]);
+    let options = ApplyOptions { keep_going: true };
+    let applied = apply(&mut hand, &bench.root(), &all, options, &stop, &mut |_| {});
+    assert_eq!(applied.fault.unwrap().class, Class::Interrupted);
+    assert!(IRQ.iter().all(|path| bench.read(path) == "0-3"));
+    hand.finish().unwrap();
+}
+
+#[test]
+fn a_dry_run_touches_nothing_and_tells_of_everything() {
+    let bench = Bench::new();
+    let changes = bench.kernel.changes();
+    let mut all = plan(&[("38", "0"), ("39", "9"), ("40", "0-3")]);
+    all.settings.push(Planned { knob: "nonsense".into(), ..Planned::default() });
+    let foreseen = foresee(&bench.root(), &bench.kernel, &all);
+    assert_eq!(foreseen[0].acts[0].call, format!("write '0' to {}", IRQ[0]));
+    assert_eq!((foreseen[0].acts[0].old.as_str(), foreseen[0].now.as_deref()), ("0-3", Some("0-3")));
+    assert!(foreseen[1].fault.as_ref().unwrap().cause.contains("CPU 9"));
+    assert!(foreseen[2].already && foreseen[2].acts.is_empty());
+    assert!(foreseen[3].fault.as_ref().unwrap().cause.contains("no such knob"));
+    assert_eq!(bench.kernel.changes(), changes);
+    assert!(std::fs::read_dir(bench.dir.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_second_plan_is_kept_off_what_the_first_holds() {
+    let bench = Bench::new();
+    let (first, same) = (plan(&[("38", "0")]), plan(&[("39", "0"), ("38", "1")]));
+    let held = |all: &Plan| no_other_holds(bench.dir.path(), &bench.root(), &bench.kernel, all);
+    held(&first).unwrap();
+    let applied = bench.apply(&first, false);
+    held(&plan(&[("39", "0")])).unwrap();
+    let fault = held(&same).unwrap_err();
+    assert!(fault.cause.contains(&applied.session) && fault.class == Class::No, "{fault}");
+    bench.kernel.reboot();
+    held(&same).unwrap();
+}
+
+#[test]
+fn undo_goes_back_to_a_point_and_no_further() {
+    let bench = Bench::new();
+    let first = bench.apply(&plan(&[("38", "0"), ("39", "1")]), false).session;
+    let second = bench.apply(&plan(&[("40", "2")]), false).session;
+    let to = |session: &str, seq| UndoOptions {
+        to: Some(Point { session: session.to_string(), seq }),
+        ..UndoOptions::default()
+    };
+    let values = || IRQ.map(|path| bench.read(path));
+    assert_eq!(bench.undo(&to(&second, None)).sessions, []);
+    assert!(bench.undo(&to(&first, None)).is_clean());
+    assert_eq!(values(), ["0", "1", "0-3"]);
+    assert!(bench.undo(&to(&first, Some(0))).is_clean());
+    assert_eq!(values(), ["0", "0-3", "0-3"]);
+    assert!(undo(bench.dir.path(), &bench.kernel, &to("1-1", None)).is_err());
+    assert!(bench.undo(&UndoOptions::default()).is_clean());
+    assert_eq!(values(), ["0-3"; 3]);
+    assert_eq!("5-7.3".parse(), Ok(Point { session: "5-7".into(), seq: Some(3) }));
+    assert!("5-7.x".parse::<Point>().is_err());
+}
+
+/// Arms a session, applies, and goes away as `pinwise apply` does.
+fn armed(bench: &Bench, within_ticks: u64) -> String {
+    let mut hand = bench.hand();
+    hand.arm(within_ticks, "a test").unwrap();
+    let all = plan(&[("38", "0")]);
+    apply(&mut hand, &bench.root(), &all, ApplyOptions::default(), &|| None, &mut |_| {});
+    let session = hand.session().to_string();
+    hand.finish().unwrap();
+    bench.kernel.remove_thread(1000);
+    session
+}
+
+#[test]
+fn what_is_not_confirmed_is_taken_back() {
+    let bench = Bench::new();
+    let session = armed(&bench, 5);
+    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert!(told.to_string().contains("by a test"), "{told}");
+    confirm::wait(bench.dir.path(), &bench.kernel, &session, &|_| bench.kernel.tick()).unwrap();
+    let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
+    assert!(fault.cause.contains("over"), "{fault}");
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+    let again = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();
+    assert!(matches!(again, Reverted::NotNeeded));
+}
+
+#[test]
+fn what_is_confirmed_stays_and_can_still_be_undone() {
+    let bench = Bench::new();
+    let session = armed(&bench, 1_000_000);
+    assert_eq!(confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap(), [session.clone()]);
+    let never = |_: Duration| panic!("there is nothing to wait for");
+    confirm::wait(bench.dir.path(), &bench.kernel, &session, &never).unwrap();
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();
+    assert!(matches!(reverted, Reverted::NotNeeded));
+    assert_eq!(bench.read(IRQ[0]), "0");
+    assert!(confirm::confirm(bench.dir.path(), &bench.kernel, None).is_err());
+    assert!(bench.undo(&UndoOptions::default()).is_clean());
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+}
+
+fn libc_eio() -> i32 {
+    rustix::io::Errno::IO.raw_os_error()
+}

@@ -1,0 +1,152 @@
+//! `pinwise apply`: puts a plan in force, so that it can always be taken back.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use change::apply::{self, Applied, ApplyOptions, SettingDone};
+use change::{Hand, LiveKernel, confirm, ledger};
+use machine::{Class, Fault, Plan, Root};
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::output::{self, Answer};
+use crate::window::length;
+use crate::{interrupt, progress};
+
+mod target;
+
+/// Settings of which a bar shows how far they are.
+const MANY: usize = 30;
+
+/// Flags of `pinwise apply`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise apply plan.toml --dry-run                  each file and call, old -> new; nothing is touched
+  pinwise apply plan.toml --confirm-within 60s       taken back by itself unless 'pinwise confirm' follows in time
+  pinwise apply plan.toml --server nginx             'server' in the plan is this unit, process or cgroup
+  pinwise undo                                       takes it back")]
+pub struct Args {
+    /// The plan: a file of settings, by hand or from 'pinwise plan'
+    plan: PathBuf,
+    /// Show what would be done, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take everything back after this time unless 'pinwise confirm' comes before
+    #[arg(long, value_name = "TIME", value_parser = length, conflicts_with = "dry_run")]
+    confirm_within: Option<Duration>,
+    /// Leave out a setting that fails, instead of taking everything back
+    #[arg(long)]
+    keep_going: bool,
+    /// Change also what an earlier apply has set and could take back
+    #[arg(long)]
+    over: bool,
+    /// What 'server' in the plan stands for: a process number, a systemd unit, a cgroup
+    #[arg(long, value_name = "WHAT")]
+    server: Option<String>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Applies, or shows what that would be; the answer is no when something is not in force.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let root = Root::live();
+    let plan = target::named(&root, Plan::read(&args.plan)?, args.server.as_deref())?;
+    match args.dry_run {
+        true => show(args, &root, &plan),
+        false => apply(args, &root, &plan),
+    }
+}
+
+fn show(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
+    let foreseen = apply::foresee(root, &LiveKernel::new(), plan);
+    match args.format {
+        Format::Json => output::json(&foreseen)?,
+        Format::Text => output::text(&report::plan_text::foreseen(&foreseen, output::style()))?,
+    }
+    Ok(if foreseen.iter().any(|setting| setting.fault.is_some()) { Answer::No } else { Answer::Done })
+}
+
+/// What `--format json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    applied: &'a Applied,
+    /// Until when it waits to be confirmed, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirm_within_s: Option<f64>,
+}
+
+fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
+    let interrupted = interrupt::flag()?;
+    let mut hand = Hand::live(&purpose(args, plan))?;
+    if !args.over {
+        apply::no_other_holds(&ledger::ledger_dir()?, root, &LiveKernel::new(), plan)?;
+    }
+    let deadline = args.confirm_within.map(|within| arm(&mut hand, within)).transpose()?;
+    let bar = progress::bar(
+        "{bar:30} {pos}/{len} settings, {eta} left",
+        plan.settings.len() as u64,
+        plan.settings.len() > MANY,
+    );
+    let told = Cell::new(0_u64);
+    let mut tell = |done: &SettingDone| {
+        told.set(told.get() + 1);
+        bar.set_position(told.get());
+        if args.format == Format::Text {
+            bar.suspend(|| eprintln!("{}", report::plan_text::done(done)));
+        }
+    };
+    let stop = || stopped(&interrupted, deadline);
+    let options = ApplyOptions { keep_going: args.keep_going };
+    let applied = apply::apply(&mut hand, root, plan, options, &stop, &mut tell);
+    bar.finish_and_clear();
+    hand.finish()?;
+    conclude(args, &applied, deadline)
+}
+
+fn purpose(args: &Args, plan: &Plan) -> String {
+    let of = plan.purpose.as_ref().map(|purpose| format!(": {purpose}")).unwrap_or_default();
+    format!("apply {}{of}", args.plan.display())
+}
+
+/// Arms the revert, before anything is written; until when it can be confirmed.
+fn arm(hand: &mut Hand, within: Duration) -> Result<Instant, Fault> {
+    let exe = std::env::current_exe().map_err(|e| {
+        Fault::io("/proc/self/exe", &e, "mount /proc: the revert is started from this very file")
+    })?;
+    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session(), within)?;
+    let ticks_per_s = rustix::param::clock_ticks_per_second();
+    hand.arm((within.as_secs_f64() * ticks_per_s as f64).ceil() as u64, &by)?;
+    Ok(Instant::now() + within)
+}
+
+/// Why to stop in the middle.
+fn stopped(interrupted: &Arc<AtomicBool>, deadline: Option<Instant>) -> Option<Fault> {
+    if interrupted.load(Ordering::Relaxed) {
+        return Some(Fault::new(Class::Interrupted, "apply", "stopped by a signal", ""));
+    }
+    let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    late.then(|| {
+        let cause = "the time to confirm it was over before it was done";
+        Fault::new(Class::No, "apply", cause, "give a longer --confirm-within")
+    })
+}
+
+fn conclude(args: &Args, applied: &Applied, deadline: Option<Instant>) -> Result<Answer, Fault> {
+    let in_force = applied.acts_in_force() > 0;
+    let left_s = deadline.filter(|_| in_force).map(|at| (at - Instant::now()).as_secs_f64());
+    match args.format {
+        Format::Json => output::json(&Document { applied, confirm_within_s: left_s })?,
+        Format::Text => output::text(&report::plan_text::applied(applied, left_s))?,
+    }
+    match &applied.fault {
+        Some(fault) => Err(Fault { remedy: String::new(), ..fault.clone() }),
+        None if applied.left_out().next().is_some() => Ok(Answer::No),
+        None => Ok(Answer::Done),
+    }
+}

@@ -1,0 +1,57 @@
+//! `pinwise plan`: what of a case is worth keeping, as a file that can be applied.
+
+use std::path::PathBuf;
+
+use machine::{Class, Fault, Plan};
+use serde::Serialize;
+use study::{Case, Facts};
+
+use crate::cli::Format;
+use crate::output::{self, Answer};
+
+/// Flags of `pinwise plan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise plan cases/string-server-1 -o plan.toml    what was measured to be better, and causes that were proved
+  pinwise apply plan.toml --dry-run                  what it would do here")]
+pub struct Args {
+    /// The case folder
+    case: PathBuf,
+    /// Also causes that are supported by the evidence but were not proved
+    #[arg(long)]
+    supported: bool,
+    /// Where to write it; standard output otherwise
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Form of what is printed: the plan's own form (TOML), or JSON
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    left_out: &'a [String],
+}
+
+/// Plans; the answer is no when nothing of the case is worth keeping.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let case = Case::open(&args.case)?;
+    let facts = Facts::read(&case)?;
+    let mut planning = advise::plan(&facts, &advise::examine(&facts), args.supported);
+    planning.left_out.iter().for_each(|why| eprintln!("pinwise: left out: {why}"));
+    if planning.plan.settings.is_empty() {
+        let cause = "nothing in it is worth keeping";
+        let remedy = "prove its findings (pinwise explain --prove), or study other placements";
+        return Err(Fault::new(Class::No, args.case.display(), cause, remedy));
+    }
+    planning.plan.case = Some(args.case.display().to_string());
+    let text = match args.format {
+        Format::Text => planning.plan.to_toml()?,
+        Format::Json => output::pretty(&Document { plan: &planning.plan, left_out: &planning.left_out })?,
+    };
+    output::to(args.output.as_deref(), &text)?;
+    Ok(Answer::Done)
+}

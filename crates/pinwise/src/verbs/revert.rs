@@ -1,0 +1,50 @@
+//! The hidden verb `pinwise revert`: takes back what was not confirmed in time. A systemd timer runs it, or it waits by itself.
+
+use std::io::Write as _;
+use std::thread::sleep;
+
+use change::confirm::{self, READY, Reverted};
+use change::{LiveKernel, ledger_dir};
+use machine::{Class, Fault};
+
+use crate::output::{self, Answer};
+
+/// Flags of `pinwise revert`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  pinwise revert --session 1763700000-4711")]
+pub struct Args {
+    /// The session
+    #[arg(long)]
+    session: String,
+    /// Wait until its time is over first
+    #[arg(long)]
+    wait: bool,
+}
+
+/// Reverts; the answer is no when something could not be taken back.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
+    if args.wait {
+        leave_the_session()?;
+        confirm::wait(&dir, &kernel, &args.session, &sleep)?;
+    }
+    match confirm::revert(&dir, &kernel, &args.session)? {
+        Reverted::NotNeeded => Ok(Answer::Done),
+        Reverted::TakenBack(report) => {
+            output::text(&format!("{}\n", report.to_string().trim_end()))?;
+            Ok(if report.is_clean() { Answer::Done } else { Answer::No })
+        }
+    }
+}
+
+/// From here on no hang-up of a terminal reaches this process. Says so to who started it.
+fn leave_the_session() -> Result<(), Fault> {
+    let fault = |e: &dyn std::fmt::Display| {
+        Fault::new(Class::MachineLacks, "a session of its own", e, "start this verb from 'pinwise apply'")
+    };
+    rustix::process::setsid().map_err(|e| fault(&e))?;
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{READY}").and_then(|()| stdout.flush()).map_err(|e| fault(&e))
+}

@@ -1,0 +1,6 @@
+//! `pinwise apply` on this kernel: ended at every point where something lasting happens, hung up on, forgotten, interfered with.
+
+mod bench_plan;
+mod confirmed;
+mod killed;
+mod tracer;

@@ -1,0 +1,183 @@
+//! A plan for people: what it would do to the machine, and what it did.
+
+use change::apply::{Applied, Foreseen, SettingDone};
+
+use crate::table::Style;
+use crate::table::wrap::wrap;
+use crate::visible;
+
+/// Acts of one setting that are shown one by one.
+const ACTS_SHOWN: usize = 8;
+
+/// What each setting would do, as a dry run shows it.
+pub fn foreseen(settings: &[Foreseen], style: Style) -> String {
+    let mut page = Page { width: style.width.clamp(60, 160), text: String::new() };
+    for (i, setting) in settings.iter().enumerate() {
+        page.setting(i + 1, setting);
+    }
+    page.text += &summary(settings);
+    page.text
+}
+
+fn summary(settings: &[Foreseen]) -> String {
+    let acts: usize = settings.iter().map(|setting| setting.acts.len()).sum();
+    let already = settings.iter().filter(|setting| setting.already).count();
+    let faults = settings.iter().filter(|setting| setting.fault.is_some()).count();
+    let mut text = format!(
+        "\n{} of {} settings would be made, by {acts} acts",
+        settings.len() - already - faults,
+        settings.len()
+    );
+    if already > 0 {
+        text += &format!("; {already} so already");
+    }
+    if faults > 0 {
+        text += &format!("; {faults} cannot be made");
+    }
+    text + ". Nothing was touched.\n"
+}
+
+struct Page {
+    width: usize,
+    text: String,
+}
+
+impl Page {
+    fn setting(&mut self, number: usize, setting: &Foreseen) {
+        let (knob, target) = (&setting.planned.knob, &setting.planned.target);
+        let now = setting.now.as_deref().unwrap_or("?");
+        let change = match setting.already {
+            true => format!("is {} already", shown(now)),
+            false => format!("{} -> {}", shown(now), shown(&setting.planned.value)),
+        };
+        self.text += &format!("{number:>3}  {knob} of {target}: {}\n", visible::one_line(&change));
+        if let Some(before) = setting.planned.before.as_ref().filter(|before| *before != now) {
+            self.line("note", &format!("was {} when the plan was made", shown(before)));
+        }
+        setting.planned.reason.iter().for_each(|reason| self.line("why", reason));
+        setting.planned.evidence.iter().for_each(|evidence| self.line("measured", evidence));
+        setting.fault.iter().for_each(|fault| self.line("CANNOT", &fault.to_string()));
+        for act in setting.acts.iter().take(ACTS_SHOWN) {
+            self.line("act", &format!("{} (now {})", act.call, act.old));
+        }
+        if setting.acts.len() > ACTS_SHOWN {
+            self.line(
+                "act",
+                &format!("and {} more (--format json has all)", setting.acts.len() - ACTS_SHOWN),
+            );
+        }
+        if !setting.acts.is_empty() {
+            self.line("owner", setting.owner);
+            self.line("risk", setting.risk);
+        }
+    }
+
+    fn line(&mut self, name: &str, text: &str) {
+        for (i, line) in wrap(&visible::one_line(text), self.width - 16).iter().enumerate() {
+            let name = if i == 0 { name } else { "" };
+            self.text += &format!("     {name:<9} {line}\n");
+        }
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "(empty)" } else { value }
+}
+
+/// One setting that was tried, on one line.
+pub fn done(done: &SettingDone) -> String {
+    let of = format!("{} of {}", done.setting.knob, done.setting.target);
+    let became = match (&done.fault, done.already, &done.acts[..]) {
+        (Some(fault), ..) => format!("FAILED: {fault}"),
+        (None, true, _) => format!("is {} already", shown(&done.setting.value)),
+        (None, false, [act]) => format!("{} -> {}", act.old, act.read_back),
+        (None, false, acts) => format!("{} ({} acts)", shown(&done.setting.value), acts.len()),
+    };
+    visible::one_line(&format!("{of}: {became}")).into_owned()
+}
+
+/// The end of an apply: what is in force, what was taken back, what to type next. `confirm_s`: until when it waits.
+pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
+    let mut text = String::new();
+    if let Some(fault) = &applied.fault {
+        text += &format!("Nothing is in force: {}\n", visible::one_line(&fault.to_string()));
+        let left: Vec<_> = applied.taken_back.iter().filter(|undone| !undone.how.is_final()).collect();
+        text += &format!("{} taken back, newest first\n", counted(applied.taken_back.len()));
+        left.iter().for_each(|undone| text += &format!("  {}\n", visible::one_line(&undone.to_string())));
+        return text;
+    }
+    let left_out = applied.left_out().count();
+    text += &format!("{} in force (session {})", counted(applied.acts_in_force()), applied.session);
+    if left_out > 0 {
+        text += &format!("; {left_out} settings left out");
+    }
+    text += "\n";
+    match confirm_s {
+        Some(s) => text += &format!("Taken back in {s:.0} s unless confirmed: pinwise confirm\n"),
+        None if applied.acts_in_force() > 0 => {
+            text += &format!("Take back with: pinwise undo --session {}\n", applied.session);
+        }
+        None => {}
+    }
+    text
+}
+
+fn counted(acts: usize) -> String {
+    format!("{acts} {}", if acts == 1 { "act" } else { "acts" })
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::{Class, Fault, Planned};
+
+    use super::*;
+
+    fn setting(fault: Option<Fault>, already: bool) -> Foreseen {
+        let planned = Planned {
+            knob: "swappiness".into(),
+            target: "machine".into(),
+            value: "1".into(),
+            before: Some("30".into()),
+            reason: Some("the server was swapped out".into()),
+            evidence: None,
+        };
+        let act = change::apply::ActForeseen {
+            object: "/proc/sys/vm/swappiness".into(),
+            call: "write '1' to /proc/sys/vm/swappiness".into(),
+            old: "60".into(),
+            new: "1".into(),
+        };
+        let acts = if fault.is_none() && !already { vec![act; 10] } else { Vec::new() };
+        Foreseen {
+            planned,
+            title: "",
+            owner: "tuned",
+            risk: "none",
+            now: Some("60".into()),
+            already,
+            acts,
+            fault,
+        }
+    }
+
+    #[test]
+    fn a_dry_run_tells_acts_owner_risk_and_what_cannot_be() {
+        let fault = Fault::new(Class::MachineLacks, "swappiness", "is not there", "see list");
+        let text = foreseen(
+            &[setting(None, false), setting(None, true), setting(Some(fault), false)],
+            Style::default(),
+        );
+        for words in [
+            "1  swappiness of machine: 60 -> 1",
+            "was 30 when the plan was made",
+            "write '1' to /proc/sys/vm/swappiness (now 60)",
+            "and 2 more",
+            "owner     tuned",
+            "CANNOT    swappiness: is not there",
+            "1 of 3 settings would be made, by 10 acts; 1 so already; 1 cannot be made. Nothing was touched.",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+    }
+}
