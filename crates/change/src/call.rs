@@ -17,8 +17,10 @@ pub fn call(act: &Act) -> String {
         Act::WriteProcessFile { process, file, value } => {
             format!("write '{value}' to /proc/{}/{}", process.pid, file.name())
         }
-        Act::SetIoPriority { thread, priority } => format!("ioprio_set({}, {priority})", thread.tid),
-        Act::SetUtilClamp { thread, .. } => format!("sched_setattr({}, {})", thread.tid, deed::asked(act)),
+        Act::SetIoPriority { thread, .. } => format!("ioprio_set({}, {})", thread.tid, deed::asked(act)),
+        Act::SetUtilClamp { thread, .. } => {
+            format!("sched_setattr({}, utilization {})", thread.tid, deed::asked(act))
+        }
         Act::CreateCgroup { path } => format!("mkdir {}", path.display()),
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())

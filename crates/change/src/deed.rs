@@ -80,11 +80,11 @@ pub fn same_kind(a: &Act, b: &Act) -> bool {
     }
 }
 
-/// Whether two acts change the same thing.
+/// Whether two acts change the same thing; files that set each other to 0 are one.
 pub fn same_object(this: &Act, other: &Act) -> bool {
     match (this, other) {
         (Act::WriteFile { path: a, netns: a_netns, .. }, Act::WriteFile { path: b, netns: b_netns, .. }) => {
-            a == b && a_netns == b_netns
+            a_netns == b_netns && (a == b || form::twin(a).as_ref() == Some(b))
         }
         (Act::SetAffinity { thread: a, .. }, Act::SetAffinity { thread: b, .. })
         | (Act::SetScheduling { thread: a, .. }, Act::SetScheduling { thread: b, .. })
@@ -100,17 +100,14 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
 
 /// Whether `now`, read of what `act` changes, is what `other` found: of the same thing, or of the twin of its file.
 pub fn is_what_was_found(act: &Act, now: &Value, other: &Act, found: &Value) -> bool {
-    if same_object(act, other) {
-        return same(act, now, found);
-    }
-    match (act, now, other, found) {
+    match (act, pair(now), other, pair(found)) {
         (
             Act::WriteFile { path, .. },
-            Value::Paired { text, twin },
+            Some((text, twin)),
             Act::WriteFile { path: other, .. },
-            Value::Paired { text: found, twin: found_twin },
-        ) => form::twin(path).as_ref() == Some(other) && (text, twin) == (found_twin, found),
-        _ => false,
+            Some((found, found_twin)),
+        ) if form::twin(path).as_ref() == Some(other) => (text, twin) == (found_twin, found),
+        _ => same_object(act, other) && same(act, now, found),
     }
 }
 

@@ -110,6 +110,11 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "something else holds it at the moment",
             "see who owns it in docs/knobs.md, or try again",
         ),
+        (WriteFile { .. }, Some(libc::EROFS)) => (
+            Class::MachineLacks,
+            "it is mounted read-only, as in a container",
+            "run outside of the container",
+        ),
         (WriteFile { .. }, Some(libc::EOPNOTSUPP | ENOTSUPP)) => (
             Class::MachineLacks,
             "this device, driver or CPU cannot do it",

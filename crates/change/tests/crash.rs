@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use machine::{Act, CpuSet, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, CpuSet, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
 use pinwise_change::ledger::{Session, sessions};
 use pinwise_change::record::Record;
@@ -28,6 +28,9 @@ enum Step {
     Cgroup { name: u32 },
     Join { process: usize, name: u32 },
     Launch { cpu: u32, confined: bool },
+    Pair { ratio: bool, value: u32 },
+    Autogroup { process: usize, nice: i32 },
+    IoPriority { thread: usize, level: u8 },
     UndoLast,
 }
 
@@ -39,6 +42,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..3u32).prop_map(|name| Step::Cgroup { name }),
         1 => (0..2usize, 0..3u32).prop_map(|(process, name)| Step::Join { process, name }),
         1 => (0..4u32, any::<bool>()).prop_map(|(cpu, confined)| Step::Launch { cpu, confined }),
+        2 => (any::<bool>(), 1..4u32).prop_map(|(ratio, value)| Step::Pair { ratio, value }),
+        1 => (0..2usize, 0..19i32).prop_map(|(process, nice)| Step::Autogroup { process, nice }),
+        1 => (0..4usize, 0..8u8).prop_map(|(thread, level)| Step::IoPriority { thread, level }),
         1 => Just(Step::UndoLast),
     ]
 }
@@ -61,6 +67,11 @@ fn machine() -> Machine {
         .add_file("/proc/self/mountinfo", "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset");
     kernel.add_file("/proc/self/cgroup", "3:cpuset:/");
     kernel.add_file("/sys/fs/cgroup/cpuset/cpuset.mems", "0");
+    kernel.add_file("/proc/sys/vm/dirty_ratio", "2\n");
+    kernel.add_file("/proc/sys/vm/dirty_bytes", "0\n");
+    // Of one session.
+    kernel.add_file("/proc/50/autogroup", "/autogroup-7 nice 0\n");
+    kernel.add_file("/proc/60/autogroup", "/autogroup-7 nice 0\n");
     let processes = vec![kernel.add_process(50, 1), kernel.add_process(60, 1)];
     let leader = |p: &ProcessRef| ThreadRef { pid: p.pid, tid: p.pid, start_time_ticks: p.start_time_ticks };
     let mut threads: Vec<ThreadRef> = processes.iter().map(leader).collect();
@@ -87,6 +98,19 @@ impl Machine {
             Step::Scheduling { thread, priority } => Act::SetScheduling {
                 thread: self.threads[*thread],
                 scheduling: Scheduling::Fifo { priority: *priority },
+            },
+            Step::Pair { ratio, value } => {
+                let path = if *ratio { "/proc/sys/vm/dirty_ratio" } else { "/proc/sys/vm/dirty_bytes" };
+                Act::WriteFile { path: path.into(), value: value.to_string(), netns: None }
+            }
+            Step::Autogroup { process, nice } => Act::WriteProcessFile {
+                process: self.processes[*process],
+                file: ProcessFile::Autogroup,
+                value: *nice,
+            },
+            Step::IoPriority { thread, level } => Act::SetIoPriority {
+                thread: self.threads[*thread],
+                priority: IoPriority::BestEffort { level: *level },
             },
             Step::Cgroup { name } => Act::CreateCgroup { path: group(name) },
             Step::Join { process, name } => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use machine::{Act, Class, IoPriority, ProcessFile, ProcessRef, ThreadRef, UtilClamp};
 use pinwise_change::emulated_kernel::{Crash, When};
+use pinwise_change::status::status_with;
 use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, undo};
 
 const RATIO: &str = "/proc/sys/vm/dirty_ratio";
@@ -30,7 +31,7 @@ fn hand(kernel: &EmulatedKernel, dir: &Path) -> Hand {
 /// What a later `pinwise undo` does, when the owner is gone.
 fn undo_after_death(kernel: &EmulatedKernel, dir: &Path) -> pinwise_change::UndoReport {
     kernel.remove_thread(1000);
-    undo(dir, kernel, &UndoOptions { force: false, session: None }).unwrap()
+    undo(dir, kernel, &UndoOptions::default()).unwrap()
 }
 
 #[test]
@@ -87,6 +88,18 @@ fn a_twin_that_somebody_else_set_is_a_conflict() {
     kernel.add_file(RATIO, "40\n");
     assert!(matches!(hand.undo_all()[0].how, How::Conflict { .. }));
     assert_eq!(hand.perform(&write(BYTES, "0")).unwrap_err().class, Class::Usage);
+}
+
+#[test]
+fn status_does_not_take_our_own_change_of_the_twin_for_somebody_elses() {
+    let (kernel, dir) = (kernel("20", "0"), tempfile::tempdir().unwrap());
+    let mut hand = hand(&kernel, dir.path());
+    hand.perform(&write(RATIO, "30")).unwrap();
+    hand.perform(&write(BYTES, "1073741824")).unwrap();
+    let status = status_with(dir.path(), &kernel).unwrap();
+    let acts = &status.sessions[0].outstanding;
+    assert_eq!((acts[0].changed_since, acts[1].changed_since), (None, Some(false)), "{acts:?}");
+    hand.undo_all();
 }
 
 fn session_of_two() -> (EmulatedKernel, ProcessRef, ProcessRef) {

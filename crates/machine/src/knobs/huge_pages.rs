@@ -1,6 +1,6 @@
 //! Huge pages that a node sets aside.
 
-use super::file::{Bound, FileKnob, Form, Place, Places, is_numbered, names};
+use super::file::{Bound, FileKnob, Form, Place, Places, is_numbered, may_hold, names};
 use super::{About, MaySet};
 use crate::{Fault, Root};
 
@@ -28,9 +28,11 @@ pub static KNOB: FileKnob = FileKnob {
 
 const NODES: &str = "/sys/devices/system/node";
 
-fn pools(root: &Root) -> Result<Vec<Place>, Fault> {
+fn pools(root: &Root, only: Option<&str>) -> Result<Vec<Place>, Fault> {
     let mut places = Vec::new();
-    for node in names(root, NODES)?.into_iter().filter(|name| is_numbered(name, "node")) {
+    for node in
+        names(root, NODES)?.into_iter().filter(|name| is_numbered(name, "node") && may_hold(name, only))
+    {
         let folder = format!("{NODES}/{node}/hugepages");
         for pool in names(root, &folder)? {
             let size = pool.strip_prefix("hugepages-").and_then(|size| size.strip_suffix("kB")?.parse().ok());

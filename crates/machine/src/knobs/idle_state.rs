@@ -1,6 +1,6 @@
 //! Whether a CPU may use one of its idle states.
 
-use super::file::{FileKnob, Form, Place, Places, is_numbered, names};
+use super::file::{FileKnob, Form, Place, Places, is_numbered, may_hold, names};
 use super::{About, MaySet};
 use crate::{Fault, Root};
 
@@ -28,9 +28,10 @@ pub static KNOB: FileKnob = FileKnob {
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-fn states(root: &Root) -> Result<Vec<Place>, Fault> {
+fn states(root: &Root, only: Option<&str>) -> Result<Vec<Place>, Fault> {
     let mut places = Vec::new();
-    for cpu in names(root, CPUS)?.into_iter().filter(|name| is_numbered(name, "cpu")) {
+    for cpu in names(root, CPUS)?.into_iter().filter(|name| is_numbered(name, "cpu") && may_hold(name, only))
+    {
         let folder = format!("{CPUS}/{cpu}/cpuidle");
         for state in names(root, &folder)?.into_iter().filter(|name| is_numbered(name, "state")) {
             let name = root.line(format!("{folder}/{state}/name")).unwrap_or_else(|_| state.clone());

@@ -27,7 +27,7 @@ pub static KNOB: FileKnob = FileKnob {
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
-fn files(root: &Root) -> Result<Vec<Place>, Fault> {
+fn files(root: &Root, _only: Option<&str>) -> Result<Vec<Place>, Fault> {
     let inverted = Some(Form::Codes(&[("on", "0"), ("off", "1")]));
     Ok(match root.exists(NO_TURBO) {
         true => vec![Place { form: inverted, ..Place::machine(NO_TURBO) }],

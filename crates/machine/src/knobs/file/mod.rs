@@ -5,7 +5,7 @@ mod places;
 
 pub use form::{Bound, Form, ON_OFF};
 pub use places::{Place, Places};
-pub(super) use places::{is_numbered, names};
+pub(super) use places::{is_numbered, may_hold, names};
 
 use super::{About, Knob, Target, no_such};
 use crate::{Act, Class, Fault, Root};
@@ -27,7 +27,7 @@ impl Knob for FileKnob {
     }
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
-        let places = self.places.find(root)?.into_iter();
+        let places = self.places.all(root)?.into_iter();
         Ok(places.map(|place| Target { id: place.id, what: place.what }).collect())
     }
 
@@ -72,9 +72,9 @@ impl FileKnob {
                 (&within, id, Some(netns))
             }
         };
-        let place = self.places.find(root)?.into_iter().find(|place| place.id == id);
         let none = || no_such(&self.about, target, self.places.none());
-        work(root, &place.ok_or_else(none)?, netns)
+        let place = self.places.one(root, id)?.ok_or_else(none)?;
+        work(root, &place, netns)
     }
 
     fn namespace(&self, root: &Root, target: &str, netns: &str) -> Result<Root, Fault> {

@@ -34,8 +34,8 @@ pub enum Places {
     EachCpu(&'static str),
     /// A file in the folder of each frequency policy: targets `policyN`.
     EachPolicy(&'static str),
-    /// Where a function finds them.
-    Found(fn(&Root) -> Result<Vec<Place>, Fault>),
+    /// Where a function finds them: all, or at least the one of that target.
+    Found(fn(&Root, Option<&str>) -> Result<Vec<Place>, Fault>),
 }
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -43,20 +43,29 @@ const INTERFACES: &str = "/sys/class/net";
 
 impl Places {
     /// The files that there are, in natural order.
-    pub(super) fn find(&self, root: &Root) -> Result<Vec<Place>, Fault> {
-        let mut places = match *self {
-            Places::Machine(path) => vec![Place::machine(path)],
-            Places::EachInterface(file) => each(root, INTERFACES, file, |_| true, "network interface")?,
-            Places::EachQueue { kind, file } => queues(root, kind, file)?,
-            Places::EachCpu(file) => each(root, CPUS, file, |name| is_numbered(name, "cpu"), "CPU")?,
-            Places::EachPolicy(file) => {
-                let folder = format!("{CPUS}/cpufreq");
-                each(root, &folder, file, |name| is_numbered(name, "policy"), "frequency policy")?
-            }
-            Places::Found(find) => find(root)?,
-        };
-        places.retain(|place| !root.line(&place.path).is_err_and(|e| e.is_absent()));
+    pub(super) fn all(&self, root: &Root) -> Result<Vec<Place>, Fault> {
+        let mut places = self.find(root, None)?;
+        places.retain(|place| is_there(root, place));
         Ok(places)
+    }
+
+    /// The file of one target. A machine may have thousands of others, which are not looked at.
+    pub(super) fn one(&self, root: &Root, target: &str) -> Result<Option<Place>, Fault> {
+        let place = self.find(root, Some(target))?.into_iter().find(|place| place.id == target);
+        Ok(place.filter(|place| is_there(root, place)))
+    }
+
+    fn find(&self, root: &Root, only: Option<&str>) -> Result<Vec<Place>, Fault> {
+        match *self {
+            Places::Machine(path) => Ok(vec![Place::machine(path)]),
+            Places::EachInterface(file) => each(root, INTERFACES, file, "", "network interface", only),
+            Places::EachQueue { kind, file } => queues(root, kind, file, only),
+            Places::EachCpu(file) => each(root, CPUS, file, "cpu", "CPU", only),
+            Places::EachPolicy(file) => {
+                each(root, &format!("{CPUS}/cpufreq"), file, "policy", "frequency policy", only)
+            }
+            Places::Found(find) => find(root, only),
+        }
     }
 
     /// Whether targets may stand behind `NETNS:`.
@@ -98,28 +107,38 @@ pub(in crate::knobs) fn is_numbered(name: &str, prefix: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A file in each folder of a folder.
+/// Whether a folder may hold the file of the target that is looked for, which begins with its name.
+pub(in crate::knobs) fn may_hold(folder: &str, only: Option<&str>) -> bool {
+    only.is_none_or(|target| target.split('/').next() == Some(folder))
+}
+
+fn is_there(root: &Root, place: &Place) -> bool {
+    !root.line(&place.path).is_err_and(|e| e.is_absent())
+}
+
+/// A file in each folder of a folder whose name is `prefix` and a number; with no prefix, any name.
 fn each(
     root: &Root,
     folder: &str,
     file: &str,
-    mut is_one: impl FnMut(&str) -> bool,
+    prefix: &str,
     what: &str,
+    only: Option<&str>,
 ) -> Result<Vec<Place>, Fault> {
-    let names = names(root, folder)?.into_iter().filter(|name| is_one(name));
+    let is_one = |name: &String| (prefix.is_empty() || is_numbered(name, prefix)) && may_hold(name, only);
     let place = |id: String| Place {
         what: format!("{what} {id}"),
         path: format!("{folder}/{id}/{file}"),
         id,
         form: None,
     };
-    Ok(names.map(place).collect())
+    Ok(names(root, folder)?.into_iter().filter(is_one).map(place).collect())
 }
 
-fn queues(root: &Root, kind: &str, file: &str) -> Result<Vec<Place>, Fault> {
+fn queues(root: &Root, kind: &str, file: &str, only: Option<&str>) -> Result<Vec<Place>, Fault> {
     let (prefix, way) = (format!("{kind}-"), if kind == "rx" { "receive" } else { "transmit" });
     let mut places = Vec::new();
-    for interface in names(root, INTERFACES)? {
+    for interface in names(root, INTERFACES)?.into_iter().filter(|name| may_hold(name, only)) {
         // Interfaces come and go, and /sys/class/net has files that are no interfaces (bonding_masters).
         let queues = root.list(format!("{INTERFACES}/{interface}/queues")).unwrap_or_default();
         places.extend(queues.into_iter().filter(|queue| is_numbered(queue, &prefix)).map(|queue| Place {
