@@ -106,8 +106,6 @@ fn count(
     names.learn(&snapshot);
     let not_counted: Vec<Missing> = counting.missing().iter().cloned().chain(refused).collect();
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
-    let pids = watched.look_again(root).filter(|pids| !pids.is_empty());
-    let pids = pids.as_deref().unwrap_or(watched.pids());
-    let nearness = (!pids.is_empty()).then(|| Nearness::read(root, machine, pids, &account.cpus)).flatten();
+    let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
     (account.with_nearness(nearness), counting.means())
 }
