@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use machine::{Fault, Machine, Root};
+use machine::{Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
 use report::account_screen::{self, Page, View};
 
 use super::args::Args;
-use super::target::{LOOK_AGAIN, Watched};
+use super::joining::Joining;
+use super::target::Watched;
 use super::tell::{Sheet, without_steps};
 use crate::output::{self, Answer};
 use crate::terminal;
@@ -47,7 +48,7 @@ pub fn run(
         watched,
         stop,
         accounts: VecDeque::new(),
-        looked: Instant::now(),
+        joining: Joining::begin(),
         gone: false,
     };
     live.read();
@@ -68,27 +69,23 @@ struct Live<'a> {
     stop: &'a AtomicBool,
     /// The last accounts since the start, the newest last.
     accounts: VecDeque<Account>,
-    looked: Instant,
+    joining: Joining,
     gone: bool,
 }
 
 impl Live<'_> {
     fn read(&mut self) {
-        if self.looked.elapsed() >= LOOK_AGAIN {
-            self.looked = Instant::now();
-            if let Some(numbers) = self.watched.look_again(self.root) {
-                self.gone |= numbers.is_empty();
-                // What is refused now is tried again a second later, and told by what is missing in the figures.
-                let _ = self.counting.add(&numbers);
-            }
-        }
+        let add = |numbers: &[u32]| self.counting.add(numbers);
+        self.gone |= self.joining.look(self.watched, self.root, add) == Some(false);
         let mut snapshot = self.counting.read();
         if let Some(cpus) = &self.args.cpu {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
         let everything = self.watched.is_everything();
-        let account = Account::of(&snapshot, everything, &self.names, self.counting.missing());
+        let missing: Vec<Missing> =
+            self.counting.missing().iter().chain(self.joining.refused()).cloned().collect();
+        let account = Account::of(&snapshot, everything, &self.names, &missing);
         self.accounts.push_back(account);
         if self.accounts.len() > LOOK_BACK + 1 {
             self.accounts.pop_front();

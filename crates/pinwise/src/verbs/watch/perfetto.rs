@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use machine::{Class, Fault, Machine, Missing, Root};
 use probe::events::{Plan, Trace, Tracing};
 use report::number;
 
 use super::args::Args;
-use super::target::{LOOK_AGAIN, Watched};
+use super::joining::Joining;
+use super::target::Watched;
 use crate::output::Answer;
 use crate::window::{self, Ended};
 
@@ -46,28 +46,17 @@ pub fn run(
 }
 
 fn take(args: &Args, mut tracing: Tracing, root: &Root, watched: &Watched, stop: &AtomicBool) -> Trace {
-    let mut looked = Instant::now();
-    let mut refused: Option<Missing> = None;
+    let mut joining = Joining::begin();
     let mut full = false;
     let ended = window::pass(args.length(), stop, || {
         full = tracing.is_full();
-        if full || looked.elapsed() < LOOK_AGAIN {
-            return !full;
-        }
-        looked = Instant::now();
-        match watched.look_again(root) {
-            Some(numbers) => {
-                refused = tracing.add(&numbers).err().or(refused.take());
-                !numbers.is_empty()
-            }
-            None => true,
-        }
+        !full && joining.look(watched, root, |numbers| tracing.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone && !full {
         eprintln!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     let mut trace = tracing.end();
-    trace.missing.extend(refused);
+    trace.missing.extend(joining.refused().cloned());
     trace
 }
 

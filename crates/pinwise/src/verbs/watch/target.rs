@@ -1,14 +1,9 @@
 //! Who is watched.
 
-use std::time::Duration;
-
 use machine::procfs::pid_memory;
 use machine::{Class, Fault, Root, processes};
 use probe::account::Target;
 use serde::Serialize;
-
-/// How often processes that came to a unit or cgroup by another way than being started there are looked for.
-pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A server, threads, or nobody in particular.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
