@@ -62,11 +62,9 @@ impl Nearness {
         for (node, bytes) in &memory.nodes {
             nodes.entry(*node).or_default().memory_bytes += bytes;
         }
-        let node_of: BTreeMap<u32, u32> =
-            machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
         for cpu in cpus.iter().filter(|cpu| cpu.target_ns > 0) {
-            if let Some(node) = node_of.get(&cpu.cpu) {
-                nodes.entry(*node).or_default().on_cpu_ns += cpu.target_ns;
+            if let Some(node) = machine.cpu(cpu.cpu).and_then(|cpu| cpu.node) {
+                nodes.entry(node).or_default().on_cpu_ns += cpu.target_ns;
             }
         }
         let bytes: u64 = nodes.values().map(|node| node.memory_bytes).sum();
