@@ -64,7 +64,8 @@ pub struct Counting {
     ended: Vec<(u64, ThreadSeen)>,
     root: Root,
     paging_before: Result<Paging, Missing>,
-    frequencies: Frequencies,
+    /// `None` where nobody wants to know.
+    frequencies: Option<Frequencies>,
     foreign_numbers: bool,
 }
 
@@ -100,23 +101,29 @@ impl Counting {
         for number in numbers {
             tables.wanted.insert(number, meant, 0).map_err(full)?;
         }
-        let cpus = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
+        let cpus: Vec<u32> = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
         let root = Root::live();
         let mut counting = Self {
             loaded,
             tables,
             began_ns: 0,
+            frequencies: Some(Frequencies::of(&root, &cpus)),
             cpus,
             reached: 0,
             room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
             paging_before: Paging::read(&root),
-            frequencies: Frequencies::default(),
             root,
             foreign_numbers: namespace > 0,
         };
         counting.start(target)?;
         Ok(counting)
+    }
+
+    /// The same without a look at the frequency of CPUs, and without a word about it.
+    #[must_use]
+    pub fn without_frequency(self) -> Self {
+        Self { frequencies: None, ..self }
     }
 
     /// Gives slots to the threads that are there, lets the programs count, and has each thread's state told.
@@ -242,7 +249,7 @@ impl Counting {
             page_faults: self.loaded.runs("page_fault_user"),
             misses: self.loaded.misses(),
             paging: Some(self.paging_since()),
-            frequency: self.frequencies.seen().clone(),
+            frequency: self.frequencies.as_ref().map(|frequencies| frequencies.seen().clone()),
             foreign_numbers: self.foreign_numbers,
             threads: self.ended.clone(),
             ..Snapshot::default()
@@ -319,7 +326,9 @@ impl Counting {
     /// Keeps what ended threads did, and gives their slots back. To be called some ten times a second: between two calls no
     /// more threads may be born than the table has room for, else they are lost (and counted as such).
     pub fn harvest(&mut self) {
-        self.frequencies.look(&self.root, &self.cpus);
+        if let Some(frequencies) = &mut self.frequencies {
+            frequencies.look(&self.root);
+        }
         for slot in self.slots() {
             // Most slots are free: one word tells, and the record is long.
             let word = self.tables.threads.word(slot, std::mem::offset_of!(ThreadSeen, state));

@@ -123,7 +123,9 @@ impl Account {
             let why = "this is a PID namespace of its own (a container): they have the numbers of the host";
             Missing::new("numbers of tasks that are not of the target", why)
         }));
-        missing.extend(snapshot.frequency.is_empty().then(Frequencies::missing));
+        missing.extend(
+            snapshot.frequency.as_ref().filter(|seen| seen.is_empty()).map(|_| Frequencies::missing()),
+        );
         missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
         missing.extend(lost(snapshot));
         Self {
@@ -179,7 +181,7 @@ fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
             let steps = snapshot.source_steps.get(&(*cpu, source));
             steps.map(|steps| Distribution::of(&steps.steps)).unwrap_or_default()
         };
-        let frequency = snapshot.frequency.get(cpu).copied();
+        let frequency = snapshot.frequency.as_ref().and_then(|seen| seen.get(cpu)).copied();
         CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths) }
     };
     debug_assert!(snapshot.source_steps.keys().all(|(_, source)| *source < SOURCES));

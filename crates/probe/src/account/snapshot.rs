@@ -30,8 +30,8 @@ pub struct Snapshot {
     pub(crate) lost: Option<Lost>,
     /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
     pub(crate) paging: Option<Result<Paging, Missing>>,
-    /// By CPU, for those that tell it.
-    pub(crate) frequency: BTreeMap<u32, Frequency>,
+    /// By CPU, for those that tell it; `None` where nobody wants to know.
+    pub(crate) frequency: Option<BTreeMap<u32, Frequency>>,
     /// Whether tasks that are not of the target have numbers that are not those of this process's /proc.
     pub(crate) foreign_numbers: bool,
     /// Whether page faults were counted.
@@ -47,7 +47,7 @@ impl Snapshot {
         self.takers.retain(|(key, _)| cpus.contains(key.cpu));
         self.lines.retain(|(key, _)| cpus.contains(key.cpu));
         self.functions.retain(|(key, _)| cpus.contains(key.cpu));
-        self.frequency.retain(|cpu, _| cpus.contains(*cpu));
+        self.frequency.iter_mut().for_each(|seen| seen.retain(|cpu, _| cpus.contains(*cpu)));
         self
     }
 }

@@ -76,7 +76,7 @@ pub fn measure(
         let loops = Loops::start(scope, plan, surroundings, stop)?;
         let counting = Counting::begin(&Target::Threads(loops.tids()), machine, &TracePoints::Best);
         let (counting, missing) = match counting {
-            Ok(counting) => (Some(counting), Vec::new()),
+            Ok(counting) => (Some(counting.without_frequency()), Vec::new()),
             Err(why) => (
                 None,
                 vec![Missing::new("what happens inside of gaps", format_args!("{}: {}", why.fact, why.why))],
