@@ -18,6 +18,7 @@ mod places;
 mod sheet;
 mod snapshot;
 mod source;
+mod source_lengths;
 mod stretches;
 mod symbols;
 mod taker;

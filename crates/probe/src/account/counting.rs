@@ -11,11 +11,11 @@ use machine::{Machine, Missing, Root};
 use super::frequency::Frequencies;
 use super::paging::Paging;
 use super::places::places;
-use super::snapshot::Snapshot;
+use super::snapshot::{CpuRead, Snapshot};
+use super::source_lengths::SourceLengths;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, SourceSteps, Tables,
-    ThreadSeen, load, thread_state,
+    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
 };
 use crate::clock;
 
@@ -252,12 +252,17 @@ impl Counting {
             frequency: self.frequencies.as_ref().map(|frequencies| frequencies.seen().clone()),
             foreign_numbers: self.foreign_numbers,
             threads: self.ended.clone(),
+            cpus: Vec::with_capacity(self.cpus.len()),
             ..Snapshot::default()
         };
         for &cpu in &self.cpus {
-            let Some((seen, steps)) = self.cpu(cpu as usize) else { continue };
-            snapshot.cpus.insert(cpu, (now(), seen));
-            snapshot.source_steps.extend((0..).zip(steps).map(|(source, steps)| ((cpu, source), steps)));
+            // Filled in where it stays: records are long.
+            snapshot.cpus.push(CpuRead { cpu, at_ns: 0, seen: CpuSeen::zeroed() });
+            let Some(read) = snapshot.cpus.last_mut() else { continue };
+            match self.read_cpu(cpu, &mut read.seen, &mut snapshot.source_lengths) {
+                true => read.at_ns = now(),
+                false => drop(snapshot.cpus.pop()),
+            }
         }
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
@@ -282,22 +287,20 @@ impl Counting {
         Ok(Paging::read(&self.root)?.since(before))
     }
 
-    /// Copies a CPU's record and the lengths of its sources as they were between two interrupts.
-    fn cpu(&self, cpu: usize) -> Option<(CpuSeen, Vec<SourceSteps>)> {
+    /// Copies the record of a CPU and the lengths of its sources as they were between two interrupts; false where there is none.
+    fn read_cpu(&self, cpu: u32, seen: &mut CpuSeen, lengths: &mut SourceLengths) -> bool {
         let interrupted = std::mem::offset_of!(CpuSeen, interrupted_ns);
-        for _ in 1..TRIES {
-            let read = self.cpu_as_it_is(cpu)?;
-            if self.tables.cpus.word(cpu, interrupted) == Some(read.0.interrupted_ns) {
-                return Some(read);
+        for _ in 0..TRIES {
+            lengths.forget(cpu);
+            if !self.tables.cpus.copy(cpu as usize, seen) {
+                return false;
+            }
+            lengths.read(cpu, seen, &self.tables.source_steps);
+            if self.tables.cpus.word(cpu as usize, interrupted) == Some(seen.interrupted_ns) {
+                break;
             }
         }
-        self.cpu_as_it_is(cpu)
-    }
-
-    fn cpu_as_it_is(&self, cpu: usize) -> Option<(CpuSeen, Vec<SourceSteps>)> {
-        let seen = self.tables.cpus.get(cpu)?;
-        let rows = cpu * SOURCES..(cpu + 1) * SOURCES;
-        Some((seen, rows.filter_map(|row| self.tables.source_steps.get(row)).collect()))
+        true
     }
 
     /// Copies a thread's record as it was between two events.

@@ -251,8 +251,7 @@ impl Session<'_> {
             for cpu in &mut self.cpus {
                 cpu.tasks = tasks_on(cpu.cpu, &account, &loops);
             }
-            let steal_unknown =
-                |cpu: &u32| snapshot.cpus.get(cpu).is_some_and(|(_, seen)| seen.steal_ns == 0);
+            let steal_unknown = |cpu: &u32| snapshot.cpu(*cpu).is_some_and(|seen| seen.steal_ns == 0);
             if self.machine.virtualization.guest == Some(true)
                 && self.plan.cpus.iter().all(|cpu| steal_unknown(&cpu))
             {
