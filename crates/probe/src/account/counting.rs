@@ -62,6 +62,8 @@ pub struct Counting {
     room_for_takers: usize,
     /// Threads that have ended; their slots were given back.
     ended: Vec<(u64, ThreadSeen)>,
+    /// Waiting of those of them that were forgotten, of which it is not known who was on the CPU, ns.
+    forgotten_unseen_waiting_ns: u64,
     root: Root,
     paging_before: Result<Paging, Missing>,
     /// `None` where nobody wants to know.
@@ -112,6 +114,7 @@ impl Counting {
             reached: 0,
             room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
+            forgotten_unseen_waiting_ns: 0,
             paging_before: Paging::read(&root),
             root,
             foreign_numbers: namespace > 0,
@@ -250,6 +253,7 @@ impl Counting {
             misses: self.loaded.misses(),
             paging: Some(self.paging_since()),
             frequency: self.frequencies.as_ref().map(|frequencies| frequencies.seen().clone()),
+            forgotten_unseen_waiting_ns: self.forgotten_unseen_waiting_ns,
             foreign_numbers: self.foreign_numbers,
             threads: self.ended.clone(),
             cpus: Vec::with_capacity(self.cpus.len()),

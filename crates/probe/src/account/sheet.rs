@@ -139,7 +139,8 @@ impl Account {
             lines: lines(snapshot, names),
             functions: functions(snapshot, names),
             routes: routes(snapshot),
-            taken_by_unknown_ns: snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum(),
+            taken_by_unknown_ns: snapshot.forgotten_unseen_waiting_ns
+                + snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum::<u64>(),
             nearness: None,
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             threads,

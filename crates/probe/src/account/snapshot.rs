@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub(crate) source_lengths: SourceLengths,
     /// With the moment at which each was read.
     pub(crate) threads: Vec<(u64, ThreadSeen)>,
+    /// Waiting of threads that ended and are in no reading any more, of which it is not known who was on the CPU, ns.
+    pub(crate) forgotten_unseen_waiting_ns: u64,
     pub(crate) takers: Vec<(TakerKey, TakerSeen)>,
     pub(crate) lines: Vec<(LineKey, LineSeen)>,
     pub(crate) functions: Vec<(FunctionKey, FunctionSeen)>,

@@ -1,12 +1,11 @@
 //! The account while it grows, on a terminal.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::{Fault, Machine, Missing, Root};
-use probe::account::{Account, Counting, Names};
+use probe::account::{Account, Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
 use report::account_screen::{self, Page, View};
@@ -47,7 +46,7 @@ pub fn run(
         root,
         watched,
         stop,
-        accounts: VecDeque::new(),
+        seen: LookBack::over(LOOK_BACK),
         joining: Joining::begin(),
         gone: false,
     };
@@ -67,8 +66,7 @@ struct Live<'a> {
     root: &'a Root,
     watched: &'a Watched,
     stop: &'a AtomicBool,
-    /// The last accounts since the start, the newest last.
-    accounts: VecDeque<Account>,
+    seen: LookBack,
     joining: Joining,
     gone: bool,
 }
@@ -86,18 +84,13 @@ impl Live<'_> {
         let missing: Vec<Missing> =
             self.counting.missing().iter().chain(self.joining.refused()).cloned().collect();
         let account = Account::of(&snapshot, everything, &self.names, &missing);
-        self.accounts.push_back(account);
-        if self.accounts.len() > LOOK_BACK + 1 {
-            self.accounts.pop_front();
-        }
+        self.counting.forget_ended();
+        self.seen.add(account);
     }
 
     /// The last readings, or all since the start.
     fn now(&self, totals: bool) -> Account {
-        match (self.accounts.front(), self.accounts.back()) {
-            (Some(first), Some(last)) if !totals && self.accounts.len() > 1 => last.since(first),
-            (_, last) => last.cloned().unwrap_or_default(),
-        }
+        if totals { self.seen.total() } else { self.seen.now() }
     }
 
     fn show(&mut self, terminal: &mut ratatui::DefaultTerminal) -> std::io::Result<()> {
