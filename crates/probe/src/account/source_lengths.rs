@@ -89,7 +89,7 @@ mod tests {
         ftruncate(&memory, 1 << 16).unwrap();
         let mut steps: Mapped<SourceSteps> = Mapped::new("steps", memory.as_fd(), 2 * SOURCES).unwrap();
         let mut seen = [CpuSeen::zeroed(); 2];
-        let counted = [(0, 3, [0, 1, 7_000_000]), (1, 0, [900, 900, 1_100]), (1, 19, [u64::MAX, 5, 12])];
+        let counted = [(0, 3, [0, 1, 7_000_000]), (1, 0, [900, 900, 1_100]), (1, 19, [1 << 50, 5, 12])];
         for (cpu, source, lengths) in counted {
             lengths.iter().for_each(|ns| count(&mut steps, &mut seen[cpu], cpu, source, *ns));
         }
