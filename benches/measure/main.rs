@@ -1,10 +1,12 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, traced. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, traced, noise. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
+mod account;
 mod counters;
 mod growth;
 mod map;
+mod noise;
 mod plot;
 mod section;
 mod tools;
@@ -19,12 +21,14 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 7] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
     ("watch", watch::measure),
+    ("account", account::measure),
     ("traced", traced::measure),
+    ("noise", noise::measure),
 ];
 
 fn main() -> ExitCode {

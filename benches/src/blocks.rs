@@ -76,21 +76,32 @@ pub fn middle(values: &[f64]) -> f64 {
 /// # Errors
 /// When a run fails.
 pub fn run(mut arms: Vec<Arm<'_>>, blocks: usize) -> std::io::Result<Vec<Outcome>> {
-    let mut outcomes: Vec<Outcome> = arms
-        .iter()
-        .map(|arm| Outcome { name: arm.name.clone(), cpu_ns: Vec::new(), wall_ns: Vec::new() })
-        .collect();
-    for arm in &mut arms {
-        (arm.run)()?;
+    let figures = figures(arms.len(), blocks, |index| {
+        let cost = (arms[index].run)()?;
+        Ok([cost.cpu_ns, cost.wall_ns].map(|ns| ns.max(1) as f64))
+    })?;
+    let named = arms.into_iter().map(|arm| arm.name).zip(figures);
+    Ok(named.map(|(name, [cpu_ns, wall_ns])| Outcome { name, cpu_ns, wall_ns }).collect())
+}
+
+/// The same for arms by number and whatever they measure: of each arm each figure, by block.
+///
+/// # Errors
+/// When a run fails.
+pub fn figures<const N: usize>(
+    arms: usize,
+    blocks: usize,
+    mut run: impl FnMut(usize) -> std::io::Result<[f64; N]>,
+) -> std::io::Result<Vec<[Vec<f64>; N]>> {
+    for arm in 0..arms {
+        run(arm)?;
     }
-    for block in draw_order(arms.len(), blocks, SEED) {
-        for index in block {
-            let cost = (arms[index].run)()?;
-            outcomes[index].cpu_ns.push(cost.cpu_ns.max(1) as f64);
-            outcomes[index].wall_ns.push(cost.wall_ns.max(1) as f64);
-        }
+    let mut measured = vec![[const { Vec::new() }; N]; arms];
+    for arm in draw_order(arms, blocks, SEED).into_iter().flatten() {
+        let figures = run(arm)?;
+        measured[arm].iter_mut().zip(figures).for_each(|(series, figure)| series.push(figure));
     }
-    Ok(outcomes)
+    Ok(measured)
 }
 
 #[cfg(test)]

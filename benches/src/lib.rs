@@ -2,6 +2,7 @@
 
 pub mod blocks;
 pub mod cpu_time;
+pub mod kernel_tables;
 #[path = "../../crates/probe/tests/large/mod.rs"]
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod large;

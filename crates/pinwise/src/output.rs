@@ -1,12 +1,16 @@
 //! The one place that writes to stdout.
 
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use machine::{Class, Fault};
 use report::table::Style;
 use serde::Serialize;
+
+/// What is written at once where output goes on: as much as a pipe holds.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// What a verb answers when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +71,53 @@ pub fn json(value: &impl Serialize) -> Result<(), Fault> {
 pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
     match path {
         None => text(bytes),
-        Some(path) => std::fs::write(path, bytes)
-            .map_err(|e| Fault::io(path.display(), &e, "choose another place with -o")),
+        Some(path) => std::fs::write(path, bytes).map_err(|e| not_written(path.display(), &e)),
     }
+}
+
+/// A form that is not for terminals.
+#[derive(Debug, Clone, Copy)]
+pub struct Binary {
+    /// The flag that asks for it.
+    pub flag: &'static str,
+    /// Why a terminal does not get it.
+    pub cause: &'static str,
+    /// A file to write it to.
+    pub example: &'static str,
+}
+
+/// A place for output that is written piece by piece.
+pub struct Place {
+    /// Its name in messages: the path, or `stdout`.
+    pub name: String,
+    /// Takes the pieces, and hands them on when there are many or it is flushed.
+    pub to: Box<dyn Write + Send>,
+}
+
+/// Opens the file at `path`, or stdout when none is given.
+///
+/// # Errors
+/// The file cannot be made; stdout is a terminal, and `binary` is not for terminals.
+pub fn open(path: Option<&Path>, binary: Option<Binary>) -> Result<Place, Fault> {
+    let name = path.map_or("stdout".to_string(), |path| path.display().to_string());
+    let to: Box<dyn Write + Send> = match (path, binary) {
+        (Some(path), _) => Box::new(in_pieces(File::create(path).map_err(|e| not_written(&name, &e))?)),
+        (None, Some(Binary { flag, cause, example })) if io::stdout().is_terminal() => {
+            let remedy = format!("name a file with -o, as in -o {example}");
+            return Err(Fault::new(Class::Usage, flag, cause, remedy));
+        }
+        (None, _) => Box::new(in_pieces(io::stdout())),
+    };
+    Ok(Place { name, to })
+}
+
+fn in_pieces<W: Write>(to: W) -> BufWriter<W> {
+    BufWriter::with_capacity(PIECE_BYTES, to)
+}
+
+/// A place that does not take what is written to it.
+pub fn not_written(place: impl std::fmt::Display, error: &io::Error) -> Fault {
+    Fault::io(place, error, "choose another place with -o")
 }
 
 /// How tables are to look on this stdout: as wide as the terminal, coloured there unless NO_COLOR is set.

@@ -41,15 +41,8 @@ inline_always int interrupt_ends(u32 source, u32 line)
 	return cpu ? ends(&cpu->interrupt_at_ns, cpu, id, source, line) : 0;
 }
 
-#define VECTOR(name, source)                                      \
-	tracepoint(name##_entry) int name##_entry(u64 *arguments) \
-	{                                                         \
-		return begins(0);                                 \
-	}                                                         \
-	tracepoint(name##_exit) int name##_exit(u64 *arguments)   \
-	{                                                         \
-		return interrupt_ends(source, 0);                 \
-	}
+/* Interrupts that have no line are told with 0. */
+enum { NO_LINE = 0 };
 
 VECTORS(VECTOR)
 

@@ -130,16 +130,6 @@ inline_always int interrupt_ends(u32 source, s32 irq)
 	return 0;
 }
 
-#define VECTOR(name, source)                                      \
-	tracepoint(name##_entry) int name##_entry(u64 *arguments) \
-	{                                                         \
-		return begins(0);                                 \
-	}                                                         \
-	tracepoint(name##_exit) int name##_exit(u64 *arguments)   \
-	{                                                         \
-		return interrupt_ends(source, NO_LINE);           \
-	}
-
 VECTORS(VECTOR)
 
 /* include/trace/events/irq.h: irq_handler_entry(int irq, struct irqaction *) */

@@ -16,4 +16,15 @@
 	_(threshold_apic, SOURCE_APIC_FAULT)             \
 	_(deferred_error_apic, SOURCE_APIC_FAULT)
 
+/* The programs at both ends of one; the account and the events each have begins(), interrupt_ends() and NO_LINE of their own. */
+#define VECTOR(name, source)                                      \
+	tracepoint(name##_entry) int name##_entry(u64 *arguments) \
+	{                                                         \
+		return begins(0);                                 \
+	}                                                         \
+	tracepoint(name##_exit) int name##_exit(u64 *arguments)   \
+	{                                                         \
+		return interrupt_ends(source, NO_LINE);           \
+	}
+
 #endif

@@ -2,6 +2,7 @@
 
 mod args;
 mod counters;
+mod joining;
 mod live;
 mod perfetto;
 mod record;
@@ -19,6 +20,7 @@ use crate::output::Answer;
 use crate::window::{self, Ended};
 pub use args::Args;
 use args::Form;
+use joining::Joining;
 use target::Watched;
 use tell::Sheet;
 
@@ -78,21 +80,10 @@ fn count(
     watched: &Watched,
     stop: &std::sync::atomic::AtomicBool,
 ) -> (Account, &'static str) {
-    let mut looked = std::time::Instant::now();
-    let mut refused = None;
+    let mut joining = Joining::begin();
     let ended = window::pass(args.length(), stop, || {
         counting.harvest();
-        if looked.elapsed() < target::LOOK_AGAIN {
-            return true;
-        }
-        looked = std::time::Instant::now();
-        match watched.look_again(root) {
-            Some(numbers) => {
-                refused = counting.add(&numbers).err().or(refused.take());
-                !numbers.is_empty()
-            }
-            None => true,
-        }
+        joining.look(watched, root, |numbers| counting.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone {
         eprintln!("pinwise: {} has ended; this is what was seen until then", watched.title());
@@ -104,10 +95,8 @@ fn count(
     }
     let mut names = Names::of(machine);
     names.learn(&snapshot);
-    let not_counted: Vec<Missing> = counting.missing().iter().cloned().chain(refused).collect();
+    let not_counted: Vec<Missing> = counting.missing().iter().chain(joining.refused()).cloned().collect();
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
-    let pids = watched.look_again(root).filter(|pids| !pids.is_empty());
-    let pids = pids.as_deref().unwrap_or(watched.pids());
-    let nearness = (!pids.is_empty()).then(|| Nearness::read(root, machine, pids, &account.cpus)).flatten();
+    let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
     (account.with_nearness(nearness), counting.means())
 }

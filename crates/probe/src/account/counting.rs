@@ -11,11 +11,11 @@ use machine::{Machine, Missing, Root};
 use super::frequency::Frequencies;
 use super::paging::Paging;
 use super::places::places;
-use super::snapshot::Snapshot;
+use super::snapshot::{CpuRead, Snapshot};
+use super::source_lengths::SourceLengths;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, SOURCES, Sizes, SourceSteps, Tables,
-    ThreadSeen, load, thread_state,
+    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
 };
 use crate::clock;
 
@@ -62,9 +62,12 @@ pub struct Counting {
     room_for_takers: usize,
     /// Threads that have ended; their slots were given back.
     ended: Vec<(u64, ThreadSeen)>,
+    /// Waiting of those of them that were forgotten, of which it is not known who was on the CPU, ns.
+    forgotten_unseen_waiting_ns: u64,
     root: Root,
     paging_before: Result<Paging, Missing>,
-    frequencies: Frequencies,
+    /// `None` where nobody wants to know.
+    frequencies: Option<Frequencies>,
     foreign_numbers: bool,
 }
 
@@ -100,23 +103,30 @@ impl Counting {
         for number in numbers {
             tables.wanted.insert(number, meant, 0).map_err(full)?;
         }
-        let cpus = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
+        let cpus: Vec<u32> = machine.online().iter().filter(|cpu| *cpu < sizes.cpus).collect();
         let root = Root::live();
         let mut counting = Self {
             loaded,
             tables,
             began_ns: 0,
+            frequencies: Some(Frequencies::of(&root, &cpus)),
             cpus,
             reached: 0,
             room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
+            forgotten_unseen_waiting_ns: 0,
             paging_before: Paging::read(&root),
-            frequencies: Frequencies::default(),
             root,
             foreign_numbers: namespace > 0,
         };
         counting.start(target)?;
         Ok(counting)
+    }
+
+    /// The same without a look at the frequency of CPUs, and without a word about it.
+    #[must_use]
+    pub fn without_frequency(self) -> Self {
+        Self { frequencies: None, ..self }
     }
 
     /// Gives slots to the threads that are there, lets the programs count, and has each thread's state told.
@@ -242,15 +252,21 @@ impl Counting {
             page_faults: self.loaded.runs("page_fault_user"),
             misses: self.loaded.misses(),
             paging: Some(self.paging_since()),
-            frequency: self.frequencies.seen().clone(),
+            frequency: self.frequencies.as_ref().map(|frequencies| frequencies.seen().clone()),
+            forgotten_unseen_waiting_ns: self.forgotten_unseen_waiting_ns,
             foreign_numbers: self.foreign_numbers,
             threads: self.ended.clone(),
+            cpus: Vec::with_capacity(self.cpus.len()),
             ..Snapshot::default()
         };
         for &cpu in &self.cpus {
-            let Some((seen, steps)) = self.cpu(cpu as usize) else { continue };
-            snapshot.cpus.insert(cpu, (now(), seen));
-            snapshot.source_steps.extend((0..).zip(steps).map(|(source, steps)| ((cpu, source), steps)));
+            // Filled in where it stays: records are long.
+            snapshot.cpus.push(CpuRead { cpu, at_ns: 0, seen: CpuSeen::zeroed() });
+            let Some(read) = snapshot.cpus.last_mut() else { continue };
+            match self.read_cpu(cpu, &mut read.seen, &mut snapshot.source_lengths) {
+                true => read.at_ns = now(),
+                false => drop(snapshot.cpus.pop()),
+            }
         }
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
@@ -275,22 +291,20 @@ impl Counting {
         Ok(Paging::read(&self.root)?.since(before))
     }
 
-    /// Copies a CPU's record and the lengths of its sources as they were between two interrupts.
-    fn cpu(&self, cpu: usize) -> Option<(CpuSeen, Vec<SourceSteps>)> {
+    /// Copies the record of a CPU and the lengths of its sources as they were between two interrupts; false where there is none.
+    fn read_cpu(&self, cpu: u32, seen: &mut CpuSeen, lengths: &mut SourceLengths) -> bool {
         let interrupted = std::mem::offset_of!(CpuSeen, interrupted_ns);
-        for _ in 1..TRIES {
-            let read = self.cpu_as_it_is(cpu)?;
-            if self.tables.cpus.word(cpu, interrupted) == Some(read.0.interrupted_ns) {
-                return Some(read);
+        for _ in 0..TRIES {
+            lengths.forget(cpu);
+            if !self.tables.cpus.copy(cpu as usize, seen) {
+                return false;
+            }
+            lengths.read(cpu, seen, &self.tables.source_steps);
+            if self.tables.cpus.word(cpu as usize, interrupted) == Some(seen.interrupted_ns) {
+                break;
             }
         }
-        self.cpu_as_it_is(cpu)
-    }
-
-    fn cpu_as_it_is(&self, cpu: usize) -> Option<(CpuSeen, Vec<SourceSteps>)> {
-        let seen = self.tables.cpus.get(cpu)?;
-        let rows = cpu * SOURCES..(cpu + 1) * SOURCES;
-        Some((seen, rows.filter_map(|row| self.tables.source_steps.get(row)).collect()))
+        true
     }
 
     /// Copies a thread's record as it was between two events.
@@ -319,7 +333,9 @@ impl Counting {
     /// Keeps what ended threads did, and gives their slots back. To be called some ten times a second: between two calls no
     /// more threads may be born than the table has room for, else they are lost (and counted as such).
     pub fn harvest(&mut self) {
-        self.frequencies.look(&self.root, &self.cpus);
+        if let Some(frequencies) = &mut self.frequencies {
+            frequencies.look(&self.root);
+        }
         for slot in self.slots() {
             // Most slots are free: one word tells, and the record is long.
             let word = self.tables.threads.word(slot, std::mem::offset_of!(ThreadSeen, state));

@@ -22,6 +22,13 @@ impl Distribution {
         }
     }
 
+    /// What the kernel counted from this step on; nothing before it and after these.
+    pub(super) fn from(step: usize, counts: &[u32]) -> Self {
+        let mut steps = vec![0; BUCKETS];
+        steps.iter_mut().skip(step).zip(counts).for_each(|(to, count)| *to = u64::from(*count));
+        Self(steps)
+    }
+
     /// Counts one stretch; asks for no memory where there is room.
     pub(crate) fn insert(&mut self, ns: u64) {
         self.0.resize(BUCKETS, 0);
@@ -111,7 +118,7 @@ impl<'de> Deserialize<'de> for Distribution {
 }
 
 /// The step into which a length falls, as `step_of` of bpf/maps.h: its power of two, then its next two bits.
-fn step_of(ns: u64) -> usize {
+pub(super) fn step_of(ns: u64) -> usize {
     if ns < 1 << STEPS_BITS {
         return ns as usize;
     }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use machine::{Missing, Root};
 use serde::{Deserialize, Serialize};
 
+use crate::probes::cpufreq::{self, NO_FILE};
+
 /// How often it is looked at. On x86 the kernel answers from what the last tick measured and wakes nobody.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -53,37 +55,41 @@ impl Frequency {
 }
 
 /// Looks at the frequency of CPUs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Frequencies {
+    /// By CPU, of those that have one (no cpufreq driver, most guests: none).
+    files: Vec<(u32, String)>,
     looked: Option<Instant>,
     /// What was seen since they were taken last, by CPU.
     seen: BTreeMap<u32, Frequency>,
 }
 
 impl Frequencies {
-    /// Looks, unless it did so a moment ago. CPUs without the file (no cpufreq driver; most guests) are passed over.
-    pub(super) fn look(&mut self, root: &Root, cpus: &[u32]) {
+    /// Of these CPUs.
+    pub(super) fn of(root: &Root, cpus: &[u32]) -> Self {
+        Self { files: cpufreq::find(root, cpus), looked: None, seen: BTreeMap::new() }
+    }
+
+    /// Looks, unless it did so a moment ago. What cannot be read now (a CPU that went offline) is passed over.
+    pub(super) fn look(&mut self, root: &Root) {
         if self.looked.is_some_and(|looked| looked.elapsed() < EVERY) {
             return;
         }
         self.looked = Some(Instant::now());
-        for &cpu in cpus {
-            let text = root.read(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"));
-            let Some(khz) = text.ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|khz| *khz > 0)
+        for (cpu, path) in &self.files {
+            let Some(khz) =
+                root.read(path).ok().and_then(|text| text.trim().parse::<u64>().ok()).filter(|khz| *khz > 0)
             else {
                 continue;
             };
             let read = Frequency::of(khz as f64 / 1e3);
-            self.seen.entry(cpu).and_modify(|seen| *seen = seen.and(&read)).or_insert(read);
+            self.seen.entry(*cpu).and_modify(|seen| *seen = seen.and(&read)).or_insert(read);
         }
     }
 
     /// Why there is none.
     pub(super) fn missing() -> Missing {
-        Missing::new(
-            "frequency of CPUs",
-            "no CPU has scaling_cur_freq: the hardware or the hypervisor sets it",
-        )
+        Missing::new("frequency of CPUs", NO_FILE)
     }
 
     /// All readings until now.
@@ -94,18 +100,22 @@ impl Frequencies {
 
 #[cfg(test)]
 mod tests {
-    use machine::Tree;
+    use machine::{Machine, Tree};
 
     use super::*;
+    use crate::account::{Account, Names, Snapshot};
 
     #[test]
     fn readings_are_summed_up() {
         let file = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq";
-        let mut frequencies = Frequencies::default();
+        let saying = |khz: &str| Root::from_tree(Tree::new().file(file, khz));
+        let mut frequencies = Frequencies::of(&saying("2000000\n"), &[0, 1]);
         for khz in ["2000000\n", "3000000\n", "1500500\n"] {
             frequencies.looked = None;
-            frequencies.look(&Root::from_tree(Tree::new().file(file, khz)), &[0, 1]);
+            frequencies.look(&saying(khz));
         }
+        frequencies.looked = None;
+        frequencies.look(&Root::from_tree(Tree::new()));
         assert_eq!(frequencies.seen().keys().collect::<Vec<_>>(), [&1]);
         let seen = frequencies.seen()[&1];
         assert_eq!((seen.readings, seen.lowest_mhz, seen.highest_mhz), (3, 1500.5, 3000.0));
@@ -119,18 +129,30 @@ mod tests {
     #[test]
     fn it_looks_once_a_second_at_most() {
         let tree = Tree::new().file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n");
-        let mut frequencies = Frequencies::default();
-        frequencies.look(&Root::from_tree(tree.clone()), &[0]);
-        frequencies.look(&Root::from_tree(tree.clone()), &[0]);
+        let root = Root::from_tree(tree);
+        let mut frequencies = Frequencies::of(&root, &[0]);
+        frequencies.look(&root);
+        frequencies.look(&root);
         assert_eq!(frequencies.seen()[&0].readings, 1);
+    }
+
+    #[test]
+    fn that_there_is_none_is_told_where_it_was_looked_for() {
+        let told = |frequency| {
+            let snapshot = Snapshot { frequency, ..Snapshot::default() };
+            Account::of(&snapshot, false, &Names::of(&Machine::default()), &[]).missing
+        };
+        assert!(told(Some(BTreeMap::new())).contains(&Frequencies::missing()));
+        assert!(!told(None).contains(&Frequencies::missing()));
     }
 
     #[test]
     fn what_makes_no_sense_is_not_a_frequency() {
         for text in ["<unknown>\n", "0\n", ""] {
             let tree = Tree::new().file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", text);
-            let mut frequencies = Frequencies::default();
-            frequencies.look(&Root::from_tree(tree.clone()), &[0]);
+            let root = Root::from_tree(tree);
+            let mut frequencies = Frequencies::of(&root, &[0]);
+            frequencies.look(&root);
             assert!(frequencies.seen().is_empty(), "{text:?}");
         }
     }

@@ -30,17 +30,21 @@ pub struct NodeShare {
 
 impl Nearness {
     /// Reads where the memory of the target's processes lies now; the kernel walks over their page tables for that, some 10 ms for each
-    /// GiB. `None` on a machine with one node.
+    /// GiB. `None` on a machine with one node, which is not even asked for the processes, and without a process.
     ///
     /// # Errors
     /// When no process can be read: it has ended, or is another user's.
     pub fn read(
         root: &Root,
         machine: &Machine,
-        pids: &[u32],
+        pids: impl FnOnce() -> Vec<u32>,
         cpus: &[CpuAccount],
     ) -> Option<Result<Self, Missing>> {
         if machine.nodes.len() < 2 {
+            return None;
+        }
+        let pids = pids();
+        if pids.is_empty() {
             return None;
         }
         let read: Vec<_> = pids.iter().map(|pid| NumaMemory::read(root, *pid)).collect();
@@ -58,11 +62,9 @@ impl Nearness {
         for (node, bytes) in &memory.nodes {
             nodes.entry(*node).or_default().memory_bytes += bytes;
         }
-        let node_of: BTreeMap<u32, u32> =
-            machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
         for cpu in cpus.iter().filter(|cpu| cpu.target_ns > 0) {
-            if let Some(node) = node_of.get(&cpu.cpu) {
-                nodes.entry(*node).or_default().on_cpu_ns += cpu.target_ns;
+            if let Some(node) = machine.cpu(cpu.cpu).and_then(|cpu| cpu.node) {
+                nodes.entry(node).or_default().on_cpu_ns += cpu.target_ns;
             }
         }
         let bytes: u64 = nodes.values().map(|node| node.memory_bytes).sum();
@@ -95,7 +97,7 @@ mod tests {
 
     fn share(maps: &str, cpus: &[CpuAccount]) -> Option<f64> {
         let tree = Tree::new().file("/proc/7/numa_maps", maps);
-        let read = Nearness::read(&Root::from_tree(tree), &machine(), &[7], cpus);
+        let read = Nearness::read(&Root::from_tree(tree), &machine(), || vec![7], cpus);
         read.unwrap().unwrap().expected_remote_share
     }
 
@@ -117,7 +119,8 @@ mod tests {
     fn one_node_has_nothing_to_tell_and_a_process_that_ended_is_missing() {
         let root = Root::from_tree(Tree::new());
         let one = Machine { nodes: vec![Node::default()], ..Machine::default() };
-        assert!(Nearness::read(&root, &one, &[7], &[]).is_none());
-        assert!(Nearness::read(&root, &machine(), &[7], &[]).unwrap().is_err());
+        assert!(Nearness::read(&root, &one, || panic!("looked for processes"), &[]).is_none());
+        assert!(Nearness::read(&root, &machine(), Vec::new, &[]).is_none());
+        assert!(Nearness::read(&root, &machine(), || vec![7], &[]).unwrap().is_err());
     }
 }

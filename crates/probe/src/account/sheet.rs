@@ -12,13 +12,13 @@ use super::frequency::Frequencies;
 use super::names::Names;
 use super::nearness::Nearness;
 use super::paging::Paging;
-use super::snapshot::Snapshot;
+use super::snapshot::{CpuRead, Snapshot};
 use super::source::Interruptions;
 use super::stretches::Stretches;
 use super::taker::{TaskAccount, tasks};
 use super::takers::Taker;
 use super::thread::ThreadAccount;
-use crate::bpf::{FunctionKey, Lost, SOURCES};
+use crate::bpf::{FunctionKey, Lost};
 
 /// Where the time went between the beginning of counting and the moment of reading.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -112,10 +112,10 @@ impl Account {
     /// Names and sorts what a snapshot has. `every_task` tells whether it was taken without a target; `not_counted` is what
     /// the kernel has no trace points for.
     pub fn of(snapshot: &Snapshot, every_task: bool, names: &Names, not_counted: &[Missing]) -> Self {
-        let threads = snapshot.threads.iter().map(|(at_ns, seen)| {
-            let cpu = snapshot.cpus.get(&seen.cpu).map(|(_, cpu)| cpu);
-            ThreadAccount::of(*at_ns, seen, cpu, names)
-        });
+        let threads = snapshot
+            .threads
+            .iter()
+            .map(|(at_ns, seen)| ThreadAccount::of(*at_ns, seen, snapshot.cpu(seen.cpu), names));
         let threads = sorted(threads.collect());
         let mut missing = not_counted.to_vec();
         missing.extend(names.missing.iter().cloned());
@@ -123,7 +123,9 @@ impl Account {
             let why = "this is a PID namespace of its own (a container): they have the numbers of the host";
             Missing::new("numbers of tasks that are not of the target", why)
         }));
-        missing.extend(snapshot.frequency.is_empty().then(Frequencies::missing));
+        missing.extend(
+            snapshot.frequency.as_ref().filter(|seen| seen.is_empty()).map(|_| Frequencies::missing()),
+        );
         missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
         missing.extend(lost(snapshot));
         Self {
@@ -137,7 +139,8 @@ impl Account {
             lines: lines(snapshot, names),
             functions: functions(snapshot, names),
             routes: routes(snapshot),
-            taken_by_unknown_ns: snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum(),
+            taken_by_unknown_ns: snapshot.forgotten_unseen_waiting_ns
+                + snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum::<u64>(),
             nearness: None,
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             threads,
@@ -174,15 +177,11 @@ impl Account {
 }
 
 fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
-    let of = |(cpu, (at_ns, seen)): (&u32, &(u64, _))| {
-        let lengths = |source: usize| {
-            let steps = snapshot.source_steps.get(&(*cpu, source));
-            steps.map(|steps| Distribution::of(&steps.steps)).unwrap_or_default()
-        };
-        let frequency = snapshot.frequency.get(cpu).copied();
+    let of = |CpuRead { cpu, at_ns, seen }: &CpuRead| {
+        let lengths = |source: usize| snapshot.source_lengths.of(*cpu, source);
+        let frequency = snapshot.frequency.as_ref().and_then(|seen| seen.get(cpu)).copied();
         CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths) }
     };
-    debug_assert!(snapshot.source_steps.keys().all(|(_, source)| *source < SOURCES));
     snapshot.cpus.iter().map(of).collect()
 }
 
@@ -256,13 +255,13 @@ fn lost(snapshot: &Snapshot) -> Vec<Missing> {
     let full = tables.into_iter().filter(|(count, _)| *count > 0);
     let full =
         full.map(|(count, what)| Missing::new(what, format_args!("a table was full: {count} are left out")));
-    let untold = snapshot.cpus.iter().filter(|(_, (_, cpu))| cpu.untold > 0).map(|(number, (_, cpu))| {
+    let untold = snapshot.cpus.iter().filter(|read| read.seen.untold > 0).map(|read| {
         let why = format_args!(
             "the kernel did not tell of {}; where the scheduler's own sums do not say since when a task had the CPU, {} ns are \
              given to nobody",
-            cpu.untold, cpu.unknown_ns
+            read.seen.untold, read.seen.unknown_ns
         );
-        Missing::new(format_args!("some switches on CPU {number}"), why)
+        Missing::new(format_args!("some switches on CPU {}", read.cpu), why)
     });
     let misses = snapshot.misses.iter().map(|(program, count)| {
         let why = "the same program was running already on that CPU";

@@ -6,9 +6,9 @@ use machine::{CpuSet, Missing};
 
 use super::frequency::Frequency;
 use super::paging::Paging;
+use super::source_lengths::SourceLengths;
 use crate::bpf::{
-    CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, SourceSteps, TakerKey, TakerSeen,
-    ThreadSeen,
+    CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen,
 };
 
 /// All tables, copied, since counting began.
@@ -17,12 +17,13 @@ pub struct Snapshot {
     /// When counting began and when this was read, CLOCK_MONOTONIC ns.
     pub(crate) began_ns: u64,
     pub(crate) at_ns: u64,
-    /// By CPU, with the moment at which it was read.
-    pub(crate) cpus: BTreeMap<u32, (u64, CpuSeen)>,
-    /// By CPU and source.
-    pub(crate) source_steps: BTreeMap<(u32, usize), SourceSteps>,
+    /// In ascending order.
+    pub(crate) cpus: Vec<CpuRead>,
+    pub(crate) source_lengths: SourceLengths,
     /// With the moment at which each was read.
     pub(crate) threads: Vec<(u64, ThreadSeen)>,
+    /// Waiting of threads that ended and are in no reading any more, of which it is not known who was on the CPU, ns.
+    pub(crate) forgotten_unseen_waiting_ns: u64,
     pub(crate) takers: Vec<(TakerKey, TakerSeen)>,
     pub(crate) lines: Vec<(LineKey, LineSeen)>,
     pub(crate) functions: Vec<(FunctionKey, FunctionSeen)>,
@@ -30,8 +31,8 @@ pub struct Snapshot {
     pub(crate) lost: Option<Lost>,
     /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
     pub(crate) paging: Option<Result<Paging, Missing>>,
-    /// By CPU, for those that tell it.
-    pub(crate) frequency: BTreeMap<u32, Frequency>,
+    /// By CPU, for those that tell it; `None` where nobody wants to know.
+    pub(crate) frequency: Option<BTreeMap<u32, Frequency>>,
     /// Whether tasks that are not of the target have numbers that are not those of this process's /proc.
     pub(crate) foreign_numbers: bool,
     /// Whether page faults were counted.
@@ -40,14 +41,31 @@ pub struct Snapshot {
     pub(crate) misses: BTreeMap<&'static str, u64>,
 }
 
+/// The kernel's record of a CPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CpuRead {
+    /// Number.
+    pub(crate) cpu: u32,
+    /// When it was read, CLOCK_MONOTONIC ns.
+    pub(crate) at_ns: u64,
+    /// As it was then.
+    pub(crate) seen: CpuSeen,
+}
+
 impl Snapshot {
+    /// The record of a CPU.
+    pub(crate) fn cpu(&self, cpu: u32) -> Option<&CpuSeen> {
+        let found = self.cpus.binary_search_by_key(&cpu, |read| read.cpu);
+        Some(&self.cpus.get(found.ok()?)?.seen)
+    }
+
     /// Only what happened on these CPUs. Threads of a target stay: their time is theirs wherever they ran.
     pub fn on(mut self, cpus: &CpuSet) -> Self {
-        self.cpus.retain(|cpu, _| cpus.contains(*cpu));
+        self.cpus.retain(|read| cpus.contains(read.cpu));
         self.takers.retain(|(key, _)| cpus.contains(key.cpu));
         self.lines.retain(|(key, _)| cpus.contains(key.cpu));
         self.functions.retain(|(key, _)| cpus.contains(key.cpu));
-        self.frequency.retain(|cpu, _| cpus.contains(*cpu));
+        self.frequency.iter_mut().for_each(|seen| seen.retain(|cpu, _| cpus.contains(*cpu)));
         self
     }
 }

@@ -1,6 +1,7 @@
 //! Arrays of the kernel in this process's memory.
 
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
@@ -63,6 +64,17 @@ impl<T: Record> Mapped<T> {
             unsafe { to.add(word).write(self.start.as_ptr().add(index * words + word).read_volatile()) };
         }
         true
+    }
+
+    /// Appends numbers of 32 bits of a record, by their places in it; nothing beyond its end.
+    pub(crate) fn append(&self, index: usize, places: RangeInclusive<usize>, to: &mut Vec<u32>) {
+        let in_record = size_of::<T>() / 4;
+        if index >= self.len || *places.end() >= in_record {
+            return;
+        }
+        let record = self.start.cast::<u32>();
+        // SAFETY: within the record, which lies within the mapping.
+        to.extend(places.map(|place| unsafe { record.add(index * in_record + place).read_volatile() }));
     }
 
     /// One word of a record. `offset` is that of a field of eight bytes.

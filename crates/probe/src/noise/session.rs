@@ -76,7 +76,7 @@ pub fn measure(
         let loops = Loops::start(scope, plan, surroundings, stop)?;
         let counting = Counting::begin(&Target::Threads(loops.tids()), machine, &TracePoints::Best);
         let (counting, missing) = match counting {
-            Ok(counting) => (Some(counting), Vec::new()),
+            Ok(counting) => (Some(counting.without_frequency()), Vec::new()),
             Err(why) => (
                 None,
                 vec![Missing::new("what happens inside of gaps", format_args!("{}: {}", why.fact, why.why))],
@@ -251,8 +251,7 @@ impl Session<'_> {
             for cpu in &mut self.cpus {
                 cpu.tasks = tasks_on(cpu.cpu, &account, &loops);
             }
-            let steal_unknown =
-                |cpu: &u32| snapshot.cpus.get(cpu).is_some_and(|(_, seen)| seen.steal_ns == 0);
+            let steal_unknown = |cpu: &u32| snapshot.cpu(*cpu).is_some_and(|seen| seen.steal_ns == 0);
             if self.machine.virtualization.guest == Some(true)
                 && self.plan.cpus.iter().all(|cpu| steal_unknown(&cpu))
             {

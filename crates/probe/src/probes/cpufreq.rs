@@ -8,6 +8,10 @@ use crate::rows::{Kind, Row, Rows};
 
 const NAME: &str = "scaling_cur_freq";
 
+/// Why there is no frequency.
+pub(crate) const NO_FILE: &str =
+    "no CPU has scaling_cur_freq: the hardware or the hypervisor sets the frequency";
+
 /// The probe `cpufreq`.
 pub(super) struct Cpufreq;
 
@@ -62,10 +66,11 @@ impl Probe for Cpufreq {
 }
 
 fn none() -> Missing {
-    Missing::new("cpufreq", "no CPU has scaling_cur_freq: the hardware or the hypervisor sets the frequency")
+    Missing::new("cpufreq", NO_FILE)
 }
 
-fn find(root: &Root, online: &[u32]) -> Vec<(u32, String)> {
+/// The files of those of these CPUs that have one.
+pub(crate) fn find(root: &Root, online: &[u32]) -> Vec<(u32, String)> {
     let path = |cpu: &u32| (*cpu, format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{NAME}"));
     online.iter().map(path).filter(|(_, path)| root.exists(path)).collect()
 }

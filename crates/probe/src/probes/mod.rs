@@ -1,6 +1,6 @@
 //! The probes: one file each, listed in [`ALL`]. To add one, write its file here and put it into the list.
 
-mod cpufreq;
+pub(crate) mod cpufreq;
 mod cpuidle;
 mod interrupts;
 mod pressure;

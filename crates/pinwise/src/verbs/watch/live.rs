@@ -1,18 +1,18 @@
 //! The account while it grows, on a terminal.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use machine::{Fault, Machine, Root};
-use probe::account::{Account, Counting, Names};
+use machine::{Fault, Machine, Missing, Root};
+use probe::account::{Account, Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
 use report::account_screen::{self, Page, View};
 
 use super::args::Args;
-use super::target::{LOOK_AGAIN, Watched};
+use super::joining::Joining;
+use super::target::Watched;
 use super::tell::{Sheet, without_steps};
 use crate::output::{self, Answer};
 use crate::terminal;
@@ -46,8 +46,8 @@ pub fn run(
         root,
         watched,
         stop,
-        accounts: VecDeque::new(),
-        looked: Instant::now(),
+        seen: LookBack::over(LOOK_BACK),
+        joining: Joining::begin(),
         gone: false,
     };
     live.read();
@@ -66,41 +66,31 @@ struct Live<'a> {
     root: &'a Root,
     watched: &'a Watched,
     stop: &'a AtomicBool,
-    /// The last accounts since the start, the newest last.
-    accounts: VecDeque<Account>,
-    looked: Instant,
+    seen: LookBack,
+    joining: Joining,
     gone: bool,
 }
 
 impl Live<'_> {
     fn read(&mut self) {
-        if self.looked.elapsed() >= LOOK_AGAIN {
-            self.looked = Instant::now();
-            if let Some(numbers) = self.watched.look_again(self.root) {
-                self.gone |= numbers.is_empty();
-                // What is refused now is tried again a second later, and told by what is missing in the figures.
-                let _ = self.counting.add(&numbers);
-            }
-        }
+        let add = |numbers: &[u32]| self.counting.add(numbers);
+        self.gone |= self.joining.look(self.watched, self.root, add) == Some(false);
         let mut snapshot = self.counting.read();
         if let Some(cpus) = &self.args.cpu {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
         let everything = self.watched.is_everything();
-        let account = Account::of(&snapshot, everything, &self.names, self.counting.missing());
-        self.accounts.push_back(account);
-        if self.accounts.len() > LOOK_BACK + 1 {
-            self.accounts.pop_front();
-        }
+        let missing: Vec<Missing> =
+            self.counting.missing().iter().chain(self.joining.refused()).cloned().collect();
+        let account = Account::of(&snapshot, everything, &self.names, &missing);
+        self.counting.forget_ended();
+        self.seen.add(account);
     }
 
     /// The last readings, or all since the start.
     fn now(&self, totals: bool) -> Account {
-        match (self.accounts.front(), self.accounts.back()) {
-            (Some(first), Some(last)) if !totals && self.accounts.len() > 1 => last.since(first),
-            (_, last) => last.cloned().unwrap_or_default(),
-        }
+        if totals { self.seen.total() } else { self.seen.now() }
     }
 
     fn show(&mut self, terminal: &mut ratatui::DefaultTerminal) -> std::io::Result<()> {

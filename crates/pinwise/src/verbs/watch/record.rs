@@ -12,7 +12,8 @@ use report::machine_text;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::args::Args;
-use super::target::{LOOK_AGAIN, Watched};
+use super::joining::Joining;
+use super::target::Watched;
 use crate::output::Answer;
 
 /// A ring may become so large where nothing is said, bytes.
@@ -49,8 +50,8 @@ pub fn run(
         watched,
         recorder: Recorder::open(ring, bound(args), session)?,
         before: None,
+        joining: Joining::begin(),
         gone: false,
-        refused: None,
         failed: None,
     };
     let bound = machine_text::size(bound(args));
@@ -76,17 +77,16 @@ struct Recording<'a> {
     recorder: Recorder,
     /// Everything up to the end of the last interval that was written.
     before: Option<Account>,
+    joining: Joining,
     /// Whether the target has ended.
     gone: bool,
-    /// Why the kernel did not take in processes that came to the target.
-    refused: Option<Missing>,
     /// Why the last interval could not be written.
     failed: Option<Fault>,
 }
 
 impl Recording<'_> {
     fn go_on(&mut self, began: Instant, stop: &AtomicBool) {
-        let (mut due, mut looked) = (began + self.args.every, began);
+        let mut due = began + self.args.every;
         loop {
             let now = Instant::now();
             let in_time = self.args.window.is_none_or(|length| now < began + length);
@@ -106,17 +106,15 @@ impl Recording<'_> {
                 due += self.args.every;
             }
             self.counting.harvest();
-            if looked.elapsed() >= LOOK_AGAIN {
-                looked = Instant::now();
-                self.look_again();
-            }
+            self.look_again();
             std::thread::sleep(due.saturating_duration_since(Instant::now()).min(ATTENTION));
         }
     }
 
     fn look_again(&mut self) {
-        let Some(numbers) = self.watched.look_again(&self.root) else { return };
-        let gone = numbers.is_empty();
+        let add = |numbers: &[u32]| self.counting.add(numbers);
+        let Some(there) = self.joining.look(self.watched, &self.root, add) else { return };
+        let gone = !there;
         if gone != self.gone {
             let what = match (gone, self.watched.can_come_again()) {
                 (true, true) => "has ended; recording goes on, for it may come again",
@@ -126,7 +124,6 @@ impl Recording<'_> {
             eprintln!("pinwise: {} {what}", self.watched.title());
         }
         self.gone = gone;
-        self.refused = self.counting.add(&numbers).err().or(self.refused.take());
     }
 
     /// Reads, and writes what came since the last reading that could be written: where one cannot, the next covers its time too.
@@ -138,7 +135,7 @@ impl Recording<'_> {
         }
         self.names.learn(&snapshot);
         let missing: Vec<Missing> =
-            self.counting.missing().iter().cloned().chain(self.refused.clone()).collect();
+            self.counting.missing().iter().chain(self.joining.refused()).cloned().collect();
         let now = Account::of(&snapshot, self.watched.is_everything(), &self.names, &missing);
         let before =
             self.before.take().unwrap_or_else(|| Account { to_ns: now.from_ns, ..Account::default() });

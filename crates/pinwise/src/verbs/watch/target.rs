@@ -1,14 +1,9 @@
 //! Who is watched.
 
-use std::time::Duration;
-
 use machine::procfs::pid_memory;
 use machine::{Class, Fault, Root, processes};
 use probe::account::Target;
 use serde::Serialize;
-
-/// How often processes that came to a unit or cgroup by another way than being started there are looked for.
-pub const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// A server, threads, or nobody in particular.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -77,6 +72,14 @@ impl Watched {
                 (!self.tids.iter().any(|tid| alive(&tid))).then(Vec::new)
             }
         }
+    }
+
+    /// The processes as they are now, those that they started since among them: a pass over /proc. Where the one that was asked for
+    /// has ended, those of the beginning, some of which may live on.
+    pub fn processes_now(&self, root: &Root) -> Vec<u32> {
+        let found = self.asked.as_ref().and_then(|asked| processes::find(root, asked).ok());
+        let pids = found.map(|found| found.pids).filter(|pids| !pids.is_empty());
+        pids.unwrap_or_else(|| self.pids.clone())
     }
 
     /// Whether what has ended may be there again later under the same name: a unit, a cgroup.
@@ -152,6 +155,22 @@ mod tests {
         assert!(!watched.can_come_again());
         assert_eq!(watched.look_again(&there), Some(vec![7]));
         assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
+    }
+
+    #[test]
+    fn processes_now_are_those_that_it_started_too() {
+        let process = |tree: Tree, pid: u32, parent: u32| {
+            let status = format!("Name:\tx\nTgid:\t{pid}\nPid:\t{pid}\n");
+            let stat = format!("{pid} (x) S {parent} 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9\n");
+            tree.file(&format!("/proc/{pid}/status"), status).file(&format!("/proc/{pid}/stat"), stat)
+        };
+        let alone = process(Tree::new(), 7, 1);
+        let watched = Watched::find(&Root::from_tree(alone.clone()), Some("7"), &[]).unwrap();
+        assert_eq!(watched.pids(), [7]);
+        let with_child = Root::from_tree(process(alone, 8, 7));
+        assert_eq!(watched.processes_now(&with_child), [7, 8]);
+        assert_eq!(watched.look_again(&with_child), Some(vec![7]), "its children are the kernel's to mark");
+        assert_eq!(watched.processes_now(&Root::from_tree(Tree::new())), [7], "it has ended");
     }
 
     #[test]

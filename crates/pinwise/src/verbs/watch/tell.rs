@@ -1,8 +1,6 @@
 //! The sheet in the form that was asked for.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 use machine::{Class, Fault};
 use probe::account::Account;
@@ -11,7 +9,10 @@ use report::account_text::{self, Wanted};
 use serde::Serialize;
 
 use super::args::{Args, Form};
-use crate::output;
+use crate::output::{self, Binary, Place};
+
+const PARQUET: Binary =
+    Binary { flag: "--format parquet", cause: "Parquet is not for terminals", example: "watched.parquet" };
 
 /// An account with what it is of.
 #[derive(Serialize)]
@@ -70,7 +71,7 @@ pub fn without_steps(sheet: Sheet<'_>, full: bool) -> Sheet<'_> {
 /// A table that is written while it grows.
 pub struct Table {
     writer: Writer<Box<dyn Write + Send>>,
-    object: String,
+    name: String,
     failed: Option<io::Error>,
 }
 
@@ -86,11 +87,11 @@ impl Table {
                 "choose --format csv or --format parquet",
             ));
         };
-        let object = args.output.as_ref().map_or("stdout".into(), |path| path.display().to_string());
-        let writer = to(args.output.as_deref(), args.format).and_then(|to| {
-            Writer::begin(args.table(everything), form, args.series, to).map_err(|e| fault(&object, &e))
-        })?;
-        Ok(Self { writer, object, failed: None })
+        let Place { name, to } =
+            output::open(args.output.as_deref(), (args.format == Form::Parquet).then_some(PARQUET))?;
+        let writer = Writer::begin(args.table(everything), form, args.series, to);
+        let writer = writer.map_err(|e| output::not_written(&name, &e))?;
+        Ok(Self { writer, name, failed: None })
     }
 
     /// Adds an account; after a failure nothing more.
@@ -102,30 +103,14 @@ impl Table {
 
     /// Ends it. A reader that went away (`| head`) is no error.
     pub fn end(self) -> Result<(), Fault> {
-        let Self { writer, object, failed } = self;
+        let Self { writer, name, failed } = self;
         let ended = match failed {
             Some(error) => Err(error),
             None => writer.end().and_then(|mut to| to.flush()),
         };
         match ended {
-            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(fault(&object, &e)),
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(output::not_written(name, &e)),
             _ => Ok(()),
         }
     }
-}
-
-fn fault(object: &str, error: &io::Error) -> Fault {
-    Fault::io(object, error, "choose another place with -o")
-}
-
-fn to(path: Option<&Path>, form: Form) -> Result<Box<dyn Write + Send>, Fault> {
-    if let Some(path) = path {
-        let file = File::create(path).map_err(|e| fault(&path.display().to_string(), &e))?;
-        return Ok(Box::new(BufWriter::new(file)));
-    }
-    if form == Form::Parquet && io::stdout().is_terminal() {
-        let cause = "Parquet is not for terminals";
-        return Err(Fault::new(Class::Usage, "--format parquet", cause, "name a file with -o FILE"));
-    }
-    Ok(Box::new(BufWriter::new(io::stdout())))
 }

@@ -12,6 +12,15 @@ impl Script {
         Self(Command::new("sh").args(["-c", script]).spawn().unwrap())
     }
 
+    /// Once the file `mark` is there it has so many children, one after the other, makes `mark`.done, and sleeps.
+    fn of_children(children: u32, mark: &str, sleep_s: f64) -> Self {
+        // A subshell is a fork; one more for each of the ends of the waiting loop, which come before the window or are counted.
+        Self::run(&format!(
+            "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
+            i=0; while [ $i -lt {children} ]; do (exit 0); i=$((i+1)); done; : > {mark}.done; exec sleep {sleep_s}"
+        ))
+    }
+
     fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -39,12 +48,7 @@ fn each_short_lived_child_is_counted() {
         let Some(stage) = Stage::new() else { return };
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("go").display().to_string();
-        // A subshell is a fork; one more for each of the ends of the waiting loop, which come before the window or are counted.
-        let script = format!(
-            "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
-        i=0; while [ $i -lt 200 ]; do (exit 0); i=$((i+1)); done; : > {mark}.done; exec sleep 20"
-        );
-        let parent = Script::run(&script);
+        let parent = Script::of_children(200, &mark, 20.0);
         let watching = stage.begin(&["--process", &parent.pid().to_string(), "--for", "5s", "--full"]);
         std::fs::write(&mark, "").unwrap();
         let sheet = watching.end();
@@ -69,11 +73,7 @@ fn more_children_than_the_table_has_room_for_are_counted_all_the_same() {
         let Some(stage) = Stage::new() else { return };
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("go").display().to_string();
-        let script = format!(
-            "n=0; while [ ! -e {mark} ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n+1)); done; \
-        i=0; while [ $i -lt 6000 ]; do (exit 0); i=$((i+1)); done; : > {mark}.done; exec sleep 0.3"
-        );
-        let parent = Script::run(&script);
+        let parent = Script::of_children(6_000, &mark, 0.3);
         let watching = stage.begin(&["--process", &parent.pid().to_string(), "--for", "60s", "--full"]);
         std::fs::write(&mark, "").unwrap();
         let sheet = watching.end();

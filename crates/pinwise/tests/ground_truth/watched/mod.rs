@@ -7,6 +7,7 @@ mod cpu_time;
 mod disk;
 mod faults;
 mod figures;
+mod limited;
 mod migrating;
 mod packets;
 mod perfetto;

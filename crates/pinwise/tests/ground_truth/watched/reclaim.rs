@@ -5,51 +5,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::figures::{Reading, assert_counted, number};
+use super::limited::Limited;
 use super::watching::{Stage, when_told};
 
 const LIMIT_BYTES: u64 = 16 << 20;
 const FILE_BYTES: usize = 96 << 20;
 
-/// A cgroup of our own with a limit of memory, of version 1 or 2.
-struct Limited {
-    folder: PathBuf,
-}
-
-impl Limited {
-    fn new() -> Option<Self> {
-        let tops = [("/sys/fs/cgroup", true), ("/sys/fs/cgroup/memory", false)];
-        let usable = |(top, second): &(&str, bool)| {
-            let file = if *second { "cgroup.subtree_control" } else { "memory.limit_in_bytes" };
-            let text = std::fs::read_to_string(Path::new(top).join(file));
-            text.is_ok_and(|text| !second || text.split_whitespace().any(|name| name == "memory"))
-        };
-        let (top, second) = tops.into_iter().find(usable)?;
-        let folder = Path::new(top).join(format!("pinwise-truth-{}", std::process::id()));
-        std::fs::create_dir(&folder).ok()?;
-        let limited = Self { folder };
-        let limit = if second { "memory.max" } else { "memory.limit_in_bytes" };
-        let set = std::fs::write(limited.folder.join(limit), LIMIT_BYTES.to_string()).is_ok();
-        set.then_some(limited)
-    }
-}
-
-impl Drop for Limited {
-    fn drop(&mut self) {
-        // The kernel lets go of a cgroup a moment after its last process.
-        for _ in 0..100 {
-            if std::fs::remove_dir(&self.folder).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    }
+/// A cgroup that may hold so much.
+fn with_limit() -> Option<Limited> {
+    let limit = LIMIT_BYTES.to_string();
+    Limited::new("memory", &[("memory.limit_in_bytes", &limit)], &[("memory.max", &limit)])
 }
 
 /// A shell in the cgroup that reads the file once it is told to, and then waits for the end of its input.
 fn reader(limited: &Limited, file: &Path) -> Child {
     let script = "echo $$ > \"$0/cgroup.procs\"; read go; dd if=\"$1\" of=/dev/null bs=64k 2> /dev/null; echo done; read end";
     let mut command = Command::new("sh");
-    command.args(["-c", script]).arg(&limited.folder).arg(file);
+    command.args(["-c", script]).arg(limited.folder()).arg(file);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -96,7 +68,7 @@ impl Drop for Ftrace {
 fn who_meets_the_limit_of_its_cgroup_reclaims_as_often() {
     when_told(|| {
         let Some(stage) = Stage::new() else { return };
-        let Some(limited) = Limited::new() else {
+        let Some(limited) = with_limit() else {
             return eprintln!("skipped: no cgroup with a limit of memory can be made");
         };
         let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

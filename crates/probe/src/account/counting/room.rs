@@ -9,7 +9,9 @@ use crate::bpf::{TakerKey, TakerSeen};
 impl Counting {
     /// Forgets the threads that have ended: the last reading has them. For those who count for days.
     pub fn forget_ended(&mut self) {
-        self.ended = Vec::new();
+        let forgotten = std::mem::take(&mut self.ended);
+        self.forgotten_unseen_waiting_ns +=
+            forgotten.iter().map(|(_, thread)| thread.unseen_waiting_ns).sum::<u64>();
     }
 
     /// Whether the tables may soon be too small for more tasks.
