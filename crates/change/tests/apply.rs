@@ -213,7 +213,10 @@ fn what_is_not_confirmed_is_taken_back() {
 fn what_is_confirmed_stays_and_can_still_be_undone() {
     let bench = Bench::new();
     let session = armed(&bench, 1_000_000);
-    assert_eq!(confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap(), std::slice::from_ref(&session));
+    assert_eq!(
+        confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap(),
+        std::slice::from_ref(&session)
+    );
     let never = |_: Duration| panic!("there is nothing to wait for");
     confirm::wait(bench.dir.path(), &bench.kernel, &session, &never).unwrap();
     let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();

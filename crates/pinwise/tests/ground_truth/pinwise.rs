@@ -17,6 +17,12 @@ impl Bench {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
+    /// The same in memory where that can be had: thousands of fsyncs on a disk take minutes.
+    pub fn in_memory() -> Self {
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self { dir: dir.unwrap() }
+    }
+
     pub fn case(&self) -> PathBuf {
         self.dir.path().join("case")
     }

@@ -37,7 +37,7 @@ const SETTINGS: &[(&str, &str, [&str; 2])] = &[
     ("busy-read", "machine", ["1", "2"]),
     ("rps-sock-flow-entries", "machine", ["1024", "2048"]),
     ("timer-migration", "machine", ["off", "on"]),
-    ("rt-runtime", "machine", ["940000", "930000"]),
+    ("rt-runtime", "machine", ["960000", "970000"]),
     ("autogroup", "machine", ["off", "on"]),
     ("zone-reclaim", "machine", ["0", "1"]),
     ("transparent-huge-pages", "machine", ["madvise", "never"]),
@@ -74,7 +74,7 @@ impl BenchPlan {
                 settings.extend(planned(&root, knob, &target, values));
             }
         }
-        let bench = Bench::new();
+        let bench = Bench::in_memory();
         let plan = Plan { purpose: Some("a test".into()), case: None, settings };
         let made = Self { bench, plan, root, sleepers, _bed: bed };
         std::fs::write(made.path(), made.plan.to_toml().unwrap()).unwrap();

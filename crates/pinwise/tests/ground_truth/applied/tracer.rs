@@ -8,8 +8,6 @@ use std::process::{Child, Command};
 /// difference when a program ends.
 #[cfg(target_arch = "x86_64")]
 const LASTING: &[libc::c_long] = &[
-    libc::SYS_open,
-    libc::SYS_openat,
     libc::SYS_write,
     libc::SYS_pwrite64,
     libc::SYS_writev,
@@ -33,6 +31,10 @@ const LASTING: &[libc::c_long] = &[
     libc::SYS_ioprio_set,
     libc::SYS_flock,
 ];
+
+/// Flags of open(2) with which a file may be made, cut off or altered; a file that is only read is left as it was.
+#[cfg(target_arch = "x86_64")]
+const TO_WRITE: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u64;
 
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -113,9 +115,11 @@ impl Traced {
             let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
             // SAFETY: the kernel fills `registers`, which lives over the call.
             let got = unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.pid, 0_usize, &raw mut registers) };
-            match got {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(LASTING.contains(&(registers.orig_rax as libc::c_long))),
+            match (got, registers.orig_rax as libc::c_long) {
+                (-1, _) => Err(io::Error::last_os_error()),
+                (_, libc::SYS_open) => Ok(registers.rsi & TO_WRITE != 0),
+                (_, libc::SYS_openat) => Ok(registers.rdx & TO_WRITE != 0),
+                (_, call) => Ok(LASTING.contains(&call)),
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
