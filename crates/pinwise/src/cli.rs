@@ -52,6 +52,8 @@ pub enum Verb {
     Apply(verbs::apply::Args),
     /// Let stay what was applied with --confirm-within
     Confirm(verbs::confirm::Args),
+    /// Whether a plan brought what its study promised, by fresh trials
+    Verify(verbs::verify::Args),
     /// What pinwise has changed on this machine and not yet taken back
     Status(verbs::status::Args),
     /// Take back everything that pinwise has changed, newest first

@@ -31,6 +31,7 @@ pub mod table;
 pub mod told;
 pub mod trace;
 pub mod unpinned;
+pub mod verdict_text;
 pub mod view;
 pub mod visible;
 

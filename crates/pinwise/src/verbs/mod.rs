@@ -25,6 +25,7 @@ pub mod storm;
 pub mod study;
 pub mod ticks;
 pub mod undo;
+pub mod verify;
 pub mod watch;
 
 /// Runs a verb.
@@ -41,6 +42,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Plan(args) => plan::run(&args),
         Verb::Apply(args) => apply::run(&args),
         Verb::Confirm(args) => confirm::run(&args),
+        Verb::Verify(args) => verify::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),

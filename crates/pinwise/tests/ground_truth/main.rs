@@ -19,4 +19,5 @@ mod steered;
 mod stormed;
 mod storms;
 mod testbed;
+mod verified;
 mod watched;

@@ -15,6 +15,7 @@ pub mod live;
 pub mod prepare;
 pub mod prove;
 mod still_placed;
+pub mod verify;
 pub mod window;
 
 /// One trial that is to be run.

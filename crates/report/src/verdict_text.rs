@@ -1,0 +1,91 @@
+//! What a verification says, for people.
+
+use study::engine::verify::Verified;
+use study::{Contrast, Trust, Verdict};
+
+use crate::{number, visible};
+
+/// The answer, the figure it rests on, the controls, and what was not judged.
+pub fn render(verified: &Verified) -> String {
+    let mut text = format!("{}\n", answer(verified));
+    if let Some(contrast) = &verified.contrast {
+        text += &format!("- {}\n", figure(verified, contrast));
+    }
+    if let Some(a_a) = &verified.a_a {
+        text += &format!("- the same placement twice: {}\n", change(a_a));
+    }
+    for setting in &verified.not_judged {
+        let of = visible::one_line(&setting.target);
+        text +=
+            &format!("- not judged: {} of {of}: the plan does not say what it was before\n", setting.knob);
+    }
+    text
+}
+
+fn answer(verified: &Verified) -> String {
+    let why = |words: &str| format!("No claim: {words}");
+    match (&verified.trust, verified.contrast.as_ref().map(|contrast| contrast.verdict)) {
+        (Trust::Untrustworthy { .. }, _) => why("the baseline differed from itself"),
+        (Trust::Insensitive { .. }, _) => why("this load does not show a bad placement"),
+        (Trust::TooFew { .. }, _) | (_, None) => why("too few complete blocks"),
+        (Trust::Sound, Some(Verdict::Better)) => "The gain is real".into(),
+        (Trust::Sound, Some(Verdict::Worse)) => "The plan makes it worse: take it back (pinwise undo)".into(),
+        (Trust::Sound, Some(Verdict::Equal)) => {
+            "There is no gain: the plan makes no difference that matters".into()
+        }
+        (Trust::Sound, Some(_)) => "Undecided: the trials do not tell whether there is a gain".into(),
+    }
+}
+
+fn figure(verified: &Verified, contrast: &Contrast) -> String {
+    let unit = if verified.unit.is_empty() { &verified.metric } else { &verified.unit };
+    format!("{} {} than before, in {} blocks", change(contrast), visible::one_line(unit), contrast.blocks)
+}
+
+fn change(contrast: &Contrast) -> String {
+    number::change_with_interval(contrast.ratio, contrast.interval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verified(trust: Trust, verdict: Verdict) -> Verified {
+        let contrast = Contrast {
+            arm: "as planned".into(),
+            cpu: None,
+            reference: "unpinned".into(),
+            blocks: 17,
+            ratio: 1.12,
+            interval: Some((1.08, 1.15)),
+            p_adjusted: 0.001,
+            verdict,
+        };
+        Verified {
+            holds: verdict == Verdict::Better,
+            a_a: Some(Contrast { ratio: 0.999, interval: None, ..contrast.clone() }),
+            contrast: Some(contrast),
+            trust,
+            metric: "requests_per_s".into(),
+            unit: "requests/s".into(),
+            trials: "verify/0001".into(),
+            not_judged: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_verdict_has_its_sentence_with_its_figure() {
+        let text = render(&verified(Trust::Sound, Verdict::Better));
+        assert!(
+            text.starts_with(
+                "The gain is real\n- +12.0 % [+8.0, +15.0] requests/s than before, in 17 blocks"
+            ),
+            "{text}"
+        );
+        assert!(render(&verified(Trust::Sound, Verdict::Worse)).contains("worse"));
+        assert!(render(&verified(Trust::Sound, Verdict::Equal)).contains("no gain"));
+        assert!(render(&verified(Trust::Sound, Verdict::Undecided)).starts_with("Undecided"));
+        let text = render(&verified(Trust::TooFew { why: String::new() }, Verdict::Better));
+        assert!(text.starts_with("No claim"), "{text}");
+    }
+}

@@ -1,0 +1,187 @@
+//! Verifying a plan: the baseline as it was against the plan in force, as a fresh study with the same controls.
+
+use std::path::PathBuf;
+
+use machine::plan::SERVER;
+use machine::{Class, CpuSet, Fault, Plan, Setting};
+use serde::{Deserialize, Serialize};
+
+use crate::arm::{Arm, Role};
+use crate::case::{Case, FORMAT, Resolved};
+use crate::design;
+use crate::evidence::{Contrast, Trust, Verdict, weigh};
+
+/// Name of the arm with the plan in force.
+pub const APPLIED: &str = "as planned";
+
+/// The knob that the placement of a study's server stands for.
+const PIN: &str = "process-affinity";
+
+/// Blocks of a verification: as many as a proof has at least.
+const BLOCKS: usize = 16;
+
+/// What a verification says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Whether the plan is better than what was before: that and nothing less keeps it.
+    pub holds: bool,
+    /// The plan against the baseline; `None` with too few complete blocks.
+    pub contrast: Option<Contrast>,
+    /// Whether the controls hold.
+    pub trust: Trust,
+    /// The same placement twice.
+    pub a_a: Option<Contrast>,
+    /// What is compared.
+    pub metric: String,
+    /// Unit of the metric.
+    pub unit: String,
+    /// Folder of its trials within the case.
+    pub trials: String,
+    /// Settings whose value before the plan is not known: they are as planned in all arms, and not judged.
+    pub not_judged: Vec<Setting>,
+}
+
+/// Makes the case of a verification under `verify/` of `case`.
+///
+/// Errors: the plan has nothing to compare; the folder cannot be written.
+pub fn open(case: &Case, plan: &Plan) -> Result<Case, Fault> {
+    let arms = arms(&case.study.arms, plan)?;
+    let (number, dir) = next_dir(case);
+    let blocks = BLOCKS.max(design::fewest_blocks(1, case.study.recipe.precision.alpha) + 1);
+    let seed = case.study.recipe.seed.unwrap_or_default() ^ (0x517c_c1b7 + number);
+    let order = design::draw_order(arms.len(), blocks, seed);
+    let verification = Case::create(&dir, Resolved { format: FORMAT, order, arms, ..case.study.clone() })?;
+    verification.write("plan.toml", plan.to_toml()?.as_bytes())?;
+    Ok(verification)
+}
+
+/// `verify/0001`, or the next that is free.
+fn next_dir(case: &Case) -> (u64, PathBuf) {
+    let dir = |number: u64| case.dir().join("verify").join(format!("{number:04}"));
+    let number = (1..).find(|number| !dir(*number).exists()).unwrap_or(1);
+    (number, dir(number))
+}
+
+/// The baseline twice with the values before the plan, the plan, and the study's mis-tuning.
+fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
+    let before: Vec<Setting> = plan.settings.iter().filter_map(before).collect();
+    let pin = pin(plan)?;
+    if before.is_empty() && pin.is_none() {
+        let cause = "no setting says what was before it, and none places the server: there is nothing to compare with";
+        return Err(Fault::new(Class::Usage, "plan", cause, "add before = \"...\" to its settings"));
+    }
+    let of = |role: Role| study.iter().filter(move |arm| arm.role == role);
+    let mut arms: Vec<Arm> = of(Role::Baseline).cloned().collect();
+    let Some(first) = arms.first().cloned() else {
+        return Err(Fault::new(
+            Class::Usage,
+            "study",
+            "has no baseline",
+            "run the study anew with this version",
+        ));
+    };
+    arms.iter_mut().for_each(|arm| arm.placement.settings = over(&arm.placement.settings, &before));
+    let studied = of(Role::OneCpu).find(|arm| pin.is_some() && arm.placement.server_cpus == pin);
+    let mut placement = studied.map_or(first.placement, |arm| arm.placement.clone());
+    placement.server_cpus = pin.or(placement.server_cpus);
+    let planned: Vec<Setting> =
+        plan.settings.iter().map(|planned| planned.setting()).filter(|s| !is_pin(s)).collect();
+    placement.settings = over(&placement.settings, &planned);
+    arms.push(Arm { name: APPLIED.into(), role: Role::Intervention, cpu: None, placement });
+    arms.extend(of(Role::MisTuning).cloned());
+    Ok(arms)
+}
+
+fn before(planned: &machine::Planned) -> Option<Setting> {
+    let setting = Setting { value: planned.before.clone()?, ..planned.setting() };
+    (!is_pin(&setting)).then_some(setting)
+}
+
+fn is_pin(setting: &Setting) -> bool {
+    setting.knob == PIN && setting.target == SERVER
+}
+
+/// The CPUs that the plan gives the server.
+fn pin(plan: &Plan) -> Result<Option<CpuSet>, Fault> {
+    let pin = plan.settings.iter().map(|planned| planned.setting()).find(is_pin);
+    let parsed = pin.map(|setting| CpuSet::from_list(&setting.value)).transpose();
+    parsed.map_err(|why| {
+        Fault::new(Class::Usage, format!("{PIN} of {SERVER}"), why, "write a CPU list such as 0-3,8")
+    })
+}
+
+/// `settings`, with those of `newer` in the place of what they are about.
+fn over(settings: &[Setting], newer: &[Setting]) -> Vec<Setting> {
+    let same = |a: &Setting, b: &Setting| a.knob == b.knob && a.target == b.target;
+    let kept = settings.iter().filter(|old| !newer.iter().any(|new| same(old, new)));
+    kept.chain(newer).cloned().collect()
+}
+
+/// What the finished trials of a verification say.
+pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
+    let study = &verification.study;
+    let recipe = &study.recipe;
+    let evidence = weigh(&study.arms, &verification.trials, &recipe.metric, recipe.better, recipe.precision);
+    let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == APPLIED).cloned();
+    let sound = evidence.trust == Trust::Sound;
+    let unknown = plan.settings.iter().filter(|planned| planned.before.is_none());
+    let dir = verification.dir();
+    Verified {
+        holds: sound && contrast.as_ref().is_some_and(|contrast| contrast.verdict == Verdict::Better),
+        contrast,
+        trust: evidence.trust,
+        a_a: evidence.a_a,
+        metric: evidence.metric,
+        unit: evidence.unit,
+        trials: format!("verify/{}", dir.file_name().unwrap_or_default().to_string_lossy()),
+        not_judged: unknown.map(|planned| planned.setting()).filter(|setting| !is_pin(setting)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Planned;
+
+    use super::*;
+    use crate::arm::each_cpu_in_turn;
+
+    fn planned(knob: &str, target: &str, value: &str, before: Option<&str>) -> Planned {
+        Planned {
+            knob: knob.into(),
+            target: target.into(),
+            value: value.into(),
+            before: before.map(String::from),
+            ..Planned::default()
+        }
+    }
+
+    fn study() -> Vec<Arm> {
+        let cpus = CpuSet::from_list("0-1").unwrap();
+        each_cpu_in_turn(&cpus, &cpus, None).unwrap()
+    }
+
+    #[test]
+    fn the_baseline_is_as_it_was_and_the_plan_as_it_was_studied() {
+        let settings = vec![
+            planned("irq-affinity", "38", "0", Some("0-1")),
+            planned("swappiness", "machine", "1", None),
+            planned(PIN, SERVER, "1", None),
+        ];
+        let arms = arms(&study(), &Plan { settings, ..Plan::default() }).unwrap();
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names, ["unpinned A", "unpinned B", APPLIED, "crowded"]);
+        let values = |arm: &Arm| arm.placement.settings.iter().map(|s| s.value.clone()).collect::<Vec<_>>();
+        assert_eq!((values(&arms[0]), values(&arms[1])), (vec!["0-1".to_string()], vec!["0-1".to_string()]));
+        assert_eq!(values(&arms[2]), ["0", "1"]);
+        assert_eq!(arms[2].placement.server_cpus, Some(CpuSet::single(1)));
+        assert_eq!(arms[2].placement.load_cpus, Some(CpuSet::single(0)), "as in the arm that was studied");
+    }
+
+    #[test]
+    fn a_plan_without_anything_to_compare_with_is_refused() {
+        let plan = |settings| Plan { settings, ..Plan::default() };
+        let fault = arms(&study(), &plan(vec![planned("swappiness", "machine", "1", None)])).unwrap_err();
+        assert!(fault.cause.contains("nothing to compare"), "{fault}");
+        assert!(arms(&study(), &plan(vec![planned(PIN, SERVER, "x", None)])).is_err());
+    }
+}
