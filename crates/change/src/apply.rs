@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use machine::knobs::{self, Knob, MaySet};
+use machine::processes::Owner;
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
 
@@ -37,6 +38,8 @@ pub struct Foreseen {
     pub title: &'static str,
     /// Who else may own it.
     pub owner: &'static str,
+    /// Those of them that run here, and may set it anew.
+    pub runs_here: Vec<String>,
     /// What can go wrong.
     pub risk: &'static str,
     /// Who may set it.
@@ -103,8 +106,27 @@ impl Applied {
 }
 
 /// What `plan` would do, setting by setting, each by itself: what an earlier one changes, a later one does not see yet.
-pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan) -> Vec<Foreseen> {
-    plan.settings.iter().map(|planned| foresee_one(root, kernel, planned)).collect()
+/// `owners` are the programs of this machine that set where things run.
+pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan, owners: &[Owner]) -> Vec<Foreseen> {
+    let seen = |planned| {
+        let foreseen = foresee_one(root, kernel, planned);
+        Foreseen { runs_here: running(foreseen.owner, owners), ..foreseen }
+    };
+    plan.settings.iter().map(seen).collect()
+}
+
+/// The programs that run, of those that the words about a knob's owners name.
+fn running(words: &str, owners: &[Owner]) -> Vec<String> {
+    let named = |name: &str| {
+        words.match_indices(name).any(|(at, name)| {
+            let beside = [words[..at].chars().next_back(), words[at + name.len()..].chars().next()];
+            beside.into_iter().flatten().all(|letter| !letter.is_alphanumeric() && letter != '-')
+        })
+    };
+    let run = owners.iter().filter_map(|owner| Some((owner, owner.pid?)));
+    run.filter(|(owner, _)| named(&owner.name))
+        .map(|(owner, pid)| format!("{} (process {pid})", owner.name))
+        .collect()
 }
 
 fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen {
@@ -113,6 +135,7 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen 
         planned: planned.clone(),
         title: about.map_or("", |about| about.title),
         owner: about.map_or("", |about| about.owner),
+        runs_here: Vec::new(),
         risk: about.map_or("", |about| about.risk),
         may_set: about.map(|about| about.may_set),
         now: None,
@@ -268,4 +291,18 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_that_run_are_found_by_their_names_and_not_by_parts_of_them() {
+        let owner = |name: &str, pid| Owner { name: name.into(), pid, ..Owner::default() };
+        let owners = [owner("irqbalance", Some(812)), owner("tuna", Some(9)), owner("tuned", None)];
+        assert_eq!(running("irqbalance, unless banned; tuned", &owners), ["irqbalance (process 812)"]);
+        assert_eq!(running("tuned (throughput-performance)", &[owner("tuna", Some(9))]), [""; 0]);
+        assert_eq!(running("auto-cpufreq", &[owner("cpufreq", Some(9))]), [""; 0]);
+    }
 }

@@ -25,6 +25,10 @@ pub const READY: &str = "armed";
 /// How often a waiting revert looks whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// How often a revert tries again what failed: another undo has the lock, a ledger cannot be read. A revert that gives up at
+/// the first fault leaves a machine that nobody can reach.
+const TRIES: u32 = 240;
+
 /// Starts what takes `session` back after `within`; says in words what that is.
 ///
 /// `exe` is the pinwise binary, `state_dir` its folder of state.
@@ -107,24 +111,45 @@ pub fn wait(dir: &Path, kernel: &dyn Kernel, session: &str, sleep: &dyn Fn(Durat
     let now = || kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"));
     let begun = now()?;
     loop {
-        let found = find(dir, session)?;
+        let (found, now) = (again(sleep, || find(dir, session))?, now()?);
         let Some(found) = found else { return Ok(()) };
         match &found.armed {
-            Some(armed) if now()? >= armed.until_ticks => return Ok(()),
+            Some(armed) if now >= armed.until_ticks => return Ok(()),
             Some(armed) => {
-                let left = Duration::from_millis((armed.until_ticks - now()?) * 1000 / ticks_per_s + 1);
+                let left = Duration::from_millis((armed.until_ticks - now) * 1000 / ticks_per_s + 1);
                 sleep(left.min(LOOK_EVERY));
             }
-            None if found.confirmed || now()? > begun + 60 * ticks_per_s => return Ok(()),
+            None if found.confirmed || now > begun + 60 * ticks_per_s => return Ok(()),
             None => sleep(LOOK_EVERY / 10),
         }
     }
 }
 
-/// Takes `session` back unless it was confirmed; also when the process that made the changes still runs.
+/// What `work` answers, tried again for two minutes where it fails.
+fn again<T>(sleep: &dyn Fn(Duration), work: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
+    for _ in 1..TRIES {
+        match work() {
+            Err(_) => sleep(LOOK_EVERY),
+            done => return done,
+        }
+    }
+    work()
+}
+
+/// Takes `session` back unless it was confirmed; also when the process that made the changes still runs. Waits for another
+/// undo to end.
 ///
-/// Errors: as [`undo`](crate::undo()).
-pub fn revert(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Reverted, Fault> {
+/// Errors: as [`undo`](crate::undo()), for two minutes.
+pub fn revert(
+    dir: &Path,
+    kernel: &dyn Kernel,
+    session: &str,
+    sleep: &dyn Fn(Duration),
+) -> Result<Reverted, Fault> {
+    again(sleep, || revert_once(dir, kernel, session))
+}
+
+fn revert_once(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Reverted, Fault> {
     let Some(lock) = lock(dir)? else { return Ok(Reverted::NotNeeded) };
     if find(dir, session)?.is_none_or(|found| found.armed.is_none()) {
         return Ok(Reverted::NotNeeded);

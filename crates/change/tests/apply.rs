@@ -135,7 +135,7 @@ fn a_dry_run_touches_nothing_and_tells_of_everything() {
     let changes = bench.kernel.changes();
     let mut all = plan(&[("38", "0"), ("39", "9"), ("40", "0-3")]);
     all.settings.push(Planned { knob: "nonsense".into(), ..Planned::default() });
-    let foreseen = foresee(&bench.root(), &bench.kernel, &all);
+    let foreseen = foresee(&bench.root(), &bench.kernel, &all, &[]);
     assert_eq!(foreseen[0].acts[0].call, format!("write '0' to {}", IRQ[0]));
     assert_eq!((foreseen[0].acts[0].old.as_str(), foreseen[0].now.as_deref()), ("0-3", Some("0-3")));
     assert!(foreseen[1].fault.as_ref().unwrap().cause.contains("CPU 9"));
@@ -202,10 +202,10 @@ fn what_is_not_confirmed_is_taken_back() {
     confirm::wait(bench.dir.path(), &bench.kernel, &session, &|_| bench.kernel.tick()).unwrap();
     let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
     assert!(fault.cause.contains("over"), "{fault}");
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
     assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
     assert_eq!(bench.read(IRQ[0]), "0-3");
-    let again = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();
+    let again = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
     assert!(matches!(again, Reverted::NotNeeded));
 }
 
@@ -219,12 +219,30 @@ fn what_is_confirmed_stays_and_can_still_be_undone() {
     );
     let never = |_: Duration| panic!("there is nothing to wait for");
     confirm::wait(bench.dir.path(), &bench.kernel, &session, &never).unwrap();
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session).unwrap();
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
     assert!(matches!(reverted, Reverted::NotNeeded));
     assert_eq!(bench.read(IRQ[0]), "0");
     assert!(confirm::confirm(bench.dir.path(), &bench.kernel, None).is_err());
     assert!(bench.undo(&UndoOptions::default()).is_clean());
     assert_eq!(bench.read(IRQ[0]), "0-3");
+}
+
+#[test]
+fn a_revert_waits_for_another_undo_instead_of_giving_up() {
+    let bench = Bench::new();
+    let session = armed(&bench, 0);
+    let held = std::fs::File::create(bench.dir.path().join("undo.lock")).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let waited = Cell::new(0);
+    let sleep = |_: Duration| {
+        waited.set(waited.get() + 1);
+        if waited.get() == 3 {
+            rustix::fs::flock(&held, rustix::fs::FlockOperation::Unlock).unwrap();
+        }
+    };
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &sleep).unwrap();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
+    assert_eq!((bench.read(IRQ[0]).as_str(), waited.get()), ("0-3", 3));
 }
 
 fn libc_eio() -> i32 {

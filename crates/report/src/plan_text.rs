@@ -73,6 +73,9 @@ impl Page {
         }
         if !setting.acts.is_empty() {
             self.line("owner", setting.owner);
+            for owner in &setting.runs_here {
+                self.line("RUNS HERE", &format!("{owner} may set it anew"));
+            }
             self.line("risk", setting.risk);
         }
     }
@@ -156,6 +159,7 @@ mod tests {
         Foreseen {
             planned,
             may_set: Some(MaySet::Root),
+            runs_here: vec!["tuned (process 7)".into()],
             title: "",
             owner: "tuned",
             risk: "none",
@@ -177,6 +181,7 @@ mod tests {
         for words in [
             "1  swappiness of machine: 60 -> 1",
             "root alone may set it",
+            "RUNS HERE tuned (process 7) may set it anew",
             "was 30 when the plan was made",
             "write '1' to /proc/sys/vm/swappiness (now 60)",
             "and 2 more",

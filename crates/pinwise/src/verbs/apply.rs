@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use change::apply::{self, Applied, ApplyOptions, SettingDone};
 use change::{Hand, LiveKernel, confirm, ledger};
-use machine::{Class, Fault, Plan, Root};
+use machine::{Class, Fault, Machine, Plan, Root};
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -63,7 +63,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 }
 
 fn show(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
-    let foreseen = apply::foresee(root, &LiveKernel::new(), plan);
+    let owners = Machine::read(root).owners;
+    let foreseen = apply::foresee(root, &LiveKernel::new(), plan, &owners);
     match args.format {
         Format::Json => output::json(&foreseen)?,
         Format::Text => output::text(&report::plan_text::foreseen(

@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         leave_the_session()?;
         confirm::wait(&dir, &kernel, &args.session, &sleep)?;
     }
-    match confirm::revert(&dir, &kernel, &args.session)? {
+    match confirm::revert(&dir, &kernel, &args.session, &sleep)? {
         Reverted::NotNeeded => Ok(Answer::Done),
         Reverted::TakenBack(report) => {
             output::text(&format!("{}\n", report.to_string().trim_end()))?;

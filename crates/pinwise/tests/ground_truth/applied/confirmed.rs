@@ -1,5 +1,6 @@
 //! `--confirm-within` on this machine: forgotten, hung up on, killed, confirmed; and two pinwise at once.
 
+use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,14 @@ fn a_hang_up_of_the_whole_session_does_not_keep_the_revert_from_coming() {
     session.arg("sh").arg("-c").arg("\"$0\" apply \"$1\" --confirm-within 3s; exec sleep 600");
     session.arg(program).arg(&path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     session.envs(shell.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    // Whoever runs the tests may ignore hang-ups (nohup), and that is inherited.
+    // SAFETY: signal(2) is all that the child calls between fork and exec.
+    unsafe {
+        session.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     let mut session = session.spawn().unwrap();
     wait_until("the apply", || {
         plan.readings() != before && !status(&plan)["sessions"][0]["owner_alive"].as_bool().unwrap()
