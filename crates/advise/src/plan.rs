@@ -95,7 +95,9 @@ fn causes(
     planning: &mut Planning,
 ) {
     let moved = moved_settings(finding);
-    let Some(first) = moved.first() else { return };
+    if moved.is_empty() {
+        return;
+    }
     let wanted = match finding.standing {
         Standing::Proved => true,
         Standing::Supported => also_supported,
@@ -121,11 +123,20 @@ fn causes(
             return;
         }
     }
-    let known = planning.plan.settings.iter().any(|planned| same_object(&planned.setting(), first));
-    if known {
+    let other = |setting: &Setting| {
+        let known = planning.plan.settings.iter().map(Planned::setting);
+        known.filter(|known| same_object(known, setting) && known != setting).count() > 0
+    };
+    if moved.iter().any(other) {
+        planning
+            .left_out
+            .push(format!("{}: another cause asks for something else of the same setting", finding.title));
         return;
     }
     for setting in moved {
+        if planning.plan.settings.iter().any(|planned| planned.setting() == setting) {
+            continue;
+        }
         let before = facts.as_found.iter().find(|found| same_object(found, &setting));
         planning.plan.settings.push(Planned {
             before: before.map(|found| found.value.clone()),

@@ -82,26 +82,23 @@ pub struct Applied {
     pub session: String,
     /// The settings that were tried, in order.
     pub settings: Vec<SettingDone>,
-    /// What was taken back because a setting failed, newest first.
+    /// Acts that are in force; after a fault those that could not be taken back.
+    pub acts_in_force: usize,
+    /// What was taken back because a setting failed, in the order in which it was.
     pub taken_back: Vec<Undone>,
-    /// Why it was taken back.
+    /// Why everything was taken back.
     pub fault: Option<Fault>,
 }
 
 impl Applied {
-    /// How many acts are in force.
-    pub fn acts_in_force(&self) -> usize {
-        match self.fault {
-            Some(_) => 0,
-            None => {
-                self.settings.iter().filter(|done| done.fault.is_none()).map(|done| done.acts.len()).sum()
-            }
-        }
-    }
-
     /// The settings that are not in force although the others are.
     pub fn left_out(&self) -> impl Iterator<Item = &SettingDone> {
         self.settings.iter().filter(|done| done.fault.is_some())
+    }
+
+    /// What should have been taken back and could not be.
+    pub fn stuck(&self) -> impl Iterator<Item = &Undone> {
+        self.taken_back.iter().filter(|undone| !undone.how.is_final())
     }
 }
 
@@ -147,20 +144,22 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen 
         foreseen.now = Some(knob.read(root, &planned.target)?);
         knob.change(root, &planned.target, &planned.value)
     });
-    foreseen.already = foreseen.now.as_ref() == Some(&planned.value) && asked.is_ok();
     match asked {
-        Ok(acts) if !foreseen.already => {
-            let seen: Result<Vec<ActForeseen>, Fault> =
-                acts.iter().map(|act| foresee_act(kernel, act)).collect();
-            match seen {
-                Ok(acts) => foreseen.acts = acts,
+        Ok(acts) => {
+            let to_do = acts.iter().filter(|act| !is_so(kernel, act));
+            match to_do.map(|act| foresee_act(kernel, act)).collect::<Result<Vec<_>, _>>() {
+                Ok(acts) => (foreseen.already, foreseen.acts) = (acts.is_empty(), acts),
                 Err(fault) => foreseen.fault = Some(fault),
             }
         }
-        Ok(_) => {}
         Err(fault) => foreseen.fault = Some(fault),
     }
     foreseen
+}
+
+/// Whether an act would change nothing.
+fn is_so(kernel: &dyn Kernel, act: &Act) -> bool {
+    deed::read(kernel, act).is_ok_and(|now| deed::took_effect(act, &now))
 }
 
 fn foresee_act(kernel: &dyn Kernel, act: &Act) -> Result<ActForeseen, Fault> {
@@ -196,68 +195,98 @@ pub fn apply(
     let mut applied = Applied {
         session: hand.session().to_string(),
         settings: Vec::new(),
+        acts_in_force: 0,
         taken_back: Vec::new(),
         fault: None,
     };
     for planned in &plan.settings {
-        let stopped = stop();
-        let failed = match &stopped {
-            Some(_) => stopped,
-            None => {
-                let done = set(hand, root, &planned.setting(), stop);
-                told(&done);
-                let fault = done.fault.clone();
-                applied.settings.push(done);
-                fault.filter(|fault| !options.keep_going || fault.class == Class::Interrupted)
-            }
-        };
-        if let Some(fault) = failed {
-            applied.taken_back = hand.undo_to(start);
-            applied.fault = Some(fault);
+        let (done, undone) = set(hand, root, &planned.setting(), stop);
+        told(&done);
+        let fault = done.fault.clone();
+        applied.settings.push(done);
+        applied.taken_back.extend(undone);
+        applied.fault = fault.filter(|fault| !options.keep_going || fault.class == Class::Interrupted);
+        if applied.fault.is_some() {
             break;
         }
     }
+    // Once more: the last act may have ended after the time was over.
+    applied.fault = applied.fault.or_else(stop);
+    if applied.fault.is_some() {
+        applied.taken_back.extend(hand.undo_to(start));
+    }
+    applied.acts_in_force = hand.outstanding().count();
     applied
 }
 
 /// Puts one setting in force; what was done of one that fails is taken back.
-fn set(hand: &mut Hand, root: &Root, setting: &Setting, stop: &dyn Fn() -> Option<Fault>) -> SettingDone {
+fn set(
+    hand: &mut Hand,
+    root: &Root,
+    setting: &Setting,
+    stop: &dyn Fn() -> Option<Fault>,
+) -> (SettingDone, Vec<Undone>) {
     let start = hand.mark();
     let mut done = SettingDone { setting: setting.clone(), already: false, acts: Vec::new(), fault: None };
-    match perform(hand, root, setting, stop, &mut done) {
-        Ok(already) => done.already = already,
+    let mut undone = Vec::new();
+    match perform(hand, root, setting, stop, &mut done.acts) {
+        Ok(()) => done.already = done.acts.is_empty(),
         Err(fault) => {
-            hand.undo_to(start);
+            undone = hand.undo_to(start);
             done.fault = Some(fault);
         }
     }
-    done
+    (done, undone)
 }
 
-/// Whether it was so already.
+/// How often threads are looked for that were born while the others were set.
+const PASSES: usize = 5;
+
 fn perform(
     hand: &mut Hand,
     root: &Root,
     setting: &Setting,
     stop: &dyn Fn() -> Option<Fault>,
-    done: &mut SettingDone,
-) -> Result<bool, Fault> {
+    done: &mut Vec<Receipt>,
+) -> Result<(), Fault> {
     let knob = knob_of(setting)?;
-    if knob.read(root, &setting.target)? == setting.value {
-        return Ok(true);
-    }
-    for act in knob.change(root, &setting.target, &setting.value)? {
-        if let Some(fault) = stop() {
-            return Err(fault);
+    for _ in 0..PASSES {
+        let kernel = hand.kernel.clone();
+        let mut acts = knob.change(root, &setting.target, &setting.value)?;
+        acts.retain(|act| !is_so(&*kernel, act));
+        if acts.is_empty() {
+            break;
         }
-        let receipt = hand.perform_for(&act, Some(setting))?;
-        let otherwise = (!receipt.took_effect).then(|| made_otherwise(&receipt));
-        done.acts.push(receipt);
-        if let Some(fault) = otherwise {
-            return Err(fault);
+        for act in &acts {
+            if let Some(fault) = stop() {
+                return Err(fault);
+            }
+            match hand.perform_for(act, Some(setting)) {
+                Ok(receipt) if receipt.took_effect => done.push(receipt),
+                Ok(receipt) => {
+                    let fault = made_otherwise(&receipt);
+                    done.push(receipt);
+                    return Err(fault);
+                }
+                // A server's threads come and go.
+                Err(_) if is_a_thread_that_ended(&*kernel, act) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        // New threads there are of processes alone.
+        if acts.iter().all(|act| deed::thread(act).is_none()) {
+            break;
         }
     }
-    Ok(false)
+    Ok(())
+}
+
+/// Whether an act is about a thread that is gone, of a process that is not.
+fn is_a_thread_that_ended(kernel: &dyn Kernel, act: &Act) -> bool {
+    let Some(thread) = deed::thread(act) else { return false };
+    thread.tid != thread.pid
+        && deed::is_there(kernel, act).is_err()
+        && kernel.start_time(thread.pid, thread.pid).is_ok()
 }
 
 fn made_otherwise(receipt: &Receipt) -> Fault {

@@ -13,7 +13,8 @@ use machine::{Class, Fault};
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
 use crate::record::Record;
-use crate::status::same_boot;
+use crate::status::{owner_alive, same_boot};
+use crate::take_back::How;
 use crate::undo::{UndoOptions, UndoReport, lock, undo_locked};
 
 /// The verb that takes an unconfirmed session back.
@@ -29,6 +30,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// the first fault leaves a machine that nobody can reach.
 const TRIES: u32 = 240;
 
+/// How often a revert looks whether what it could not take back yet can be: for an hour.
+const LOOKS: u32 = 7_200;
+
 /// Starts what takes `session` back after `within`; says in words what that is.
 ///
 /// `exe` is the pinwise binary, `state_dir` its folder of state.
@@ -41,23 +45,21 @@ pub fn arm(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Res
     }
 }
 
-/// A transient timer; `None` where systemd does not run or refuses.
+/// A transient timer; `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
 fn systemd_timer(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Option<String> {
-    if !Path::new("/run/systemd/system").is_dir() {
+    if !Path::new("/run/systemd/system").is_dir() || !rustix::process::geteuid().is_root() {
         return None;
     }
     let unit = format!("pinwise-revert-{session}");
     let mut command = Command::new("systemd-run");
-    if !rustix::process::geteuid().is_root() {
-        command.arg("--user");
-    }
     command
         .args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"])
         .arg(format!("--unit={unit}"))
         .arg(format!("--on-active={}ms", within.as_millis()))
         .arg(format!("--setenv=PINWISE_STATE_DIR={}", state_dir.display()))
         .arg(exe)
-        .args([VERB, "--session", session]);
+        // The ledger's clock decides: the timer may be early.
+        .args([VERB, "--wait", "--session", session]);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
     status.success().then(|| format!("{unit}.timer"))
 }
@@ -136,8 +138,8 @@ fn again<T>(sleep: &dyn Fn(Duration), work: impl Fn() -> Result<T, Fault>) -> Re
     work()
 }
 
-/// Takes `session` back unless it was confirmed; also when the process that made the changes still runs. Waits for another
-/// undo to end.
+/// Takes `session` back unless it was confirmed; also when the process that made the changes still runs, which is looked at again
+/// until it has gone. Waits for another undo to end, and for a later session that holds something of it.
 ///
 /// Errors: as [`undo`](crate::undo()), for two minutes.
 pub fn revert(
@@ -146,50 +148,73 @@ pub fn revert(
     session: &str,
     sleep: &dyn Fn(Duration),
 ) -> Result<Reverted, Fault> {
-    again(sleep, || revert_once(dir, kernel, session))
+    let mut taken_back: Option<UndoReport> = None;
+    for _ in 0..LOOKS {
+        let Some((report, settled)) = again(sleep, || revert_once(dir, kernel, session))? else { break };
+        match &mut taken_back {
+            Some(so_far) => so_far.sessions.extend(report.sessions),
+            None => taken_back = Some(report),
+        }
+        if settled {
+            break;
+        }
+        sleep(LOOK_EVERY);
+    }
+    Ok(taken_back.map_or(Reverted::NotNeeded, Reverted::TakenBack))
 }
 
-fn revert_once(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Reverted, Fault> {
-    let Some(lock) = lock(dir)? else { return Ok(Reverted::NotNeeded) };
-    if find(dir, session)?.is_none_or(|found| found.armed.is_none()) {
-        return Ok(Reverted::NotNeeded);
-    }
+/// What was taken back, and whether nothing more is to be expected; `None` when there is nothing to take back.
+fn revert_once(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Option<(UndoReport, bool)>, Fault> {
+    let Some(lock) = lock(dir)? else { return Ok(None) };
+    let Some(found) = find(dir, session)?.filter(|found| found.armed.is_some()) else { return Ok(None) };
+    let alive = owner_alive(&found, kernel);
     let options =
         UndoOptions { session: Some(session.to_string()), owned_too: true, ..UndoOptions::default() };
-    undo_locked(dir, kernel, &options, &lock).map(Reverted::TakenBack)
+    let report = undo_locked(dir, kernel, &options, &lock)?;
+    let mut undone = report.sessions.iter().flat_map(|session| &session.undone);
+    let settled = !alive && !undone.any(|undone| matches!(undone.how, How::Held { .. }));
+    if let Some(left) = find(dir, session)?.filter(|_| settled) {
+        Ledger::reopen(&left, true)?.append(&Record::Reverted)?;
+    }
+    Ok(Some((report, settled)))
 }
 
-/// Lets changes stay that wait for it: those of `session`, or of all sessions that wait. Their ids.
+/// Lets changes stay that wait for it: those of `session`, or of all sessions that wait and whose time is not over. Their ids.
 ///
-/// Errors: none waits; the time is over; another undo runs; the ledger cannot be written.
+/// Errors: none waits; the time is over; the apply still runs; another undo runs; the ledger cannot be written.
 pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result<Vec<String>, Fault> {
     let _lock = lock(dir)?;
+    let now = kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))?;
     let wanted = |found: &Session| session.is_none_or(|id| id == found.id());
     let sessions = ledger::sessions(dir)?.into_iter();
     let waiting: Vec<Session> =
         sessions.filter(|found| wanted(found) && found.armed.is_some() && same_boot(found, kernel)).collect();
-    if waiting.is_empty() {
-        let cause = "no change waits to be confirmed";
-        let remedy = "see 'pinwise status': what was not confirmed in time has been taken back";
-        return Err(Fault::new(Class::No, session.unwrap_or("confirm"), cause, remedy));
+    let in_time = |found: &&Session| found.armed.as_ref().is_some_and(|armed| now < armed.until_ticks);
+    let confirmed: Vec<String> =
+        waiting.iter().filter(in_time).map(|found| confirm_one(found, kernel)).collect::<Result<_, _>>()?;
+    match (confirmed.is_empty(), waiting.first()) {
+        (false, _) => Ok(confirmed),
+        (true, Some(late)) => Err(too_late(late)),
+        (true, None) => {
+            let cause = "no change waits to be confirmed";
+            let remedy = "see 'pinwise status': what was not confirmed in time has been taken back";
+            Err(Fault::new(Class::No, session.unwrap_or("confirm"), cause, remedy))
+        }
     }
-    waiting.iter().map(|found| confirm_one(found, kernel)).collect()
+}
+
+fn too_late(session: &Session) -> Fault {
+    let (object, cause) = (format!("session {}", session.id()), "the time to confirm it is over");
+    Fault::new(Class::No, object, cause, "apply it again; 'pinwise undo' takes back what is left")
 }
 
 fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> {
     let id = session.id();
-    let now = kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))?;
-    let late = session.armed.as_ref().is_some_and(|armed| now >= armed.until_ticks);
-    if late {
-        let cause = "the time to confirm it is over";
-        return Err(Fault::new(
-            Class::No,
-            format!("session {id}"),
-            cause,
-            "apply it again; 'pinwise undo' takes back what is left",
-        ));
+    if owner_alive(session, kernel) {
+        let cause = "pinwise apply still works in it";
+        return Err(Fault::new(Class::No, format!("session {id}"), cause, "confirm it when that has ended"));
     }
-    Ledger::reopen(session)?.append(&Record::Confirmed)?;
+    Ledger::reopen(session, true)?.append(&Record::Confirmed)?;
     stop_timer(session);
     Ok(id)
 }
@@ -199,13 +224,19 @@ fn stop_timer(session: &Session) {
     let by = session.armed.as_ref().map(|armed| armed.by.as_str()).unwrap_or_default();
     if let Some(unit) = by.strip_prefix("systemd timer ") {
         let mut command = Command::new("systemctl");
-        if !rustix::process::geteuid().is_root() {
-            command.arg("--user");
-        }
         let quiet =
             command.args(["stop", unit]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let _ = quiet.status();
     }
+}
+
+/// Whether the ledgers in `dir` have this session.
+///
+/// Errors: they do not, or cannot be read.
+pub fn is_known(dir: &Path, session: &str) -> Result<(), Fault> {
+    let cause = format!("there is no such session in {}", dir.display());
+    let fault = || Fault::new(Class::Usage, format!("session {session}"), cause, "see 'pinwise status'");
+    find(dir, session)?.map(|_| ()).ok_or_else(fault)
 }
 
 fn find(dir: &Path, session: &str) -> Result<Option<Session>, Fault> {

@@ -76,6 +76,7 @@ impl Hand {
             boot_id: kernel.boot_id().unwrap_or_default(),
             owner,
             began_unix_s,
+            began_ticks: kernel.now_ticks().unwrap_or_default(),
             began_subsec_ns,
         };
         let ledger = Ledger::create(ledger_dir, &header)?;
@@ -221,7 +222,13 @@ impl Hand {
     /// Takes back all acts since `mark`, newest first. What somebody else changed meanwhile is left alone and reported.
     pub fn undo_to(&mut self, mark: Mark) -> Vec<Undone> {
         let (kernel, ledger) = (self.kernel.clone(), &mut self.ledger);
-        let scope = Scope { session: &self.session, from_seq: mark.0, same_boot: true, force: false };
+        let scope = Scope {
+            session: &self.session,
+            from_seq: mark.0,
+            same_boot: true,
+            force: false,
+            held_by: &|_| None,
+        };
         undo_entries(&*kernel, &mut self.entries, &scope, |record| {
             // Unrecorded (full disk) it only means that a later undo finds the old value in place.
             let _ = ledger.as_mut().map(|ledger| ledger.append(record));

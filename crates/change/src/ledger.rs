@@ -3,6 +3,7 @@
 //! A session's file appears under its name with its header whole. A line counts once its newline is on disk: no act is
 //! performed before that, so a torn last line (kill -9, full disk) stands for nothing that was done.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -17,16 +18,23 @@ use crate::record::{Armed, Entry, FORMAT, Header, Record};
 pub fn state_dir() -> Result<PathBuf, Fault> {
     let given = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(dir) = given("PINWISE_STATE_DIR") {
-        return Ok(dir);
+        return absolute(dir);
     }
     if rustix::process::geteuid().is_root() {
         return Ok("/var/lib/pinwise".into());
     }
     let home = || given("HOME").map(|home| home.join(".local/state"));
-    given("XDG_STATE_HOME").or_else(home).map(|dir| dir.join("pinwise")).ok_or_else(|| {
+    let dir = given("XDG_STATE_HOME").or_else(home).map(|dir| dir.join("pinwise")).ok_or_else(|| {
         let cause = "there is no HOME to keep the ledger in";
         Fault::new(Class::Storage, "ledger", cause, "set PINWISE_STATE_DIR to a folder that you may write to")
-    })
+    })?;
+    absolute(dir)
+}
+
+/// Who takes a session back later works in another folder.
+fn absolute(dir: PathBuf) -> Result<PathBuf, Fault> {
+    std::path::absolute(&dir)
+        .map_err(|e| Fault::io(dir.display(), &e, "set PINWISE_STATE_DIR to a path that begins with /"))
 }
 
 /// The folder of the ledgers: `ledger` in [`state_dir`].
@@ -39,8 +47,6 @@ pub fn ledger_dir() -> Result<PathBuf, Fault> {
 pub struct Ledger {
     file: File,
     path: PathBuf,
-    /// Bytes of whole lines; what lies beyond is torn.
-    whole_bytes: u64,
 }
 
 const REMEDY: &str = "free space or set PINWISE_STATE_DIR to a folder on a disk that you may write to";
@@ -55,56 +61,53 @@ impl Ledger {
         let path = dir.join(format!("{}.jsonl", header.session));
         let draft = path.with_extension("new");
         // A link and not a rename, which would replace a session of the same id.
-        let made = Self::draft(&draft, header).and_then(|(file, whole_bytes)| {
+        let made = Self::draft(&draft, header).and_then(|file| {
             fs::hard_link(&draft, &path)?;
             sync_dir(dir)?;
-            Ok((file, whole_bytes))
+            Ok(file)
         });
         let _ = fs::remove_file(&draft);
-        let (file, whole_bytes) = made.map_err(|e| at(&path, &e))?;
-        Ok(Self { file, path, whole_bytes })
+        let file = made.map_err(|e| at(&path, &e))?;
+        Ok(Self { file, path })
     }
 
     /// Writes the header to a file that `undo` does not look at yet.
-    fn draft(path: &Path, header: &Header) -> io::Result<(File, u64)> {
+    fn draft(path: &Path, header: &Header) -> io::Result<File> {
         let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         let line = line(&Record::Header(header.clone()))?;
         file.write_all(line.as_bytes())?;
         file.sync_all()?;
-        Ok((file, line.len() as u64))
+        Ok(file)
     }
 
-    /// Opens the ledger of an earlier session to append to it; a torn last line is cut off.
-    pub fn reopen(session: &Session) -> Result<Self, Fault> {
+    /// Opens the ledger of an earlier session to append to it. `cut_off`: whether a torn last line is removed, which is right only
+    /// where nobody else writes to it any more.
+    pub fn reopen(session: &Session, cut_off: bool) -> Result<Self, Fault> {
         let open = || {
             let file = OpenOptions::new().append(true).open(&session.path)?;
-            file.set_len(session.whole_bytes)?;
+            if cut_off {
+                file.set_len(session.whole_bytes)?;
+            }
             Ok(file)
         };
         let file = open().map_err(|e| Fault::io(session.path.display(), &e, REMEDY))?;
-        Ok(Self { file, path: session.path.clone(), whole_bytes: session.whole_bytes })
+        Ok(Self { file, path: session.path.clone() })
     }
 
     /// Appends one line and waits until it is on disk.
     ///
     /// Errors: nothing of the line counts then; what was written of it is cut off again.
     pub fn append(&mut self, record: &Record) -> Result<(), Fault> {
-        let write = |file: &mut File| -> io::Result<u64> {
-            let line = line(record)?;
-            file.write_all(line.as_bytes())?;
-            file.sync_data()?;
-            Ok(line.len() as u64)
+        let write = |file: &mut File| -> io::Result<()> {
+            file.write_all(line(record)?.as_bytes())?;
+            file.sync_data()
         };
-        match write(&mut self.file) {
-            Ok(bytes) => {
-                self.whole_bytes += bytes;
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.file.set_len(self.whole_bytes);
-                Err(Fault::io(self.path.display(), &error, REMEDY))
-            }
-        }
+        // Asked each time: a revert may have appended to the ledger of a process that still runs.
+        let whole_bytes = self.file.metadata().map(|metadata| metadata.len());
+        write(&mut self.file).map_err(|error| {
+            let _ = whole_bytes.and_then(|bytes| self.file.set_len(bytes));
+            Fault::io(self.path.display(), &error, REMEDY)
+        })
     }
 
     /// Removes the file: nothing in it is outstanding any more.
@@ -231,6 +234,7 @@ impl Session {
             }
             Record::Armed { until_ticks, by } => self.armed = Some(Armed { until_ticks, by }),
             Record::Confirmed => (self.armed, self.confirmed) = (None, true),
+            Record::Reverted => self.armed = None,
             Record::Undone { seq, how } => {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].undone = Some(how);
@@ -262,10 +266,22 @@ pub fn sessions(dir: &Path) -> Result<Vec<Session>, Fault> {
             }
         }
     }
+    in_order(&mut sessions);
+    Ok(sessions)
+}
+
+/// Oldest first: by the clock of the boot within a boot, since the time of day may be set back; boots by the time of day.
+fn in_order(sessions: &mut [Session]) {
+    let mut boots: BTreeMap<String, u64> = BTreeMap::new();
+    for header in sessions.iter().filter_map(|session| session.header.as_ref()) {
+        let first = boots.entry(header.boot_id.clone()).or_insert(header.began_unix_s);
+        *first = (*first).min(header.began_unix_s);
+    }
     sessions.sort_by_key(|session| {
-        let began =
-            session.header.as_ref().map_or((0, 0), |header| (header.began_unix_s, header.began_subsec_ns));
+        let began = session.header.as_ref().map(|header| {
+            let boot = (boots.get(&header.boot_id).copied(), header.boot_id.clone());
+            (boot, header.began_ticks, header.began_unix_s, header.began_subsec_ns)
+        });
         (began, session.path.clone())
     });
-    Ok(sessions)
 }

@@ -27,7 +27,10 @@ pub struct Header {
     pub owner: ProcessRef,
     /// When it began, in seconds since 1970 (UTC).
     pub began_unix_s: u64,
-    /// How far into that second, ns: two sessions of one second have to be undone in the right order.
+    /// The same in clock ticks since boot, by which sessions are undone in the right order; 0 in ledgers of older versions.
+    #[serde(default)]
+    pub began_ticks: u64,
+    /// How far into its second of the day it began, ns, for sessions of one tick.
     #[serde(default)]
     pub began_subsec_ns: u32,
 }
@@ -140,6 +143,8 @@ pub enum Record {
     },
     /// Somebody has confirmed that it may stay.
     Confirmed,
+    /// It was not confirmed in time, and what could be taken back has been.
+    Reverted,
     /// Undoing the act was tried.
     Undone {
         /// Number of the act.
@@ -153,7 +158,7 @@ impl Record {
     /// Number of the act that the line is about.
     pub fn seq(&self) -> Option<u64> {
         match self {
-            Record::Header(_) | Record::Armed { .. } | Record::Confirmed => None,
+            Record::Header(_) | Record::Armed { .. } | Record::Confirmed | Record::Reverted => None,
             Record::Intent { seq, .. }
             | Record::Started { seq, .. }
             | Record::Done { seq, .. }

@@ -87,6 +87,7 @@ fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
     let header = session.header.as_ref();
     let owner = header.map(|header| header.owner);
     let before_this_boot = !same_boot(session, kernel);
+    let armed = session.armed.as_ref().filter(|_| !before_this_boot);
     SessionStatus {
         session: session.id(),
         purpose: header.map(|header| header.purpose.clone()).unwrap_or_default(),
@@ -94,8 +95,8 @@ fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
         owner_alive: owner_alive(session, kernel),
         before_this_boot,
         began_unix_s: header.map_or(0, |header| header.began_unix_s),
-        to_confirm_within_s: session.armed.as_ref().and_then(|armed| left_s(armed, kernel)),
-        reverted_by: session.armed.as_ref().map(|armed| armed.by.clone()),
+        to_confirm_within_s: armed.and_then(|armed| left_s(armed, kernel)),
+        reverted_by: armed.map(|armed| armed.by.clone()),
         outstanding: outstanding(session, kernel, before_this_boot),
         problems: session.problems.clone(),
     }

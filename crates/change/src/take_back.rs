@@ -38,6 +38,11 @@ pub enum How {
         /// What it reads now.
         now: String,
     },
+    /// A later session has set it since: that one is to be undone first.
+    Held {
+        /// Id of that session.
+        by: String,
+    },
     /// The kernel refused, or it could not be read.
     Refused {
         /// Why.
@@ -48,7 +53,7 @@ pub enum How {
 impl How {
     /// Whether nothing is left to do for the act.
     pub fn is_final(&self) -> bool {
-        !matches!(self, How::Conflict { .. } | How::Refused { .. })
+        !matches!(self, How::Conflict { .. } | How::Held { .. } | How::Refused { .. })
     }
 }
 
@@ -63,6 +68,7 @@ impl fmt::Display for How {
             How::Conflict { now } => {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }
+            How::Held { by } => write!(f, "left alone: session {by} has set it since; undo that first"),
             How::Refused { why } => write!(f, "could not be restored: {why}"),
         }
     }
@@ -105,6 +111,8 @@ pub struct Scope<'a> {
     pub same_boot: bool,
     /// Whether to overwrite what somebody else has set since.
     pub force: bool,
+    /// The later session, still in force, that has set the object of an act since.
+    pub held_by: &'a dyn Fn(&Act) -> Option<String>,
 }
 
 /// Takes back the outstanding acts of a session, newest first, and hands each result to `record`.
@@ -120,7 +128,10 @@ pub fn undo_entries(
     for (done, i) in chosen.iter().enumerate() {
         let entry = &entries[*i];
         let (mut how, mut heirs) = (How::Expired, 0);
-        if scope.same_boot {
+        let held = (scope.held_by)(&entry.act).filter(|_| scope.same_boot && !scope.force);
+        if let Some(by) = held {
+            how = How::Held { by };
+        } else if scope.same_boot {
             how = take_back(kernel, entry, &entries[..*i], &marker(scope.session, entry.seq), scope.force);
             // With the oldest act on a process its other threads are back already, and no more heirs can be born.
             let older = chosen[done + 1..].iter().map(|older| &entries[*older]);

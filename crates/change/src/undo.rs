@@ -5,10 +5,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use machine::{Class, Fault};
+use machine::{Act, Class, Fault};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
+use crate::deed;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
 use crate::status::{owner_alive, same_boot};
@@ -91,6 +92,11 @@ impl UndoReport {
 
 fn left_fault(undone: &Undone) -> Fault {
     match &undone.how {
+        How::Held { by } => {
+            let remedy =
+                format!("run 'pinwise undo --session {by}' first, or wait for it to end where it still runs");
+            Fault::new(Class::No, &undone.object, &undone.how, remedy)
+        }
         How::Conflict { .. } => {
             let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
@@ -147,16 +153,25 @@ pub(crate) fn undo_locked(
 ) -> Result<UndoReport, Fault> {
     let mut report = UndoReport { sessions: Vec::new(), refused: Vec::new() };
     let sessions = chosen(ledger::sessions(dir)?, options)?;
-    if sessions.is_empty() {
+    if sessions.iter().all(|(_, from_seq)| from_seq.is_none()) {
         return unknown(options);
     }
-    for (session, from_seq) in sessions.into_iter().rev() {
+    // What sessions that were looked at before, which are later ones, still hold.
+    let mut held: Vec<(String, Act)> = Vec::new();
+    for (mut session, from_seq) in sessions.into_iter().rev() {
         let alive = owner_alive(&session, kernel);
-        match session.header.as_ref() {
-            Some(header) if alive && !options.force && !options.owned_too => {
+        match (from_seq, session.header.as_ref()) {
+            (None, _) => {}
+            (Some(_), Some(header)) if alive && !options.force && !options.owned_too => {
                 report.refused.push(owned(&session, header.owner.pid));
             }
-            _ => report.sessions.push(undo_session(session, kernel, options.force, alive, from_seq)),
+            (Some(from_seq), _) => {
+                let undone = undo_session(&mut session, kernel, options.force, alive, from_seq, &held);
+                report.sessions.push(undone);
+            }
+        }
+        if same_boot(&session, kernel) {
+            held.extend(session.outstanding().map(|entry| (session.id(), entry.act.clone())));
         }
     }
     match report.refused.first() {
@@ -165,17 +180,27 @@ pub(crate) fn undo_locked(
     }
 }
 
-/// The sessions that are meant, oldest first, and the first act of each that is to be undone.
-fn chosen(sessions: Vec<Session>, options: &UndoOptions) -> Result<Vec<(Session, u64)>, Fault> {
+/// All sessions, oldest first, and of those that are meant the first act that is to be undone.
+fn chosen(sessions: Vec<Session>, options: &UndoOptions) -> Result<Vec<(Session, Option<u64>)>, Fault> {
     let wanted = |session: &Session| options.session.as_ref().is_none_or(|id| *id == session.id());
-    let Some(to) = &options.to else {
-        return Ok(sessions.into_iter().filter(wanted).map(|session| (session, 0)).collect());
+    let at = match &options.to {
+        None => None,
+        Some(to) => {
+            let at = sessions.iter().position(|session| session.id() == to.session);
+            Some((at.ok_or_else(|| no_such(&to.session))?, to.seq))
+        }
     };
-    let at = sessions.iter().position(|session| session.id() == to.session);
-    let at = at.ok_or_else(|| no_such(&to.session))?;
-    let from = |i: usize| if i > at { 0 } else { to.seq.map_or(u64::MAX, |seq| seq + 1) };
-    let later = sessions.into_iter().enumerate().skip(at).map(|(i, session)| (session, from(i)));
-    Ok(later.filter(|(session, from)| wanted(session) && *from < u64::MAX).collect())
+    let from = |i: usize| match at {
+        None => Some(0),
+        Some((at, _)) if i > at => Some(0),
+        Some((at, seq)) if i == at => seq.and_then(|seq| seq.checked_add(1)),
+        Some(_) => None,
+    };
+    let all = sessions.into_iter().enumerate();
+    Ok(all
+        .map(|(i, session)| (from(i).filter(|_| wanted(&session)), session))
+        .map(|(from, session)| (session, from))
+        .collect())
 }
 
 fn unknown(options: &UndoOptions) -> Result<UndoReport, Fault> {
@@ -222,25 +247,31 @@ pub(crate) fn lock(dir: &Path) -> Result<Option<File>, Fault> {
 }
 
 fn undo_session(
-    mut session: Session,
+    session: &mut Session,
     kernel: &dyn Kernel,
     force: bool,
     owner_alive: bool,
     from_seq: u64,
+    held: &[(String, Act)],
 ) -> SessionUndone {
     let id = session.id();
     let mut problems = session.problems.clone();
     // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
-    let mut ledger = Ledger::reopen(&session).ok();
-    let scope = Scope { session: &id, from_seq, same_boot: same_boot(&session, kernel), force };
+    let mut ledger = Ledger::reopen(session, !owner_alive).ok();
+    let held_by = |act: &Act| {
+        let later = held.iter().find(|(_, other)| deed::same_object(act, other));
+        later.map(|(session, _)| session.clone())
+    };
+    let same_boot = same_boot(session, kernel);
+    let scope = Scope { session: &id, from_seq, same_boot, force, held_by: &held_by };
     let undone = undo_entries(kernel, &mut session.entries, &scope, |record| {
         let _ = ledger.as_mut().map(|ledger| ledger.append(record));
     });
     let settled = session.outstanding().next().is_none();
     if settled && !owner_alive {
-        problems.extend(put_away(&session, force).err());
+        problems.extend(put_away(session, force).err());
     }
-    let purpose = session.header.map(|header| header.purpose).unwrap_or_default();
+    let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
     SessionUndone { session: id, purpose, undone, problems }
 }
 

@@ -71,7 +71,7 @@ fn a_plan_is_in_force_until_it_is_undone() {
     let bench = Bench::new();
     let before = bench.kernel.state();
     let applied = bench.apply(&plan(&[("38", "0"), ("39", "1"), ("40", "0-3")]), false);
-    assert_eq!((applied.acts_in_force(), applied.fault), (2, None));
+    assert_eq!((applied.acts_in_force, applied.fault), (2, None));
     assert!(applied.settings[2].already && applied.settings[2].acts.is_empty());
     assert_eq!((bench.read(IRQ[0]), bench.read(IRQ[1])), ("0".into(), "1".into()));
     assert!(bench.undo(&UndoOptions::default()).is_clean());
@@ -88,7 +88,7 @@ fn what_the_kernel_refuses_takes_the_whole_plan_back() {
     let applied = bench.apply(&plan(&[("38", "0"), ("39", "1"), ("40", "2")]), false);
     let fault = applied.fault.unwrap();
     assert!(fault.cause.contains("manages") && fault.object.contains("/39/"), "{fault}");
-    assert_eq!((applied.settings.len(), applied.taken_back.len()), (2, 1));
+    assert_eq!((applied.settings.len(), applied.taken_back.len(), applied.acts_in_force), (2, 1, 0));
     assert_eq!((bench.read(IRQ[0]), bench.read(IRQ[2])), ("0-3".into(), "0-3".into()));
     assert!(status::status_with(bench.dir.path(), &bench.kernel).unwrap().sessions.is_empty());
 }
@@ -107,7 +107,7 @@ fn who_wants_to_keep_going_loses_the_failed_setting_alone() {
     let bench = Bench::new();
     bench.kernel.refuse(IRQ[1], libc_eio());
     let applied = bench.apply(&plan(&[("38", "0"), ("39", "1"), ("40", "2"), ("41", "0")]), true);
-    assert_eq!((applied.acts_in_force(), applied.left_out().count()), (2, 2));
+    assert_eq!((applied.acts_in_force, applied.left_out().count()), (2, 2));
     let values: Vec<String> = IRQ.iter().map(|path| bench.read(path)).collect();
     assert_eq!(values, ["0", "0-3", "2"]);
 }
@@ -247,4 +247,97 @@ fn a_revert_waits_for_another_undo_instead_of_giving_up() {
 
 fn libc_eio() -> i32 {
     rustix::io::Errno::IO.raw_os_error()
+}
+
+#[test]
+fn an_older_session_waits_for_the_later_one_that_set_the_same() {
+    let bench = Bench::new();
+    let first = bench.apply(&plan(&[("38", "0")]), false).session;
+    // The later one happens to set what the older one found.
+    let second = bench.apply(&plan(&[("38", "0-3")]), false).session;
+    let only = |session: &str| UndoOptions { session: Some(session.to_string()), ..UndoOptions::default() };
+    let report = bench.undo(&only(&first));
+    let fault = report.fault().unwrap();
+    assert!(fault.cause.contains(&second) && fault.remedy.contains(&second), "{fault}");
+    assert!(bench.undo(&UndoOptions::default()).is_clean());
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+    assert!(status::status_with(bench.dir.path(), &bench.kernel).unwrap().sessions.is_empty());
+}
+
+#[test]
+fn an_apply_that_still_works_cannot_be_confirmed_and_loses_no_line() {
+    let bench = Bench::new();
+    let mut hand = bench.hand();
+    hand.arm(1_000, "a test").unwrap();
+    let set = |hand: &mut Hand, irq| {
+        apply(hand, &bench.root(), &plan(&[(irq, "0")]), ApplyOptions::default(), &|| None, &mut |_| {})
+    };
+    set(&mut hand, "38");
+    let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
+    assert!(fault.cause.contains("still works"), "{fault}");
+    // A revert under it takes back what there is, and the rest when it has gone.
+    let looked = Cell::new(0);
+    let sleep = |_: Duration| {
+        looked.set(looked.get() + 1);
+        if looked.get() == 1 {
+            assert_eq!(bench.read(IRQ[0]), "0-3");
+        }
+        bench.kernel.remove_thread(1000);
+    };
+    let session = hand.session().to_string();
+    set(&mut hand, "39");
+    std::mem::forget(hand);
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &sleep).unwrap();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
+    assert_eq!((bench.read(IRQ[0]), bench.read(IRQ[1]), looked.get()), ("0-3".into(), "0-3".into(), 1));
+    assert!(status::status_with(bench.dir.path(), &bench.kernel).unwrap().sessions.is_empty());
+}
+
+#[test]
+fn what_a_revert_had_to_leave_does_not_keep_others_from_being_confirmed() {
+    let bench = Bench::new();
+    let stuck = armed(&bench, 0);
+    bench.kernel.add_file(IRQ[0], "2\n");
+    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &stuck, &|_| {}).unwrap();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if !report.is_clean()));
+    bench.kernel.add_process(1000, 1);
+    let mut hand = bench.hand();
+    hand.arm(1_000, "a test").unwrap();
+    let session = hand.session().to_string();
+    hand.finish().unwrap();
+    bench.kernel.remove_thread(1000);
+    // It changed nothing, so that nothing waits; the stuck one does not either.
+    assert!(confirm::confirm(bench.dir.path(), &bench.kernel, Some(&session)).is_err());
+    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert_eq!((told.sessions.len(), told.sessions[0].to_confirm_within_s), (1, None));
+}
+
+#[test]
+fn a_thread_that_ended_meanwhile_is_no_failure() {
+    let bench = Bench::new();
+    let stat = |tid: u32, start: u64| {
+        format!("{tid} (server) S 1 50 50 0 -1 0 0 0 0 0 0 0 0 0 20 0 2 0 {start} 0 0")
+    };
+    let process = bench.kernel.add_process(50, 1);
+    let status = "Cpus_allowed_list:\t0-3\n";
+    let tree = Tree::new()
+        .file("/sys/devices/system/cpu/online", "0-3\n")
+        .file("/proc/50/stat", stat(50, process.start_time_ticks))
+        .file("/proc/50/task/50/stat", stat(50, process.start_time_ticks))
+        .file("/proc/50/task/50/status", status)
+        .file("/proc/50/task/51/stat", stat(51, 999))
+        .file("/proc/50/task/51/status", status);
+    let pin = Planned {
+        knob: "process-affinity".into(),
+        target: "50".into(),
+        value: "1".into(),
+        ..Planned::default()
+    };
+    let plan = Plan { settings: vec![pin], ..Plan::default() };
+    let mut hand = bench.hand();
+    let root = Root::from_tree(tree);
+    let applied = apply(&mut hand, &root, &plan, ApplyOptions::default(), &|| None, &mut |_| {});
+    assert_eq!((applied.fault, applied.acts_in_force), (None, 1));
+    hand.undo_all();
+    hand.finish().unwrap();
 }

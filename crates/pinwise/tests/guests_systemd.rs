@@ -112,3 +112,30 @@ fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
     assert!(row(&text(&outcome, "banned.txt"), a).ends_with(" leaves it"));
     assert_eq!(text(&outcome, "left").trim(), "1");
 }
+
+/// The revert is a timer of systemd there: it comes although the session that applied is gone, and not when it was confirmed.
+#[test]
+#[ignore = "boots guests"]
+fn a_timer_takes_back_what_nobody_confirms() {
+    let script = "printf '[[setting]]\\nknob = \"swappiness\"\\nvalue = \"11\"\\n' > plan.toml\n\
+                  now() { cat /proc/sys/vm/swappiness; }\n\
+                  was=$(now)\n\
+                  systemd-run --quiet --wait --service-type=oneshot --working-directory=$PWD \
+                    $(command -v pinwise) apply plan.toml --confirm-within 40s\n\
+                  now > applied; pinwise status --format json > waiting\n\
+                  systemctl list-timers --all --no-legend 'pinwise-revert-*' > timers\n\
+                  until [ $(now) = $was ]; do sleep 0.5; done\n\
+                  until pinwise status --format json | grep -q '\"sessions\": \\[\\]'; do sleep 0.5; done\n\
+                  pinwise apply plan.toml --confirm-within 120s\n\
+                  pinwise confirm\n\
+                  systemctl list-timers --all --no-legend 'pinwise-revert-*' > no-timers\n\
+                  now > confirmed; pinwise undo; [ $(now) = $was ]\n";
+    let Some(outcome) = run(&[], "", script) else { return };
+    assert_eq!(text(&outcome, "applied").trim(), "11");
+    let waiting = parsed(&outcome, "waiting");
+    let by = waiting["sessions"][0]["reverted_by"].as_str().unwrap();
+    assert!(by.starts_with("systemd timer pinwise-revert-"), "{waiting}");
+    assert_eq!(text(&outcome, "timers").lines().count(), 1);
+    assert_eq!(text(&outcome, "no-timers").trim(), "");
+    assert_eq!(text(&outcome, "confirmed").trim(), "11");
+}

@@ -10,9 +10,10 @@ use machine::{Machine, Root};
 
 /// The exit code of `pinwise ticks`, started with this disposition of SIGHUP and hung up on once it heeds signals.
 fn hung_up(disposition: libc::sighandler_t) -> Option<i32> {
+    let cpu = Machine::read(&Root::live()).usable().first().unwrap().to_string();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pinwise"));
     command
-        .args(["ticks", "--cpu", "0", "--for", "2s"])
+        .args(["ticks", "--cpu", &cpu, "--for", "2s"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

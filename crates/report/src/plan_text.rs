@@ -106,23 +106,31 @@ pub fn done(done: &SettingDone) -> String {
 
 /// The end of an apply: what is in force, what was taken back, what to type next. `confirm_s`: until when it waits.
 pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
-    let mut text = String::new();
+    let stuck: String =
+        applied.stuck().map(|undone| format!("  {}\n", visible::one_line(&undone.to_string()))).collect();
+    let stuck = if stuck.is_empty() {
+        stuck
+    } else {
+        format!("Could not be taken back (pinwise undo tries again):\n{stuck}")
+    };
     if let Some(fault) = &applied.fault {
-        text += &format!("Nothing is in force: {}\n", visible::one_line(&fault.to_string()));
-        let left: Vec<_> = applied.taken_back.iter().filter(|undone| !undone.how.is_final()).collect();
-        text += &format!("{} taken back, newest first\n", counted(applied.taken_back.len()));
-        left.iter().for_each(|undone| text += &format!("  {}\n", visible::one_line(&undone.to_string())));
-        return text;
+        let head = match applied.acts_in_force {
+            0 => "Nothing is in force".to_string(),
+            acts => format!("{} still in force", counted(acts)),
+        };
+        let back = applied.taken_back.iter().filter(|undone| undone.how.is_final()).count();
+        let why = visible::one_line(&fault.to_string()).into_owned();
+        return format!("{head}: {why}\n{} taken back, newest first\n{stuck}", counted(back));
     }
-    let left_out = applied.left_out().count();
-    text += &format!("{} in force (session {})", counted(applied.acts_in_force()), applied.session);
-    if left_out > 0 {
-        text += &format!("; {left_out} settings left out");
+    let mut text = format!("{} in force (session {})", counted(applied.acts_in_force), applied.session);
+    match applied.left_out().count() {
+        0 => text += "\n",
+        left_out => text += &format!("; {left_out} settings left out\n"),
     }
-    text += "\n";
+    text += &stuck;
     match confirm_s {
         Some(s) => text += &format!("Taken back in {s:.0} s unless confirmed: pinwise confirm\n"),
-        None if applied.acts_in_force() > 0 => {
+        None if applied.acts_in_force > 0 => {
             text += &format!("Take back with: pinwise undo --session {}\n", applied.session);
         }
         None => {}

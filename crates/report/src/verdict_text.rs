@@ -14,6 +14,9 @@ pub fn render(verified: &Verified) -> String {
     if let Some(a_a) = &verified.a_a {
         text += &format!("- the same placement twice: {}\n", change(a_a));
     }
+    for words in &verified.not_as_asked {
+        text += &format!("- not as planned: {}\n", visible::one_line(words));
+    }
     for setting in &verified.not_judged {
         let of = visible::one_line(&setting.target);
         text +=
@@ -28,6 +31,7 @@ fn answer(verified: &Verified) -> String {
         (Trust::Untrustworthy { .. }, _) => why("the baseline differed from itself"),
         (Trust::Insensitive { .. }, _) => why("this load does not show a bad placement"),
         (Trust::TooFew { .. }, _) | (_, None) => why("too few complete blocks"),
+        _ if !verified.not_as_asked.is_empty() => why("the kernel made something else of the plan"),
         (Trust::Sound, Some(Verdict::Better)) => "The gain is real".into(),
         (Trust::Sound, Some(Verdict::Worse)) => "The plan makes it worse: take it back (pinwise undo)".into(),
         (Trust::Sound, Some(Verdict::Equal)) => {
@@ -70,6 +74,7 @@ mod tests {
             unit: "requests/s".into(),
             trials: "verify/0001".into(),
             not_judged: Vec::new(),
+            not_as_asked: Vec::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `pinwise apply`: puts a plan in force, so that it can always be taken back.
 
 use std::cell::Cell;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ use crate::output::{self, Answer};
 use crate::window::length;
 use crate::{interrupt, progress};
 
-mod target;
+pub mod target;
 
 /// Settings of which a bar shows how far they are.
 const MANY: usize = 30;
@@ -103,7 +104,8 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         told.set(told.get() + 1);
         bar.set_position(told.get());
         if args.format == Format::Text {
-            bar.suspend(|| eprintln!("{}", report::plan_text::done(done)));
+            // Who listened may have gone: that is no reason to stop.
+            bar.suspend(|| _ = writeln!(std::io::stderr(), "{}", report::plan_text::done(done)));
         }
     };
     let stop = || stopped(&interrupted, deadline);
@@ -124,10 +126,14 @@ fn arm(hand: &mut Hand, within: Duration) -> Result<Instant, Fault> {
     let exe = std::env::current_exe().map_err(|e| {
         Fault::io("/proc/self/exe", &e, "mount /proc: the revert is started from this very file")
     })?;
-    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session(), within)?;
+    // Taken first, so that this process stops before the revert begins.
+    let deadline = Instant::now() + within;
     let ticks_per_s = rustix::param::clock_ticks_per_second();
-    hand.arm((within.as_secs_f64() * ticks_per_s as f64).ceil() as u64, &by)?;
-    Ok(Instant::now() + within)
+    let within_ticks = (within.as_secs_f64() * ticks_per_s as f64).ceil() as u64;
+    hand.arm(within_ticks, "what is being started for it")?;
+    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session(), within)?;
+    hand.arm(within_ticks, &by)?;
+    Ok(deadline)
 }
 
 /// Why to stop in the middle.
@@ -143,7 +149,7 @@ fn stopped(interrupted: &Arc<AtomicBool>, deadline: Option<Instant>) -> Option<F
 }
 
 fn conclude(args: &Args, applied: &Applied, deadline: Option<Instant>) -> Result<Answer, Fault> {
-    let in_force = applied.acts_in_force() > 0;
+    let in_force = applied.fault.is_none() && applied.acts_in_force > 0;
     let left_s = deadline.filter(|_| in_force).map(|at| (at - Instant::now()).as_secs_f64());
     match args.format {
         Format::Json => output::json(&Document { applied, confirm_within_s: left_s })?,

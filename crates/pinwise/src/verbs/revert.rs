@@ -27,6 +27,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
     if args.wait {
+        confirm::is_known(&dir, &args.session)?;
         leave_the_session()?;
         confirm::wait(&dir, &kernel, &args.session, &sleep)?;
     }
@@ -44,7 +45,10 @@ fn leave_the_session() -> Result<(), Fault> {
     let fault = |e: &dyn std::fmt::Display| {
         Fault::new(Class::MachineLacks, "a session of its own", e, "start this verb from 'pinwise apply'")
     };
-    rustix::process::setsid().map_err(|e| fault(&e))?;
+    // A service of systemd leads a session of its own already.
+    if rustix::process::getsid(None).ok() != Some(rustix::process::getpid()) {
+        rustix::process::setsid().map_err(|e| fault(&e))?;
+    }
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{READY}").and_then(|()| stdout.flush()).map_err(|e| fault(&e))
 }

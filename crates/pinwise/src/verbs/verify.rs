@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
-use machine::{Fault, Plan};
+use machine::plan::SERVER;
+use machine::{Fault, Plan, Planned, Root, knobs};
 use study::Case;
 use study::engine::verify;
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
 use crate::run_case;
+use crate::verbs::apply::target;
 
 /// Flags of `pinwise verify`.
 #[derive(Debug, clap::Args)]
@@ -26,9 +28,24 @@ pub struct Args {
     format: Format,
 }
 
+/// The plan, whose values before and after can be set here: what cannot be is told before the first trial.
+fn can_be_set(plan: Plan) -> Result<Plan, Fault> {
+    let root = Root::live();
+    let (of_server, of_machine): (Vec<Planned>, Vec<Planned>) =
+        plan.settings.into_iter().partition(|planned| planned.target == SERVER);
+    let of_machine = target::named(&root, Plan { settings: of_machine, ..Plan::default() }, None)?.settings;
+    for planned in &of_machine {
+        let Some(knob) = knobs::find(&planned.knob) else { continue };
+        for value in planned.before.iter().chain([&planned.value]) {
+            knob.change(&root, &planned.target, value)?;
+        }
+    }
+    Ok(Plan { settings: [of_machine, of_server].concat(), purpose: plan.purpose, case: plan.case })
+}
+
 /// Verifies; the answer is no unless the plan is shown to be better. The machine is left as it was found.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let plan = Plan::read(&args.plan)?;
+    let plan = can_be_set(Plan::read(&args.plan)?)?;
     let case = Case::open(&args.case)?;
     let mut verification = verify::open(&case, &plan)?;
     run_case::to_its_end(&mut verification)?;

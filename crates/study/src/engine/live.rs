@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Undone, own};
 use load::{Command, Outcome, Server, ServerSpec};
+use machine::plan::SERVER;
 use machine::{Class, CpuSet, Fault, Neighbour, Placement, Root, Setting, knobs};
 use probe::{Recording, Sampler};
 
@@ -16,9 +17,6 @@ use super::{Planned, Trials, still_placed};
 use crate::case::Resolved;
 use crate::recipe::Recipe;
 use crate::trial::Trial;
-
-/// The target of a setting that means the server's process, whose number is known only once it runs.
-const SERVER: &str = "server";
 
 /// How often a running trial is looked at. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

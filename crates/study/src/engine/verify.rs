@@ -1,5 +1,6 @@
 //! Verifying a plan: the baseline as it was against the plan in force, as a fresh study with the same controls.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use machine::plan::SERVER;
@@ -39,6 +40,8 @@ pub struct Verified {
     pub trials: String,
     /// Settings whose value before the plan is not known: they are as planned in all arms, and not judged.
     pub not_judged: Vec<Setting>,
+    /// What read back otherwise in trials of the plan: then it was not the plan that was measured.
+    pub not_as_asked: Vec<String>,
 }
 
 /// Makes the case of a verification under `verify/` of `case`.
@@ -47,6 +50,9 @@ pub struct Verified {
 pub fn open(case: &Case, plan: &Plan) -> Result<Case, Fault> {
     let arms = arms(&case.study.arms, plan)?;
     let (number, dir) = next_dir(case);
+    if let Some(unfinished) = unfinished(case, number, plan)? {
+        return Ok(unfinished);
+    }
     let blocks = BLOCKS.max(design::fewest_blocks(1, case.study.recipe.precision.alpha) + 1);
     let seed = case.study.recipe.seed.unwrap_or_default() ^ (0x517c_c1b7 + number);
     let order = design::draw_order(arms.len(), blocks, seed);
@@ -57,14 +63,28 @@ pub fn open(case: &Case, plan: &Plan) -> Result<Case, Fault> {
 
 /// `verify/0001`, or the next that is free.
 fn next_dir(case: &Case) -> (u64, PathBuf) {
-    let dir = |number: u64| case.dir().join("verify").join(format!("{number:04}"));
-    let number = (1..).find(|number| !dir(*number).exists()).unwrap_or(1);
-    (number, dir(number))
+    let number = (1..).find(|number| !dir(case, *number).exists()).unwrap_or(1);
+    (number, dir(case, number))
+}
+
+fn dir(case: &Case, number: u64) -> PathBuf {
+    case.dir().join("verify").join(format!("{number:04}"))
+}
+
+/// The verification before `number`, if it was of the same plan and was stopped in the middle.
+fn unfinished(case: &Case, number: u64, plan: &Plan) -> Result<Option<Case>, Fault> {
+    let dir = dir(case, number - 1);
+    if !dir.join("study.toml").exists() || Plan::read(&dir.join("plan.toml")).ok().as_ref() != Some(plan) {
+        return Ok(None);
+    }
+    let earlier = Case::resume(&dir)?;
+    Ok((!earlier.remaining().is_empty()).then_some(earlier))
 }
 
 /// The baseline twice with the values before the plan, the plan, and the study's mis-tuning.
 fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
     let before: Vec<Setting> = plan.settings.iter().filter_map(before).collect();
+    let unknown = not_judged(plan);
     let pin = pin(plan)?;
     if before.is_empty() && pin.is_none() {
         let cause = "no setting says what was before it, and none places the server: there is nothing to compare with";
@@ -80,21 +100,28 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
             "run the study anew with this version",
         ));
     };
-    arms.iter_mut().for_each(|arm| arm.placement.settings = over(&arm.placement.settings, &before));
+    let mis_tunings: Vec<Arm> = of(Role::MisTuning).cloned().collect();
     let studied = of(Role::OneCpu).find(|arm| pin.is_some() && arm.placement.server_cpus == pin);
     let mut placement = studied.map_or(first.placement, |arm| arm.placement.clone());
     placement.server_cpus = pin.or(placement.server_cpus);
     let planned: Vec<Setting> =
         plan.settings.iter().map(|planned| planned.setting()).filter(|s| !is_pin(s)).collect();
     placement.settings = over(&placement.settings, &planned);
+    arms.extend(mis_tunings);
+    let as_before = over(&before, &unknown);
+    arms.iter_mut().for_each(|arm| arm.placement.settings = over(&arm.placement.settings, &as_before));
     arms.push(Arm { name: APPLIED.into(), role: Role::Intervention, cpu: None, placement });
-    arms.extend(of(Role::MisTuning).cloned());
     Ok(arms)
 }
 
 fn before(planned: &machine::Planned) -> Option<Setting> {
     let setting = Setting { value: planned.before.clone()?, ..planned.setting() };
     (!is_pin(&setting)).then_some(setting)
+}
+
+fn not_judged(plan: &Plan) -> Vec<Setting> {
+    let unknown = plan.settings.iter().filter(|planned| planned.before.is_none());
+    unknown.map(|planned| planned.setting()).filter(|setting| !is_pin(setting)).collect()
 }
 
 fn is_pin(setting: &Setting) -> bool {
@@ -124,17 +151,21 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
     let evidence = weigh(&study.arms, &verification.trials, &recipe.metric, recipe.better, recipe.precision);
     let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == APPLIED).cloned();
     let sound = evidence.trust == Trust::Sound;
-    let unknown = plan.settings.iter().filter(|planned| planned.before.is_none());
     let dir = verification.dir();
+    let of_plan = verification.trials.iter().filter(|trial| trial.arm == APPLIED);
+    let otherwise: BTreeSet<String> = of_plan.flat_map(|trial| trial.as_run.not_as_asked.clone()).collect();
     Verified {
-        holds: sound && contrast.as_ref().is_some_and(|contrast| contrast.verdict == Verdict::Better),
+        holds: sound
+            && otherwise.is_empty()
+            && contrast.as_ref().is_some_and(|contrast| contrast.verdict == Verdict::Better),
         contrast,
         trust: evidence.trust,
         a_a: evidence.a_a,
         metric: evidence.metric,
         unit: evidence.unit,
         trials: format!("verify/{}", dir.file_name().unwrap_or_default().to_string_lossy()),
-        not_judged: unknown.map(|planned| planned.setting()).filter(|setting| !is_pin(setting)).collect(),
+        not_judged: not_judged(plan),
+        not_as_asked: otherwise.into_iter().collect(),
     }
 }
 
@@ -169,12 +200,14 @@ mod tests {
         ];
         let arms = arms(&study(), &Plan { settings, ..Plan::default() }).unwrap();
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-        assert_eq!(names, ["unpinned A", "unpinned B", APPLIED, "crowded"]);
+        assert_eq!(names, ["unpinned A", "unpinned B", "crowded", APPLIED]);
         let values = |arm: &Arm| arm.placement.settings.iter().map(|s| s.value.clone()).collect::<Vec<_>>();
-        assert_eq!((values(&arms[0]), values(&arms[1])), (vec!["0-1".to_string()], vec!["0-1".to_string()]));
-        assert_eq!(values(&arms[2]), ["0", "1"]);
-        assert_eq!(arms[2].placement.server_cpus, Some(CpuSet::single(1)));
-        assert_eq!(arms[2].placement.load_cpus, Some(CpuSet::single(0)), "as in the arm that was studied");
+        for arm in &arms[..3] {
+            assert_eq!(values(arm), ["0-1", "1"], "{}: what was before is not known of the second", arm.name);
+        }
+        assert_eq!(values(&arms[3]), ["0", "1"]);
+        assert_eq!(arms[3].placement.server_cpus, Some(CpuSet::single(1)));
+        assert_eq!(arms[3].placement.load_cpus, Some(CpuSet::single(0)), "as in the arm that was studied");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub fn named(root: &Root, plan: Plan, server: Option<&str>) -> Result<Plan, Faul
 fn each_process(root: &Root, planned: &Planned, server: Option<&str>) -> Result<Vec<Planned>, Fault> {
     let of_a_process =
         knobs::find(&planned.knob).is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses);
+    let said = planned.target == SERVER;
     let asked = match (planned.target.as_str(), server) {
         (SERVER, Some(server)) => server,
         (SERVER, None) => {
@@ -27,10 +28,40 @@ fn each_process(root: &Root, planned: &Planned, server: Option<&str>) -> Result<
         }
         (target, _) => target,
     };
-    if !of_a_process || asked.parse::<u32>().is_ok() {
+    // A number in a plan is that process alone, or that thread of it; said to be the server it is all of its children as well.
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    let alone = !said && asked.split('/').count() <= 2 && asked.split('/').all(is_number);
+    if !of_a_process || alone {
         return Ok(vec![Planned { target: asked.to_string(), ..planned.clone() }]);
     }
     let found = processes::find(root, asked)?;
     let each = found.pids.iter().map(|pid| Planned { target: pid.to_string(), ..planned.clone() });
     Ok(each.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Tree;
+
+    use super::*;
+
+    fn named_of(knob: &str, target: &str, server: Option<&str>) -> Result<Vec<String>, Fault> {
+        let planned =
+            Planned { knob: knob.into(), target: target.into(), value: "0".into(), ..Planned::default() };
+        let plan = Plan { settings: vec![planned], ..Plan::default() };
+        let named = named(&Root::from_tree(Tree::new()), plan, server)?;
+        Ok(named.settings.into_iter().map(|planned| planned.target).collect())
+    }
+
+    #[test]
+    fn numbers_are_taken_as_they_are_and_words_are_looked_for() {
+        assert_eq!(named_of("process-affinity", "4711", None).unwrap(), ["4711"]);
+        assert_eq!(named_of("scheduling-policy", "4711/4712", None).unwrap(), ["4711/4712"]);
+        assert_eq!(named_of("irq-affinity", "38", None).unwrap(), ["38"]);
+        assert_eq!(named_of("swappiness", "machine", None).unwrap(), ["machine"]);
+        assert!(named_of("process-affinity", "nginx", None).is_err());
+        let fault = named_of("process-affinity", "server", None).unwrap_err();
+        assert!(fault.remedy.contains("--server"), "{fault}");
+        assert!(named_of("process-affinity", "server", Some("4711")).is_err(), "there is no such process");
+    }
 }

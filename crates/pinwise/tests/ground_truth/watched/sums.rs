@@ -78,7 +78,8 @@ fn busy(stage: &Stage) -> Vec<Actor<()>> {
         }));
         actors.push(Actor::start("starts", cpu, |until| {
             while until.goes_on() {
-                std::thread::spawn(|| std::thread::sleep(Duration::from_millis(1))).join().unwrap();
+                // Some hundred a second: the table of threads has its bound.
+                std::thread::spawn(|| std::thread::sleep(Duration::from_millis(5))).join().unwrap();
             }
         }));
     }
