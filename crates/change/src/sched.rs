@@ -11,7 +11,7 @@ const BITS: u32 = libc::c_ulong::BITS;
 /// `struct sched_attr` of include/uapi/linux/sched/types.h in its first version, which every kernel takes.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-struct SchedAttr {
+pub(crate) struct SchedAttr {
     size: u32,
     policy: u32,
     flags: u64,
@@ -20,6 +20,13 @@ struct SchedAttr {
     runtime_ns: u64,
     deadline_ns: u64,
     period_ns: u64,
+}
+
+impl SchedAttr {
+    /// Flags alone, for a structure of so many bytes that begins with this one.
+    pub(crate) fn of_flags(flags: u64, size: u32) -> Self {
+        Self { size, flags, ..Self::default() }
+    }
 }
 
 const RESET_ON_FORK: u64 = 1; // SCHED_FLAG_RESET_ON_FORK

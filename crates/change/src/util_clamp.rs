@@ -4,23 +4,19 @@ use std::io;
 
 use machine::UtilClamp;
 
-use crate::sched::check;
+use crate::sched::{SchedAttr, check};
 
-/// `struct sched_attr` of include/uapi/linux/sched/types.h in its second version.
+/// `struct sched_attr` in its second version, which goes on where the first ends.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
-struct SchedAttr {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime_ns: u64,
-    deadline_ns: u64,
-    period_ns: u64,
+struct SchedAttrWithClamps {
+    first: SchedAttr,
     util_min: u32,
     util_max: u32,
 }
+
+const SIZE: usize = size_of::<SchedAttrWithClamps>();
+const _: () = assert!(SIZE == 56); // SCHED_ATTR_SIZE_VER1
 
 const KEEP_ALL: u64 = 0x08 | 0x10; // SCHED_FLAG_KEEP_POLICY, SCHED_FLAG_KEEP_PARAMS
 const UTIL_CLAMP: u64 = 0x20 | 0x40; // SCHED_FLAG_UTIL_CLAMP_MIN, _MAX
@@ -29,9 +25,9 @@ const RESET: u32 = u32::MAX;
 
 /// The clamps of a thread. Errors: `EOPNOTSUPP` where the kernel has none.
 pub fn get(tid: u32) -> io::Result<UtilClamp> {
-    let mut attr = SchedAttr::default();
+    let mut attr = SchedAttrWithClamps::default();
     // SAFETY: the kernel writes at most the given size into `attr`, which is plain old data of that size.
-    check(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, size_of::<SchedAttr>(), 0) })?;
+    check(unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, SIZE, 0) })?;
     let clamp = UtilClamp { min: attr.util_min, max: attr.util_max };
     // A kernel without clamps leaves both 0, and one that has them never has a maximum of 0 with them unasked:
     // what cannot be told apart must not be put back wrongly.
@@ -44,12 +40,10 @@ pub fn get(tid: u32) -> io::Result<UtilClamp> {
 /// Sets the clamps of a thread, and nothing else of its scheduling.
 pub fn set(tid: u32, clamp: UtilClamp) -> io::Result<()> {
     let or_default = |value, default| if value == default { RESET } else { value };
-    let attr = SchedAttr {
-        size: size_of::<SchedAttr>() as u32,
-        flags: KEEP_ALL | UTIL_CLAMP,
+    let attr = SchedAttrWithClamps {
+        first: SchedAttr::of_flags(KEEP_ALL | UTIL_CLAMP, SIZE as u32),
         util_min: or_default(clamp.min, 0),
         util_max: or_default(clamp.max, 1024),
-        ..SchedAttr::default()
     };
     // SAFETY: the call reads `attr`, whose first field says its size.
     check(unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) })
