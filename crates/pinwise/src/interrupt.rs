@@ -16,16 +16,20 @@ pub fn flag() -> Result<Arc<AtomicBool>, Fault> {
         // Registered first, so that it acts only when the flag is already up: on the second signal.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&flag))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .map_err(|e| {
-                Fault::new(
-                    Class::MachineLacks,
-                    format!("signal {signal}"),
-                    e,
-                    "report this as a fault of pinwise",
-                )
-            })?;
+            .map_err(|e| cannot_heed(signal, &e))?;
     }
     Ok(flag)
+}
+
+/// From here on a hang-up of the terminal changes nothing.
+pub fn ignore_hang_ups() -> Result<(), Fault> {
+    let unheeded = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGHUP, unheeded).map_err(|e| cannot_heed(SIGHUP, &e))?;
+    Ok(())
+}
+
+fn cannot_heed(signal: i32, e: &std::io::Error) -> Fault {
+    Fault::new(Class::MachineLacks, format!("signal {signal}"), e, "report this as a fault of pinwise")
 }
 
 /// Whether this process ignores a signal, by proc_pid_status(5), SigIgn; no where that cannot be read.

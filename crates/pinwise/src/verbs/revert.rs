@@ -1,4 +1,4 @@
-//! The hidden verb `pinwise revert`: takes back what was not confirmed in time. A systemd timer runs it, or it waits by itself.
+//! The hidden verb `pinwise revert`: waits until the time to confirm a session is over, and takes it back.
 
 use std::io::Write as _;
 use std::thread::sleep;
@@ -6,7 +6,9 @@ use std::thread::sleep;
 use change::confirm::{self, READY, Reverted};
 use change::{LiveKernel, ledger_dir};
 use machine::{Class, Fault};
+use rustix::io::Errno;
 
+use crate::interrupt;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise revert`.
@@ -18,19 +20,14 @@ pub struct Args {
     /// The session
     #[arg(long)]
     session: String,
-    /// Wait until its time is over first
-    #[arg(long)]
-    wait: bool,
 }
 
-/// Reverts; the answer is no when something could not be taken back.
+/// Waits and reverts; the answer is no when something could not be taken back.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
-    if args.wait {
-        confirm::is_known(&dir, &args.session)?;
-        leave_the_session()?;
-        confirm::wait(&dir, &kernel, &args.session, &sleep)?;
-    }
+    confirm::is_known(&dir, &args.session)?;
+    leave_the_session()?;
+    confirm::wait(&dir, &kernel, &args.session, &sleep)?;
     match confirm::revert(&dir, &kernel, &args.session, &sleep)? {
         Reverted::NotNeeded => Ok(Answer::Done),
         Reverted::TakenBack(report) => {
@@ -45,9 +42,11 @@ fn leave_the_session() -> Result<(), Fault> {
     let fault = |e: &dyn std::fmt::Display| {
         Fault::new(Class::MachineLacks, "a session of its own", e, "start this verb from 'pinwise apply'")
     };
-    // A service of systemd leads a session of its own already.
-    if rustix::process::getsid(None).ok() != Some(rustix::process::getpid()) {
-        rustix::process::setsid().map_err(|e| fault(&e))?;
+    interrupt::ignore_hang_ups()?;
+    match rustix::process::setsid() {
+        // A service of systemd leads a session of its own already.
+        Ok(_) | Err(Errno::PERM) => {}
+        Err(e) => return Err(fault(&e)),
     }
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{READY}").and_then(|()| stdout.flush()).map_err(|e| fault(&e))

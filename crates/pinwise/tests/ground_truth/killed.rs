@@ -1,18 +1,13 @@
 //! kill -9 of pinwise in the middle of a trial: nothing stays changed after undo, and resume completes the case.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::pinwise::Bench;
+use crate::pinwise::{Bench, wait_at_most};
 use crate::testbed::Testbed;
 
-/// Waits until `done`, at most a minute.
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < deadline, "{what} did not happen within a minute");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+fn wait_until(what: &str, done: impl FnMut() -> bool) {
+    wait_at_most(Duration::from_secs(60), what, done);
 }
 
 fn finished_trials(bench: &Bench) -> usize {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -157,4 +158,13 @@ pub fn told(result: &Value) -> String {
         result["contrasts"]["against_other_cpus"],
         findings(result)
     )
+}
+
+/// Waits until `done`, for so long at most.
+pub fn wait_at_most(within: Duration, what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + within;
+    while !done() {
+        assert!(Instant::now() < deadline, "{what} did not happen within {within:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

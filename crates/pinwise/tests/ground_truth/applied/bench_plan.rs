@@ -101,6 +101,14 @@ impl BenchPlan {
         self.plan.settings.iter().map(read).collect()
     }
 
+    /// Runs `pinwise` with these words; it must succeed, or what it said is told.
+    #[track_caller]
+    pub fn succeeds(&self, words: &[&str]) {
+        let done = self.bench.run(words);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "pinwise {}: {}: {said}", words.join(" "), done.status);
+    }
+
     /// `pinwise` with these words, for the plan's own state folder.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = self.bench.command(words);

@@ -2,20 +2,17 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::bench_plan::BenchPlan;
 use super::tracer::{Ended, run_to};
+use crate::pinwise::{Bench, wait_at_most};
 
 /// How long something may take that takes no time: machines are busy.
 const SOON: Duration = Duration::from_secs(30);
 
-fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let deadline = Instant::now() + SOON;
-    while !done() {
-        assert!(Instant::now() < deadline, "{what} did not happen within {SOON:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+fn wait_until(what: &str, done: impl FnMut() -> bool) {
+    wait_at_most(SOON, what, done);
 }
 
 fn status(plan: &BenchPlan) -> serde_json::Value {
@@ -28,18 +25,18 @@ fn what_nobody_confirms_is_taken_back_and_what_is_confirmed_stays() {
     let Some(plan) = BenchPlan::new() else { return };
     let before = plan.readings();
     let path = plan.path().display().to_string();
-    assert!(plan.command(&["apply", &path, "--confirm-within", "2s"]).status().unwrap().success());
+    plan.succeeds(&["apply", &path, "--confirm-within", "2s"]);
     wait_until("the revert", || status(&plan)["sessions"].as_array().unwrap().is_empty());
     assert_eq!(plan.readings(), before);
     assert_eq!(plan.command(&["confirm"]).status().unwrap().code(), Some(1), "it is too late to confirm");
 
-    assert!(plan.command(&["apply", &path, "--confirm-within", "60s"]).status().unwrap().success());
+    plan.succeeds(&["apply", &path, "--confirm-within", "60s"]);
     let after = plan.readings();
     assert_ne!(after, before);
-    assert!(plan.command(&["confirm"]).status().unwrap().success());
+    plan.succeeds(&["confirm"]);
     assert_eq!(plan.readings(), after);
     assert_eq!(status(&plan)["sessions"][0]["to_confirm_within_s"], serde_json::Value::Null);
-    assert!(plan.command(&["undo"]).status().unwrap().success());
+    plan.succeeds(&["undo"]);
     assert_eq!(plan.readings(), before);
 }
 
@@ -76,18 +73,50 @@ fn a_hang_up_of_the_whole_session_does_not_keep_the_revert_from_coming() {
 }
 
 #[test]
+#[ignore = "ground truth: needs root and unshare; run by `make test`"]
+fn in_a_container_whose_session_began_outside_the_revert_comes_too() {
+    let bench = Bench::in_memory();
+    let plan = bench.case().with_file_name("plan.toml");
+    let (file, key) = ("/proc/sys/vm/swappiness", "swappiness");
+    let before = std::fs::read_to_string(file).unwrap();
+    let other = if before.trim() == "59" { "58" } else { "59" };
+    std::fs::write(&plan, format!("[[setting]]\nknob = '{key}'\ntarget = 'machine'\nvalue = '{other}'\n"))
+        .unwrap();
+    // As after `docker exec`: getsid(2) is 0 there, no process's number.
+    let inside = bench.command(&[]);
+    let script = "\"$0\" apply \"$1\" --confirm-within 1s || exit 9; cat \"$2\"; n=0; \
+                  while [ -n \"$(\"$0\" status --format json | grep owner_alive)\" ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done";
+    let done = std::process::Command::new("unshare")
+        .args(["--pid", "--mount-proc", "--fork", "sh", "-c", script])
+        .arg(inside.get_program())
+        .arg(&plan)
+        .arg(file)
+        .envs(inside.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let after = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, &before).unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{}: {said}", done.status);
+    let shown = String::from_utf8_lossy(&done.stdout);
+    assert!(shown.lines().any(|line| line == other), "{shown}{said}");
+    assert_eq!(after, before, "{shown}{said}");
+}
+
+#[test]
 #[ignore = "ground truth: needs root and ip netns; run by `make test`"]
 fn a_second_plan_is_told_of_the_first() {
     let Some(plan) = BenchPlan::new() else { return };
     let before = plan.readings();
     let path = plan.path().display().to_string();
-    assert!(plan.command(&["apply", &path]).status().unwrap().success());
+    plan.succeeds(&["apply", &path]);
     let second = plan.bench.run(&["apply", &path, "--confirm-within", "60s"]);
     // Everything is so already: what it asks for is held by the first all the same.
     let told = String::from_utf8_lossy(&second.stderr).into_owned();
     assert_eq!(second.status.code(), Some(1), "{told}");
     assert!(told.contains("has set it already") && told.contains("pinwise undo --session"), "{told}");
-    assert!(plan.command(&["undo"]).status().unwrap().success());
+    plan.succeeds(&["undo"]);
     assert_eq!(plan.readings(), before);
 }
 
@@ -98,7 +127,7 @@ fn what_somebody_else_changes_is_left_and_told() {
     let path = plan.path().display().to_string();
     let swappiness = "/proc/sys/vm/swappiness";
     let before = std::fs::read_to_string(swappiness).unwrap();
-    assert!(plan.command(&["apply", &path]).status().unwrap().success());
+    plan.succeeds(&["apply", &path]);
     std::fs::write(swappiness, "33\n").unwrap();
     let text = plan.bench.run(&["status"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
