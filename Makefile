@@ -16,7 +16,7 @@ study: build
 ## Builds everything and runs every test: units, properties, snapshots, ground truth on this kernel, guests.
 test: setup-tests
 	$(CARGO) test --workspace --no-fail-fast -- --test-threads=1
-	$(CARGO) test --package pinwise --test ground_truth --no-fail-fast -- --ignored --test-threads=1
+	CARGO=$(CARGO) scripts/ground-truth
 	$(CARGO) test --package pinwise --test 'guests*' --no-fail-fast -- --ignored --test-threads=1
 
 ## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine.

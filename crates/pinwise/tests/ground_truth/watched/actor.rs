@@ -23,6 +23,13 @@ pub fn cpu_time_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// A line of the calling thread's status, in proc_pid_status(5), that is a count.
+pub fn switches(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap().trim().parse().unwrap()
+}
+
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

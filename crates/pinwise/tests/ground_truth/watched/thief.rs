@@ -1,6 +1,6 @@
 //! A thief of known period and slice beside a thread that always wants to run, and one that sleeps.
 
-use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin};
+use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin, switches};
 use super::figures::{assert_near, number};
 use super::watching::{Sheet, Stage, when_told};
 
@@ -27,9 +27,7 @@ pub struct Stolen {
 
 /// Involuntary switches of the calling thread.
 fn lost_the_cpu() -> u64 {
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    line.unwrap().trim().parse().unwrap()
+    switches("nonvoluntary_ctxt_switches")
 }
 
 /// What of the time between two readings of the clock was no time of its own.

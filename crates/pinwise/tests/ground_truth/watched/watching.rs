@@ -92,10 +92,10 @@ thread_local! {
 /// With so many switches untold, other events are missing as well.
 const UNTOLD_AT_MOST: u64 = 4;
 
-/// Runs a case; once more, three times at most, where it failed and the sheet itself says that the kernel did not tell of what went on:
+/// Runs a case; once more, five times at most, where it failed and the sheet itself says that the kernel did not tell of what went on:
 /// now and then it tells nobody of anything on a CPU, for some ms (docs/journal/0012).
 pub fn when_told(case: impl Fn()) {
-    for _ in 1..3 {
+    for _ in 1..5 {
         UNTOLD.set(0);
         let Err(why) = catch_unwind(AssertUnwindSafe(&case)) else { return };
         if UNTOLD.get() <= UNTOLD_AT_MOST {
