@@ -75,8 +75,7 @@ impl SettingsMoved {
                 State::AsFound => &as_found,
                 State::Moved => &moved,
             };
-            placement.settings.retain(|old| !settings.iter().any(|new| same_object(old, new)));
-            placement.settings.extend(settings.iter().cloned());
+            placement.set(settings);
         })
     }
 }
@@ -188,10 +187,6 @@ fn four_arms(
 
 fn arm(name: String, cpu: u32, placement: Placement) -> Arm {
     Arm { name, role: Role::Intervention, cpu: Some(cpu), placement }
-}
-
-fn same_object(a: &Setting, b: &Setting) -> bool {
-    a.knob == b.knob && a.target == b.target
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
 //! From evidence and findings to a plan: only what was measured to be better, or proved to be the cause, is planned.
 
-use machine::plan::SERVER;
+use machine::plan::{PIN, SERVER};
 use machine::{CpuSet, Plan, Planned, Setting};
-use study::{Contrast, Direction, Facts, Role, Trust, Verdict};
+use study::{Contrast, Facts, Role, Trust, Verdict};
 
 use crate::finding::{Finding, Standing};
 use crate::words::percent;
-
-/// The knob by which a server is confined.
-const PIN: &str = "process-affinity";
 
 /// What a case leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,10 +47,7 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
 /// The arm that is better than the baseline, and by most; its CPUs.
 fn best_placement(facts: &Facts) -> Option<(&Contrast, Option<CpuSet>)> {
     let evidence = &facts.evidence;
-    let gain = |contrast: &Contrast| match evidence.better {
-        Direction::Higher => contrast.ratio,
-        Direction::Lower => 1.0 / contrast.ratio,
-    };
+    let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
     let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
     let best = better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
     let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && arm.role != Role::MisTuning)?;
@@ -124,8 +118,8 @@ fn causes(
         }
     }
     let other = |setting: &Setting| {
-        let known = planning.plan.settings.iter().map(Planned::setting);
-        known.filter(|known| same_object(known, setting) && known != setting).count() > 0
+        let mut known = planning.plan.settings.iter().map(Planned::setting);
+        known.any(|known| known.same_object(setting) && known != *setting)
     };
     if moved.iter().any(other) {
         planning
@@ -137,7 +131,7 @@ fn causes(
         if planning.plan.settings.iter().any(|planned| planned.setting() == setting) {
             continue;
         }
-        let before = facts.as_found.iter().find(|found| same_object(found, &setting));
+        let before = facts.as_found.iter().find(|found| found.same_object(&setting));
         planning.plan.settings.push(Planned {
             before: before.map(|found| found.value.clone()),
             reason: Some(finding.claim.clone()),
@@ -158,10 +152,6 @@ fn moved_settings(finding: &Finding) -> Vec<Setting> {
     let Some((moved, as_found)) = pair else { return Vec::new() };
     let others = moved.placement.settings.iter().filter(|s| !as_found.placement.settings.contains(s));
     others.cloned().collect()
-}
-
-fn same_object(a: &Setting, b: &Setting) -> bool {
-    a.knob == b.knob && a.target == b.target
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use machine::knobs::{self, Knob, MaySet};
+use machine::knobs::{self, MaySet};
 use machine::processes::Owner;
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
@@ -105,11 +105,7 @@ impl Applied {
 /// What `plan` would do, setting by setting, each by itself: what an earlier one changes, a later one does not see yet.
 /// `owners` are the programs of this machine that set where things run.
 pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan, owners: &[Owner]) -> Vec<Foreseen> {
-    let seen = |planned| {
-        let foreseen = foresee_one(root, kernel, planned);
-        Foreseen { runs_here: running(foreseen.owner, owners), ..foreseen }
-    };
-    plan.settings.iter().map(seen).collect()
+    plan.settings.iter().map(|planned| foresee_one(root, kernel, planned, owners)).collect()
 }
 
 /// The programs that run, of those that the words about a knob's owners name.
@@ -126,13 +122,13 @@ fn running(words: &str, owners: &[Owner]) -> Vec<String> {
         .collect()
 }
 
-fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen {
+fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Owner]) -> Foreseen {
     let about = knobs::find(&planned.knob).map(|knob| knob.about());
     let mut foreseen = Foreseen {
         planned: planned.clone(),
         title: about.map_or("", |about| about.title),
         owner: about.map_or("", |about| about.owner),
-        runs_here: Vec::new(),
+        runs_here: about.map_or_else(Vec::new, |about| running(about.owner, owners)),
         risk: about.map_or("", |about| about.risk),
         may_set: about.map(|about| about.may_set),
         now: None,
@@ -140,7 +136,7 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned) -> Foreseen 
         acts: Vec::new(),
         fault: None,
     };
-    let asked = knob_of(&planned.setting()).and_then(|knob| {
+    let asked = knobs::named(&planned.knob).and_then(|knob| {
         foreseen.now = Some(knob.read(root, &planned.target)?);
         knob.change(root, &planned.target, &planned.value)
     });
@@ -165,18 +161,6 @@ fn is_so(kernel: &dyn Kernel, act: &Act) -> bool {
 fn foresee_act(kernel: &dyn Kernel, act: &Act) -> Result<ActForeseen, Fault> {
     let old = deed::read_old(kernel, act)?.to_string();
     Ok(ActForeseen { object: deed::object(act), call: call(act), old, new: deed::asked(act) })
-}
-
-fn knob_of(setting: &Setting) -> Result<&'static dyn Knob, Fault> {
-    knobs::find(&setting.knob).ok_or_else(|| {
-        let object = format!("knob '{}'", setting.knob);
-        Fault::new(
-            Class::Usage,
-            object,
-            "there is no such knob",
-            "see 'pinwise list knobs' for those that there are",
-        )
-    })
 }
 
 /// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
@@ -249,7 +233,7 @@ fn perform(
     stop: &dyn Fn() -> Option<Fault>,
     done: &mut Vec<Receipt>,
 ) -> Result<(), Fault> {
-    let knob = knob_of(setting)?;
+    let knob = knobs::named(&setting.knob)?;
     for _ in 0..PASSES {
         let kernel = hand.kernel.clone();
         let mut acts = knob.change(root, &setting.target, &setting.value)?;
@@ -309,7 +293,8 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
     }
     for setting in plan.settings.iter().map(Planned::setting) {
         // What cannot be asked for fails later, with its own words.
-        let acts = knob_of(&setting).and_then(|knob| knob.change(root, &setting.target, &setting.value));
+        let acts =
+            knobs::named(&setting.knob).and_then(|knob| knob.change(root, &setting.target, &setting.value));
         for act in acts.unwrap_or_default() {
             if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
                 let cause = format!("session {session} has set it already, and can be undone");

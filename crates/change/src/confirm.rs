@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use machine::{Class, Fault};
 
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger, Session};
 use crate::record::Record;
 use crate::status::{owner_alive, same_boot};
@@ -58,8 +58,8 @@ fn systemd_timer(exe: &Path, state_dir: &Path, session: &str, within: Duration) 
         .arg(format!("--on-active={}ms", within.as_millis()))
         .arg(format!("--setenv=PINWISE_STATE_DIR={}", state_dir.display()))
         .arg(exe)
-        // The ledger's clock decides: the timer may be early.
-        .args([VERB, "--wait", "--session", session]);
+        // The ledger's clock decides, for which the verb waits: the timer may be early.
+        .args([VERB, "--session", session]);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
     status.success().then(|| format!("{unit}.timer"))
 }
@@ -75,7 +75,7 @@ fn own_process(exe: &Path, state_dir: &Path, session: &str) -> Result<u32, Fault
         )
     };
     let mut child = Command::new(exe)
-        .args([VERB, "--wait", "--session", session])
+        .args([VERB, "--session", session])
         .env("PINWISE_STATE_DIR", state_dir)
         .current_dir("/")
         .stdin(Stdio::null())
@@ -110,10 +110,9 @@ pub enum Reverted {
 pub fn wait(dir: &Path, kernel: &dyn Kernel, session: &str, sleep: &dyn Fn(Duration)) -> Result<(), Fault> {
     // The session is armed in its ledger a moment after this process is ready.
     let ticks_per_s = rustix::param::clock_ticks_per_second();
-    let now = || kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"));
-    let begun = now()?;
+    let begun = now_ticks(kernel)?;
     loop {
-        let (found, now) = (again(sleep, || find(dir, session))?, now()?);
+        let (found, now) = (again(sleep, || ledger::session(dir, session))?, now_ticks(kernel)?);
         let Some(found) = found else { return Ok(()) };
         match &found.armed {
             Some(armed) if now >= armed.until_ticks => return Ok(()),
@@ -166,14 +165,16 @@ pub fn revert(
 /// What was taken back, and whether nothing more is to be expected; `None` when there is nothing to take back.
 fn revert_once(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Option<(UndoReport, bool)>, Fault> {
     let Some(lock) = lock(dir)? else { return Ok(None) };
-    let Some(found) = find(dir, session)?.filter(|found| found.armed.is_some()) else { return Ok(None) };
+    let Some(found) = ledger::session(dir, session)?.filter(|found| found.armed.is_some()) else {
+        return Ok(None);
+    };
     let alive = owner_alive(&found, kernel);
     let options =
         UndoOptions { session: Some(session.to_string()), owned_too: true, ..UndoOptions::default() };
     let report = undo_locked(dir, kernel, &options, &lock)?;
     let mut undone = report.sessions.iter().flat_map(|session| &session.undone);
     let settled = !alive && !undone.any(|undone| matches!(undone.how, How::Held { .. }));
-    if let Some(left) = find(dir, session)?.filter(|_| settled) {
+    if let Some(left) = ledger::session(dir, session)?.filter(|_| settled) {
         Ledger::reopen(&left, true)?.append(&Record::Reverted)?;
     }
     Ok(Some((report, settled)))
@@ -184,7 +185,7 @@ fn revert_once(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Option<
 /// Errors: none waits; the time is over; the apply still runs; another undo runs; the ledger cannot be written.
 pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result<Vec<String>, Fault> {
     let _lock = lock(dir)?;
-    let now = kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))?;
+    let now = now_ticks(kernel)?;
     let wanted = |found: &Session| session.is_none_or(|id| id == found.id());
     let sessions = ledger::sessions(dir)?.into_iter();
     let waiting: Vec<Session> =
@@ -236,9 +237,5 @@ fn stop_timer(session: &Session) {
 pub fn is_known(dir: &Path, session: &str) -> Result<(), Fault> {
     let cause = format!("there is no such session in {}", dir.display());
     let fault = || Fault::new(Class::Usage, format!("session {session}"), cause, "see 'pinwise status'");
-    find(dir, session)?.map(|_| ()).ok_or_else(fault)
-}
-
-fn find(dir: &Path, session: &str) -> Result<Option<Session>, Fault> {
-    Ok(ledger::sessions(dir)?.into_iter().find(|found| found.id() == session))
+    ledger::session(dir, session)?.map(|_| ()).ok_or_else(fault)
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use machine::CpuSet;
+use machine::knobs::file::chosen;
 
 /// How a file's content is to be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +35,6 @@ fn form(path: &Path) -> Form {
         },
         _ => Form::Plain,
     }
-}
-
-/// The word in brackets of a menu such as `always [madvise] never`.
-fn chosen(text: &str) -> Option<&str> {
-    let mut in_brackets = text.split_whitespace().filter_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
-    let word = in_brackets.next()?;
-    in_brackets.next().is_none().then_some(word)
 }
 
 /// Whether two contents of the file mean the same.

@@ -9,7 +9,7 @@ use machine::{Act, Class, Fault, Setting};
 use serde::Serialize;
 
 use crate::deed;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::live_kernel::LiveKernel;
 use crate::lock::MachineLock;
@@ -135,18 +135,7 @@ impl Hand {
         let record =
             Record::Intent { seq, at_ticks, act: act.clone(), old: old_too, setting: setting.clone() };
         self.append(&record).map_err(|fault| nothing_done(act, fault))?;
-        let (started, read_back, failed, undone) = (None, None, None, None);
-        self.entries.push(Entry {
-            seq,
-            at_ticks,
-            act: act.clone(),
-            old,
-            setting,
-            started,
-            read_back,
-            failed,
-            undone,
-        });
+        self.entries.push(Entry::intended(seq, at_ticks, act.clone(), old, setting));
         Ok(seq)
     }
 
@@ -205,8 +194,8 @@ impl Hand {
     ///
     /// Errors: the ledger could not be written.
     pub fn arm(&mut self, within_ticks: u64, by: &str) -> Result<(), Fault> {
-        let now = self.kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))?;
-        self.append(&Record::Armed { until_ticks: now + within_ticks, by: by.to_string() })
+        let until_ticks = now_ticks(&*self.kernel)? + within_ticks;
+        self.append(&Record::Armed { until_ticks, by: by.to_string() })
     }
 
     /// Where the session stands now.

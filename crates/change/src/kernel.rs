@@ -187,6 +187,11 @@ pub trait Kernel: Send + Sync {
     }
 }
 
+/// Clock ticks since boot, as a fault where the kernel does not tell them.
+pub(crate) fn now_ticks(kernel: &dyn Kernel) -> Result<u64, Fault> {
+    kernel.now_ticks().map_err(|e| Fault::io("/proc/uptime", &e, "mount /proc"))
+}
+
 /// Children, children's children and so on of a process, in no order. The process itself is not among them.
 pub(crate) fn descendants(processes: &[ProcessSeen], pid: u32) -> Vec<ProcessRef> {
     let mut family = BTreeSet::from([pid]);

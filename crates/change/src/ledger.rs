@@ -207,18 +207,7 @@ impl Session {
                 if self.entries.iter().any(|entry| entry.seq == seq) {
                     return Err(format!("act {seq} is announced twice"));
                 }
-                let (started, read_back, failed, undone) = (None, None, None, None);
-                self.entries.push(Entry {
-                    seq,
-                    at_ticks,
-                    act,
-                    old,
-                    setting,
-                    started,
-                    read_back,
-                    failed,
-                    undone,
-                });
+                self.entries.push(Entry::intended(seq, at_ticks, act, old, setting));
             }
             Record::Started { seq, process } => {
                 let i = known(&mut self.entries, seq)?;
@@ -244,30 +233,41 @@ impl Session {
     }
 }
 
+/// The session of that id in `dir`; `None` when it has no file there.
+pub fn session(dir: &Path, id: &str) -> Result<Option<Session>, Fault> {
+    let path = dir.join(format!("{id}.jsonl"));
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(Session::parse(&path, &bytes))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(&path, &error)),
+    }
+}
+
 /// Every session that has a file in `dir`, oldest first. A folder that does not exist holds none.
 pub fn sessions(dir: &Path) -> Result<Vec<Session>, Fault> {
-    let at = |path: &Path, error: &io::Error| {
-        Fault::io(path.display(), error, "the ledger can be read by the user who ran the session, or by root")
-    };
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(at(dir, &error)),
+        Err(error) => return Err(unreadable(dir, &error)),
         Ok(entries) => entries,
     };
     let mut sessions = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|e| at(dir, &e))?.path();
+        let path = entry.map_err(|e| unreadable(dir, &e))?.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             match fs::read(&path) {
                 Ok(bytes) => sessions.push(Session::parse(&path, &bytes)),
                 // Its owner finished in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(at(&path, &error)),
+                Err(error) => return Err(unreadable(&path, &error)),
             }
         }
     }
     in_order(&mut sessions);
     Ok(sessions)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Fault {
+    Fault::io(path.display(), error, "the ledger can be read by the user who ran the session, or by root")
 }
 
 /// Oldest first: by the clock of the boot within a boot, since the time of day may be set back; boots by the time of day.

@@ -201,6 +201,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// One of which nothing is known yet but that it is about to be performed.
+    pub(crate) fn intended(seq: u64, at_ticks: u64, act: Act, old: Value, setting: Option<Setting>) -> Self {
+        let (started, read_back, failed, undone) = (None, None, None, None);
+        Self { seq, at_ticks, act, old, setting, started, read_back, failed, undone }
+    }
+
     /// Whether the act may still be in force.
     pub fn outstanding(&self) -> bool {
         self.failed.is_none() && !self.undone.as_ref().is_some_and(How::is_final)

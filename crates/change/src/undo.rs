@@ -196,11 +196,11 @@ fn chosen(sessions: Vec<Session>, options: &UndoOptions) -> Result<Vec<(Session,
         Some((at, seq)) if i == at => seq.and_then(|seq| seq.checked_add(1)),
         Some(_) => None,
     };
-    let all = sessions.into_iter().enumerate();
-    Ok(all
-        .map(|(i, session)| (from(i).filter(|_| wanted(&session)), session))
-        .map(|(from, session)| (session, from))
-        .collect())
+    let with_first = |(i, session): (usize, Session)| {
+        let first = from(i).filter(|_| wanted(&session));
+        (session, first)
+    };
+    Ok(sessions.into_iter().enumerate().map(with_first).collect())
 }
 
 fn unknown(options: &UndoOptions) -> Result<UndoReport, Fault> {

@@ -16,6 +16,13 @@ pub struct Setting {
     pub value: String,
 }
 
+impl Setting {
+    /// Whether both are about the same knob of the same target, whatever their values.
+    pub fn same_object(&self, other: &Self) -> bool {
+        self.knob == other.knob && self.target == other.target
+    }
+}
+
 /// A command that runs beside the server for the length of a trial: a batch job, a logger, a deliberate disturbance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,4 +52,12 @@ pub struct Placement {
     /// What runs beside the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
+}
+
+impl Placement {
+    /// Sets these, in the place of what was set of the same objects.
+    pub fn set(&mut self, settings: &[Setting]) {
+        self.settings.retain(|old| !settings.iter().any(|new| old.same_object(new)));
+        self.settings.extend(settings.iter().cloned());
+    }
 }

@@ -12,6 +12,9 @@ pub const MACHINE: &str = "machine";
 /// The target that stands for the server of a study; who applies the plan says which process that is.
 pub const SERVER: &str = "server";
 
+/// The knob by which a server is confined to CPUs.
+pub const PIN: &str = "process-affinity";
+
 /// Settings that are to be kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -22,7 +22,7 @@ mod dirty_expire;
 mod dirty_ratio;
 mod dirty_writeback;
 mod energy_performance_preference;
-mod file;
+pub mod file;
 mod frequency_governor;
 mod frequency_max;
 mod frequency_min;
@@ -189,6 +189,16 @@ pub static ALL: &[&dyn Knob] = &[
     &xps_cpus::KNOB,
     &zone_reclaim::KNOB,
 ];
+
+/// The knob of that id, for those who cannot do without.
+///
+/// Errors: there is none.
+pub fn named(id: &str) -> Result<&'static dyn Knob, Fault> {
+    find(id).ok_or_else(|| {
+        let remedy = "see 'pinwise list knobs' for those that there are";
+        Fault::new(Class::Usage, format!("knob '{id}'"), "there is no such knob", remedy)
+    })
+}
 
 /// The knob of that id.
 pub fn find(id: &str) -> Option<&'static dyn Knob> {

@@ -33,20 +33,12 @@ impl Knob for ProcessAffinity {
 
     /// The list; the lists of its threads joined by ` | ` where they differ, which no change takes.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        let mut values = Vec::new();
-        for thread in threads(root, &ABOUT, target)? {
-            let path = format!("/proc/{}/task/{}/status", thread.pid, thread.tid);
-            let text = match root.read(&path) {
-                // It ended while we looked.
-                Err(e) if e.is_absent() => continue,
-                text => text?,
-            };
-            let allowed = pid_status::parse(&text).ok().and_then(|status| status.cpus_allowed());
+        values(root, &threads(root, &ABOUT, target)?, "status", |path, text| {
+            let allowed = pid_status::parse(text).ok().and_then(|status| status.cpus_allowed());
             let malformed =
-                || Fault::new(Class::Storage, &path, "has no Cpus_allowed_list", "mount /proc anew");
-            values.push(allowed.ok_or_else(malformed)?.to_list());
-        }
-        Ok(joined(values))
+                || Fault::new(Class::Storage, path, "has no Cpus_allowed_list", "mount /proc anew");
+            Ok(allowed.ok_or_else(malformed)?.to_list())
+        })
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
@@ -117,6 +109,25 @@ pub(super) fn process(root: &Root, about: &About, pid: &str) -> Result<ProcessRe
 
 fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The value that each thread's file in /proc/PID/task/TID holds, joined where they differ. `value` has the file's path and text.
+pub(super) fn values(
+    root: &Root,
+    threads: &[ThreadRef],
+    file: &str,
+    value: impl Fn(&str, &str) -> Result<String, Fault>,
+) -> Result<String, Fault> {
+    let mut values = Vec::with_capacity(threads.len());
+    for thread in threads {
+        let path = format!("/proc/{}/task/{}/{file}", thread.pid, thread.tid);
+        match root.read(&path) {
+            // It ended while we looked.
+            Err(e) if e.is_absent() => {}
+            text => values.push(value(&path, &text?)?),
+        }
+    }
+    Ok(joined(values))
 }
 
 /// One value when all are the same, each different one otherwise.

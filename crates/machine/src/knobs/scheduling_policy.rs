@@ -1,6 +1,6 @@
 //! How the scheduler treats the threads of a process.
 
-use super::process_affinity::{chosen, joined, processes};
+use super::process_affinity::{chosen, processes, values};
 use super::{About, Knob, MaySet, Target};
 use crate::procfs::pid_stat;
 use crate::{Act, Class, Fault, Root, Scheduling};
@@ -34,20 +34,10 @@ impl Knob for SchedulingPolicy {
 
     /// The value; those of its threads joined by ` | ` where they differ, which no change takes.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        let mut values = Vec::new();
-        for thread in chosen(root, &ABOUT, target)? {
-            let path = format!("/proc/{}/task/{}/stat", thread.pid, thread.tid);
-            let text = match root.read(&path) {
-                // It ended while we looked.
-                Err(e) if e.is_absent() => continue,
-                text => text?,
-            };
-            let told = pid_stat::parse(&text).map_err(|e| e.to_string()).and_then(|stat| words(&stat));
-            values.push(told.map_err(|why| {
-                Fault::new(Class::MachineLacks, &path, why, "leave this thread's policy alone")
-            })?);
-        }
-        Ok(joined(values))
+        values(root, &chosen(root, &ABOUT, target)?, "stat", |path, text| {
+            let told = pid_stat::parse(text).map_err(|e| e.to_string()).and_then(|stat| words(&stat));
+            told.map_err(|why| Fault::new(Class::MachineLacks, path, why, "leave this thread's policy alone"))
+        })
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {

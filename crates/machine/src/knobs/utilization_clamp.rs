@@ -1,6 +1,6 @@
 //! How much load a process is taken for when a CPU and its clock are chosen.
 
-use super::process_affinity::{chosen, joined, processes};
+use super::process_affinity::{chosen, processes, values};
 use super::{About, Knob, MaySet, Target, no_such};
 use crate::{Act, Class, Fault, Root, UtilClamp};
 
@@ -31,24 +31,18 @@ impl Knob for UtilizationClamp {
     /// None where the kernel was built without it, which the first process that can be read tells.
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
         let targets = processes(root)?;
-        let first = targets.iter().find_map(|target| root.read(path(&target.id, &target.id)).ok());
+        let first =
+            targets.iter().find_map(|target| root.read(format!("/proc/{0}/task/{0}/sched", target.id)).ok());
         Ok(if first.is_some_and(|text| clamp(&text).is_some()) { targets } else { Vec::new() })
     }
 
     /// The value; those of its threads joined by ` | ` where they differ, which no change takes.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        let mut values = Vec::new();
-        for thread in chosen(root, &ABOUT, target)? {
-            let text = match root.read(path(&thread.pid.to_string(), &thread.tid.to_string())) {
-                // It ended while we looked.
-                Err(e) if e.is_absent() => continue,
-                text => text?,
-            };
+        values(root, &chosen(root, &ABOUT, target)?, "sched", |_, text| {
             let none =
                 || no_such(&ABOUT, target, "this kernel has no utilization clamps (CONFIG_UCLAMP_TASK)");
-            values.push(clamp(&text).map(|clamp| format!("{}-{}", clamp.min, clamp.max)).ok_or_else(none)?);
-        }
-        Ok(joined(values))
+            clamp(text).map(|clamp| format!("{}-{}", clamp.min, clamp.max)).ok_or_else(none)
+        })
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
@@ -60,10 +54,6 @@ impl Knob for UtilizationClamp {
         })?;
         Ok(threads.into_iter().map(|thread| Act::SetUtilClamp { thread, clamp }).collect())
     }
-}
-
-fn path(pid: &str, tid: &str) -> String {
-    format!("/proc/{pid}/task/{tid}/sched")
 }
 
 /// What was asked for, out of /proc/PID/task/TID/sched (kernel/sched/debug.c, proc_sched_show_task).

@@ -1,6 +1,5 @@
 //! `pinwise apply`: puts a plan in force, so that it can always be taken back.
 
-use std::cell::Cell;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,10 +98,8 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         plan.settings.len() as u64,
         plan.settings.len() > MANY,
     );
-    let told = Cell::new(0_u64);
     let mut tell = |done: &SettingDone| {
-        told.set(told.get() + 1);
-        bar.set_position(told.get());
+        bar.inc(1);
         if args.format == Format::Text {
             // Who listened may have gone: that is no reason to stop.
             bar.suspend(|| _ = writeln!(std::io::stderr(), "{}", report::plan_text::done(done)));

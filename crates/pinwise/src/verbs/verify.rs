@@ -35,7 +35,7 @@ fn can_be_set(plan: Plan) -> Result<Plan, Fault> {
         plan.settings.into_iter().partition(|planned| planned.target == SERVER);
     let of_machine = target::named(&root, Plan { settings: of_machine, ..Plan::default() }, None)?.settings;
     for planned in &of_machine {
-        let Some(knob) = knobs::find(&planned.knob) else { continue };
+        let knob = knobs::named(&planned.knob)?;
         for value in planned.before.iter().chain([&planned.value]) {
             knob.change(&root, &planned.target, value)?;
         }

@@ -83,14 +83,7 @@ impl LiveTrials {
 
     /// Puts one setting in force; tells in words when it reads back otherwise.
     fn set(&mut self, setting: &Setting) -> Result<Vec<String>, Fault> {
-        let knob = knobs::ALL.iter().find(|k| k.about().id == setting.knob).ok_or_else(|| {
-            Fault::new(
-                Class::Usage,
-                format!("knob {}", setting.knob),
-                "there is no such knob",
-                "see pinwise list knobs",
-            )
-        })?;
+        let knob = knobs::named(&setting.knob)?;
         let mut not_as_asked = Vec::new();
         for act in knob.change(&self.root, &setting.target, &setting.value)? {
             let receipt = self.hand.perform(&act)?;

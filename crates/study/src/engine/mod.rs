@@ -14,6 +14,7 @@ mod conclude;
 pub mod live;
 pub mod prepare;
 pub mod prove;
+mod small_study;
 mod still_placed;
 pub mod verify;
 pub mod window;

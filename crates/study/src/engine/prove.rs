@@ -4,17 +4,9 @@ use std::path::PathBuf;
 
 use machine::{Class, Fault};
 
-use crate::case::{Case, FORMAT, Resolved};
-use crate::design;
+use super::small_study;
+use crate::case::Case;
 use crate::intervention::{Intervention, Proof, judge};
-
-/// Fewest blocks of a proof; as in a study, many short ones.
-const FEWEST_BLOCKS: usize = 16;
-
-/// Blocks of a proof: what its predictions need at the study's level, and one more against a lost block.
-fn blocks_for(intervention: &Intervention, alpha: f64) -> usize {
-    (design::fewest_blocks(intervention.predictions.len(), alpha) + 1).max(FEWEST_BLOCKS)
-}
 
 /// Makes (or goes on with) the case of an intervention under `proofs/NAME` of `case`.
 pub fn open(case: &Case, name: &str, intervention: &Intervention) -> Result<Case, Fault> {
@@ -31,15 +23,7 @@ pub fn open(case: &Case, name: &str, intervention: &Intervention) -> Result<Case
             )),
         };
     }
-    let blocks = blocks_for(intervention, case.study.recipe.precision.alpha);
-    let seed = case.study.recipe.seed.unwrap_or_default() ^ 0x9e37_79b9;
-    let study = Resolved {
-        format: FORMAT,
-        order: design::draw_order(intervention.arms.len(), blocks, seed),
-        arms: intervention.arms.clone(),
-        ..case.study.clone()
-    };
-    Case::create(&dir, study)
+    small_study::create(case, &dir, intervention.arms.clone(), intervention.predictions.len(), 0x9e37_79b9)
 }
 
 /// What the finished trials of an intervention say.

@@ -3,23 +3,20 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use machine::plan::SERVER;
+use machine::plan::{PIN, SERVER};
 use machine::{Class, CpuSet, Fault, Plan, Setting};
 use serde::{Deserialize, Serialize};
 
+use super::small_study;
 use crate::arm::{Arm, Role};
-use crate::case::{Case, FORMAT, Resolved};
-use crate::design;
+use crate::case::Case;
 use crate::evidence::{Contrast, Trust, Verdict, weigh};
 
 /// Name of the arm with the plan in force.
 pub const APPLIED: &str = "as planned";
 
-/// The knob that the placement of a study's server stands for.
-const PIN: &str = "process-affinity";
-
-/// Blocks of a verification: as many as a proof has at least.
-const BLOCKS: usize = 16;
+/// What is claimed by a verification: one contrast.
+const CLAIMS: usize = 1;
 
 /// What a verification says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,10 +50,7 @@ pub fn open(case: &Case, plan: &Plan) -> Result<Case, Fault> {
     if let Some(unfinished) = unfinished(case, number, plan)? {
         return Ok(unfinished);
     }
-    let blocks = BLOCKS.max(design::fewest_blocks(1, case.study.recipe.precision.alpha) + 1);
-    let seed = case.study.recipe.seed.unwrap_or_default() ^ (0x517c_c1b7 + number);
-    let order = design::draw_order(arms.len(), blocks, seed);
-    let verification = Case::create(&dir, Resolved { format: FORMAT, order, arms, ..case.study.clone() })?;
+    let verification = small_study::create(case, &dir, arms, CLAIMS, 0x517c_c1b7 + number)?;
     verification.write("plan.toml", plan.to_toml()?.as_bytes())?;
     Ok(verification)
 }
@@ -106,10 +100,12 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
     placement.server_cpus = pin.or(placement.server_cpus);
     let planned: Vec<Setting> =
         plan.settings.iter().map(|planned| planned.setting()).filter(|s| !is_pin(s)).collect();
-    placement.settings = over(&placement.settings, &planned);
+    placement.set(&planned);
     arms.extend(mis_tunings);
-    let as_before = over(&before, &unknown);
-    arms.iter_mut().for_each(|arm| arm.placement.settings = over(&arm.placement.settings, &as_before));
+    for arm in &mut arms {
+        arm.placement.set(&before);
+        arm.placement.set(&unknown);
+    }
     arms.push(Arm { name: APPLIED.into(), role: Role::Intervention, cpu: None, placement });
     Ok(arms)
 }
@@ -135,13 +131,6 @@ fn pin(plan: &Plan) -> Result<Option<CpuSet>, Fault> {
     parsed.map_err(|why| {
         Fault::new(Class::Usage, format!("{PIN} of {SERVER}"), why, "write a CPU list such as 0-3,8")
     })
-}
-
-/// `settings`, with those of `newer` in the place of what they are about.
-fn over(settings: &[Setting], newer: &[Setting]) -> Vec<Setting> {
-    let same = |a: &Setting, b: &Setting| a.knob == b.knob && a.target == b.target;
-    let kept = settings.iter().filter(|old| !newer.iter().any(|new| same(old, new)));
-    kept.chain(newer).cloned().collect()
 }
 
 /// What the finished trials of a verification say.

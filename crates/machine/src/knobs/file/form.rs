@@ -174,7 +174,7 @@ fn first_words(codes: &[(&str, &str)]) -> String {
 }
 
 /// The word in brackets, where there is one and no more.
-fn chosen(menu: &str) -> Option<&str> {
+pub fn chosen(menu: &str) -> Option<&str> {
     let mut in_brackets = menu.split_whitespace().filter_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
     let word = in_brackets.next()?;
     in_brackets.next().is_none().then_some(word)

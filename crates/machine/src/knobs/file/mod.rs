@@ -3,7 +3,7 @@
 mod form;
 mod places;
 
-pub use form::{Bound, Form, ON_OFF};
+pub use form::{Bound, Form, ON_OFF, chosen};
 pub use places::{Place, Places};
 pub(super) use places::{is_numbered, may_hold, names};
 

@@ -1,5 +1,6 @@
 //! Where the files of a knob are.
 
+use crate::plan::MACHINE;
 use crate::{Fault, Root};
 
 /// One file.
@@ -89,7 +90,7 @@ impl Places {
 impl Place {
     /// The one file of the whole machine.
     pub fn machine(path: &str) -> Self {
-        Self { id: "machine".into(), what: "the whole machine".into(), path: path.into(), form: None }
+        Self { id: MACHINE.into(), what: "the whole machine".into(), path: path.into(), form: None }
     }
 }
 
