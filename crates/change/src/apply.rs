@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use machine::kept::{self, Keeping, Manner, NotKept};
 use machine::knobs::{self, MaySet};
 use machine::processes::Owner;
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
@@ -11,7 +12,8 @@ use crate::call::call;
 use crate::deed;
 use crate::hand::{Hand, Receipt};
 use crate::kernel::Kernel;
-use crate::ledger;
+use crate::ledger::{self, Session};
+use crate::record::Entry;
 use crate::status::same_boot;
 use crate::take_back::Undone;
 
@@ -59,6 +61,8 @@ pub struct Foreseen {
 pub struct ApplyOptions {
     /// Leave out a setting that fails, instead of taking everything back.
     pub keep_going: bool,
+    /// Also place files by which the platform brings the settings back.
+    pub persist: Option<Manner>,
 }
 
 /// One setting that was tried.
@@ -82,6 +86,12 @@ pub struct Applied {
     pub session: String,
     /// The settings that were tried, in order.
     pub settings: Vec<SettingDone>,
+    /// The files by which the platform brings the settings back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placed: Vec<Receipt>,
+    /// Settings in force that end with this boot, or with their process.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<NotKept>,
     /// Acts that are in force; after a fault those that could not be taken back.
     pub acts_in_force: usize,
     /// What was taken back because a setting failed, in the order in which it was.
@@ -163,6 +173,22 @@ fn foresee_act(kernel: &dyn Kernel, act: &Act) -> Result<ActForeseen, Fault> {
     Ok(ActForeseen { object: deed::object(act), call: call(act), old, new: deed::asked(act) })
 }
 
+/// The files that would be placed to keep the settings of `plan`, and what cannot be kept. The session's name, which is in theirs, is
+/// not known yet: they have 0 in its place.
+///
+/// Errors: where one would lie cannot be read, or there is one already.
+pub fn foresee_kept(
+    root: &Root,
+    kernel: &dyn Kernel,
+    plan: &Plan,
+    manner: Manner,
+) -> Result<(Vec<ActForeseen>, Vec<NotKept>), Fault> {
+    let settings: Vec<Setting> = plan.settings.iter().map(Planned::setting).collect();
+    let keeping = kept::kept(root, "0", plan.purpose.as_deref().unwrap_or("a plan"), &settings, manner);
+    let acts = keeping.acts.iter().map(|act| foresee_act(kernel, act)).collect::<Result<_, _>>()?;
+    Ok((acts, keeping.not_kept))
+}
+
 /// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
 /// everything is taken back, unless it is to keep going; then the failed setting alone is.
 ///
@@ -179,10 +205,39 @@ pub fn apply(
     let mut applied = Applied {
         session: hand.session().to_string(),
         settings: Vec::new(),
+        placed: Vec::new(),
+        not_kept: Vec::new(),
         acts_in_force: 0,
         taken_back: Vec::new(),
-        fault: None,
+        fault: first_not_kept(hand, root, plan, options),
     };
+    if applied.fault.is_none() {
+        set_each(hand, root, plan, options, stop, told, &mut applied);
+    }
+    if let Some(manner) = options.persist.filter(|_| applied.fault.is_none()) {
+        let in_force = applied.settings.iter().filter(|done| done.fault.is_none());
+        let keeping = keeping(hand, root, plan, in_force.map(|done| done.setting.clone()).collect(), manner);
+        applied.not_kept = keeping.not_kept;
+        applied.fault = place(hand, &keeping.acts, stop, &mut applied.placed).err();
+    }
+    // Once more: the last act may have ended after the time was over.
+    applied.fault = applied.fault.or_else(stop);
+    if applied.fault.is_some() {
+        applied.taken_back.extend(hand.undo_to(start));
+    }
+    applied.acts_in_force = hand.outstanding().count();
+    applied
+}
+
+fn set_each(
+    hand: &mut Hand,
+    root: &Root,
+    plan: &Plan,
+    options: ApplyOptions,
+    stop: &dyn Fn() -> Option<Fault>,
+    told: &mut dyn FnMut(&SettingDone),
+    applied: &mut Applied,
+) {
     for planned in &plan.settings {
         let (done, undone) = set(hand, root, &planned.setting(), stop);
         told(&done);
@@ -194,13 +249,43 @@ pub fn apply(
             break;
         }
     }
-    // Once more: the last act may have ended after the time was over.
-    applied.fault = applied.fault.or_else(stop);
-    if applied.fault.is_some() {
-        applied.taken_back.extend(hand.undo_to(start));
+}
+
+/// The first setting that cannot be kept although all are to be: that is known before anything is touched.
+fn first_not_kept(hand: &Hand, root: &Root, plan: &Plan, options: ApplyOptions) -> Option<Fault> {
+    let manner = options.persist.filter(|_| !options.keep_going)?;
+    let all = plan.settings.iter().map(Planned::setting).collect();
+    keeping(hand, root, plan, all, manner).not_kept.into_iter().next().map(cannot_be_kept)
+}
+
+/// How these settings of a plan are kept for the hand's session.
+fn keeping(hand: &Hand, root: &Root, plan: &Plan, settings: Vec<Setting>, manner: Manner) -> Keeping {
+    let purpose = plan.purpose.as_deref().unwrap_or("a plan");
+    kept::kept(root, hand.session(), purpose, &settings, manner)
+}
+
+fn cannot_be_kept(not_kept: NotKept) -> Fault {
+    let remedy = "take it out of the plan, apply without --persist, or keep the others with --keep-going";
+    Fault { remedy: remedy.into(), ..Fault::from(not_kept) }
+}
+
+/// Places the files by which settings are kept.
+fn place(
+    hand: &mut Hand,
+    acts: &[Act],
+    stop: &dyn Fn() -> Option<Fault>,
+    placed: &mut Vec<Receipt>,
+) -> Result<(), Fault> {
+    for act in acts {
+        if let Some(fault) = stop() {
+            return Err(fault);
+        }
+        let receipt = hand.perform(act)?;
+        let fault = (!receipt.took_effect).then(|| made_otherwise(&receipt));
+        placed.push(receipt);
+        fault.map_or(Ok(()), Err)?;
     }
-    applied.acts_in_force = hand.outstanding().count();
-    applied
+    Ok(())
 }
 
 /// Puts one setting in force; what was done of one that fails is taken back.
@@ -285,9 +370,14 @@ fn made_otherwise(receipt: &Receipt) -> Fault {
 /// Errors: the first such object, with the session that holds it; the ledgers in `dir` cannot be read.
 pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan) -> Result<(), Fault> {
     let sessions = ledger::sessions(dir)?;
-    let in_force = sessions.iter().filter(|session| same_boot(session, kernel));
-    let held: Vec<_> =
-        in_force.flat_map(|session| session.outstanding().map(move |entry| (session.id(), entry))).collect();
+    let in_force = |session: &Session, entry: &Entry| {
+        same_boot(session, kernel) || entry.outlives_boots(&session.entries)
+    };
+    let of = |session| {
+        let outstanding = Session::outstanding(session).filter(move |entry| in_force(session, entry));
+        outstanding.map(|entry| (session.id(), entry))
+    };
+    let held: Vec<_> = sessions.iter().flat_map(of).collect();
     if held.is_empty() {
         return Ok(());
     }

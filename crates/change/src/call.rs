@@ -1,8 +1,9 @@
 //! The file that is written or the call that is made for an act, as a dry run shows it.
 
 use machine::Act;
+use machine::platform_file::Told;
 
-use crate::deed;
+use crate::deed::{self, place};
 
 /// `write '0' to /proc/irq/38/smp_affinity_list`, `sched_setaffinity(7, 0-3)`.
 pub fn call(act: &Act) -> String {
@@ -25,6 +26,18 @@ pub fn call(act: &Act) -> String {
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
         }
+        Act::PlaceFile { file, .. } => {
+            let told = told(file.told());
+            format!("place {}{told}, read {}", place(file), file.takes_effect())
+        }
         Act::Launch { argv } => format!("start {}", argv.join(" ")),
+    }
+}
+
+fn told(whom: Told) -> &'static str {
+    match whom {
+        Told::Nobody => "",
+        Told::Systemd => ", systemctl daemon-reload",
+        Told::BootLoader => ", update-grub",
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use machine::{Act, Class, Fault, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, Class, Fault, IoPriority, PlatformFile, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 
 use crate::form;
 use crate::kernel::Kernel;
@@ -26,8 +26,15 @@ pub fn object(act: &Act) -> String {
         Act::WriteProcessFile { process, file, .. } => format!("process {}: {}", process.pid, file.name()),
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
+        Act::PlaceFile { file, .. } => place(file),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
     }
+}
+
+/// Where a file of the platform lies, in words.
+pub fn place(file: &PlatformFile) -> String {
+    file.path()
+        .map_or_else(|| "a file of a name that there cannot be".into(), |path| path.display().to_string())
 }
 
 /// What an act asks for, in words.
@@ -41,6 +48,7 @@ pub fn asked(act: &Act) -> String {
         Act::WriteProcessFile { value, .. } => value.to_string(),
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
+        Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::Launch { .. } => "running".into(),
     }
 }
@@ -94,6 +102,7 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
             same_kind(this, other) && a == b
         }
         (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. }) => a == b,
+        (Act::PlaceFile { file: a, .. }, Act::PlaceFile { file: b, .. }) => a == b,
         _ => false,
     }
 }
@@ -138,7 +147,9 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
-        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::Launch { .. } => return Ok(()),
+        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::PlaceFile { .. } | Act::Launch { .. } => {
+            return Ok(());
+        }
     };
     match kernel.start_time(pid, tid)? == start {
         true => Ok(()),
@@ -187,6 +198,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         Act::JoinCgroup { process, path } => {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
+        Act::PlaceFile { file, .. } => kernel.platform_file(file)?,
         Act::Launch { .. } => Value::Absent,
     })
 }
@@ -203,6 +215,10 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
         (Act::CreateCgroup { path }, Value::Present) => {
             let remedy = "choose another name: what pinwise did not make, it may not remove";
             return Err(Fault::new(Class::Usage, path.display(), "the cgroup is there already", remedy));
+        }
+        (Act::PlaceFile { file, .. }, Value::Text(_)) => {
+            let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
+            return Err(Fault::new(Class::No, place(file), "the file is there already", remedy));
         }
         (Act::JoinCgroup { process, .. }, Value::Cgroup { affinity, .. }) => {
             for tid in kernel.threads(process.pid).map_err(|e| refusal(act, &e))? {
@@ -261,6 +277,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
+        (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
@@ -363,6 +380,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::SetAffinity { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
+        (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         _ => false,
     }

@@ -8,10 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, ProcessFile, ProcessRef, Scheduling, UtilClamp};
+use machine::{CpuSet, Fault, PlatformFile, ProcessFile, ProcessRef, Scheduling, UtilClamp};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::Launch;
+use crate::record::Value;
 
 /// All that is needed to put a thread's scheduling back exactly as it was.
 ///
@@ -169,6 +170,17 @@ pub trait Kernel: Send + Sync {
 
     /// Moves a process with all its threads into a cgroup.
     fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()>;
+
+    /// A file of our own among those of the platform: its text, or which folders lack.
+    fn platform_file(&self, file: &PlatformFile) -> io::Result<Value>;
+
+    /// Places such a file, whole or not at all, with the folders that lack, and tells who reads it.
+    ///
+    /// Errors: `AlreadyExists` when there is one.
+    fn place(&self, file: &PlatformFile, content: &str) -> io::Result<()>;
+
+    /// Removes such a file, and those `folders` that are empty then, and tells who reads it. One that is gone is no error.
+    fn displace(&self, file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()>;
 
     /// Forks a process that waits at its gate (see [`Gated`]); `marker` is put into its environment.
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault>;

@@ -36,6 +36,7 @@ pub mod live_kernel;
 pub mod lock;
 mod netns;
 pub mod own;
+mod platform_file;
 mod process_file;
 pub mod record;
 mod refusal;

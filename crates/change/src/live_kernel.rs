@@ -8,13 +8,14 @@ use std::process::ExitStatus;
 
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
-use machine::{CpuSet, Fault, ProcessFile, ProcessRef, UtilClamp};
+use machine::{CpuSet, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
-use crate::{netns, process_file, sched, util_clamp};
+use crate::record::Value;
+use crate::{netns, platform_file, process_file, sched, util_clamp};
 
 /// The running system.
 #[derive(Debug, Clone, Copy)]
@@ -210,6 +211,18 @@ impl Kernel for LiveKernel {
 
     fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()> {
         write(&path.join("cgroup.procs"), &pid.to_string())
+    }
+
+    fn platform_file(&self, file: &PlatformFile) -> io::Result<Value> {
+        platform_file::read(file)
+    }
+
+    fn place(&self, file: &PlatformFile, content: &str) -> io::Result<()> {
+        platform_file::place(file, content)
+    }
+
+    fn displace(&self, file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
+        platform_file::displace(file, folders)
     }
 
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {

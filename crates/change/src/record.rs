@@ -66,6 +66,11 @@ pub enum Value {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         affinity: Vec<(u32, CpuSet)>,
     },
+    /// No file is there, nor are these folders that it would lie in, the outermost first.
+    Unplaced {
+        /// The folders.
+        folders: Vec<PathBuf>,
+    },
     /// There is a directory or process.
     Present,
     /// There is none.
@@ -87,6 +92,7 @@ impl fmt::Display for Value {
             Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
             Value::Scheduling(state) => write!(f, "{}", crate::deed::scheduling_words(&state.scheduling)),
             Value::Cgroup { path, .. } => write!(f, "{}", path.display()),
+            Value::Unplaced { .. } => f.write_str("not there"),
             Value::Present => f.write_str("there"),
             Value::Absent => f.write_str("not there"),
         }
@@ -205,6 +211,23 @@ impl Entry {
     pub(crate) fn intended(seq: u64, at_ticks: u64, act: Act, old: Value, setting: Option<Setting>) -> Self {
         let (started, read_back, failed, undone) = (None, None, None, None);
         Self { seq, at_ticks, act, old, setting, started, read_back, failed, undone }
+    }
+
+    /// Whether the act is in force in later boots as well: a file that is read at each start, and, of the session's `entries`, what
+    /// such a file sets.
+    pub(crate) fn outlives_boots(&self, entries: &[Entry]) -> bool {
+        let keeps = |entry: &Entry, setting: &Setting| match &entry.act {
+            Act::PlaceFile { keeps, .. } => keeps.contains(setting),
+            _ => false,
+        };
+        match &self.act {
+            Act::PlaceFile { .. } => true,
+            Act::WriteFile { netns: None, .. } => {
+                let setting = self.setting.as_ref();
+                setting.is_some_and(|setting| entries.iter().any(|entry| keeps(entry, setting)))
+            }
+            _ => false,
+        }
     }
 
     /// Whether the act may still be in force.

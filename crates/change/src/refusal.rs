@@ -71,8 +71,8 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, SetAffinity, SetIoPriority, SetScheduling, SetUtilClamp, WriteFile,
-        WriteProcessFile,
+        CreateCgroup, JoinCgroup, PlaceFile, SetAffinity, SetIoPriority, SetScheduling, SetUtilClamp,
+        WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -163,6 +163,12 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "the cgroup tree is read-only, as in a container",
             "run outside of the container",
         ),
+        (PlaceFile { .. }, Some(libc::EROFS)) => (
+            Class::MachineLacks,
+            "/etc is read-only, as in an image-based system or a container",
+            "put the setting into the image, or into what makes the container",
+        ),
+        (PlaceFile { .. }, _) => (Class::Storage, "", "mend the cause; nothing is left of the file"),
         _ if error.kind() == io::ErrorKind::Unsupported => {
             (Class::MachineLacks, "", "leave it: it could not be put back exactly")
         }

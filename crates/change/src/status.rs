@@ -111,7 +111,8 @@ fn left_s(armed: &Armed, kernel: &dyn Kernel) -> Option<f64> {
 fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -> Vec<ActStatus> {
     let entries: Vec<&Entry> = session.outstanding().collect();
     let told = entries.iter().enumerate().map(|(i, entry)| {
-        let now = if before_this_boot { None } else { deed::read(kernel, &entry.act).ok() };
+        let gone = before_this_boot && !entry.outlives_boots(&session.entries);
+        let now = if gone { None } else { deed::read(kernel, &entry.act).ok() };
         let now = now.filter(|_| !matches!(entry.act, machine::Act::Launch { .. }));
         // Of several acts on one object only the last shows.
         let last = !entries[i + 1..].iter().any(|later| deed::same_object(&later.act, &entry.act));
@@ -199,7 +200,11 @@ impl fmt::Display for SessionStatus {
             }
         }
         if self.before_this_boot && count > 0 {
-            writeln!(f, "  the machine was started again since, and with that they are gone")?;
+            let kept = self.outstanding.iter().filter(|act| act.now.is_some()).count();
+            match kept {
+                0 => writeln!(f, "  the machine was started again since, and with that they are gone")?,
+                kept => writeln!(f, "  the machine was started again since; {kept} of them outlive that")?,
+            }
         }
         for act in &self.outstanding {
             write!(f, "  {:>3}  {}: {} -> {}", act.seq, act.object, act.old, act.new)?;

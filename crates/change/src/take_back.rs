@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use machine::Act;
+use machine::{Act, PlatformFile};
 use serde::{Deserialize, Serialize};
 
 use crate::deed;
@@ -129,6 +129,7 @@ pub fn undo_entries(
         let entry = &entries[*i];
         let (mut how, mut heirs) = (How::Expired, 0);
         let held = (scope.held_by)(&entry.act).filter(|_| scope.same_boot && !scope.force);
+        let outlives = entry.outlives_boots(entries);
         if let Some(by) = held {
             how = How::Held { by };
         } else if scope.same_boot {
@@ -138,6 +139,12 @@ pub fn undo_entries(
             if older.into_iter().all(|older| !heirs::of_same_process(older, entry)) {
                 heirs = heirs::restore(kernel, entry, entries);
             }
+        } else if outlives {
+            how = match take_back(kernel, entry, &entries[..*i], "", scope.force) {
+                // What the file brings back may not have come back yet, or somebody has set it since that start.
+                How::Conflict { .. } if !is_placed(&entry.act) => How::Expired,
+                how => how,
+            };
         }
         undone.push(Undone {
             seq: entry.seq,
@@ -161,6 +168,9 @@ pub fn marker(session: &str, seq: u64) -> String {
 pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: &str, force: bool) -> How {
     if let Act::Launch { .. } = entry.act {
         return end_launch(kernel, entry, marker);
+    }
+    if let Act::PlaceFile { file, .. } = &entry.act {
+        return displace(kernel, file, entry, force);
     }
     let now = match deed::read(kernel, &entry.act) {
         Ok(now) => now,
@@ -193,6 +203,31 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
         Ok(now) => How::Incomplete { now: now.to_string() },
         Err(error) if is_gone(&error) => How::Gone,
         Err(error) => How::Refused { why: error.to_string() },
+    }
+}
+
+fn is_placed(act: &Act) -> bool {
+    matches!(act, Act::PlaceFile { .. })
+}
+
+/// Removes a file of ours. Who reads it is told even when it is gone: an undo that was cut short may not have come to that.
+fn displace(kernel: &dyn Kernel, file: &PlatformFile, entry: &Entry, force: bool) -> How {
+    let folders: &[_] = match &entry.old {
+        Value::Unplaced { folders } => folders,
+        _ => &[],
+    };
+    let now = match kernel.platform_file(file) {
+        Ok(now) => now,
+        Err(error) => return How::Refused { why: error.to_string() },
+    };
+    let there = matches!(now, Value::Text(_));
+    if there && !force && !deed::took_effect(&entry.act, &now) {
+        return How::Conflict { now: "another text".into() };
+    }
+    match (kernel.displace(file, folders), there) {
+        (Ok(()), true) => How::Restored,
+        (Ok(()), false) => How::Already,
+        (Err(error), _) => How::Refused { why: error.to_string() },
     }
 }
 

@@ -40,7 +40,7 @@ impl Bench {
 
     fn apply(&self, plan: &Plan, keep_going: bool) -> Applied {
         let mut hand = self.hand();
-        let options = ApplyOptions { keep_going };
+        let options = ApplyOptions { keep_going, persist: None };
         let applied = apply(&mut hand, &self.root(), plan, options, &|| None, &mut |_| {});
         hand.finish().unwrap();
         applied
@@ -122,7 +122,7 @@ fn a_stop_in_the_middle_takes_everything_back() {
     };
     let mut hand = bench.hand();
     let all = plan(&[("38", "0"), ("39", "1"), ("40", "2")]);
-    let options = ApplyOptions { keep_going: true };
+    let options = ApplyOptions { keep_going: true, persist: None };
     let applied = apply(&mut hand, &bench.root(), &all, options, &stop, &mut |_| {});
     assert_eq!(applied.fault.unwrap().class, Class::Interrupted);
     assert!(IRQ.iter().all(|path| bench.read(path) == "0-3"));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::CpuSet;
+use crate::{CpuSet, PlatformFile, Setting};
 
 /// One process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -205,6 +205,16 @@ pub enum Act {
         process: ProcessRef,
         /// Absolute path of the cgroup directory.
         path: PathBuf,
+    },
+    /// Places a file of our own among those that the platform reads, and tells who reads it; undone by removing it. It outlives
+    /// restarts, and so does its undoing.
+    PlaceFile {
+        /// The file.
+        file: PlatformFile,
+        /// Its whole content.
+        content: String,
+        /// The settings that it brings back.
+        keeps: Vec<Setting>,
     },
     /// Starts a process group of our own; undone by ending it if it still runs.
     Launch {

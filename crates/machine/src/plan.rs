@@ -15,6 +15,9 @@ pub const SERVER: &str = "server";
 /// The knob by which a server is confined to CPUs.
 pub const PIN: &str = "process-affinity";
 
+/// The knob of what the boot loader passes to the kernel.
+pub const BOOT_PARAMETERS: &str = "boot-parameters";
+
 /// Settings that are to be kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

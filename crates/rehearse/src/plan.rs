@@ -7,11 +7,9 @@ pub mod verdict;
 use std::path::Path;
 
 use machine::kernel::boot;
+use machine::plan::BOOT_PARAMETERS;
 use machine::{Class, CpuSet, Fault, Machine, Plan, Planned};
 use serde::Serialize;
-
-/// The knob of boot parameters.
-pub const BOOT_PARAMETERS: &str = "boot-parameters";
 
 /// The boot parameters of a plan, which are what a rehearsal tries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,7 +1,10 @@
 //! A plan for people: what it would do to the machine, and what it did.
 
-use change::apply::{Applied, Foreseen, SettingDone};
+use change::apply::{ActForeseen, Applied, Foreseen, SettingDone};
+use machine::Fault;
+use machine::kept::NotKept;
 use machine::knobs::MaySet;
+use machine::plan::BOOT_PARAMETERS;
 
 use crate::table::Style;
 use crate::table::wrap::wrap;
@@ -36,6 +39,23 @@ fn summary(settings: &[Foreseen]) -> String {
         text += &format!("; {faults} cannot be made");
     }
     text + ". Nothing was touched.\n"
+}
+
+/// The files that would bring the settings back, as a dry run shows them; 0 stands for the session in their names.
+pub fn foreseen_kept(placed: &[ActForeseen], not_kept: &[NotKept], style: Style) -> String {
+    if placed.is_empty() && not_kept.is_empty() {
+        return String::new();
+    }
+    let mut page = Page {
+        root: true,
+        width: style.width.clamp(60, 160),
+        text: String::from("\nKept, so that it outlives a restart:\n"),
+    };
+    for act in placed {
+        page.line("file", &format!("{} ({})", act.call, act.new));
+    }
+    not_kept.iter().for_each(|not_kept| page.line("NOT KEPT", &Fault::from(not_kept.clone()).to_string()));
+    page.text
 }
 
 struct Page {
@@ -128,12 +148,26 @@ pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
         left_out => text += &format!("; {left_out} settings left out\n"),
     }
     text += &stuck;
+    text += &kept(applied);
     match confirm_s {
         Some(s) => text += &format!("Taken back in {s:.0} s unless confirmed: pinwise confirm\n"),
         None if applied.acts_in_force > 0 => {
             text += &format!("Take back with: pinwise undo --session {}\n", applied.session);
         }
         None => {}
+    }
+    text
+}
+
+/// What outlives a restart, and what only a restart puts in force.
+fn kept(applied: &Applied) -> String {
+    let placed = applied.placed.iter().map(|receipt| format!("Kept by {}\n", receipt.object));
+    let not_kept = applied.not_kept.iter().map(|not_kept| format!("{}\n", Fault::from(not_kept.clone())));
+    let mut text: String =
+        placed.chain(not_kept.map(|line| visible::one_line(&line).into_owned() + "\n")).collect();
+    let boots = |done: &&SettingDone| done.setting.knob == BOOT_PARAMETERS && !done.acts.is_empty();
+    if applied.settings.iter().any(|done| boots(&done)) {
+        text += "Boot parameters take effect when you restart the machine; 'pinwise rehearse' tries them before\n";
     }
     text
 }

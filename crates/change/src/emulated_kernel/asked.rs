@@ -5,12 +5,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, ProcessFile, ProcessRef, UtilClamp};
+use machine::{CpuSet, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp};
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
 use crate::form;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
+use crate::record::Value;
 
 fn error(errno: i32) -> io::Error {
     io::Error::from_raw_os_error(errno)
@@ -26,6 +27,10 @@ fn same_process(inner: &mut Inner, process: &ProcessRef) -> io::Result<()> {
         true => Ok(()),
         false => Err(error(libc::ESRCH)),
     }
+}
+
+fn placed(file: &PlatformFile) -> io::Result<PathBuf> {
+    file.path().ok_or_else(|| error(libc::EINVAL))
 }
 
 fn process_file(process: &ProcessRef, file: ProcessFile) -> PathBuf {
@@ -232,6 +237,30 @@ impl Kernel for EmulatedKernel {
             for thread in inner.state.threads.values_mut().filter(|thread| thread.pid == pid) {
                 thread.cgroup = path.to_path_buf();
             }
+            Ok(())
+        })
+    }
+
+    fn platform_file(&self, file: &PlatformFile) -> io::Result<Value> {
+        let key = (None, placed(file)?);
+        let text = self.inner().state.files.get(&key).cloned();
+        Ok(text.map_or(Value::Unplaced { folders: Vec::new() }, Value::Text))
+    }
+
+    fn place(&self, file: &PlatformFile, content: &str) -> io::Result<()> {
+        let path = placed(file)?;
+        self.change(&path.display().to_string(), |inner| {
+            match inner.state.files.insert((None, path.clone()), content.to_string()) {
+                Some(_) => Err(error(libc::EEXIST)),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn displace(&self, file: &PlatformFile, _folders: &[PathBuf]) -> io::Result<()> {
+        let path = placed(file)?;
+        self.change(&path.display().to_string(), |inner| {
+            inner.state.files.remove(&(None, path.clone()));
             Ok(())
         })
     }

@@ -10,6 +10,7 @@ use crate::{Act, Class, CpuSet, Fault, Root};
 
 mod autogroup;
 mod autogroup_nice;
+mod boot_parameters;
 mod busy_poll;
 mod busy_read;
 mod cpu_resume_latency;
@@ -138,6 +139,7 @@ pub trait Knob: Sync {
 pub static ALL: &[&dyn Knob] = &[
     &autogroup::KNOB,
     &autogroup_nice::AutogroupNice,
+    &boot_parameters::BootParameters,
     &busy_poll::KNOB,
     &busy_read::KNOB,
     &cpu_resume_latency::KNOB,

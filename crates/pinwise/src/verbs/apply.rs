@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use change::apply::{self, Applied, ApplyOptions, SettingDone};
+use change::apply::{self, ActForeseen, Applied, ApplyOptions, Foreseen, SettingDone};
 use change::{Hand, LiveKernel, confirm, ledger};
+use machine::kept::{Manner, NotKept};
 use machine::{Class, Fault, Machine, Plan, Root};
 use serde::Serialize;
 
@@ -27,6 +28,7 @@ const MANY: usize = 30;
 Examples:
   pinwise apply plan.toml --dry-run                  each file and call, old -> new; nothing is touched
   pinwise apply plan.toml --confirm-within 60s       taken back by itself unless 'pinwise confirm' follows in time
+  pinwise apply plan.toml --persist                  also by files of the platform, so that it outlives a restart
   pinwise apply plan.toml --server nginx             'server' in the plan is this unit, process or cgroup
   pinwise undo                                       takes it back")]
 pub struct Args {
@@ -38,6 +40,12 @@ pub struct Args {
     /// Take everything back after this time unless 'pinwise confirm' comes before
     #[arg(long, value_name = "TIME", value_parser = length, conflicts_with = "dry_run")]
     confirm_within: Option<Duration>,
+    /// Also place files by which the platform brings it back: sysctl.d, tmpfiles.d, rules of udev, drop-ins of units
+    #[arg(long, conflicts_with = "confirm_within")]
+    persist: bool,
+    /// In which form to persist
+    #[arg(long = "as", value_enum, value_name = "FORM", requires = "persist", default_value_t)]
+    form: PersistForm,
     /// Leave out a setting that fails, instead of taking everything back
     #[arg(long)]
     keep_going: bool,
@@ -52,6 +60,36 @@ pub struct Args {
     format: Format,
 }
 
+/// The files that bring settings back.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum PersistForm {
+    /// Those of the platform
+    #[default]
+    Platform,
+    /// A profile for tuned, to be chosen with tuned-adm beside another
+    TunedProfile,
+}
+
+impl Args {
+    fn manner(&self) -> Option<Manner> {
+        self.persist.then_some(match self.form {
+            PersistForm::Platform => Manner::Platform,
+            PersistForm::TunedProfile => Manner::TunedProfile,
+        })
+    }
+}
+
+/// What a dry run prints as JSON.
+#[derive(Debug, Serialize)]
+struct DryRun {
+    /// What each setting would do.
+    settings: Vec<Foreseen>,
+    /// The files that would be placed for them.
+    placed: Vec<ActForeseen>,
+    /// Settings that would end with this boot, or with their process.
+    not_kept: Vec<NotKept>,
+}
+
 /// Applies, or shows what that would be; the answer is no when something is not in force.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::live();
@@ -64,16 +102,21 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 
 fn show(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
     let owners = Machine::read(root).owners;
-    let foreseen = apply::foresee(root, &LiveKernel::new(), plan, &owners);
+    let settings = apply::foresee(root, &LiveKernel::new(), plan, &owners);
+    let kept = args.manner().map(|manner| apply::foresee_kept(root, &LiveKernel::new(), plan, manner));
+    let (placed, not_kept) = kept.transpose()?.unwrap_or_default();
+    let dry_run = DryRun { settings, placed, not_kept };
     match args.format {
-        Format::Json => output::json(&foreseen)?,
-        Format::Text => output::text(&report::plan_text::foreseen(
-            &foreseen,
-            rustix::process::geteuid().is_root(),
-            output::style(),
-        ))?,
+        Format::Json => output::json(&dry_run)?,
+        Format::Text => {
+            let is_root = rustix::process::geteuid().is_root();
+            let DryRun { settings, placed, not_kept } = &dry_run;
+            output::text(&report::plan_text::foreseen(settings, is_root, output::style()))?;
+            output::text(&report::plan_text::foreseen_kept(placed, not_kept, output::style()))?;
+        }
     }
-    Ok(if foreseen.iter().any(|setting| setting.fault.is_some()) { Answer::No } else { Answer::Done })
+    let cannot = dry_run.settings.iter().any(|setting| setting.fault.is_some());
+    Ok(if cannot || !dry_run.not_kept.is_empty() { Answer::No } else { Answer::Done })
 }
 
 /// What `--format json` prints.
@@ -106,7 +149,7 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         }
     };
     let stop = || stopped(&interrupted, deadline);
-    let options = ApplyOptions { keep_going: args.keep_going };
+    let options = ApplyOptions { keep_going: args.keep_going, persist: args.manner() };
     let applied = apply::apply(&mut hand, root, plan, options, &stop, &mut tell);
     bar.finish_and_clear();
     hand.finish()?;
@@ -154,7 +197,7 @@ fn conclude(args: &Args, applied: &Applied, deadline: Option<Instant>) -> Result
     }
     match &applied.fault {
         Some(fault) => Err(Fault { remedy: String::new(), ..fault.clone() }),
-        None if applied.left_out().next().is_some() => Ok(Answer::No),
+        None if applied.left_out().next().is_some() || !applied.not_kept.is_empty() => Ok(Answer::No),
         None => Ok(Answer::Done),
     }
 }

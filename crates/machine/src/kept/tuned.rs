@@ -1,0 +1,48 @@
+//! A profile for tuned: sections `[sysctl]` and `[sysfs]` (tuned.conf(5)).
+
+use super::{Line, Lines};
+use crate::{Act, PlatformFile, Root};
+
+const SYSCTL: &str = "[sysctl] ";
+const SYSFS: &str = "[sysfs] ";
+
+/// The lines for a setting, each behind the name of its section.
+pub(super) fn lines(root: &Root, session: &str, acts: &[Act]) -> Lines {
+    if root.list("/etc/tuned").is_err() {
+        return Err("tuned is not installed here: there is no folder /etc/tuned".into());
+    }
+    let in_profiles = root.list("/etc/tuned/profiles").is_ok();
+    let file = || PlatformFile::TunedProfile { session: session.into(), in_profiles };
+    acts.iter().map(|act| Ok(Line { file: file(), lines: vec![line(act)?] })).collect()
+}
+
+fn line(act: &Act) -> Result<String, String> {
+    let Act::WriteFile { path, value, netns: None } = act else {
+        return Err("a profile of tuned sets the machine, not a process or a network namespace".into());
+    };
+    let (path, value) = (path.to_string_lossy(), value.trim());
+    match path.strip_prefix("/proc/sys/") {
+        // Dots in a part of the name are written as slashes, as in sysctl.d(5).
+        Some(key) => Ok(format!(
+            "{SYSCTL}{}={value}",
+            key.replace('.', "\u{1}").replace('/', ".").replace('\u{1}', "/")
+        )),
+        None if path.starts_with("/sys/fs/cgroup/") => {
+            Err("cgroups are made anew at each start; set it for the unit or container that makes it".into())
+        }
+        None if path.starts_with("/sys/") => Ok(format!("{SYSFS}{path}={value}")),
+        None => Err(format!("a profile of tuned does not write {path}")),
+    }
+}
+
+/// The profile: what tuned sets already stays, since it is used beside another (`tuned-adm profile OTHER pinwise-...`).
+pub(super) fn profile(session: &str, lines: &[String]) -> String {
+    let mut text = format!("[main]\nsummary=pinwise session {session}\n");
+    for section in [SYSCTL, SYSFS] {
+        let of: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(section)).collect();
+        if !of.is_empty() {
+            text += &format!("\n{}\n{}\n", section.trim(), of.join("\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,24 @@
+//! Rules of udev(7) that set attributes of a network interface when it appears.
+
+use super::Line;
+use crate::{PlatformFile, Root};
+
+/// The rule for a file of a network interface; `None` for any other.
+pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Option<Result<Line, String>> {
+    let (interface, attribute) = path.strip_prefix("/sys/class/net/")?.split_once('/')?;
+    if root.list("/etc/udev/rules.d").is_err() && root.list("/run/udev").is_err() {
+        return Some(Err("udev does not run here; set it where this system sets up its network".into()));
+    }
+    if [interface, attribute, value]
+        .iter()
+        .any(|text| text.contains(['"', '\\', '*', '?', '[', '|', '$', '%']))
+    {
+        return Some(Err(format!("a rule of udev cannot say '{path}' and '{value}' literally")));
+    }
+    // `move`: the interface got its name, which the rule knows it by, after it appeared.
+    let rule = format!(
+        "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{interface}\", ATTR{{{attribute}}}=\"{}\"",
+        value.trim()
+    );
+    Some(Ok(Line { file: PlatformFile::Udev { session: session.into() }, lines: vec![rule] }))
+}
