@@ -15,6 +15,11 @@ const TRAPS: &str = "set -eu\n";
 
 /// Runs `script` in a guest of two nodes with these packages; `None` where that cannot be done here.
 fn run(packages: &[&str], cmdline: &str, script: &str) -> Option<Outcome> {
+    run_with(packages, cmdline, &[], script)
+}
+
+/// The same, with files that are there from the start.
+fn run_with(packages: &[&str], cmdline: &str, files: &[(String, Vec<u8>)], script: &str) -> Option<Outcome> {
     let lacks = Guest::unavailable().or_else(|| debian::check().err().map(|why| why.to_string()));
     if let Some(why) = lacks {
         eprintln!("skipped: {why}");
@@ -23,6 +28,7 @@ fn run(packages: &[&str], cmdline: &str, script: &str) -> Option<Outcome> {
     let packages = packages.iter().map(|name| name.to_string()).collect();
     let guest = Guest::like("two-node-smt").unwrap().userland(Userland::Debian { packages });
     let guest = guest.program_as("pinwise", env!("CARGO_BIN_EXE_pinwise")).cmdline(cmdline).limit(LIMIT);
+    let guest = files.iter().fold(guest, |guest, (path, content)| guest.lay(path, content.clone()));
     let outcome = guest.run(&format!("{TRAPS}{script}")).unwrap();
     let errors = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert_eq!(outcome.exit, 0, "{}\n{errors}\n{}", outcome.text(), outcome.console);
@@ -138,4 +144,76 @@ fn a_timer_takes_back_what_nobody_confirms() {
     assert_eq!(text(&outcome, "timers").lines().count(), 1);
     assert_eq!(text(&outcome, "no-timers").trim(), "");
     assert_eq!(text(&outcome, "confirmed").trim(), "11");
+}
+
+/// A service that does nothing, and a plan for it and for the machine.
+const SPIN: &str = "[Service]\nExecStart=/bin/sleep 3600\n[Install]\nWantedBy=multi-user.target\n";
+const TO_KEEP: &str = "printf '%s' '\
+     [[setting]]\n knob = \"swappiness\"\n value = \"11\"\n\
+     [[setting]]\n knob = \"transparent-huge-pages\"\n value = \"never\"\n\
+     [[setting]]\n knob = \"rps-cpus\"\n target = \"eth0/rx-0\"\n value = \"1-2\"\n\
+     [[setting]]\n knob = \"process-affinity\"\n target = \"spin.service\"\n value = \"2-3\"\n\
+     ' > plan.toml\n";
+
+/// What the plan is about, on one line each.
+const LOOK: &str = "look() { cat /proc/sys/vm/swappiness /sys/kernel/mm/transparent_hugepage/enabled \
+                      /sys/class/net/eth0/queues/rx-0/rps_cpus; \
+                      grep Cpus_allowed_list /proc/$(systemctl show --property=MainPID --value spin.service)/status; }\n\
+                    ours() { ls -d /etc/*/*pinwise* /etc/*/*/*pinwise* /etc/*/*/*/*pinwise* /etc/systemd/system/spin.service.d 2> /dev/null || true; }\n";
+
+/// Files below a folder: their paths from there on, and what is in them.
+fn below(folder: &std::path::Path, prefix: &str) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{prefix}/{}", entry.file_name().to_string_lossy());
+        match entry.file_type().unwrap().is_dir() {
+            true => files.extend(below(&entry.path(), &path)),
+            false => files.push((path, std::fs::read(entry.path()).unwrap())),
+        }
+    }
+    files
+}
+
+/// Two boots: what the first one's apply has placed brings everything back in the second, and its undo there leaves the machine as if
+/// nothing had been.
+#[test]
+#[ignore = "boots guests"]
+fn what_is_kept_outlives_a_restart_and_can_be_undone_after_it() {
+    let unit = ("etc/systemd/system/spin.service".to_string(), SPIN.as_bytes().to_vec());
+    let script = format!(
+        "{LOOK}{TO_KEEP}systemctl start spin.service; look > before; ours > ours-before\n\
+         pinwise apply plan.toml --persist --dry-run > dry-run; ours | diff ours-before -\n\
+         pinwise apply plan.toml --persist > applied 2>&1; look > applied-look; ours > ours\n\
+         systemctl daemon-reload; look | diff applied-look -\n\
+         systemctl restart spin.service; look > restarted; [ \"$(systemctl show -p NeedDaemonReload --value spin)\" = no ]\n\
+         mkdir kept; cp -r --parents $(ours) /var/lib/pinwise kept/\n"
+    );
+    let Some(first) = run_with(&[], "", std::slice::from_ref(&unit), &script) else { return };
+    let (before, in_force) = (text(&first, "before"), text(&first, "applied-look"));
+    assert!(
+        in_force.starts_with("11\nalways madvise [never]\n") && in_force.ends_with("\t2-3\n"),
+        "{in_force}"
+    );
+    assert_eq!(text(&first, "restarted"), in_force, "a unit that is started again keeps it");
+    assert_eq!(text(&first, "ours").lines().count(), 5, "{}", text(&first, "ours"));
+    assert!(
+        text(&first, "dry-run").contains("/etc/udev/rules.d/99-pinwise-0.rules"),
+        "{}",
+        text(&first, "dry-run")
+    );
+
+    let kept = below(&first.files().join("kept"), "");
+    let files: Vec<_> = kept.into_iter().chain([unit]).collect();
+    let script = format!(
+        "{LOOK}systemctl start spin.service; look > started\n\
+         pinwise status > status; pinwise undo > undone; systemctl restart spin.service\n\
+         look > after; ours > left; pinwise status > nothing\n"
+    );
+    let Some(second) = run_with(&[], "", &files, &script) else { return };
+    assert_eq!(text(&second, "started"), in_force, "the platform has brought it back");
+    assert!(text(&second, "status").contains("outlive that"), "{}", text(&second, "status"));
+    assert_eq!(text(&second, "after"), before, "{}", text(&second, "undone"));
+    assert_eq!(text(&second, "left"), "");
+    assert!(text(&second, "nothing").contains("Nothing is changed"), "{}", text(&second, "nothing"));
 }

@@ -48,8 +48,12 @@ pub struct Guest {
     programs: Vec<Program>,
     modules: Vec<String>,
     files: Vec<PathBuf>,
+    laid: Vec<Laid>,
     limit: Duration,
 }
+
+/// A file that is there before anything of the userland starts: where, from its root on, and what is in it.
+pub type Laid = (String, Vec<u8>);
 
 /// What a guest's command left.
 #[derive(Debug)]
@@ -111,6 +115,7 @@ impl Guest {
             programs: Vec::new(),
             modules: Vec::new(),
             files: Vec::new(),
+            laid: Vec::new(),
             limit: LIMIT,
         }
     }
@@ -175,6 +180,13 @@ impl Guest {
     /// Puts a copy of a file or folder where the command runs.
     pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
         self.files.push(path.into());
+        self
+    }
+
+    /// Lays a file over the userland before its first process starts, as if it had been there when the machine was switched on:
+    /// settings in /etc, or what an earlier guest left.
+    pub fn lay(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.laid.push((path.trim_start_matches('/').to_string(), content.into()));
         self
     }
 

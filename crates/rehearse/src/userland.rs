@@ -13,6 +13,7 @@ use cpio::newc::{ModeFileType, trailer};
 use machine::{Class, Fault};
 
 use crate::Kernel;
+use crate::guest::Laid;
 use crate::kernel::modules::Packed;
 use program::Program;
 
@@ -90,14 +91,15 @@ impl Archive {
     }
 }
 
-/// The initramfs: the first process, busybox, programs with the libraries that they need, modules, and the kernel's
-/// configuration.
+/// The initramfs: the first process, busybox, programs with the libraries that they need, what is laid over the userland, modules,
+/// and the kernel's configuration.
 ///
 /// # Errors
 /// When busybox, a program or the configuration cannot be read.
 pub fn initramfs(
     userland: &Userland,
     programs: &[Program],
+    laid: &[Laid],
     kernel: &Kernel,
     modules: &Packed,
 ) -> Result<Vec<u8>, Fault> {
@@ -119,6 +121,10 @@ pub fn initramfs(
     match userland {
         Userland::Busybox => add(&mut archive, programs, kernel)?,
         Userland::Debian { .. } => debian::add(&mut archive, programs, kernel)?,
+    }
+    let over = if *userland == Userland::Busybox { "" } else { debian::OVER };
+    for (path, content) in laid {
+        archive.file(&format!("{over}{path}"), 0o644, content);
     }
     for (path, content) in &modules.files {
         archive.file(&format!("lib/modules/{release}/{path}"), 0o644, content);

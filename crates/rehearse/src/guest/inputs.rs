@@ -82,6 +82,6 @@ fn write_initrd(guest: &Guest, kernel: &Kernel, layout: &Layout, folder: &Folder
         named.extend(debian::MODULES.map(String::from));
     }
     let modules = modules::pack(kernel, &named)?;
-    initrd.extend(userland::initramfs(&guest.userland, &guest.programs, kernel, &modules)?);
+    initrd.extend(userland::initramfs(&guest.userland, &guest.programs, &guest.laid, kernel, &modules)?);
     folder.write("initrd", initrd)
 }

@@ -32,6 +32,9 @@ const LONGEST: usize = 150;
 /// The second part of the first process's script.
 const MOVE_ON: &str = include_str!("debian/move-on");
 
+/// Where the initramfs has what is laid over the root.
+pub(super) const OVER: &str = "debian/over/";
+
 /// Files that are laid over the root: path and content.
 const LAID_OVER: [(&str, &str); 7] = [
     ("etc/systemd/system/rehearsal.service", include_str!("debian/rehearsal.service")),
@@ -107,19 +110,19 @@ pub(super) fn add(archive: &mut Archive, programs: &[Program], kernel: &Kernel) 
     archive.file("debian/move-on", 0o644, MOVE_ON.as_bytes());
     archive.folder("debian/libraries");
     for (path, content) in LAID_OVER {
-        archive.file(&format!("debian/over/{path}"), 0o644, content.as_bytes());
+        archive.file(&format!("{OVER}{path}"), 0o644, content.as_bytes());
     }
     for (path, target) in LINKS {
-        archive.link(&format!("debian/over/{path}"), target);
+        archive.link(&format!("{OVER}{path}"), target);
     }
     if let Some((name, text)) = super::configuration(kernel)? {
-        archive.file(&format!("debian/over/boot/{name}"), 0o644, &text);
+        archive.file(&format!("{OVER}boot/{name}"), 0o644, &text);
     }
     let mut taken = BTreeSet::new();
     for program in programs {
         let mut files = program.files()?.into_iter();
         if let Some((_, content)) = files.next() {
-            archive.file(&format!("debian/over/usr/bin/{}", program.name), 0o755, &content);
+            archive.file(&format!("{OVER}usr/bin/{}", program.name), 0o755, &content);
         }
         for (path, content) in files.filter(|(path, _)| taken.insert(path.clone())) {
             archive.file(&format!("debian/libraries/{path}"), 0o755, &content);
