@@ -26,5 +26,10 @@ pub fn call(act: &Act) -> String {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
         }
         Act::Launch { argv } => format!("start {}", argv.join(" ")),
+        Act::SetEthtool { device, netns, setting } => {
+            let within =
+                netns.as_ref().map(|name| format!(" in network namespace {name}")).unwrap_or_default();
+            format!("set {} of {device} to {setting} by ethtool{within}", setting.topic())
+        }
     }
 }

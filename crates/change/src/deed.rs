@@ -27,6 +27,10 @@ pub fn object(act: &Act) -> String {
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
+        Act::SetEthtool { device, netns, setting } => {
+            let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
+            format!("{} of {device}{within}", setting.topic())
+        }
     }
 }
 
@@ -42,6 +46,7 @@ pub fn asked(act: &Act) -> String {
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
         Act::Launch { .. } => "running".into(),
+        Act::SetEthtool { setting, .. } => setting.to_string(),
     }
 }
 
@@ -94,6 +99,10 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
             same_kind(this, other) && a == b
         }
         (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. }) => a == b,
+        (
+            Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
+            Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
+        ) => (a, a_netns, a_setting.topic()) == (b, b_netns, b_setting.topic()),
         _ => false,
     }
 }
@@ -138,7 +147,9 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
-        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::Launch { .. } => return Ok(()),
+        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::Launch { .. } | Act::SetEthtool { .. } => {
+            return Ok(());
+        }
     };
     match kernel.start_time(pid, tid)? == start {
         true => Ok(()),
@@ -188,6 +199,9 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
         Act::Launch { .. } => Value::Absent,
+        Act::SetEthtool { device, netns, setting } => {
+            Value::Ethtool(kernel.ethtool(device, netns.as_deref(), setting.topic())?)
+        }
     })
 }
 
@@ -261,6 +275,9 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
+        (Act::SetEthtool { device, netns, setting }, _) => {
+            kernel.set_ethtool(device, netns.as_deref(), setting)
+        }
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
@@ -303,6 +320,10 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             }
             Ok(())
         }
+        (Act::SetEthtool { device, netns, setting }, Value::Ethtool(old), Value::Ethtool(now)) => {
+            let setting = setting.restoring(old, now).ok_or_else(unfit)?;
+            kernel.set_ethtool(device, netns.as_deref(), &setting)
+        }
         _ => Err(unfit()),
     }
 }
@@ -342,6 +363,7 @@ pub fn same(act: &Act, a: &Value, b: &Value) -> bool {
         (_, Value::IoPriority(a), Value::IoPriority(b)) => {
             IoPriority::from_raw(*a) == IoPriority::from_raw(*b)
         }
+        (_, Value::Ethtool(a), Value::Ethtool(b)) => a.means(b),
         _ => a == b,
     }
 }
@@ -364,6 +386,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
+        (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),
         _ => false,
     }
 }
