@@ -187,8 +187,8 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
         ),
         (SetEthtool { .. }, Some(libc::EBUSY | libc::EAGAIN)) => (
             Class::MachineLacks,
-            "the card is being reset, or something holds its queues (XDP, AF_XDP, traffic classes)",
-            "try again, or see what is attached with 'ip -d link'",
+            "the driver cannot do it at the moment: its link is up, it is being reset, or something holds its queues (XDP)",
+            "see what is attached with 'ip -d link'; some drivers take it only with the link down (ip link set DEVICE down)",
         ),
         _ if error.kind() == io::ErrorKind::Unsupported => {
             (Class::MachineLacks, "", "leave it: it could not be put back exactly")

@@ -280,7 +280,7 @@ fn a_refusal_by_a_driver_says_what_it_means_and_a_card_that_is_gone_needs_nothin
         (libc::EINVAL, Class::Usage, "does not take these"),
         (libc::EPERM, Class::NotPermitted, "CAP_NET_ADMIN"),
         (libc::ENODEV, Class::MachineLacks, "no such interface"),
-        (libc::EBUSY, Class::MachineLacks, "reset"),
+        (libc::EBUSY, Class::MachineLacks, "at the moment"),
     ];
     for (errno, class, cause) in refusals {
         kernel.refuse("ethtool eth0", errno);
