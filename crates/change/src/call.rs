@@ -31,6 +31,11 @@ pub fn call(act: &Act) -> String {
             format!("place {}{told}, read {}", place(file), file.takes_effect())
         }
         Act::Launch { argv } => format!("start {}", argv.join(" ")),
+        Act::SetEthtool { device, netns, setting } => {
+            let within =
+                netns.as_ref().map(|name| format!(" in network namespace {name}")).unwrap_or_default();
+            format!("set {} of {device} to {setting} by ethtool{within}", setting.topic())
+        }
     }
 }
 

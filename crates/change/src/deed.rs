@@ -28,6 +28,10 @@ pub fn object(act: &Act) -> String {
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::PlaceFile { file, .. } => place(file),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
+        Act::SetEthtool { device, netns, setting } => {
+            let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
+            format!("{} of {device}{within}", setting.topic())
+        }
     }
 }
 
@@ -50,6 +54,7 @@ pub fn asked(act: &Act) -> String {
         Act::JoinCgroup { path, .. } => path.display().to_string(),
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::Launch { .. } => "running".into(),
+        Act::SetEthtool { setting, .. } => setting.to_string(),
     }
 }
 
@@ -103,6 +108,10 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
         }
         (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. }) => a == b,
         (Act::PlaceFile { file: a, .. }, Act::PlaceFile { file: b, .. }) => a == b,
+        (
+            Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
+            Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
+        ) => (a, a_netns, a_setting.topic()) == (b, b_netns, b_setting.topic()),
         _ => false,
     }
 }
@@ -147,7 +156,11 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
-        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::PlaceFile { .. } | Act::Launch { .. } => {
+        Act::WriteFile { .. }
+        | Act::CreateCgroup { .. }
+        | Act::PlaceFile { .. }
+        | Act::Launch { .. }
+        | Act::SetEthtool { .. } => {
             return Ok(());
         }
     };
@@ -200,6 +213,9 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         }
         Act::PlaceFile { file, .. } => kernel.platform_file(file)?,
         Act::Launch { .. } => Value::Absent,
+        Act::SetEthtool { device, netns, setting } => {
+            Value::Ethtool(kernel.ethtool(device, netns.as_deref(), setting.topic())?)
+        }
     })
 }
 
@@ -278,6 +294,9 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
+        (Act::SetEthtool { device, netns, setting }, _) => {
+            kernel.set_ethtool(device, netns.as_deref(), setting)
+        }
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
@@ -320,6 +339,10 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             }
             Ok(())
         }
+        (Act::SetEthtool { device, netns, setting }, Value::Ethtool(old), Value::Ethtool(now)) => {
+            let setting = setting.restoring(old, now).ok_or_else(unfit)?;
+            kernel.set_ethtool(device, netns.as_deref(), &setting)
+        }
         _ => Err(unfit()),
     }
 }
@@ -359,6 +382,7 @@ pub fn same(act: &Act, a: &Value, b: &Value) -> bool {
         (_, Value::IoPriority(a), Value::IoPriority(b)) => {
             IoPriority::from_raw(*a) == IoPriority::from_raw(*b)
         }
+        (_, Value::Ethtool(a), Value::Ethtool(b)) => a.means(b),
         _ => a == b,
     }
 }
@@ -382,6 +406,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
+        (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),
         _ => false,
     }
 }

@@ -7,7 +7,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use machine::{CpuSet, ProcessRef, Scheduling, ThreadRef, UtilClamp};
+use machine::ethtool::Topic;
+use machine::{CpuSet, EthtoolState, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
 
@@ -47,6 +48,8 @@ pub struct EmulatedState {
     pub threads: BTreeMap<u32, EmulatedThread>,
     /// Cgroup directories.
     pub folders: BTreeSet<PathBuf>,
+    /// What drivers tell through ethtool, by network namespace, interface and topic.
+    pub ethtool: BTreeMap<(Option<String>, String, Topic), EthtoolState>,
 }
 
 /// When a crash strikes.
@@ -111,6 +114,12 @@ impl EmulatedKernel {
         self.inner().state.files.insert((netns.map(String::from), path.into()), content.to_string());
     }
 
+    /// Adds what the driver of a network interface tells of a topic.
+    pub fn add_ethtool(&self, netns: Option<&str>, device: &str, topic: Topic, state: EthtoolState) {
+        let key = (netns.map(String::from), device.to_string(), topic);
+        self.inner().state.ethtool.insert(key, state);
+    }
+
     /// Adds a process with one thread.
     pub fn add_process(&self, pid: u32, parent: u32) -> ProcessRef {
         let mut inner = self.inner();
@@ -165,7 +174,7 @@ impl EmulatedKernel {
     }
 
     /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
-    /// `util-clamp TID`, `fork`.
+    /// `util-clamp TID`, `ethtool DEVICE`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }

@@ -8,7 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, PlatformFile, ProcessFile, ProcessRef, Scheduling, UtilClamp};
+use machine::ethtool::Topic;
+use machine::{
+    CpuSet, EthtoolSetting, EthtoolState, Fault, PlatformFile, ProcessFile, ProcessRef, Scheduling, UtilClamp,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::launch::Launch;
@@ -187,6 +190,14 @@ pub trait Kernel: Send + Sync {
 
     /// How a child of ours ended; `None` while it runs.
     fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>>;
+
+    /// What the driver of a network interface in namespace `netns` tells of a topic.
+    ///
+    /// Errors: `ENODEV` when there is no such interface, `EOPNOTSUPP` when its driver does not tell.
+    fn ethtool(&self, device: &str, netns: Option<&str>, topic: Topic) -> io::Result<EthtoolState>;
+
+    /// Sets something of a network interface; one message, which the kernel carries out as a whole.
+    fn set_ethtool(&self, device: &str, netns: Option<&str>, setting: &EthtoolSetting) -> io::Result<()>;
 
     /// Whether that very process is there and has not ended.
     fn alive(&self, process: &ProcessRef) -> bool {

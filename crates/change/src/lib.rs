@@ -23,6 +23,7 @@ pub mod confirm;
 mod cpuset_cgroup;
 mod deed;
 pub mod emulated_kernel;
+mod ethtool_order;
 pub mod exit_words;
 mod fork;
 mod form;

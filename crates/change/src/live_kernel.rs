@@ -6,16 +6,19 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
-use machine::{CpuSet, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp};
+use machine::{
+    CpuSet, EthtoolSetting, EthtoolState, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
-use crate::{netns, platform_file, process_file, sched, util_clamp};
+use crate::{ethtool_order, netns, platform_file, process_file, sched, util_clamp};
 
 /// The running system.
 #[derive(Debug, Clone, Copy)]
@@ -236,6 +239,20 @@ impl Kernel for LiveKernel {
             0 => Ok(None),
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(Some(ExitStatus::from_raw(status))),
+        }
+    }
+
+    fn ethtool(&self, device: &str, namespace: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
+        match namespace {
+            None => ethtool::ask(device, topic),
+            Some(name) => netns::within(name, || ethtool::ask(device, topic)),
+        }
+    }
+
+    fn set_ethtool(&self, device: &str, namespace: Option<&str>, setting: &EthtoolSetting) -> io::Result<()> {
+        match namespace {
+            None => ethtool_order::send(device, setting),
+            Some(name) => netns::within(name, || ethtool_order::send(device, setting)),
         }
     }
 

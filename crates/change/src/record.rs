@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use machine::{Act, CpuSet, IoPriority, ProcessRef, Setting, UtilClamp};
+use machine::{Act, CpuSet, EthtoolState, IoPriority, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::SchedulingState;
@@ -75,6 +75,8 @@ pub enum Value {
     Present,
     /// There is none.
     Absent,
+    /// What the driver of a network interface tells of the topic of an act.
+    Ethtool(EthtoolState),
 }
 
 impl fmt::Display for Value {
@@ -95,6 +97,7 @@ impl fmt::Display for Value {
             Value::Unplaced { .. } => f.write_str("not there"),
             Value::Present => f.write_str("there"),
             Value::Absent => f.write_str("not there"),
+            Value::Ethtool(state) => write!(f, "{state}"),
         }
     }
 }

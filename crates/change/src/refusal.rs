@@ -53,6 +53,11 @@ fn permission(act: &Act) -> Reading {
         Act::WriteProcessFile { file: ProcessFile::Autogroup, .. } => {
             (Class::NotPermitted, "values below 0 need CAP_SYS_NICE", "run as root, or choose 0 or more")
         }
+        Act::SetEthtool { .. } => (
+            Class::NotPermitted,
+            "it needs CAP_NET_ADMIN in the network namespace of the interface",
+            "run as root",
+        ),
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -65,14 +70,16 @@ fn gone(act: &Act) -> &'static str {
         Act::WriteFile { .. } | Act::CreateCgroup { .. } => {
             "check the path: the device may have gone, or the kernel lacks it"
         }
+        Act::SetEthtool { netns: Some(_), .. } => "check the name of the network namespace (ip netns)",
+        Act::SetEthtool { .. } => "the kernel is older than 5.6, which has no such netlink family",
         _ => "the process ended in the meantime: nothing to do",
     }
 }
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, PlaceFile, SetAffinity, SetIoPriority, SetScheduling, SetUtilClamp,
-        WriteFile, WriteProcessFile,
+        CreateCgroup, JoinCgroup, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetScheduling,
+        SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -169,6 +176,26 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "put the setting into the image, or into what makes the container",
         ),
         (PlaceFile { .. }, _) => (Class::Storage, "", "mend the cause; nothing is left of the file"),
+        (SetEthtool { .. }, Some(libc::ENODEV)) => (
+            Class::MachineLacks,
+            "there is no such interface (any more)",
+            "check its name and that of its network namespace (ip link)",
+        ),
+        (SetEthtool { .. }, Some(libc::EOPNOTSUPP | ENOTSUPP)) => (
+            Class::MachineLacks,
+            "the interface's driver cannot do it, or not all of it",
+            "name only what 'ethtool -l', '-c' and '-k' show of it, or leave it",
+        ),
+        (SetEthtool { .. }, Some(libc::EINVAL | libc::ERANGE)) => (
+            Class::Usage,
+            "the driver does not take these values (together)",
+            "set an adaptive switch off before its figures; for channels see RSS tables and XDP programs; the kernel log may tell",
+        ),
+        (SetEthtool { .. }, Some(libc::EBUSY | libc::EAGAIN)) => (
+            Class::MachineLacks,
+            "the driver cannot do it at the moment: its link is up, it is being reset, or something holds its queues (XDP)",
+            "see what is attached with 'ip -d link'; some drivers take it only with the link down (ip link set DEVICE down)",
+        ),
         _ if error.kind() == io::ErrorKind::Unsupported => {
             (Class::MachineLacks, "", "leave it: it could not be put back exactly")
         }

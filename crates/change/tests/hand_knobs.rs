@@ -5,7 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use machine::{Act, Class, IoPriority, ProcessFile, ProcessRef, ThreadRef, UtilClamp};
+use machine::ethtool::{ChannelKind, Feature, Figure, Topic};
+use machine::{
+    Act, Class, EthtoolSetting, EthtoolState, IoPriority, ProcessFile, ProcessRef, ThreadRef, UtilClamp,
+};
 use pinwise_change::emulated_kernel::{Crash, When};
 use pinwise_change::status::status_with;
 use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, undo};
@@ -186,4 +189,113 @@ fn what_could_not_be_given_back_is_not_taken() {
     kernel.alter(50, |thread| thread.io_priority = 0x4010);
     let fault = hand.perform(&Act::SetIoPriority { thread, priority: IoPriority::Idle }).unwrap_err();
     assert!(fault.cause.contains("16400"), "{fault}");
+}
+
+fn coalescing(figures: &[(Figure, u32)]) -> EthtoolState {
+    EthtoolState::Coalescing { figures: figures.iter().copied().collect() }
+}
+
+fn set_eth0(setting: EthtoolSetting) -> Act {
+    Act::SetEthtool { device: "eth0".into(), netns: None, setting }
+}
+
+/// A card that chooses its receive figures by load, and acts on each of its topics.
+fn card() -> (EmulatedKernel, [Act; 4]) {
+    let kernel = EmulatedKernel::new();
+    let add = |topic, state| kernel.add_ethtool(None, "eth0", topic, state);
+    add(
+        Topic::Coalescing,
+        coalescing(&[(Figure::RxUsecs, 50), (Figure::TxUsecs, 9), (Figure::AdaptiveRx, 1)]),
+    );
+    let counts = [(ChannelKind::Combined, 8), (ChannelKind::Other, 1)].into();
+    add(Topic::Channels, EthtoolState::Channels { counts });
+    add(Topic::Feature(Feature::Gro), EthtoolState::Feature { wanted: true, active: true });
+    let figures = [(Figure::RxUsecs, 8), (Figure::AdaptiveRx, 0)].into();
+    let acts = [
+        set_eth0(EthtoolSetting::Channels { counts: [(ChannelKind::Combined, 2)].into() }),
+        set_eth0(EthtoolSetting::Coalescing { figures }),
+        set_eth0(EthtoolSetting::Coalescing { figures: [(Figure::TxUsecs, 0)].into() }),
+        set_eth0(EthtoolSetting::Feature { feature: Feature::Gro, on: false }),
+    ];
+    (kernel, acts)
+}
+
+/// A card like before, but for what its driver chooses by load.
+fn as_before(now: &EmulatedKernel, before: &EmulatedKernel) -> bool {
+    let (now, before) = (now.state().ethtool, before.state().ethtool);
+    now.len() == before.len() && now.iter().all(|(key, state)| before[key].means(state))
+}
+
+#[test]
+fn a_card_comes_back_whatever_the_moment_of_the_crash() {
+    // Four changes, and as many to undo them.
+    for (number, when) in (0..9).flat_map(|n| [(n, When::Before), (n, When::After)]) {
+        let (kernel, acts) = card();
+        let dir = tempfile::tempdir().unwrap();
+        kernel.crash_at(Some((number, when)));
+        let crashed = catch_unwind(AssertUnwindSafe(|| {
+            let mut hand = hand(&kernel, dir.path());
+            acts.iter().for_each(|act| assert!(hand.perform(act).unwrap().took_effect, "{act:?}"));
+            assert!(hand.undo_all().iter().all(|undone| undone.how == How::Restored));
+            hand.finish().unwrap();
+        }));
+        if let Err(panic) = crashed {
+            assert!(panic.downcast_ref::<Crash>().is_some(), "another panic than the crash");
+        }
+        kernel.crash_at(None);
+        let report = undo_after_death(&kernel, dir.path());
+        assert!(as_before(&kernel, &card().0), "{number} {when:?}: {report:?}\n{:?}", kernel.state().ethtool);
+    }
+}
+
+#[test]
+fn what_somebody_else_set_of_a_card_stays_and_what_its_driver_chose_is_no_conflict() {
+    let (kernel, acts) = card();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    let receipt = hand.perform(&acts[2]).unwrap();
+    assert_eq!(receipt.old.to_string(), "rx-usecs:50 tx-usecs:9 adaptive-rx:on");
+    let by_load = coalescing(&[(Figure::RxUsecs, 31), (Figure::TxUsecs, 0), (Figure::AdaptiveRx, 1)]);
+    kernel.add_ethtool(None, "eth0", Topic::Coalescing, by_load);
+    assert_eq!(hand.undo_all()[0].how, How::Restored);
+    hand.perform(&acts[0]).unwrap();
+    hand.perform(&acts[3]).unwrap();
+    let counts = [(ChannelKind::Combined, 4), (ChannelKind::Other, 1)].into();
+    kernel.add_ethtool(None, "eth0", Topic::Channels, EthtoolState::Channels { counts });
+    let undone = hand.undo_all();
+    assert_eq!(undone[0].how, How::Restored);
+    assert_eq!(undone[1].how, How::Conflict { now: "other:1 combined:4".into() });
+}
+
+#[test]
+fn a_refusal_by_a_driver_says_what_it_means_and_a_card_that_is_gone_needs_nothing() {
+    let (kernel, acts) = card();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    /// Of the kernel alone (include/linux/errno.h).
+    const ENOTSUPP: i32 = 524;
+    let refusals = [
+        (libc::EOPNOTSUPP, Class::MachineLacks, "cannot do it"),
+        (ENOTSUPP, Class::MachineLacks, "cannot do it"),
+        (libc::EINVAL, Class::Usage, "does not take these"),
+        (libc::EPERM, Class::NotPermitted, "CAP_NET_ADMIN"),
+        (libc::ENODEV, Class::MachineLacks, "no such interface"),
+        (libc::EBUSY, Class::MachineLacks, "at the moment"),
+    ];
+    for (errno, class, cause) in refusals {
+        kernel.refuse("ethtool eth0", errno);
+        let fault = hand.perform(&acts[0]).unwrap_err();
+        assert!(fault.class == class && fault.cause.contains(cause), "{errno}: {fault}");
+        assert!(fault.object == "channels of eth0" && !fault.remedy.is_empty(), "{fault}");
+    }
+    assert!(as_before(&kernel, &card().0) && hand.undo_all().is_empty());
+    let (kernel, acts) = card();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = self::hand(&kernel, dir.path());
+    hand.perform(&acts[3]).unwrap();
+    kernel.set_state(pinwise_change::emulated_kernel::EmulatedState {
+        ethtool: Default::default(),
+        ..kernel.state()
+    });
+    assert_eq!(hand.undo_all()[0].how, How::Gone);
 }

@@ -4,11 +4,12 @@
 //! the files are read: the acts are performed on the emulated kernel.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use another_value::another_value;
+use machine::ethtool::{ChannelKind, EthtoolState, Feature, Figure, Told, Topic};
 use machine::knobs;
 use machine::{Act, ProcessRef, Root, Scheduling, ThreadRef, Tree};
 use pinwise_change::emulated_kernel::{EmulatedState, EmulatedThread};
@@ -51,7 +52,37 @@ fn root_of(state: &EmulatedState) -> Root {
                 .file(&format!("/proc/{pid}/status"), format!("Cpus_allowed_list:\t{}\n", thread.affinity));
         }
     }
+    tree = tree.link("/sys/class/net/eth0/device", "../../../devices/pci0000:00/0000:00:05.0");
+    facts.extend(ethtool_facts(state));
     facts.into_iter().fold(Root::from_tree(tree), |root, (name, value)| root.with_fact(name, value))
+}
+
+/// What the drivers tell, each card with twice as many channels as it uses.
+fn ethtool_facts(state: &EmulatedState) -> Vec<(String, String)> {
+    let mut told: BTreeMap<&str, BTreeMap<String, BTreeMap<String, u32>>> = BTreeMap::new();
+    for ((_, device, topic), state) in &state.ethtool {
+        let groups = told.entry(device).or_default();
+        let mut keep = |group: &str, name: String, value: u32| {
+            groups.entry(group.into()).or_default().insert(name, value);
+        };
+        match (topic, state) {
+            (_, EthtoolState::Channels { counts }) => counts.iter().for_each(|(kind, count)| {
+                keep("channels", kind.name().into(), *count);
+                keep("channels", format!("{}_max", kind.name()), 4);
+            }),
+            (_, EthtoolState::Coalescing { figures }) => {
+                figures.iter().for_each(|(figure, n)| keep("coalesce", figure.name().replace('-', "_"), *n));
+            }
+            (Topic::Feature(feature), EthtoolState::Feature { wanted, active }) => {
+                keep("features_changeable", feature.name().into(), 1);
+                keep("features_wanted", feature.name().into(), (*wanted).into());
+                keep("features", feature.name().into(), (*active).into());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let json = |told: &BTreeMap<_, _>| serde_json::to_string(told).unwrap();
+    told.iter().map(|(device, told)| (format!("ethtool {device}"), json(told))).collect()
 }
 
 /// Number of the one thread of the kernel on the emulated machine.
@@ -64,6 +95,10 @@ const FILES: &[(&str, &str)] = &[
     ("/proc/irq/default_smp_affinity", "f"),
     ("/proc/irq/38/smp_affinity_list", "0-3"),
     ("/proc/irq/4/smp_affinity", "f"),
+    ("/sys/devices/pci0000:00/0000:00:05.0/msi_irqs/4", "msix"),
+    ("/sys/devices/pci0000:00/0000:00:05.0/msi_irqs/38", "msix"),
+    ("/sys/kernel/irq/4/actions", "eth0-config"),
+    ("/sys/kernel/irq/38/actions", "eth0-rx-0"),
     ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "0"),
     ("/sys/class/net/eth0/queues/rx-0/rps_flow_cnt", "0"),
     ("/sys/class/net/eth0/queues/rx-1/rps_cpus", "3"),
@@ -120,6 +155,7 @@ const FILES: &[(&str, &str)] = &[
     ("/cg/batch/tasks", ""),
     ("/cg/batch/cpuset.cpus", "0-3"),
     ("/cg/batch/cpuset.mems", "0-1"),
+    ("/etc/default/grub.d/kdump.cfg", ""),
     ("/proc/50/oom_score_adj", "0"),
     ("/proc/50/autogroup", "/autogroup-12 nice 0"),
     ("/proc/1000/oom_score_adj", "0"),
@@ -130,6 +166,14 @@ const FILES: &[(&str, &str)] = &[
 fn machine() -> EmulatedKernel {
     let kernel = EmulatedKernel::new();
     FILES.iter().for_each(|(path, content)| kernel.add_file(*path, &format!("{content}\n")));
+    let channels = EthtoolState::Channels { counts: [(ChannelKind::Combined, 2)].into() };
+    kernel.add_ethtool(None, "eth0", Topic::Channels, channels);
+    let figures = [(Figure::RxUsecs, 50), (Figure::AdaptiveRx, 0)].into();
+    kernel.add_ethtool(None, "eth0", Topic::Coalescing, EthtoolState::Coalescing { figures });
+    for feature in Feature::ALL {
+        let state = EthtoolState::Feature { wanted: true, active: true };
+        kernel.add_ethtool(None, "eth0", Topic::Feature(feature), state);
+    }
     kernel.add_process(KERNEL_THREAD, 2);
     kernel.add_process(50, 1);
     kernel.add_thread(50, 51);
@@ -193,6 +237,14 @@ fn kernel_for(root: &Root, acts: &[Act]) -> EmulatedKernel {
                 let path = format!("/proc/{pid}/{}", file.name());
                 kernel.add_file(&path, &root.read(&path).unwrap_or_else(|_| "0\n".into()));
             }
+            Act::SetEthtool { device, netns, setting } => {
+                let told: Told =
+                    serde_json::from_str(&root.fact(&format!("ethtool {device}")).unwrap()).unwrap();
+                let state = told.state(setting.topic()).unwrap();
+                kernel.add_ethtool(netns.as_deref(), device, setting.topic(), state);
+            }
+            // None is there before.
+            Act::PlaceFile { .. } => {}
             other => panic!("a knob asks for {other:?}"),
         }
     }
@@ -226,7 +278,7 @@ fn round_trips(root: &Root) -> BTreeSet<&'static str> {
 
 /// Files may have lost blanks at their end, nothing else.
 fn same_meaning(now: &EmulatedState, before: &EmulatedState, what: &str) {
-    assert_eq!(now.threads, before.threads, "{what}");
+    assert_eq!((&now.threads, &now.ethtool), (&before.threads, &before.ethtool), "{what}");
     let trimmed = |state: &EmulatedState| -> Vec<String> {
         state.files.iter().map(|(key, text)| format!("{key:?} {}", text.trim())).collect()
     };

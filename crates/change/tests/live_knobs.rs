@@ -25,7 +25,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// A network namespace with a veth pair of two queues in it, deleted when it goes.
+/// A network namespace with a veth pair of two queues in it and, where there are such, a tap; deleted when it goes.
 struct Namespace(String);
 
 impl Namespace {
@@ -39,6 +39,8 @@ impl Namespace {
         }
         let namespace = Self(name);
         let link = ["-n", &namespace.0, "link", "add", "pin0", "numtxqueues", "2", "numrxqueues", "2"];
+        // A tap alone has something of interrupt coalescing to set.
+        ip(&["-n", &namespace.0, "tuntap", "add", "dev", "pin2", "mode", "tap"]);
         ip(&[&link[..], &["type", "veth", "peer", "name", "pin1"]].concat()).then_some(namespace)
     }
 }
@@ -48,6 +50,9 @@ impl Drop for Namespace {
         let _ = Command::new("ip").args(["netns", "delete", &self.0]).status();
     }
 }
+
+/// What a veth pair (channels since Linux 5.15) and a tap (coalescing) let be set.
+const OF_NETWORK: [&str; 5] = ["rps-cpus", "channels", "coalescing", "gro", "gro-list"];
 
 /// What the test works on.
 struct Scene {
@@ -67,15 +72,23 @@ impl Scene {
         let about = knob.about();
         let network = |rest: &str| {
             let namespace = self.namespace.as_ref()?;
-            let target = format!("{}:pin0{rest}", namespace.0);
-            knob.read(root, &target).is_ok().then_some(target)
+            let targets = ["pin0", "pin2"].map(|name| format!("{}:{name}{rest}", namespace.0));
+            targets.into_iter().find(|target| knob.read(root, target).is_ok())
         };
         match about.scope {
+            // It makes the boot loader's configuration anew, which no test may do to a machine that somebody starts.
+            _ if about.id == machine::plan::BOOT_PARAMETERS => None,
             scope if scope.starts_with("one process") => Some(self.sleeper.0.id().to_string()),
             scope if scope.starts_with("one receive queue") => network("/rx-0"),
             scope if scope.starts_with("one transmit queue") => network("/tx-0"),
             scope if scope.starts_with("one network interface") => network(""),
             scope if scope.starts_with("one cgroup") => self.cgroup.clone(),
+            // Not the card that somebody may be logged in by.
+            scope if scope.starts_with("one device") => {
+                let targets = knob.targets(root).unwrap();
+                let is_card = |id: &String| Path::new("/sys/class/net").join(id).exists();
+                targets.into_iter().map(|target| target.id).find(|id| !is_card(id))
+            }
             _ => {
                 let ids: Vec<String> =
                     knob.targets(root).unwrap().into_iter().map(|target| target.id).collect();
@@ -157,6 +170,9 @@ fn every_knob_of_this_kernel_is_set_and_taken_back() {
     let namespace = Namespace::make().filter(|_| is_root);
     let mut hand = Hand::with(Arc::new(LiveKernel::new()), dir.path(), "live test of knobs").unwrap();
     let cgroup = if is_root { make_cgroup(&mut hand, &root) } else { None };
+    let with_tap = Path::new("/dev/net/tun").exists();
+    let of_network = OF_NETWORK.iter().filter(|id| namespace.is_some() && (with_tap || **id != "coalescing"));
+    let of_network: Vec<&str> = of_network.copied().collect();
     let scene = Scene { sleeper, namespace, cgroup };
     let mut done = Vec::new();
     for knob in knobs::ALL.iter().filter(|knob| is_root || knob.about().may_set == MaySet::OwnProcesses) {
@@ -180,8 +196,8 @@ fn every_knob_of_this_kernel_is_set_and_taken_back() {
     drop(scene);
     assert_eq!(everything(&root), before);
     eprintln!("{} of {} knobs set and taken back", done.len(), knobs::ALL.len());
-    for id in ["oom-score", "process-affinity"] {
-        assert!(done.contains(&id), "{id}: {done:?}");
+    for id in ["oom-score", "process-affinity"].iter().chain(&of_network) {
+        assert!(done.contains(id), "{id}: {done:?}");
     }
     let of_all_kernels =
         ["swappiness", "dirty-ratio", "dirty-bytes", "netdev-budget", "irq-default-affinity"];

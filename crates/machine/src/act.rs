@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, PlatformFile, Setting};
+use crate::{CpuSet, EthtoolSetting, PlatformFile, Setting};
 
 /// One process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -220,6 +220,16 @@ pub enum Act {
     Launch {
         /// Program and arguments.
         argv: Vec<String>,
+    },
+    /// Sets something of a network interface by ethtool's netlink family; undone by setting what the driver told before.
+    SetEthtool {
+        /// Name of the interface.
+        device: String,
+        /// Name of the network namespace (/run/netns/NAME) that it is in; none for our own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        netns: Option<String>,
+        /// What is set.
+        setting: EthtoolSetting,
     },
 }
 

@@ -41,6 +41,11 @@ pub struct Irq {
 
 /// Reads the lines that somebody has asked for.
 pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<Irq> {
+    some(root, |_| true, notes)
+}
+
+/// Reads those of them that are `wanted`, by number.
+pub(crate) fn some(root: &Root, wanted: impl Fn(u32) -> bool, notes: &mut Notes) -> Vec<Irq> {
     let text = root.read("/proc/interrupts");
     let text = notes.keep("interrupt counts", text).unwrap_or_default();
     let table = match text.is_empty() {
@@ -52,7 +57,7 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<Irq> {
     };
     let folders = notes.keep("interrupt affinities", root.list("/proc/irq")).unwrap_or_default();
     let counted = table.iter().flat_map(|table| table.rows.iter().filter_map(interrupts::Row::irq));
-    let ids: BTreeSet<u32> = numbered(&folders, "").iter().chain(counted).collect();
+    let ids: BTreeSet<u32> = numbered(&folders, "").iter().chain(counted).filter(|id| wanted(*id)).collect();
     let rows: BTreeMap<u32, &interrupts::Row<'_>> =
         table.iter().flat_map(|table| table.rows.iter()).filter_map(|row| Some((row.irq()?, row))).collect();
     let managed = Managed::of(root, notes);

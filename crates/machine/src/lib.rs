@@ -10,6 +10,7 @@ pub mod devices;
 pub mod diff;
 pub mod distances;
 mod escapes;
+pub mod ethtool;
 pub mod fault;
 pub mod idle;
 pub mod irqs;
@@ -34,6 +35,7 @@ pub use act::{Act, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef, U
 pub use capture::Capture;
 pub use cpuset::CpuSet;
 pub use distances::Distances;
+pub use ethtool::{EthtoolSetting, EthtoolState};
 pub use fault::{Class, Fault};
 pub use machine::Machine;
 pub use missing::{Missing, Notes};

@@ -7,7 +7,7 @@ mod archive;
 mod boot_evidence;
 mod directory;
 mod error;
-mod ethtool_netlink;
+pub(crate) mod ethtool_netlink;
 mod folders;
 mod io_priority;
 mod live;

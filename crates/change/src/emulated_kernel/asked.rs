@@ -5,7 +5,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use machine::{CpuSet, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp};
+use machine::ethtool::Topic;
+use machine::{
+    CpuSet, EthtoolSetting, EthtoolState, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+};
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
 use crate::form;
@@ -289,6 +292,31 @@ impl Kernel for EmulatedKernel {
     fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
         let runs = self.inner().state.threads.contains_key(&pid);
         Ok((!runs).then(|| ExitStatus::from_raw(libc::SIGKILL)))
+    }
+
+    fn ethtool(&self, device: &str, netns: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
+        let key = (netns.map(String::from), device.to_string(), topic);
+        self.inner().state.ethtool.get(&key).cloned().ok_or_else(|| error(libc::ENODEV))
+    }
+
+    fn set_ethtool(&self, device: &str, netns: Option<&str>, setting: &EthtoolSetting) -> io::Result<()> {
+        self.change(&format!("ethtool {device}"), |inner| {
+            let key = (netns.map(String::from), device.to_string(), setting.topic());
+            let state = inner.state.ethtool.get_mut(&key).ok_or_else(|| error(libc::ENODEV))?;
+            match (state, setting) {
+                (EthtoolState::Channels { counts: now }, EthtoolSetting::Channels { counts }) => {
+                    now.extend(counts);
+                }
+                (EthtoolState::Coalescing { figures: now }, EthtoolSetting::Coalescing { figures }) => {
+                    now.extend(figures);
+                }
+                (EthtoolState::Feature { wanted, active }, EthtoolSetting::Feature { on, .. }) => {
+                    (*wanted, *active) = (*on, *on);
+                }
+                _ => return Err(error(libc::EINVAL)),
+            }
+            Ok(())
+        })
     }
 }
 

@@ -23,6 +23,14 @@ pub fn another_value(knob: &dyn Knob, present: &str, root: &Root) -> String {
         "dirty-bytes" => either("2147483648", "1073741824"),
         "dirty-background-bytes" => either("1073741824", "536870912"),
         "cpuset-mems" => either("0", "0-1"),
+        "boot-parameters" => either("nosmt", "nohz=off"),
+        "channels" => one_less(present),
+        "coalescing" => one_more(present),
+        "device-irqs" => {
+            let one =
+                one_cpu(present.trim_start_matches("each:").split(';').next().unwrap_or_default(), root);
+            format!("each:{}", vec![one; present.split(';').count()].join(";"))
+        }
         _ => by_form(knob, present, root),
     }
 }
@@ -37,6 +45,27 @@ fn by_form(knob: &dyn Knob, present: &str, root: &Root) -> String {
         (_, Ok(number)) => (if number > 1 { number - 1 } else { number + 1 }).to_string(),
         _ => one_cpu(present, root),
     }
+}
+
+/// `rx:1 tx:1` of `rx:2 tx:2`; what is 1 already stays.
+fn one_less(present: &str) -> String {
+    let less =
+        |part: &str| match part.split_once(':').and_then(|(kind, n)| Some((kind, n.parse::<u32>().ok()?))) {
+            Some((kind, number)) if number > 1 => format!("{kind}:{}", number - 1),
+            _ => part.to_string(),
+        };
+    present.split(' ').map(less).collect::<Vec<_>>().join(" ")
+}
+
+/// The first figure that is a number raised by one.
+fn one_more(present: &str) -> String {
+    let mut raised = false;
+    let more =
+        |part: &str| match part.split_once(':').and_then(|(name, n)| Some((name, n.parse::<u32>().ok()?))) {
+            Some((name, number)) if !std::mem::replace(&mut raised, true) => format!("{name}:{}", number + 1),
+            _ => part.to_string(),
+        };
+    present.split(' ').map(more).collect::<Vec<_>>().join(" ")
 }
 
 fn one_cpu(present: &str, root: &Root) -> String {

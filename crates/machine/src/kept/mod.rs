@@ -94,8 +94,14 @@ fn lines(root: &Root, session: &str, setting: &Setting, manner: Manner) -> Lines
 
 /// The line for one write to a file of the kernel.
 fn by_platform(root: &Root, session: &str, act: &Act) -> Result<Line, String> {
-    let Act::WriteFile { path, value, netns } = act else {
-        return Err("it is a setting of a process, which no file of the platform brings back".into());
+    let (path, value, netns) = match act {
+        Act::WriteFile { path, value, netns } => (path, value, netns),
+        Act::SetEthtool { device, .. } => {
+            return Err(format!(
+                "{device} is set up by the system's network configuration; name it there (systemd.link(5))"
+            ));
+        }
+        _ => return Err("it is a setting of a process, which no file of the platform brings back".into()),
     };
     if let Some(netns) = netns {
         return Err(format!(

@@ -71,7 +71,7 @@ fn file(root: &Root, irq: &str) -> Option<(String, bool)> {
     files.into_iter().find(|(path, _)| root.exists(path))
 }
 
-fn existing(root: &Root, target: &str) -> Result<(String, bool), Fault> {
+pub(super) fn existing(root: &Root, target: &str) -> Result<(String, bool), Fault> {
     number(target)
         .and_then(|_| file(root, target))
         .ok_or_else(|| no_such(&ABOUT, target, "there is no such IRQ with an affinity in /proc/irq"))

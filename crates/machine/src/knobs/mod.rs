@@ -2,7 +2,8 @@
 //!
 //! One file a knob. To add one: write the file, name it in [`ALL`]; the tests below and those in
 //! `change/tests/knobs.rs` hold it to its promises. A setting that is one file a target is a
-//! [`FileKnob`](file::FileKnob): what it is, where its files are, and in which form they hold the value.
+//! [`FileKnob`](file::FileKnob): what it is, where its files are, and in which form they hold the value. One that ethtool sets is
+//! an [`EthtoolKnob`](ethtool::EthtoolKnob).
 
 use serde::Serialize;
 
@@ -13,9 +14,12 @@ mod autogroup_nice;
 mod boot_parameters;
 mod busy_poll;
 mod busy_read;
+mod channels;
+mod coalescing;
 mod cpu_resume_latency;
 mod cpuset;
 mod cpuset_mems;
+mod device_irqs;
 mod dirty_background_bytes;
 mod dirty_background_ratio;
 mod dirty_bytes;
@@ -23,11 +27,15 @@ mod dirty_expire;
 mod dirty_ratio;
 mod dirty_writeback;
 mod energy_performance_preference;
+pub mod ethtool;
 pub mod file;
 mod frequency_governor;
 mod frequency_max;
 mod frequency_min;
+mod gro;
 mod gro_flush_timeout;
+mod gro_hw;
+mod gro_list;
 mod huge_pages;
 mod idle_state;
 mod io_priority;
@@ -142,9 +150,12 @@ pub static ALL: &[&dyn Knob] = &[
     &boot_parameters::BootParameters,
     &busy_poll::KNOB,
     &busy_read::KNOB,
+    &channels::KNOB,
+    &coalescing::KNOB,
     &cpu_resume_latency::KNOB,
     &cpuset::Cpuset,
     &cpuset_mems::CpusetMems,
+    &device_irqs::DeviceIrqs,
     &dirty_background_bytes::KNOB,
     &dirty_background_ratio::KNOB,
     &dirty_bytes::KNOB,
@@ -155,7 +166,10 @@ pub static ALL: &[&dyn Knob] = &[
     &frequency_governor::KNOB,
     &frequency_max::KNOB,
     &frequency_min::KNOB,
+    &gro::KNOB,
     &gro_flush_timeout::KNOB,
+    &gro_hw::KNOB,
+    &gro_list::KNOB,
     &huge_pages::KNOB,
     &idle_state::KNOB,
     &io_priority::IoPriorityKnob,

@@ -4,8 +4,8 @@ use std::path::Path;
 use super::*;
 use crate::Tree;
 
-/// What stands in the folder beside the knobs: this module with its tests, and the shape of those that are files.
-const NO_KNOBS: [&str; 3] = ["file", "mod", "tests"];
+/// What stands in the folder beside the knobs: this module with its tests, and the shapes of those that are alike.
+const NO_KNOBS: [&str; 4] = ["ethtool", "file", "mod", "tests"];
 
 #[test]
 fn ids_are_unique_sorted_and_those_of_the_files() {

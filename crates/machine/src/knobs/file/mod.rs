@@ -64,33 +64,35 @@ impl FileKnob {
         target: &str,
         work: impl FnOnce(&Root, &Place, Option<&str>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let within;
-        let (root, id, netns) = match target.split_once(':').filter(|_| self.places.are_of_a_network()) {
-            None => (root, target, None),
-            Some((netns, id)) => {
-                within = self.namespace(root, target, netns)?;
-                (&within, id, Some(netns))
-            }
+        let in_place = |root: &Root, id: &str, netns: Option<&str>| {
+            let none = || no_such(&self.about, target, self.places.none());
+            let place = self.places.one(root, id)?.ok_or_else(none)?;
+            work(root, &place, netns)
         };
-        let none = || no_such(&self.about, target, self.places.none());
-        let place = self.places.one(root, id)?.ok_or_else(none)?;
-        work(root, &place, netns)
+        match self.places.are_of_a_network() {
+            true => in_network(&self.about, root, target, in_place),
+            false => in_place(root, target, None),
+        }
     }
+}
 
-    fn namespace(&self, root: &Root, target: &str, netns: &str) -> Result<Root, Fault> {
-        if netns.is_empty() || netns == "." || netns == ".." || netns.contains('/') {
-            return Err(no_such(
-                &self.about,
-                target,
-                "what stands before the colon is no name of a namespace",
-            ));
-        }
-        if !root.is_live() {
-            let cause = format!("{} does not show network namespace {netns}", root.origin());
-            return Err(Fault::new(Class::MachineLacks, target, cause, "ask the running system"));
-        }
-        Root::live_in_netns(netns)
+/// Does something with a target that is `NETNS:REST` or `REST`, given a root of its network namespace, the rest and the
+/// namespace's name.
+pub(super) fn in_network<T>(
+    about: &About,
+    root: &Root,
+    target: &str,
+    work: impl FnOnce(&Root, &str, Option<&str>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let Some((netns, rest)) = target.split_once(':') else { return work(root, target, None) };
+    if netns.is_empty() || netns == "." || netns == ".." || netns.contains('/') {
+        return Err(no_such(about, target, "what stands before the colon is no name of a namespace"));
     }
+    if !root.is_live() {
+        let cause = format!("{} does not show network namespace {netns}", root.origin());
+        return Err(Fault::new(Class::MachineLacks, target, cause, "ask the running system"));
+    }
+    work(&Root::live_in_netns(netns)?, rest, Some(netns))
 }
 
 fn malformed(path: &str, why: impl std::fmt::Display) -> Fault {
