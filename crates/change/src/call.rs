@@ -26,5 +26,16 @@ pub fn call(act: &Act) -> String {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
         }
         Act::Launch { argv } => format!("start {}", argv.join(" ")),
+        Act::HoldLatency { limit_us } => {
+            format!("start a process that holds {limit_us} us at /dev/cpu_dma_latency")
+        }
+        Act::SetIrqBan { process, irq, banned } => {
+            let what = if *banned { "leave IRQ" } else { "take care again of IRQ" };
+            format!(
+                "tell irqbalance (process {}) to {what} {irq}{}",
+                process.pid,
+                if *banned { " alone" } else { "" }
+            )
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use machine::{Act, Class, Fault, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 
 use crate::form;
+use crate::hold;
+use crate::irq_bans;
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::refusal::refusal;
@@ -27,6 +29,8 @@ pub fn object(act: &Act) -> String {
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
+        Act::HoldLatency { .. } => "exit latency of idle CPUs".into(),
+        Act::SetIrqBan { process, irq, .. } => format!("irqbalance (process {}): IRQ {irq}", process.pid),
     }
 }
 
@@ -42,6 +46,8 @@ pub fn asked(act: &Act) -> String {
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
         Act::Launch { .. } => "running".into(),
+        Act::SetIrqBan { banned, .. } => irq_bans::words(*banned).into(),
+        Act::HoldLatency { limit_us } => hold::words(*limit_us),
     }
 }
 
@@ -72,6 +78,14 @@ pub fn thread(act: &Act) -> Option<ThreadRef> {
     }
 }
 
+/// The process that is told of an act by another one of the same setting, and keeps its hands off.
+pub fn who_is_told(act: &Act) -> Option<u32> {
+    match act {
+        Act::SetIrqBan { process, banned: true, .. } => Some(process.pid),
+        _ => None,
+    }
+}
+
 /// Whether two acts change the same kind of thing.
 pub fn same_kind(a: &Act, b: &Act) -> bool {
     match (a, b) {
@@ -94,6 +108,10 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
             same_kind(this, other) && a == b
         }
         (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. }) => a == b,
+        (Act::SetIrqBan { process: a, irq: a_irq, .. }, Act::SetIrqBan { process: b, irq: b_irq, .. }) => {
+            (a, a_irq) == (b, b_irq)
+        }
+        (Act::HoldLatency { .. }, Act::HoldLatency { .. }) => true,
         _ => false,
     }
 }
@@ -135,10 +153,13 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::SetIoPriority { thread: t, .. }
         | Act::SetUtilClamp { thread: t, .. } => (t.pid, t.tid, t.start_time_ticks),
         Act::JoinCgroup { process: ProcessRef { pid, start_time_ticks }, .. }
-        | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. } => {
+        | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. }
+        | Act::SetIrqBan { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
-        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::Launch { .. } => return Ok(()),
+        Act::WriteFile { .. } | Act::CreateCgroup { .. } | Act::Launch { .. } | Act::HoldLatency { .. } => {
+            return Ok(());
+        }
     };
     match kernel.start_time(pid, tid)? == start {
         true => Ok(()),
@@ -188,6 +209,10 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
         Act::Launch { .. } => Value::Absent,
+        Act::HoldLatency { .. } => Value::Text(hold::words(kernel.cpu_latency_us()?)),
+        Act::SetIrqBan { process, irq, .. } => {
+            Value::Text(irq_bans::words(kernel.irq_bans(process)?.contains(irq)).into())
+        }
     })
 }
 
@@ -261,6 +286,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
+        (Act::SetIrqBan { process, irq, banned }, _) => irq_bans::tell(kernel, process, *irq, *banned),
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
@@ -302,6 +328,9 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
                 }
             }
             Ok(())
+        }
+        (Act::SetIrqBan { process, irq, .. }, Value::Text(old), _) => {
+            irq_bans::tell(kernel, process, *irq, old == irq_bans::words(true))
         }
         _ => Err(unfit()),
     }
@@ -364,6 +393,11 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
+        // Somebody else may ask for less.
+        (Act::HoldLatency { limit_us }, Value::Text(now)) => {
+            hold::us_of(now).is_some_and(|us| us <= *limit_us)
+        }
+        (Act::SetIrqBan { banned, .. }, Value::Text(now)) => now == irq_bans::words(*banned),
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! The operating system itself.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
-use crate::{netns, process_file, sched, util_clamp};
+use crate::{hold, irq_bans, netns, process_file, sched, util_clamp};
 
 /// The running system.
 #[derive(Debug, Clone, Copy)]
@@ -224,6 +225,22 @@ impl Kernel for LiveKernel {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(Some(ExitStatus::from_raw(status))),
         }
+    }
+
+    fn irq_bans(&self, process: &ProcessRef) -> io::Result<BTreeSet<u32>> {
+        irq_bans::get(process)
+    }
+
+    fn set_irq_bans(&self, process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()> {
+        irq_bans::set(process, irqs)
+    }
+
+    fn cpu_latency_us(&self) -> io::Result<u32> {
+        hold::in_force_us()
+    }
+
+    fn fork_holder(&self, limit_us: u32, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+        hold::fork_holder(limit_us, marker)
     }
 
     fn alive(&self, process: &ProcessRef) -> bool {

@@ -53,6 +53,7 @@ fn permission(act: &Act) -> Reading {
         Act::WriteProcessFile { file: ProcessFile::Autogroup, .. } => {
             (Class::NotPermitted, "values below 0 need CAP_SYS_NICE", "run as root, or choose 0 or more")
         }
+        Act::SetIrqBan { .. } => (Class::NotPermitted, "irqbalance listens to root alone", "run as root"),
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -65,14 +66,16 @@ fn gone(act: &Act) -> &'static str {
         Act::WriteFile { .. } | Act::CreateCgroup { .. } => {
             "check the path: the device may have gone, or the kernel lacks it"
         }
+        Act::HoldLatency { .. } => "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
+        Act::SetIrqBan { .. } => "irqbalance ended in the meantime, or was started again: try again",
         _ => "the process ended in the meantime: nothing to do",
     }
 }
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, SetAffinity, SetIoPriority, SetScheduling, SetUtilClamp, WriteFile,
-        WriteProcessFile,
+        CreateCgroup, JoinCgroup, SetAffinity, SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp,
+        WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -162,6 +165,16 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             Class::MachineLacks,
             "the cgroup tree is read-only, as in a container",
             "run outside of the container",
+        ),
+        (SetIrqBan { .. }, _) if error.kind() == io::ErrorKind::InvalidInput => (
+            Class::MachineLacks,
+            "",
+            "name fewer, or start irqbalance with --banmod for the driver of these lines (IRQBALANCE_ARGS in its settings)",
+        ),
+        (SetIrqBan { .. }, _) => (
+            Class::MachineLacks,
+            "",
+            "see what irqbalance does (journalctl -u irqbalance), or stop it: systemctl stop irqbalance",
         ),
         _ if error.kind() == io::ErrorKind::Unsupported => {
             (Class::MachineLacks, "", "leave it: it could not be put back exactly")

@@ -12,6 +12,7 @@ mod autogroup;
 mod autogroup_nice;
 mod busy_poll;
 mod busy_read;
+mod cpu_dma_latency;
 mod cpu_resume_latency;
 mod cpuset;
 mod cpuset_mems;
@@ -32,6 +33,7 @@ mod idle_state;
 mod io_priority;
 mod irq_affinity;
 mod irq_default_affinity;
+mod irqbalance_banned_irqs;
 mod kernel_thread_affinity;
 mod napi_defer_hard_irqs;
 mod napi_threaded;
@@ -140,6 +142,7 @@ pub static ALL: &[&dyn Knob] = &[
     &autogroup_nice::AutogroupNice,
     &busy_poll::KNOB,
     &busy_read::KNOB,
+    &cpu_dma_latency::CpuDmaLatency,
     &cpu_resume_latency::KNOB,
     &cpuset::Cpuset,
     &cpuset_mems::CpusetMems,
@@ -159,6 +162,7 @@ pub static ALL: &[&dyn Knob] = &[
     &io_priority::IoPriorityKnob,
     &irq_affinity::IrqAffinity,
     &irq_default_affinity::KNOB,
+    &irqbalance_banned_irqs::IrqbalanceBannedIrqs,
     &kernel_thread_affinity::KernelThreadAffinity,
     &napi_defer_hard_irqs::KNOB,
     &napi_threaded::KNOB,
