@@ -62,8 +62,9 @@ struct Waiting {
     object: String,
 }
 
-/// Forks `launch` up to its gate.
-pub fn fork(launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+/// Forks `launch` up to its gate. One that `stays` outlives this process, in a session of its own, once it is let go: undo
+/// alone ends it then.
+pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>, Fault> {
     let object = launch.argv.join(" ");
     let resources =
         |e: io::Error| Fault::io(&object, &e, "raise the limits on processes and open files (ulimit -u, -n)");
@@ -88,11 +89,11 @@ pub fn fork(launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
         gate: gate_read,
         report: report_write,
         parent: std::process::id() as libc::pid_t,
-        stays: launch.stays,
+        stays,
     };
     let gate_fd = gate_write.as_raw_fd();
     let pid = on_launcher(move || plan.fork(gate_fd)).map_err(resources)?;
-    if !launch.stays {
+    if !stays {
         // Both sides set the group, so that it holds whoever comes first.
         // SAFETY: no pointers.
         unsafe { libc::setpgid(pid, pid) };

@@ -90,10 +90,9 @@ pub fn fork_holder(limit_us: u32, marker: &str) -> Result<Box<dyn Gated>, Fault>
         cwd: Some("/".into()),
         log: "/dev/null".into(),
         stdout: Stdout::Piped,
-        stays: true,
         ..Launch::default()
     };
-    Ok(Box::new(Holder(fork::fork(&launch, marker)?)))
+    Ok(Box::new(Holder(fork::fork(&launch, marker, true)?)))
 }
 
 /// One that is released only when it holds the limit.

@@ -53,8 +53,6 @@ pub struct Launch {
     pub log: PathBuf,
     /// Where standard output goes.
     pub stdout: Stdout,
-    /// Whether it outlives this process, in a session of its own, once it is let go: undo alone ends it then.
-    pub stays: bool,
 }
 
 impl Hand {

@@ -214,7 +214,7 @@ impl Kernel for LiveKernel {
     }
 
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
-        fork::fork(launch, marker)
+        fork::fork(launch, marker, false)
     }
 
     fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
