@@ -118,8 +118,8 @@ pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan, owners: &[Owner]) 
     plan.settings.iter().map(|planned| foresee_one(root, kernel, planned, owners)).collect()
 }
 
-/// The programs that run, of those that the words about a knob's owners name.
-fn running(words: &str, owners: &[Owner]) -> Vec<String> {
+/// The programs that run, of those that the words about a knob's owners name, but for processes that are `told` of it.
+fn running(words: &str, owners: &[Owner], told: &[u32]) -> Vec<String> {
     let named = |name: &str| {
         words.match_indices(name).any(|(at, name)| {
             let beside = [words[..at].chars().next_back(), words[at + name.len()..].chars().next()];
@@ -127,7 +127,7 @@ fn running(words: &str, owners: &[Owner]) -> Vec<String> {
         })
     };
     let run = owners.iter().filter_map(|owner| Some((owner, owner.pid?)));
-    run.filter(|(owner, _)| named(&owner.name))
+    run.filter(|(owner, pid)| named(&owner.name) && !told.contains(pid))
         .map(|(owner, pid)| format!("{} (process {pid})", owner.name))
         .collect()
 }
@@ -138,7 +138,7 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
         planned: planned.clone(),
         title: about.map_or("", |about| about.title),
         owner: about.map_or("", |about| about.owner),
-        runs_here: about.map_or_else(Vec::new, |about| running(about.owner, owners)),
+        runs_here: about.map_or_else(Vec::new, |about| running(about.owner, owners, &[])),
         risk: about.map_or("", |about| about.risk),
         may_set: about.map(|about| about.may_set),
         now: None,
@@ -152,6 +152,9 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
     });
     match asked {
         Ok(acts) => {
+            // Who is told to leave it alone does not set it anew.
+            let told: Vec<u32> = acts.iter().filter_map(deed::who_is_told).collect();
+            foreseen.runs_here = about.map_or_else(Vec::new, |about| running(about.owner, owners, &told));
             let to_do = acts.iter().filter(|act| !is_so(kernel, act));
             match to_do.map(|act| foresee_act(kernel, act)).collect::<Result<Vec<_>, _>>() {
                 Ok(acts) => (foreseen.already, foreseen.acts) = (acts.is_empty(), acts),
@@ -165,7 +168,9 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
 
 /// Whether an act would change nothing.
 fn is_so(kernel: &dyn Kernel, act: &Act) -> bool {
-    deed::read(kernel, act).is_ok_and(|now| deed::took_effect(act, &now))
+    // A limit that somebody else holds goes when he goes.
+    !matches!(act, Act::HoldLatency { .. })
+        && deed::read(kernel, act).is_ok_and(|now| deed::took_effect(act, &now))
 }
 
 fn foresee_act(kernel: &dyn Kernel, act: &Act) -> Result<ActForeseen, Fault> {
@@ -405,7 +410,10 @@ mod tests {
     fn owners_that_run_are_found_by_their_names_and_not_by_parts_of_them() {
         let owner = |name: &str, pid| Owner { name: name.into(), pid, ..Owner::default() };
         let owners = [owner("irqbalance", Some(812)), owner("tuna", Some(9)), owner("tuned", None)];
-        assert_eq!(running("irqbalance, unless banned; tuned", &owners), ["irqbalance (process 812)"]);
+        let running = |words: &str, owners: &[Owner]| running(words, owners, &[812]);
+        let others = [owner("irqbalance", Some(813)), owner("tuna", Some(9)), owner("tuned", None)];
+        assert_eq!(running("irqbalance, unless banned; tuned", &others), ["irqbalance (process 813)"]);
+        assert_eq!(running("irqbalance, unless banned; tuned", &owners), [""; 0], "it is told");
         assert_eq!(running("tuned (throughput-performance)", &[owner("tuna", Some(9))]), [""; 0]);
         assert_eq!(running("auto-cpufreq", &[owner("cpufreq", Some(9))]), [""; 0]);
     }

@@ -36,6 +36,17 @@ pub fn call(act: &Act) -> String {
                 netns.as_ref().map(|name| format!(" in network namespace {name}")).unwrap_or_default();
             format!("set {} of {device} to {setting} by ethtool{within}", setting.topic())
         }
+        Act::HoldLatency { limit_us } => {
+            format!("start a process that holds {limit_us} us at /dev/cpu_dma_latency")
+        }
+        Act::SetIrqBan { process, irq, banned } => {
+            let what = if *banned { "leave IRQ" } else { "take care again of IRQ" };
+            format!(
+                "tell irqbalance (process {}) to {what} {irq}{}",
+                process.pid,
+                if *banned { " alone" } else { "" }
+            )
+        }
     }
 }
 

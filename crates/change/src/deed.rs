@@ -6,6 +6,8 @@ use std::path::Path;
 use machine::{Act, Class, Fault, IoPriority, PlatformFile, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 
 use crate::form;
+use crate::hold;
+use crate::irq_bans;
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::refusal::refusal;
@@ -32,6 +34,8 @@ pub fn object(act: &Act) -> String {
             let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
             format!("{} of {device}{within}", setting.topic())
         }
+        Act::HoldLatency { .. } => "exit latency of idle CPUs".into(),
+        Act::SetIrqBan { process, irq, .. } => format!("irqbalance (process {}): IRQ {irq}", process.pid),
     }
 }
 
@@ -55,6 +59,8 @@ pub fn asked(act: &Act) -> String {
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::Launch { .. } => "running".into(),
         Act::SetEthtool { setting, .. } => setting.to_string(),
+        Act::SetIrqBan { banned, .. } => irq_bans::words(*banned).into(),
+        Act::HoldLatency { limit_us } => hold::words(*limit_us),
     }
 }
 
@@ -81,6 +87,14 @@ pub fn thread(act: &Act) -> Option<ThreadRef> {
             let ProcessRef { pid, start_time_ticks } = *process;
             Some(ThreadRef { pid, tid: pid, start_time_ticks })
         }
+        _ => None,
+    }
+}
+
+/// The process that is told of an act by another one of the same setting, and keeps its hands off.
+pub fn who_is_told(act: &Act) -> Option<u32> {
+    match act {
+        Act::SetIrqBan { process, banned: true, .. } => Some(process.pid),
         _ => None,
     }
 }
@@ -112,6 +126,10 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
             Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
             Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
         ) => (a, a_netns, a_setting.topic()) == (b, b_netns, b_setting.topic()),
+        (Act::SetIrqBan { process: a, irq: a_irq, .. }, Act::SetIrqBan { process: b, irq: b_irq, .. }) => {
+            (a, a_irq) == (b, b_irq)
+        }
+        (Act::HoldLatency { .. }, Act::HoldLatency { .. }) => true,
         _ => false,
     }
 }
@@ -153,14 +171,16 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::SetIoPriority { thread: t, .. }
         | Act::SetUtilClamp { thread: t, .. } => (t.pid, t.tid, t.start_time_ticks),
         Act::JoinCgroup { process: ProcessRef { pid, start_time_ticks }, .. }
-        | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. } => {
+        | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. }
+        | Act::SetIrqBan { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
         Act::WriteFile { .. }
         | Act::CreateCgroup { .. }
         | Act::PlaceFile { .. }
         | Act::Launch { .. }
-        | Act::SetEthtool { .. } => {
+        | Act::SetEthtool { .. }
+        | Act::HoldLatency { .. } => {
             return Ok(());
         }
     };
@@ -215,6 +235,10 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         Act::Launch { .. } => Value::Absent,
         Act::SetEthtool { device, netns, setting } => {
             Value::Ethtool(kernel.ethtool(device, netns.as_deref(), setting.topic())?)
+        }
+        Act::HoldLatency { .. } => Value::Text(hold::words(kernel.cpu_latency_us()?)),
+        Act::SetIrqBan { process, irq, .. } => {
+            Value::Text(irq_bans::words(kernel.irq_bans(process)?.contains(irq)).into())
         }
     })
 }
@@ -297,6 +321,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::SetEthtool { device, netns, setting }, _) => {
             kernel.set_ethtool(device, netns.as_deref(), setting)
         }
+        (Act::SetIrqBan { process, irq, banned }, _) => irq_bans::tell(kernel, process, *irq, *banned),
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
@@ -342,6 +367,9 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
         (Act::SetEthtool { device, netns, setting }, Value::Ethtool(old), Value::Ethtool(now)) => {
             let setting = setting.restoring(old, now).ok_or_else(unfit)?;
             kernel.set_ethtool(device, netns.as_deref(), &setting)
+        }
+        (Act::SetIrqBan { process, irq, .. }, Value::Text(old), _) => {
+            irq_bans::tell(kernel, process, *irq, old == irq_bans::words(true))
         }
         _ => Err(unfit()),
     }
@@ -407,6 +435,11 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),
+        // Somebody else may ask for less.
+        (Act::HoldLatency { limit_us }, Value::Text(now)) => {
+            hold::us_of(now).is_some_and(|us| us <= *limit_us)
+        }
+        (Act::SetIrqBan { banned, .. }, Value::Text(now)) => now == irq_bans::words(*banned),
         _ => false,
     }
 }

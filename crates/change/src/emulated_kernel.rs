@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::ethtool::Topic;
+use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{CpuSet, EthtoolState, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
@@ -37,6 +38,8 @@ pub struct EmulatedThread {
     pub marker: Option<String>,
     /// Waits at its gate.
     pub gated: bool,
+    /// Limit on the exit latency of idle CPUs that it holds, us.
+    pub holds_latency_us: Option<u32>,
 }
 
 /// What can be compared: the whole emulated machine, clock and counters left out.
@@ -50,6 +53,16 @@ pub struct EmulatedState {
     pub folders: BTreeSet<PathBuf>,
     /// What drivers tell through ethtool, by network namespace, interface and topic.
     pub ethtool: BTreeMap<(Option<String>, String, Topic), EthtoolState>,
+    /// Interrupts that the irqbalance of a process was told to leave alone.
+    pub irq_bans: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+impl EmulatedState {
+    /// The limit on the exit latency of idle CPUs that holds, us: the shortest of those that are held.
+    pub fn cpu_latency_us(&self) -> u32 {
+        let held = self.threads.values().filter(|thread| !thread.gated);
+        held.filter_map(|thread| thread.holds_latency_us).min().unwrap_or(NO_LATENCY_LIMIT_US)
+    }
 }
 
 /// When a crash strikes.
@@ -149,6 +162,13 @@ impl EmulatedKernel {
         ThreadRef { pid, tid, start_time_ticks }
     }
 
+    /// Makes a process the irqbalance that was told to leave these interrupts alone.
+    pub fn add_irqbalance(&self, pid: u32, irqs: &[u32]) -> ProcessRef {
+        let process = self.add_process(pid, 1);
+        self.inner().state.irq_bans.insert(pid, irqs.iter().copied().collect());
+        process
+    }
+
     /// Lets a clock tick go by.
     pub fn tick(&self) {
         self.inner().ticks += 1;
@@ -174,7 +194,7 @@ impl EmulatedKernel {
     }
 
     /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
-    /// `util-clamp TID`, `ethtool DEVICE`, `fork`.
+    /// `util-clamp TID`, `ethtool DEVICE`, `irq-bans PID`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }
@@ -260,6 +280,7 @@ impl EmulatedThread {
             cgroup: "/sys/fs/cgroup/cpuset".into(),
             marker: None,
             gated: false,
+            holds_latency_us: None,
         }
     }
 }

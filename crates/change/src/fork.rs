@@ -50,6 +50,7 @@ struct Plan {
     gate: OwnedFd,
     report: OwnedFd,
     parent: libc::pid_t,
+    stays: bool,
 }
 
 /// The parent's side of a waiting child.
@@ -61,8 +62,9 @@ struct Waiting {
     object: String,
 }
 
-/// Forks `launch` up to its gate.
-pub fn fork(launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+/// Forks `launch` up to its gate. One that `stays` outlives this process, in a session of its own, once it is let go: undo
+/// alone ends it then.
+pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>, Fault> {
     let object = launch.argv.join(" ");
     let resources =
         |e: io::Error| Fault::io(&object, &e, "raise the limits on processes and open files (ulimit -u, -n)");
@@ -87,12 +89,15 @@ pub fn fork(launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
         gate: gate_read,
         report: report_write,
         parent: std::process::id() as libc::pid_t,
+        stays,
     };
     let gate_fd = gate_write.as_raw_fd();
     let pid = on_launcher(move || plan.fork(gate_fd)).map_err(resources)?;
-    // Both sides set the group, so that it holds whoever comes first.
-    // SAFETY: no pointers.
-    unsafe { libc::setpgid(pid, pid) };
+    if !stays {
+        // Both sides set the group, so that it holds whoever comes first.
+        // SAFETY: no pointers.
+        unsafe { libc::setpgid(pid, pid) };
+    }
     let mut waiting = Waiting {
         process: ProcessRef { pid: pid as u32, start_time_ticks: 0 },
         gate: Some(gate_write.into()),
@@ -221,12 +226,21 @@ impl Plan {
         unsafe {
             // Otherwise the gate never closes when the parent dies.
             libc::close(gate_write);
-            libc::setpgid(0, 0);
+            // Who leads a group can begin no session, which brings a group of its own.
+            if self.stays {
+                libc::setsid()
+            } else {
+                libc::setpgid(0, 0)
+            };
             default_signals();
             self.check(LEASH, libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0));
             // The parent may have died before the line above.
             if libc::getppid() != self.parent || !self.gate_opens() {
                 libc::_exit(0);
+            }
+            if self.stays {
+                // It is written down by now.
+                self.check(LEASH, libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0));
             }
             if let Some(netns) = &self.netns {
                 self.check(NETNS, libc::setns(netns.as_raw_fd(), libc::CLONE_NEWNET));

@@ -106,6 +106,9 @@ impl Hand {
                 remedy,
             ));
         }
+        if let Act::HoldLatency { limit_us } = act {
+            return self.hold_latency(act, *limit_us, setting);
+        }
         let kernel = self.kernel.clone();
         let old = deed::read_old(&*kernel, act)?;
         let seq = self.intend_for(act, old.clone(), setting)?;
@@ -128,7 +131,12 @@ impl Hand {
         self.intend_for(act, old, None)
     }
 
-    fn intend_for(&mut self, act: &Act, old: Value, setting: Option<&Setting>) -> Result<u64, Fault> {
+    pub(crate) fn intend_for(
+        &mut self,
+        act: &Act,
+        old: Value,
+        setting: Option<&Setting>,
+    ) -> Result<u64, Fault> {
         let seq = self.next_seq();
         let at_ticks = self.kernel.now_ticks().unwrap_or_default();
         let (setting, old_too) = (setting.cloned(), old.clone());

@@ -199,6 +199,23 @@ pub trait Kernel: Send + Sync {
     /// Sets something of a network interface; one message, which the kernel carries out as a whole.
     fn set_ethtool(&self, device: &str, netns: Option<&str>, setting: &EthtoolSetting) -> io::Result<()>;
 
+    /// Interrupts that a running irqbalance was told to leave alone.
+    ///
+    /// Errors: `ESRCH` when it is gone.
+    fn irq_bans(&self, process: &ProcessRef) -> io::Result<BTreeSet<u32>>;
+
+    /// Tells a running irqbalance which interrupts to leave alone, in place of what it was told before.
+    ///
+    /// Errors: `ESRCH` when it is gone, `InvalidInput` when there are more than it takes.
+    fn set_irq_bans(&self, process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()>;
+
+    /// The limit on the exit latency of idle CPUs that holds now, us; 2000000000 when nobody asks for one.
+    fn cpu_latency_us(&self) -> io::Result<u32>;
+
+    /// Forks a process that waits at its gate, and then holds such a limit until it is ended, also when this process ends.
+    /// [`Gated::release`] returns when the kernel has taken the limit.
+    fn fork_holder(&self, limit_us: u32, marker: &str) -> Result<Box<dyn Gated>, Fault>;
+
     /// Whether that very process is there and has not ended.
     fn alive(&self, process: &ProcessRef) -> bool {
         let listed = || {

@@ -30,6 +30,8 @@ mod form;
 pub mod group;
 pub mod hand;
 mod heirs;
+pub mod hold;
+mod irq_bans;
 pub mod kernel;
 pub mod launch;
 pub mod ledger;

@@ -1,5 +1,6 @@
 //! The operating system itself.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -18,7 +19,7 @@ use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
-use crate::{ethtool_order, netns, platform_file, process_file, sched, util_clamp};
+use crate::{ethtool_order, hold, irq_bans, netns, platform_file, process_file, sched, util_clamp};
 
 /// The running system.
 #[derive(Debug, Clone, Copy)]
@@ -229,7 +230,7 @@ impl Kernel for LiveKernel {
     }
 
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
-        fork::fork(launch, marker)
+        fork::fork(launch, marker, false)
     }
 
     fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
@@ -254,6 +255,22 @@ impl Kernel for LiveKernel {
             None => ethtool_order::send(device, setting),
             Some(name) => netns::within(name, || ethtool_order::send(device, setting)),
         }
+    }
+
+    fn irq_bans(&self, process: &ProcessRef) -> io::Result<BTreeSet<u32>> {
+        irq_bans::get(process)
+    }
+
+    fn set_irq_bans(&self, process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()> {
+        irq_bans::set(process, irqs)
+    }
+
+    fn cpu_latency_us(&self) -> io::Result<u32> {
+        hold::in_force_us()
+    }
+
+    fn fork_holder(&self, limit_us: u32, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+        hold::fork_holder(limit_us, marker)
     }
 
     fn alive(&self, process: &ProcessRef) -> bool {

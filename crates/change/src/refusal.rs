@@ -58,6 +58,7 @@ fn permission(act: &Act) -> Reading {
             "it needs CAP_NET_ADMIN in the network namespace of the interface",
             "run as root",
         ),
+        Act::SetIrqBan { .. } => (Class::NotPermitted, "irqbalance listens to root alone", "run as root"),
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -72,14 +73,16 @@ fn gone(act: &Act) -> &'static str {
         }
         Act::SetEthtool { netns: Some(_), .. } => "check the name of the network namespace (ip netns)",
         Act::SetEthtool { .. } => "the kernel is older than 5.6, which has no such netlink family",
+        Act::HoldLatency { .. } => "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
+        Act::SetIrqBan { .. } => "irqbalance ended in the meantime, or was started again: try again",
         _ => "the process ended in the meantime: nothing to do",
     }
 }
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetScheduling,
-        SetUtilClamp, WriteFile, WriteProcessFile,
+        CreateCgroup, JoinCgroup, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan,
+        SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -195,6 +198,16 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             Class::MachineLacks,
             "the driver cannot do it at the moment: its link is up, it is being reset, or something holds its queues (XDP)",
             "see what is attached with 'ip -d link'; some drivers take it only with the link down (ip link set DEVICE down)",
+        ),
+        (SetIrqBan { .. }, _) if error.kind() == io::ErrorKind::InvalidInput => (
+            Class::MachineLacks,
+            "",
+            "name fewer, or start irqbalance with --banmod for the driver of these lines (IRQBALANCE_ARGS in its settings)",
+        ),
+        (SetIrqBan { .. }, _) => (
+            Class::MachineLacks,
+            "",
+            "see what irqbalance does (journalctl -u irqbalance), or stop it: systemctl stop irqbalance",
         ),
         _ if error.kind() == io::ErrorKind::Unsupported => {
             (Class::MachineLacks, "", "leave it: it could not be put back exactly")

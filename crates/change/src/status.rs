@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use machine::{Fault, ProcessRef, Setting, knobs};
+use machine::{Act, Fault, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
 use crate::deed;
@@ -113,7 +113,7 @@ fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -
     let told = entries.iter().enumerate().map(|(i, entry)| {
         let gone = before_this_boot && !entry.outlives_boots(&session.entries);
         let now = if gone { None } else { deed::read(kernel, &entry.act).ok() };
-        let now = now.filter(|_| !matches!(entry.act, machine::Act::Launch { .. }));
+        let now = now.filter(|_| !matches!(entry.act, Act::Launch { .. }));
         // Of several acts on one object only the last shows.
         let last = !entries[i + 1..].iter().any(|later| deed::same_object(&later.act, &entry.act));
         let left = entry.read_back.as_ref().filter(|_| last);
@@ -125,7 +125,10 @@ fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -
 
 fn act_status(entry: &Entry) -> ActStatus {
     let knob = entry.setting.as_ref().and_then(|setting| knobs::find(&setting.knob));
-    let process = entry.started.map(|process| format!("running as process group {}", process.pid));
+    let process = entry.started.map(|process| match &entry.act {
+        Act::HoldLatency { .. } => format!("{}, held by process {}", deed::asked(&entry.act), process.pid),
+        _ => format!("running as process group {}", process.pid),
+    });
     ActStatus {
         seq: entry.seq,
         object: deed::object(&entry.act),

@@ -164,9 +164,9 @@ pub fn marker(session: &str, seq: u64) -> String {
     format!("{session}.{seq}")
 }
 
-/// Takes one act back; `earlier` are the acts before it, `marker` is what [`Act::Launch`] put into the environment.
+/// Takes one act back; `earlier` are the acts before it, `marker` is what [`Act::Launch`] or [`Act::HoldLatency`] put into the environment.
 pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: &str, force: bool) -> How {
-    if let Act::Launch { .. } = entry.act {
+    if let Act::Launch { .. } | Act::HoldLatency { .. } = entry.act {
         return end_launch(kernel, entry, marker);
     }
     if let Act::PlaceFile { file, .. } = &entry.act {
@@ -237,7 +237,13 @@ fn end_launch(kernel: &dyn Kernel, entry: &Entry, marker: &str) -> How {
     match group::members(kernel, &leader, marker) {
         Ok(members) if members.is_empty() => How::Gone,
         Ok(_) => match group::end(kernel, &leader, marker, Duration::ZERO) {
-            Ok(_) => How::Restored,
+            Ok(_) => {
+                // Nobody else waits for a holder; of another session's it is not ours to wait for, and nothing happens.
+                if let Act::HoldLatency { .. } = entry.act {
+                    let _ = kernel.wait(leader.pid);
+                }
+                How::Restored
+            }
             Err(why) => How::Refused { why: why.to_string() },
         },
         Err(error) => How::Refused { why: error.to_string() },

@@ -248,6 +248,79 @@ fn a_card_comes_back_whatever_the_moment_of_the_crash() {
     }
 }
 
+/// An irqbalance that was told to leave interrupts 5 and 9 alone.
+fn irqbalance() -> (EmulatedKernel, ProcessRef) {
+    let kernel = EmulatedKernel::new();
+    let process = kernel.add_irqbalance(60, &[5, 9]);
+    (kernel, process)
+}
+
+fn bans(kernel: &EmulatedKernel) -> Vec<u32> {
+    kernel.state().irq_bans[&60].iter().copied().collect()
+}
+
+#[test]
+fn only_our_own_interrupt_is_taken_off_irqbalances_list() {
+    let (kernel, process) = irqbalance();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    for irq in [38, 9] {
+        let receipt = hand.perform(&Act::SetIrqBan { process, irq, banned: true }).unwrap();
+        assert!(receipt.took_effect && receipt.read_back.to_string() == "left alone", "{receipt:?}");
+    }
+    hand.perform(&Act::SetIrqBan { process, irq: 5, banned: false }).unwrap();
+    assert_eq!(bans(&kernel), [9, 38]);
+    // Somebody else tells it of one more.
+    use pinwise_change::Kernel as _;
+    kernel.set_irq_bans(&process, &[9, 12, 38].into()).unwrap();
+    let undone: Vec<How> = hand.undo_all().into_iter().map(|undone| undone.how).collect();
+    assert_eq!(undone, [How::Restored, How::Already, How::Restored]);
+    assert_eq!(bans(&kernel), [5, 9, 12]);
+}
+
+#[test]
+fn an_irqbalance_that_was_started_again_has_forgotten() {
+    let (kernel, process) = irqbalance();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    hand.perform(&Act::SetIrqBan { process, irq: 38, banned: true }).unwrap();
+    kernel.add_irqbalance(60, &[38]);
+    assert_eq!(hand.undo_all()[0].how, How::Gone);
+    assert_eq!(bans(&kernel), [38], "the later one was told by somebody else");
+    let fault = hand.perform(&Act::SetIrqBan { process, irq: 4, banned: true }).unwrap_err();
+    assert!(fault.remedy.contains("started again"), "{fault}");
+}
+
+#[test]
+fn a_list_that_irqbalance_does_not_take_leaves_all_as_it_was() {
+    let (kernel, process) = irqbalance();
+    kernel.refuse("irq-bans 60", libc::EINVAL);
+    let dir = tempfile::tempdir().unwrap();
+    let fault =
+        hand(&kernel, dir.path()).perform(&Act::SetIrqBan { process, irq: 38, banned: true }).unwrap_err();
+    assert!(fault.remedy.contains("--banmod"), "{fault}");
+    assert_eq!(bans(&kernel), [5, 9]);
+}
+
+#[test]
+fn a_held_limit_is_ended_whatever_the_moment_of_the_crash() {
+    // Forked, released, signalled.
+    for (number, when) in (0..3).flat_map(|n| [(n, When::Before), (n, When::After)]) {
+        let (kernel, dir) = (EmulatedKernel::new(), tempfile::tempdir().unwrap());
+        kernel.crash_at(Some((number, when)));
+        let crashed = catch_unwind(AssertUnwindSafe(|| {
+            let mut hand = hand(&kernel, dir.path());
+            hand.perform(&Act::HoldLatency { limit_us: 20 }).unwrap();
+            hand.undo_all();
+        }));
+        assert!(crashed.is_err(), "{number} {when:?}");
+        kernel.crash_at(None);
+        let report = undo_after_death(&kernel, dir.path());
+        assert!(report.is_clean(), "{number} {when:?}: {report:?}");
+        assert_eq!(kernel.state().threads.len(), 0, "{number} {when:?}: {report:?}");
+    }
+}
+
 #[test]
 fn what_somebody_else_set_of_a_card_stays_and_what_its_driver_chose_is_no_conflict() {
     let (kernel, acts) = card();
@@ -298,4 +371,34 @@ fn a_refusal_by_a_driver_says_what_it_means_and_a_card_that_is_gone_needs_nothin
         ..kernel.state()
     });
     assert_eq!(hand.undo_all()[0].how, How::Gone);
+}
+
+#[test]
+fn the_shortest_limit_holds_and_each_is_ended_by_itself() {
+    let (kernel, dir) = (EmulatedKernel::new(), tempfile::tempdir().unwrap());
+    let before = kernel.state();
+    let mut hand = hand(&kernel, dir.path());
+    let start = hand.mark();
+    let receipt = hand.perform(&Act::HoldLatency { limit_us: 20 }).unwrap();
+    let told = |receipt: &pinwise_change::Receipt| (receipt.old.to_string(), receipt.read_back.to_string());
+    assert_eq!((told(&receipt), receipt.took_effect), (("unlimited".into(), "20 us".into()), true));
+    let second = hand.mark();
+    let receipt = hand.perform(&Act::HoldLatency { limit_us: 50 }).unwrap();
+    assert_eq!((told(&receipt), receipt.took_effect), (("20 us".into(), "20 us".into()), true));
+    let status = status_with(dir.path(), &kernel).unwrap();
+    let acts = &status.sessions[0].outstanding;
+    assert!(acts[0].new.starts_with("20 us, held by process "), "{acts:?}");
+    assert_eq!((acts[0].changed_since, acts[1].changed_since), (None, Some(false)));
+    assert_eq!(hand.undo_to(second)[0].how, How::Restored);
+    assert_eq!(kernel.state().cpu_latency_us(), 20);
+    // Somebody ends it.
+    let holder = *kernel.state().threads.keys().next_back().unwrap();
+    kernel.remove_thread(holder);
+    assert_eq!(
+        status_with(dir.path(), &kernel).unwrap().sessions[0].outstanding[0].changed_since,
+        Some(true)
+    );
+    assert_eq!(hand.undo_to(start)[0].how, How::Gone);
+    assert_eq!(kernel.state(), before);
+    hand.finish().unwrap();
 }

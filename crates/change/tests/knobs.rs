@@ -35,7 +35,11 @@ fn root_of(state: &EmulatedState) -> Root {
         let (pid, nice, start) = (thread.pid, thread.scheduling.nice, thread.start_time_ticks);
         facts.push((format!("io_priority {tid}"), thread.io_priority.to_string()));
         let zeros = "0 ".repeat(17);
-        let (name, flags) = if pid == KERNEL_THREAD { ("rcu_preempt", 0x0020_8040) } else { ("server", 0) };
+        let (name, flags) = match pid {
+            KERNEL_THREAD => ("rcu_preempt", 0x0020_8040),
+            IRQBALANCE => ("irqbalance", 0),
+            _ => ("server", 0),
+        };
         let clamp = thread.util_clamp;
         let sched = format!("uclamp.min  :  {}\nuclamp.max  :  {}\n", clamp.min, clamp.max);
         let stat = format!(
@@ -54,6 +58,11 @@ fn root_of(state: &EmulatedState) -> Root {
     }
     tree = tree.link("/sys/class/net/eth0/device", "../../../devices/pci0000:00/0000:00:05.0");
     facts.extend(ethtool_facts(state));
+    facts.push(("pm_qos_cpu_latency_us".into(), state.cpu_latency_us().to_string()));
+    for (pid, irqs) in &state.irq_bans {
+        let irqs: String = irqs.iter().map(|irq| format!("IRQ {irq} LOAD 0 DIFF 0 CLASS 0 ")).collect();
+        facts.push((format!("irqbalance {pid}"), format!("SLEEP 10 {irqs}BANNED 00000000")));
+    }
     facts.into_iter().fold(Root::from_tree(tree), |root, (name, value)| root.with_fact(name, value))
 }
 
@@ -87,6 +96,9 @@ fn ethtool_facts(state: &EmulatedState) -> Vec<(String, String)> {
 
 /// Number of the one thread of the kernel on the emulated machine.
 const KERNEL_THREAD: u32 = 15;
+
+/// Number of the irqbalance that runs there, and was told to leave an interrupt alone that is not there any more.
+const IRQBALANCE: u32 = 60;
 
 /// Files that hold one value, on the machine that offers every knob. Two stand beside those: ends of ranges and menus.
 const FILES: &[(&str, &str)] = &[
@@ -160,6 +172,9 @@ const FILES: &[(&str, &str)] = &[
     ("/proc/50/autogroup", "/autogroup-12 nice 0"),
     ("/proc/1000/oom_score_adj", "0"),
     ("/proc/15/oom_score_adj", "0"),
+    ("/proc/60/oom_score_adj", "0"),
+    ("/run/irqbalance/irqbalance60.sock", ""),
+    ("/proc/60/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance60.sock"),
 ];
 
 /// A machine that offers every knob.
@@ -177,6 +192,7 @@ fn machine() -> EmulatedKernel {
     kernel.add_process(KERNEL_THREAD, 2);
     kernel.add_process(50, 1);
     kernel.add_thread(50, 51);
+    kernel.add_irqbalance(IRQBALANCE, &[7]);
     kernel
 }
 
@@ -245,6 +261,13 @@ fn kernel_for(root: &Root, acts: &[Act]) -> EmulatedKernel {
             }
             // None is there before.
             Act::PlaceFile { .. } => {}
+            Act::HoldLatency { .. } => {}
+            Act::SetIrqBan { process, irq, banned } => {
+                let ProcessRef { pid, start_time_ticks } = *process;
+                insert(&ThreadRef { pid, tid: pid, start_time_ticks });
+                kernel.add_irqbalance(pid, if *banned { &[] } else { std::slice::from_ref(irq) });
+                kernel.alter(pid, |thread| thread.start_time_ticks = start_time_ticks);
+            }
             other => panic!("a knob asks for {other:?}"),
         }
     }

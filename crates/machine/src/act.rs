@@ -231,6 +231,20 @@ pub enum Act {
         /// What is set.
         setting: EthtoolSetting,
     },
+    /// Tells a running irqbalance to leave an interrupt alone, or not to; undone by telling it what it was told before.
+    SetIrqBan {
+        /// The irqbalance, which forgets it when it ends.
+        process: ProcessRef,
+        /// The interrupt.
+        irq: u32,
+        /// Whether it is to leave it alone.
+        banned: bool,
+    },
+    /// Starts a process that keeps idle CPUs out of states that take longer to leave; undone by ending it.
+    HoldLatency {
+        /// Longest time that an idle CPU may take to wake, us.
+        limit_us: u32,
+    },
 }
 
 #[cfg(test)]

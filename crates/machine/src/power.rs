@@ -50,7 +50,7 @@ pub struct FrequencyPolicy {
 
 /// What /dev/cpu_dma_latency and the files of CPUs read when nobody asks for anything
 /// (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
-const NO_LIMIT_US: u64 = 2_000_000_000;
+pub const NO_LATENCY_LIMIT_US: u32 = 2_000_000_000;
 
 /// Reads everything about the clock and the limits.
 pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Power {
@@ -126,7 +126,7 @@ fn latency_limit(root: &Root, notes: &mut Notes) -> Option<u64> {
     let number = told
         .map_err(|e| e.to_string())
         .and_then(|text| text.parse::<u64>().map_err(|e| format!("/dev/cpu_dma_latency: '{text}': {e}")));
-    notes.keep("latency that idle CPUs are held to", number).filter(|us| *us < NO_LIMIT_US)
+    notes.keep("latency that idle CPUs are held to", number).filter(|us| *us < u64::from(NO_LATENCY_LIMIT_US))
 }
 
 /// `0` means no limit and `n/a` a limit of 0 (drivers/base/power/sysfs.c).
@@ -139,7 +139,7 @@ fn cpu_limits(root: &Root, online: &CpuSet) -> BTreeMap<u32, u64> {
             Err(e) if e.is_absent() => break,
             Err(_) | Ok("0") => None,
             Ok("n/a") => Some(0),
-            Ok(number) => number.parse().ok().filter(|us| *us < NO_LIMIT_US),
+            Ok(number) => number.parse().ok().filter(|us| *us < u64::from(NO_LATENCY_LIMIT_US)),
         };
         limits.extend(limit.map(|us| (cpu, us)));
     }

@@ -22,6 +22,7 @@ pub use kernel_threads::{IrqThread, KernelThreads, Kind};
 pub use numa_memory::NumaMemory;
 pub(crate) use owners::irqbalance::foresee;
 pub use owners::irqbalance::{INTERVAL_S, Irqbalance};
+pub use owners::irqbalance_running;
 pub use owners::{Owner, OwnerSetting};
 pub use process::{Process, Thread};
 pub use remarks::Remark;

@@ -10,6 +10,7 @@ mod error;
 pub(crate) mod ethtool_netlink;
 mod folders;
 mod io_priority;
+pub mod irqbalance_socket;
 mod live;
 mod netns;
 mod paths;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::{Cause, ReadError};
 pub(crate) use io_priority::IO_PRIORITY;
+pub(crate) use irqbalance_socket::IRQBALANCE;
 pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
 

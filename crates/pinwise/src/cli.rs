@@ -82,6 +82,9 @@ pub enum Verb {
     /// Takes back what was not confirmed in time
     #[command(hide = true)]
     Revert(verbs::revert::Args),
+    /// Holds the knob cpu-dma-latency until it is ended
+    #[command(hide = true)]
+    HoldLatency(verbs::hold_latency::Args),
     /// How often the timer interrupted CPUs in a window, and why their tick did not stop
     #[command(hide = true)]
     Ticks(verbs::ticks::Args),

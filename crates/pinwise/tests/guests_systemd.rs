@@ -119,6 +119,39 @@ fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
     assert_eq!(text(&outcome, "left").trim(), "1");
 }
 
+/// The other line of the card shows that irqbalance places lines anew meanwhile, and what becomes of one that it was not told of.
+#[test]
+#[ignore = "boots guests"]
+fn what_irqbalance_is_told_to_leave_stays_until_undo() {
+    let script = format!(
+        "{FUNCTIONS}\
+         a=$(line 0) b=$(line 1)\n\
+         start \"--banirq=9\"; placed $a; placed $b; was=$(of $a)\n\
+         printf '[[setting]]\\nknob = \"irq-affinity\"\\ntarget = \"%s\"\\nvalue = \"1\"\\n' $a > plan.toml\n\
+         pinwise apply plan.toml --dry-run > foreseen; pinwise apply plan.toml\n\
+         echo 1 > /proc/irq/$b/smp_affinity_list; again $b; of $a > kept\n\
+         pinwise apply plan.toml --dry-run --over > told; pinwise undo > undone; echo $was > was\n\
+         echo 1 > /proc/irq/$a/smp_affinity_list; again $a; of $a > put-back\n\
+         pinwise apply plan.toml; systemctl restart irqbalance; pinwise undo > restarted\n"
+    );
+    let Some(outcome) = run(&["irqbalance"], "", &script) else { return };
+    assert!(
+        text(&outcome, "foreseen").contains("tell irqbalance (process "),
+        "{}",
+        text(&outcome, "foreseen")
+    );
+    assert_eq!(text(&outcome, "kept").trim(), "1");
+    assert!(!text(&outcome, "told").contains("tell irqbalance"), "{}", text(&outcome, "told"));
+    assert_ne!(text(&outcome, "put-back").trim(), "1", "the ban was not lifted");
+    let undone = text(&outcome, "undone");
+    assert!(undone.contains("restored (moved by it)"), "{undone}");
+    assert!(
+        text(&outcome, "restarted").contains("gone, and the change with it"),
+        "{}",
+        text(&outcome, "restarted")
+    );
+}
+
 /// The revert is a timer of systemd there: it comes although the session that applied is gone, and not when it was confirmed.
 #[test]
 #[ignore = "boots guests"]

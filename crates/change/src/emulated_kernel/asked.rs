@@ -1,5 +1,6 @@
 //! What the emulated operating system does when it is asked.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -269,24 +270,29 @@ impl Kernel for EmulatedKernel {
     }
 
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {
-        let forked = self.change("fork", |inner| {
-            let (pid, start_time_ticks) = (inner.next_pid, inner.ticks);
-            inner.next_pid += 1;
-            let marker = Some(marker.to_string());
-            let thread = EmulatedThread {
-                pid,
-                start_time_ticks,
-                parent: OWN_PID,
-                group: pid,
-                marker,
-                gated: true,
-                ..EmulatedThread::new(pid)
-            };
-            inner.state.threads.insert(pid, thread);
-            Ok(ProcessRef { pid, start_time_ticks })
-        });
-        let process = forked.map_err(|e| Fault::io(launch.argv.join(" "), &e, "emulated"))?;
-        Ok(Box::new(EmulatedGated { kernel: self.clone(), process }))
+        self.fork_as(&launch.argv.join(" "), marker, None)
+    }
+
+    fn cpu_latency_us(&self) -> io::Result<u32> {
+        Ok(self.inner().state.cpu_latency_us())
+    }
+
+    fn fork_holder(&self, limit_us: u32, marker: &str) -> Result<Box<dyn Gated>, Fault> {
+        self.fork_as("holder", marker, Some(limit_us))
+    }
+
+    fn irq_bans(&self, process: &ProcessRef) -> io::Result<BTreeSet<u32>> {
+        let mut inner = self.inner();
+        same_process(&mut inner, process)?;
+        inner.state.irq_bans.get(&process.pid).cloned().ok_or_else(|| error(libc::ESRCH))
+    }
+
+    fn set_irq_bans(&self, process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()> {
+        self.change(&format!("irq-bans {}", process.pid), |inner| {
+            same_process(inner, process)?;
+            inner.state.irq_bans.insert(process.pid, irqs.clone());
+            Ok(())
+        })
     }
 
     fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
@@ -317,6 +323,34 @@ impl Kernel for EmulatedKernel {
             }
             Ok(())
         })
+    }
+}
+
+impl EmulatedKernel {
+    fn fork_as(
+        &self,
+        name: &str,
+        marker: &str,
+        holds_latency_us: Option<u32>,
+    ) -> Result<Box<dyn Gated>, Fault> {
+        let forked = self.change("fork", |inner| {
+            let (pid, start_time_ticks) = (inner.next_pid, inner.ticks);
+            inner.next_pid += 1;
+            let thread = EmulatedThread {
+                pid,
+                start_time_ticks,
+                parent: OWN_PID,
+                group: pid,
+                marker: Some(marker.to_string()),
+                gated: true,
+                holds_latency_us,
+                ..EmulatedThread::new(pid)
+            };
+            inner.state.threads.insert(pid, thread);
+            Ok(ProcessRef { pid, start_time_ticks })
+        });
+        let process = forked.map_err(|e| Fault::io(name, &e, "emulated"))?;
+        Ok(Box::new(EmulatedGated { kernel: self.clone(), process }))
     }
 }
 

@@ -15,6 +15,8 @@ pub fn another_value(knob: &dyn Knob, present: &str, root: &Root) -> String {
         "energy-performance-preference" => either("performance", "balance_performance"),
         "frequency-governor" => either("performance", "powersave"),
         "rps-flow-count" | "rps-sock-flow-entries" => either("64", "128"),
+        "cpu-dma-latency" => either("100", "200"),
+        "irqbalance-banned-irqs" => either("38", "4,38"),
         "cpu-resume-latency" => either("unlimited", "100000"),
         // Less than that the kernel may refuse: what it has promised to groups, two ticks.
         "rt-runtime" => either("990000", "980000"),

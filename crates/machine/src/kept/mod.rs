@@ -101,6 +101,13 @@ fn by_platform(root: &Root, session: &str, act: &Act) -> Result<Line, String> {
                 "{device} is set up by the system's network configuration; name it there (systemd.link(5))"
             ));
         }
+        Act::SetIrqBan { .. } => return Err(tmpfiles::NUMBERS.into()),
+        Act::HoldLatency { .. } => {
+            return Err(
+                "a process holds it, which ends with this boot; a profile of tuned can (force_latency)"
+                    .into(),
+            );
+        }
         _ => return Err("it is a setting of a process, which no file of the platform brings back".into()),
     };
     if let Some(netns) = netns {

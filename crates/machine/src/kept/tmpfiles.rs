@@ -3,6 +3,10 @@
 use super::{Line, has_systemd};
 use crate::{PlatformFile, Root};
 
+/// Why interrupts are not kept.
+pub(super) const NUMBERS: &str =
+    "interrupts get their numbers anew at each start; apply the plan again then, or give irqbalance a policy";
+
 /// The line for any file of the kernel whose path is the same after a restart.
 pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Result<Line, String> {
     passes(path)?;
@@ -22,7 +26,7 @@ pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Resul
 fn passes(path: &str) -> Result<(), String> {
     let irq = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next());
     if irq.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err("interrupts get their numbers anew at each start; apply the plan again then, or give irqbalance a policy".into());
+        return Err(NUMBERS.into());
     }
     match path.starts_with("/sys/fs/cgroup/") {
         true => {

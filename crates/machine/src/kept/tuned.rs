@@ -5,6 +5,7 @@ use crate::{Act, PlatformFile, Root};
 
 const SYSCTL: &str = "[sysctl] ";
 const SYSFS: &str = "[sysfs] ";
+const CPU: &str = "[cpu] ";
 
 /// The lines for a setting, each behind the name of its section.
 pub(super) fn lines(root: &Root, session: &str, acts: &[Act]) -> Lines {
@@ -17,6 +18,9 @@ pub(super) fn lines(root: &Root, session: &str, acts: &[Act]) -> Lines {
 }
 
 fn line(act: &Act) -> Result<String, String> {
+    if let Act::HoldLatency { limit_us } = act {
+        return Ok(format!("{CPU}force_latency={limit_us}"));
+    }
     let Act::WriteFile { path, value, netns: None } = act else {
         return Err("a profile of tuned sets the machine, not a process or a network namespace".into());
     };
@@ -38,7 +42,7 @@ fn line(act: &Act) -> Result<String, String> {
 /// The profile: what tuned sets already stays, since it is used beside another (`tuned-adm profile OTHER pinwise-...`).
 pub(super) fn profile(session: &str, lines: &[String]) -> String {
     let mut text = format!("[main]\nsummary=pinwise session {session}\n");
-    for section in [SYSCTL, SYSFS] {
+    for section in [CPU, SYSCTL, SYSFS] {
         let of: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix(section)).collect();
         if !of.is_empty() {
             text += &format!("\n{}\n{}\n", section.trim(), of.join("\n"));

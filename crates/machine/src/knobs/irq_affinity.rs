@@ -1,6 +1,6 @@
 //! Which CPUs an interrupt may be delivered to.
 
-use super::{About, Knob, MaySet, Target, cpus, no_such};
+use super::{About, Knob, MaySet, Target, cpus, irqbalance_banned_irqs, no_such};
 use crate::{Act, Class, CpuSet, Fault, Root};
 
 /// The knob.
@@ -15,8 +15,8 @@ static ABOUT: About = About {
            the CPU of a server, and for a network card onto a CPU of the card's node.",
     unit: "CPU list",
     scope: "one IRQ number of /proc/irq",
-    owner: "irqbalance, unless the IRQ is banned (--banirq): it moves a busy one again when it next evens out the load, and \
-            every one when a CPU or device comes or goes; tuned; drivers that set hints (virtio_net at CPU hotplug)",
+    owner: "irqbalance, which is told to leave the IRQ alone (knob irqbalance-banned-irqs); one before 1.7 cannot be told, and \
+            unless started with --banirq moves it again when it evens out the load, or a CPU or device comes or goes; tuned; drivers that set hints (virtio_net at CPU hotplug)",
     risk: "The kernel refuses managed interrupts (NVMe, virtio-blk: EIO or EPERM) and CPUs without a free vector (ENOSPC). \
            Some controllers take the new CPU only at the next interrupt.",
     may_set: MaySet::Root,
@@ -56,7 +56,10 @@ impl Knob for IrqAffinity {
             ));
         }
         let value = if is_list { cpus.to_list() } else { cpus.to_mask() };
-        Ok(vec![Act::WriteFile { path: path.into(), value, netns: None }])
+        // First, so that it cannot be moved in between; undone last.
+        let ban = number(target).and_then(|irq| irqbalance_banned_irqs::ban(root, irq));
+        let write = Act::WriteFile { path: path.into(), value, netns: None };
+        Ok(ban.into_iter().chain([write]).collect())
     }
 }
 
@@ -88,7 +91,7 @@ fn handlers(root: &Root, irq: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tree;
+    use crate::{ProcessRef, Tree};
 
     fn root() -> Root {
         Root::from_tree(
@@ -113,6 +116,26 @@ mod tests {
         let acts = IrqAffinity.change(&root(), "4", "0,1").unwrap();
         let path = "/proc/irq/4/smp_affinity".into();
         assert_eq!(acts, [Act::WriteFile { path, value: "3".into(), netns: None }]);
+    }
+
+    #[test]
+    fn an_irqbalance_that_runs_is_told_first() {
+        let stat = "812 (irqbalance) S 1 812 812 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
+        let root = Root::from_tree(
+            Tree::new()
+                .file("/proc/irq/38/smp_affinity_list", "0-1\n")
+                .file("/run/irqbalance/irqbalance812.sock", "")
+                .file("/proc/812/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance812.sock\n")
+                .file("/proc/812/stat", stat),
+        );
+        let process = ProcessRef { pid: 812, start_time_ticks: 300 };
+        let write = |value: &str| Act::WriteFile {
+            path: "/proc/irq/38/smp_affinity_list".into(),
+            value: value.into(),
+            netns: None,
+        };
+        let ban = Act::SetIrqBan { process, irq: 38, banned: true };
+        assert_eq!(IrqAffinity.change(&root, "38", "1").unwrap(), [ban, write("1")]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod busy_poll;
 mod busy_read;
 mod channels;
 mod coalescing;
+mod cpu_dma_latency;
 mod cpu_resume_latency;
 mod cpuset;
 mod cpuset_mems;
@@ -41,6 +42,7 @@ mod idle_state;
 mod io_priority;
 mod irq_affinity;
 mod irq_default_affinity;
+mod irqbalance_banned_irqs;
 mod kernel_thread_affinity;
 mod napi_defer_hard_irqs;
 mod napi_threaded;
@@ -152,6 +154,7 @@ pub static ALL: &[&dyn Knob] = &[
     &busy_read::KNOB,
     &channels::KNOB,
     &coalescing::KNOB,
+    &cpu_dma_latency::CpuDmaLatency,
     &cpu_resume_latency::KNOB,
     &cpuset::Cpuset,
     &cpuset_mems::CpusetMems,
@@ -175,6 +178,7 @@ pub static ALL: &[&dyn Knob] = &[
     &io_priority::IoPriorityKnob,
     &irq_affinity::IrqAffinity,
     &irq_default_affinity::KNOB,
+    &irqbalance_banned_irqs::IrqbalanceBannedIrqs,
     &kernel_thread_affinity::KernelThreadAffinity,
     &napi_defer_hard_irqs::KNOB,
     &napi_threaded::KNOB,

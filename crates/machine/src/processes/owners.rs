@@ -2,6 +2,7 @@
 //! settings a change must go through.
 
 pub mod irqbalance;
+pub mod irqbalance_running;
 mod sched_ext;
 mod systemd;
 

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::folders::Folders;
 use super::io_priority::{self, IO_PRIORITY};
+use super::irqbalance_socket::{self, IRQBALANCE};
 use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
 
 /// The facts that are no files. All are kept in a capture.
@@ -167,6 +168,9 @@ impl Source for Live {
 fn asked_for(name: &str) -> Result<String, ReadError> {
     if let Some(interface) = name.strip_prefix(ETHTOOL) {
         return ethtool_netlink::query(interface).map_err(|e| ReadError::from_io(name, &e));
+    }
+    if let Some(pid) = name.strip_prefix(IRQBALANCE) {
+        return irqbalance_socket::query(name, pid);
     }
     match name.strip_prefix(IO_PRIORITY) {
         Some(tid) => io_priority::query(name, tid),

@@ -10,6 +10,7 @@ pub mod capture;
 pub mod completions;
 pub mod confirm;
 pub mod explain;
+pub mod hold_latency;
 pub mod list;
 pub mod man;
 pub mod map;
@@ -54,6 +55,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
         Verb::Revert(args) => revert::run(&args),
+        Verb::HoldLatency(args) => hold_latency::run(&args),
         Verb::Ticks(args) => ticks::run(&args),
     }
 }
