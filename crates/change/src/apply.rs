@@ -194,6 +194,15 @@ pub fn foresee_kept(
     Ok((acts, keeping.not_kept))
 }
 
+/// The first setting of `plan` that is a file of the platform's own, in force from a next start on: when nothing would take it back
+/// that waits for a confirmation now.
+pub fn first_placed(root: &Root, plan: &Plan) -> Option<Setting> {
+    let settings = plan.settings.iter().map(Planned::setting);
+    let acts = |setting: &Setting| knobs::named(&setting.knob)?.change(root, &setting.target, &setting.value);
+    let places = |act: &Act| matches!(act, Act::PlaceFile { .. });
+    settings.into_iter().find(|setting| acts(setting).is_ok_and(|acts| acts.iter().any(places)))
+}
+
 /// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
 /// everything is taken back, unless it is to keep going; then the failed setting alone is.
 ///
@@ -376,7 +385,7 @@ fn made_otherwise(receipt: &Receipt) -> Fault {
 pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan) -> Result<(), Fault> {
     let sessions = ledger::sessions(dir)?;
     let in_force = |session: &Session, entry: &Entry| {
-        same_boot(session, kernel) || entry.outlives_boots(&session.entries)
+        same_boot(session, kernel) || entry.outlives_boots(session.outstanding())
     };
     let of = |session| {
         let outstanding = Session::outstanding(session).filter(move |entry| in_force(session, entry));
@@ -393,8 +402,10 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
         for act in acts.unwrap_or_default() {
             if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
                 let cause = format!("session {session} has set it already, and can be undone");
-                let remedy =
-                    format!("run 'pinwise undo --session {session}' first, or apply over it with --over");
+                // A file is placed once.
+                let over =
+                    if let Act::PlaceFile { .. } = act { "" } else { ", or apply over it with --over" };
+                let remedy = format!("run 'pinwise undo --session {session}' first{over}");
                 return Err(Fault::new(Class::No, deed::object(&act), cause, remedy));
             }
         }

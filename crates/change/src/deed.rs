@@ -134,6 +134,33 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
     }
 }
 
+/// Whether taking `act` back has to wait until `later`, of another session, is taken back.
+pub fn is_held_by(act: &Act, later: &Act) -> bool {
+    match (act, later) {
+        // Each holder is a request of its own.
+        (Act::HoldLatency { .. }, _) => false,
+        // irqbalance would move what the later one has put there.
+        (Act::SetIrqBan { irq, .. }, Act::WriteFile { path, .. }) => {
+            path.starts_with(format!("/proc/irq/{irq}"))
+        }
+        _ => same_object(act, later),
+    }
+}
+
+/// What goes on as a file of the platform had it started although the file is gone.
+pub fn still_in_force(act: &Act) -> Option<String> {
+    match act {
+        Act::PlaceFile {
+            file: PlatformFile::UnitDropIn { unit, .. } | PlatformFile::UnitStart { unit, .. },
+            ..
+        } => Some(format!("what {unit} has started with it keeps it until: systemctl restart {unit}")),
+        Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } => {
+            Some("a kernel that was started with it keeps it until the next start".into())
+        }
+        _ => None,
+    }
+}
+
 /// Whether `now`, read of what `act` changes, is what `other` found: of the same thing, or of the twin of its file.
 pub fn is_what_was_found(act: &Act, now: &Value, other: &Act, found: &Value) -> bool {
     match (act, pair(now), other, pair(found)) {

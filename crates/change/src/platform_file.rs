@@ -8,9 +8,11 @@ use std::process::{Command, Stdio};
 
 use machine::PlatformFile;
 use machine::platform_file::Told;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::record::Value;
+
+/// Folders of the system's own programs.
+const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Its text, or which of its folders lack.
 pub fn read(file: &PlatformFile) -> io::Result<Value> {
@@ -24,25 +26,47 @@ pub fn read(file: &PlatformFile) -> io::Result<Value> {
     }
 }
 
-/// Places it, and tells who reads it.
+/// Places it, and tells who reads it. What fails leaves nothing behind.
 pub fn place(file: &PlatformFile, content: &str) -> io::Result<()> {
     let path = path_of(file)?;
-    for folder in lacking(&path) {
+    let (draft, folders) = (draft_of(&path), lacking(&path));
+    let placed = link(&path, &draft, &folders, content).and_then(|()| {
+        let told = sync_folder(&path).and_then(|()| tell(file.told()));
+        told.inspect_err(|_| _ = fs::remove_file(&path))
+    });
+    let drafted = absent_is_fine(fs::remove_file(&draft));
+    if placed.is_err() {
+        let _ = remove_folders(&path, &folders);
+    }
+    placed.and(drafted)
+}
+
+/// Errors: nothing of it is at `path` then, but what somebody else has made meanwhile.
+fn link(path: &Path, draft: &Path, folders: &[PathBuf], content: &str) -> io::Result<()> {
+    for folder in folders {
         fs::DirBuilder::new().mode(0o755).create(folder)?;
     }
-    let draft = draft_of(&path);
-    write(&draft, content)?;
-    renameat_with(CWD, &draft, CWD, &path, RenameFlags::NOREPLACE)?;
-    sync_folder(&path)?;
-    tell(file.told())
+    write(draft, content)?;
+    // A link and not a rename, which would replace a file.
+    fs::hard_link(draft, path)
 }
 
 /// Removes it and those folders that are empty then, and tells who reads it.
 pub fn displace(file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
     let path = path_of(file)?;
+    if let PlatformFile::TunedProfile { .. } = file {
+        is_not_in_use(&path)?;
+    }
     absent_is_fine(fs::remove_file(draft_of(&path)))?;
     absent_is_fine(fs::remove_file(&path))?;
-    // Only folders of this very file, whatever a damaged ledger names; the innermost first.
+    remove_folders(&path, folders)?;
+    // It is gone for good before the ledger says so.
+    sync_folder(&path)?;
+    tell(file.told())
+}
+
+/// Only folders of this very file, whatever a damaged ledger names; the innermost first.
+fn remove_folders(path: &Path, folders: &[PathBuf]) -> io::Result<()> {
     for folder in folders.iter().rev().filter(|folder| path.starts_with(folder)) {
         match fs::remove_dir(folder) {
             // Somebody else has put something into it since.
@@ -50,7 +74,17 @@ pub fn displace(file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
             removed => absent_is_fine(removed)?,
         }
     }
-    tell(file.told())
+    Ok(())
+}
+
+/// Errors: tuned uses this profile, and would have none at its next start.
+fn is_not_in_use(profile: &Path) -> io::Result<()> {
+    let active = fs::read_to_string("/etc/tuned/active_profile").unwrap_or_default();
+    let name = profile.parent().and_then(Path::file_name).unwrap_or_default();
+    match active.split_whitespace().any(|word| *word == *name) {
+        true => Err(io::Error::other("tuned uses this profile: choose others first, with tuned-adm profile")),
+        false => Ok(()),
+    }
 }
 
 fn path_of(file: &PlatformFile) -> io::Result<PathBuf> {
@@ -80,9 +114,11 @@ fn write(path: &Path, content: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The name is on disk before the ledger says that it is there.
+/// Makes a name, or that it is gone, outlive a power failure.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    // The nearest one that is there: others went with it.
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists());
+    folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
@@ -104,6 +140,8 @@ fn tell(whom: Told) -> io::Result<()> {
 /// Errors: it cannot be started, or fails; with the last line of what it said.
 fn run(program: &str, arguments: &[&str]) -> io::Result<()> {
     let mut command = Command::new(program);
+    // Where su(1) and cron do not look.
+    command.env("PATH", format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default()));
     let done = command.args(arguments).stdin(Stdio::null()).output();
     let done = done.map_err(|e| io::Error::new(e.kind(), format!("{program} could not be started: {e}")))?;
     let said = String::from_utf8_lossy(&done.stderr);

@@ -216,9 +216,9 @@ impl Entry {
         Self { seq, at_ticks, act, old, setting, started, read_back, failed, undone }
     }
 
-    /// Whether the act is in force in later boots as well: a file that is read at each start, and, of the session's `entries`, what
-    /// such a file sets.
-    pub(crate) fn outlives_boots(&self, entries: &[Entry]) -> bool {
+    /// Whether the act is in force in later boots as well: a file that is read at each start, and what such a file among `entries` of
+    /// the session sets.
+    pub(crate) fn outlives_boots<'a>(&self, mut entries: impl Iterator<Item = &'a Entry>) -> bool {
         let keeps = |entry: &Entry, setting: &Setting| match &entry.act {
             Act::PlaceFile { keeps, .. } => keeps.contains(setting),
             _ => false,
@@ -227,7 +227,7 @@ impl Entry {
             Act::PlaceFile { .. } => true,
             Act::WriteFile { netns: None, .. } => {
                 let setting = self.setting.as_ref();
-                setting.is_some_and(|setting| entries.iter().any(|entry| keeps(entry, setting)))
+                setting.is_some_and(|setting| entries.any(|entry| keeps(entry, setting)))
             }
             _ => false,
         }

@@ -111,7 +111,7 @@ fn left_s(armed: &Armed, kernel: &dyn Kernel) -> Option<f64> {
 fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -> Vec<ActStatus> {
     let entries: Vec<&Entry> = session.outstanding().collect();
     let told = entries.iter().enumerate().map(|(i, entry)| {
-        let gone = before_this_boot && !entry.outlives_boots(&session.entries);
+        let gone = before_this_boot && !entry.outlives_boots(session.outstanding());
         let now = if gone { None } else { deed::read(kernel, &entry.act).ok() };
         let now = now.filter(|_| !matches!(entry.act, Act::Launch { .. }));
         // Of several acts on one object only the last shows.

@@ -88,11 +88,15 @@ pub struct Undone {
     pub how: How,
     /// Threads that had inherited the change and were restored with it.
     pub heirs: usize,
+    /// What goes on as it was started, and until when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl fmt::Display for Undone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} ({})", self.object, self.how, self.old)?;
+        self.note.iter().try_for_each(|note| write!(f, "; {note}"))?;
         match self.heirs {
             0 => Ok(()),
             1 => f.write_str(", with 1 thread that inherited it"),
@@ -128,8 +132,8 @@ pub fn undo_entries(
     for (done, i) in chosen.iter().enumerate() {
         let entry = &entries[*i];
         let (mut how, mut heirs) = (How::Expired, 0);
-        let held = (scope.held_by)(&entry.act).filter(|_| scope.same_boot && !scope.force);
-        let outlives = entry.outlives_boots(entries);
+        let outlives = entry.outlives_boots(entries.iter());
+        let held = (scope.held_by)(&entry.act).filter(|_| (scope.same_boot || outlives) && !scope.force);
         if let Some(by) = held {
             how = How::Held { by };
         } else if scope.same_boot {
@@ -150,6 +154,7 @@ pub fn undo_entries(
             seq: entry.seq,
             object: deed::object(&entry.act),
             old: entry.old.to_string(),
+            note: deed::still_in_force(&entry.act).filter(|_| how == How::Restored),
             how: how.clone(),
             heirs,
         });
@@ -227,6 +232,8 @@ fn displace(kernel: &dyn Kernel, file: &PlatformFile, entry: &Entry, force: bool
     match (kernel.displace(file, folders), there) {
         (Ok(()), true) => How::Restored,
         (Ok(()), false) => How::Already,
+        // It never came to be, so nobody has read it.
+        (Err(_), false) if force || entry.read_back.is_none() => How::Already,
         (Err(error), _) => How::Refused { why: error.to_string() },
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::deed;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
+use crate::record::Entry;
 use crate::status::{owner_alive, same_boot};
 use crate::take_back::{How, Scope, Undone, undo_entries};
 
@@ -170,9 +171,9 @@ pub(crate) fn undo_locked(
                 report.sessions.push(undone);
             }
         }
-        if same_boot(&session, kernel) {
-            held.extend(session.outstanding().map(|entry| (session.id(), entry.act.clone())));
-        }
+        let same_boot = same_boot(&session, kernel);
+        let in_force = |entry: &&Entry| same_boot || entry.outlives_boots(session.outstanding());
+        held.extend(session.outstanding().filter(in_force).map(|entry| (session.id(), entry.act.clone())));
     }
     match report.refused.first() {
         Some(fault) if report.sessions.is_empty() => Err(fault.clone()),
@@ -259,7 +260,7 @@ fn undo_session(
     // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
     let mut ledger = Ledger::reopen(session, !owner_alive).ok();
     let held_by = |act: &Act| {
-        let later = held.iter().find(|(_, other)| deed::same_object(act, other));
+        let later = held.iter().find(|(_, other)| deed::is_held_by(act, other));
         later.map(|(session, _)| session.clone())
     };
     let same_boot = same_boot(session, kernel);

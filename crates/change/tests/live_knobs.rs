@@ -78,6 +78,8 @@ impl Scene {
         match about.scope {
             // It makes the boot loader's configuration anew, which no test may do to a machine that somebody starts.
             _ if about.id == machine::plan::BOOT_PARAMETERS => None,
+            // They are of services of somebody else's.
+            scope if scope.starts_with("one service") => None,
             scope if scope.starts_with("one process") => Some(self.sleeper.0.id().to_string()),
             scope if scope.starts_with("one receive queue") => network("/rx-0"),
             scope if scope.starts_with("one transmit queue") => network("/tx-0"),

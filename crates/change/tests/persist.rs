@@ -16,7 +16,7 @@ use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, UndoReport, undo};
 
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
-const GRUB: &str = "/etc/default/grub.d/90-pinwise.cfg";
+const GRUB: &str = "/etc/default/grub.d/zz-pinwise.cfg";
 
 struct Bench {
     kernel: EmulatedKernel,
@@ -34,6 +34,7 @@ impl Bench {
             ("/run/systemd/system/x", ""),
             ("/etc/sysctl.d/99-sysctl.conf", "vm.swappiness = 60\n"),
             ("/etc/default/grub.d/kdump.cfg", ""),
+            ("/usr/sbin/update-grub", ""),
         ];
         files.iter().for_each(|(path, text)| kernel.add_file(*path, text));
         Self { kernel, dir: tempfile::tempdir().unwrap() }
@@ -139,6 +140,39 @@ fn a_file_that_somebody_has_changed_stays_unless_it_is_forced() {
     assert_eq!(bench.placed(), [PathBuf::from(GRUB)]);
     assert!(bench.undo(true).is_clean());
     assert!(bench.placed().is_empty());
+}
+
+#[test]
+fn what_cannot_be_placed_or_told_leaves_nothing_to_undo() {
+    let bench = Bench::new();
+    let before = bench.files();
+    // The reader cannot be told, neither that it came nor that it went.
+    bench.kernel.refuse(GRUB, libc::EPERM);
+    let applied = bench.apply(&plan(), false);
+    assert!(applied.fault.is_some());
+    assert_eq!((applied.acts_in_force, applied.stuck().count()), (0, 0));
+    assert_eq!(bench.files(), before);
+    assert!(status_with(bench.dir.path(), &bench.kernel).unwrap().sessions.is_empty());
+}
+
+#[test]
+fn what_a_later_session_has_set_over_it_is_undone_first_also_after_a_restart() {
+    let bench = Bench::new();
+    let before = bench.files();
+    let first = bench.apply(&plan(), false).session;
+    bench.reboot("10\n");
+    let mut hand = Hand::with(Arc::new(bench.kernel.clone()), bench.dir.path(), "later").unwrap();
+    hand.perform(&machine::Act::WriteFile { path: SWAPPINESS.into(), value: "30".into(), netns: None })
+        .unwrap();
+    hand.finish().unwrap();
+    bench.kernel.remove_thread(1000);
+    let options = UndoOptions { session: Some(first), ..UndoOptions::default() };
+    let report = undo(bench.dir.path(), &bench.kernel, &options).unwrap();
+    let held = |how: &How| matches!(how, How::Held { .. });
+    assert!(report.sessions[0].undone.iter().any(|undone| held(&undone.how)), "{report}");
+    let report = bench.undo(false);
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(bench.files(), before);
 }
 
 #[test]

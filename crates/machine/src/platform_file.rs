@@ -31,6 +31,14 @@ pub enum PlatformFile {
         /// Name of the unit, with its kind.
         unit: String,
     },
+    /// How a service is started, from its next start on (systemd.unit(5)). There is one of each aspect, so that no two sessions say
+    /// different things of it.
+    UnitStart {
+        /// Name of the service, with its kind.
+        unit: String,
+        /// What of the start.
+        aspect: Aspect,
+    },
     /// Parameters of the kernel, when the boot loader starts it: a file that update-grub reads. There is one of it, so that no two
     /// sessions name the same parameter.
     GrubDefaults,
@@ -41,6 +49,25 @@ pub enum PlatformFile {
         /// Whether profiles lie in a folder of their own (since tuned 2.23).
         in_profiles: bool,
     },
+}
+
+/// What of a service's start a file is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aspect {
+    /// The environment.
+    Environment,
+    /// The command.
+    Command,
+}
+
+impl Aspect {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Environment => "environment",
+            Self::Command => "command",
+        }
+    }
 }
 
 /// Who has to be told that a file came or went.
@@ -56,22 +83,26 @@ pub enum Told {
 }
 
 impl PlatformFile {
-    /// Where it lies; `None` when a name in it is none that a session or a unit can have, as in a damaged ledger.
+    /// Where it lies: so that it wins over the files of others, which is the last name everywhere but in tmpfiles.d, where it is the
+    /// first. `None` when a name in it is none that a session or a unit can have, as in a damaged ledger.
     pub fn path(&self) -> Option<PathBuf> {
         let path = match self {
             Self::Sysctl { session } => {
-                format!("/etc/sysctl.d/90-pinwise-{}.conf", of_session(session)?)
+                format!("/etc/sysctl.d/99-zz-pinwise-{}.conf", of_session(session)?)
             }
             Self::Tmpfiles { session } => {
-                format!("/etc/tmpfiles.d/pinwise-{}.conf", of_session(session)?)
+                format!("/etc/tmpfiles.d/00-pinwise-{}.conf", of_session(session)?)
             }
             Self::Udev { session } => {
-                format!("/etc/udev/rules.d/99-pinwise-{}.rules", of_session(session)?)
+                format!("/etc/udev/rules.d/99-zz-pinwise-{}.rules", of_session(session)?)
             }
             Self::UnitDropIn { session, unit } => {
-                format!("/etc/systemd/system/{}.d/90-pinwise-{}.conf", of_unit(unit)?, of_session(session)?)
+                format!("/etc/systemd/system/{}.d/zz-pinwise-{}.conf", of_unit(unit)?, of_session(session)?)
             }
-            Self::GrubDefaults => "/etc/default/grub.d/90-pinwise.cfg".into(),
+            Self::UnitStart { unit, aspect } => {
+                format!("/etc/systemd/system/{}.d/zz-pinwise-{}.conf", of_unit(unit)?, aspect.name())
+            }
+            Self::GrubDefaults => "/etc/default/grub.d/zz-pinwise.cfg".into(),
             Self::TunedProfile { session, in_profiles } => {
                 let folder = if *in_profiles { "/etc/tuned/profiles" } else { "/etc/tuned" };
                 format!("{folder}/pinwise-{}/tuned.conf", of_session(session)?)
@@ -83,7 +114,7 @@ impl PlatformFile {
     /// Who has to be told when it comes or goes.
     pub fn told(&self) -> Told {
         match self {
-            Self::UnitDropIn { .. } => Told::Systemd,
+            Self::UnitDropIn { .. } | Self::UnitStart { .. } => Told::Systemd,
             Self::GrubDefaults => Told::BootLoader,
             _ => Told::Nobody,
         }
@@ -94,7 +125,7 @@ impl PlatformFile {
         match self {
             Self::Sysctl { .. } | Self::Tmpfiles { .. } => "at each start of the machine",
             Self::Udev { .. } => "whenever the device appears",
-            Self::UnitDropIn { .. } => "whenever the unit starts",
+            Self::UnitDropIn { .. } | Self::UnitStart { .. } => "whenever the unit starts",
             Self::GrubDefaults => "from the next start of the machine on",
             Self::TunedProfile { .. } => "when tuned is told to use it",
         }
@@ -121,12 +152,12 @@ mod tests {
     fn names_that_lead_elsewhere_have_no_path() {
         let session = || "1763700000-4711".to_string();
         let path = PlatformFile::Sysctl { session: session() }.path().unwrap();
-        assert_eq!(path.to_str().unwrap(), "/etc/sysctl.d/90-pinwise-1763700000-4711.conf");
+        assert_eq!(path.to_str().unwrap(), "/etc/sysctl.d/99-zz-pinwise-1763700000-4711.conf");
         let of = |unit: &str| PlatformFile::UnitDropIn { session: session(), unit: unit.into() }.path();
         let path = of("getty@tty1.service").unwrap();
         assert_eq!(
             path.to_str().unwrap(),
-            "/etc/systemd/system/getty@tty1.service.d/90-pinwise-1763700000-4711.conf"
+            "/etc/systemd/system/getty@tty1.service.d/zz-pinwise-1763700000-4711.conf"
         );
         assert_eq!((of("../../x.service"), of("nginx"), of("")), (None, None, None));
         for session in ["../x", "", "a"] {

@@ -14,6 +14,7 @@ pub mod process;
 pub mod remarks;
 pub(crate) mod scan;
 pub mod server;
+mod services;
 mod target;
 
 pub use containers::{Container, Containers, Inside};
@@ -27,6 +28,8 @@ pub use owners::{Owner, OwnerSetting};
 pub use process::{Process, Thread};
 pub use remarks::Remark;
 pub use server::Server;
+pub use services::services;
+pub(crate) use target::unescaped;
 pub use target::{FoundServer, find};
 
 use crate::limits::mounts::Mounts;

@@ -169,6 +169,13 @@ fn kept(applied: &Applied) -> String {
     if applied.settings.iter().any(|done| boots(&done)) {
         text += "Boot parameters take effect when you restart the machine; 'pinwise rehearse' tries them before\n";
     }
+    let starts = |done: &&SettingDone| done.setting.knob.starts_with("unit-") && !done.acts.is_empty();
+    for done in applied.settings.iter().filter(starts) {
+        text += &format!(
+            "{} takes effect when you restart the service: systemctl restart {}\n",
+            done.setting.knob, done.setting.target
+        );
+    }
     text
 }
 

@@ -254,10 +254,12 @@ impl Kernel for EmulatedKernel {
     fn place(&self, file: &PlatformFile, content: &str) -> io::Result<()> {
         let path = placed(file)?;
         self.change(&path.display().to_string(), |inner| {
-            match inner.state.files.insert((None, path.clone()), content.to_string()) {
-                Some(_) => Err(error(libc::EEXIST)),
-                None => Ok(()),
+            let key = (None, path.clone());
+            if inner.state.files.contains_key(&key) {
+                return Err(error(libc::EEXIST));
             }
+            inner.state.files.insert(key, content.to_string());
+            Ok(())
         })
     }
 

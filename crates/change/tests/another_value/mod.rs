@@ -26,6 +26,8 @@ pub fn another_value(knob: &dyn Knob, present: &str, root: &Root) -> String {
         "dirty-background-bytes" => either("1073741824", "536870912"),
         "cpuset-mems" => either("0", "0-1"),
         "boot-parameters" => either("nosmt", "nohz=off"),
+        "unit-environment" => either("THREADS=2", "THREADS=3"),
+        "unit-command" => either("/bin/sleep 1", "/bin/sleep 2"),
         "channels" => one_less(present),
         "coalescing" => one_more(present),
         "device-irqs" => {

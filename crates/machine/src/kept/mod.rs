@@ -56,7 +56,7 @@ pub fn kept(root: &Root, session: &str, purpose: &str, settings: &[Setting], man
     let mut keeping = Keeping::default();
     let mut files: BTreeMap<PlatformFile, (Vec<String>, Vec<Setting>)> = BTreeMap::new();
     for setting in settings {
-        match lines(root, session, setting, manner) {
+        match lines(root, session, setting, settings, manner) {
             Ok(lines) => {
                 for Line { file, lines } in lines {
                     let (text, kept) = files.entry(file).or_default();
@@ -78,14 +78,17 @@ pub fn kept(root: &Root, session: &str, purpose: &str, settings: &[Setting], man
     keeping
 }
 
-fn lines(root: &Root, session: &str, setting: &Setting, manner: Manner) -> Lines {
+fn lines(root: &Root, session: &str, setting: &Setting, all: &[Setting], manner: Manner) -> Lines {
     let knob = knobs::named(&setting.knob).map_err(|fault| fault.cause)?;
     let acts = knob.change(root, &setting.target, &setting.value).map_err(|fault| fault.to_string())?;
+    if acts.is_empty() {
+        return Err("it is so without a write of pinwise's, so there is nothing to bring back".into());
+    }
     match manner {
-        // Boot parameters are in the boot loader's file already.
+        // Files that are read at each start already: boot parameters, how a unit is started.
         _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. })) => Ok(Vec::new()),
         Manner::TunedProfile => tuned::lines(root, session, &acts),
-        Manner::Platform => match unit::lines(root, session, setting, &acts)? {
+        Manner::Platform => match unit::lines(root, session, setting, &acts, all)? {
             Some(lines) => Ok(lines),
             None => acts.iter().map(|act| by_platform(root, session, act)).collect(),
         },

@@ -20,6 +20,16 @@ fn tree() -> Tree {
         .file("/proc/700/task/700/stat", stat(700))
         .file("/proc/700/task/700/status", "Cpus_allowed_list:\t0-3\n")
         .file("/proc/700/cgroup", "0::/system.slice/nginx.service\n")
+        .file("/proc/700/status", "Tgid:\t700\n")
+        .file("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+        .file("/sys/fs/cgroup/system.slice/nginx.service/cgroup.procs", "700\n")
+        .file("/sys/fs/cgroup/system.slice/two.service/cgroup.procs", "702\n703\n")
+        .file("/proc/702/stat", stat(702))
+        .file("/proc/702/task/702/stat", stat(702))
+        .file("/proc/702/cgroup", "0::/system.slice/two.service\n")
+        .file("/proc/704/stat", stat(704))
+        .file("/proc/704/task/704/stat", stat(704))
+        .file("/proc/704/cgroup", "0::/machine.slice/c.service/payload/system.slice/nginx.service\n")
         .file("/proc/701/stat", stat(701))
         .file("/proc/701/task/701/stat", stat(701))
         .file("/proc/701/task/701/status", "Cpus_allowed_list:\t0-3\n")
@@ -62,18 +72,18 @@ fn each_kind_goes_into_the_file_of_its_kind() {
     assert_eq!(keeping.not_kept, []);
     let files = files(&keeping);
     let lines = [
-        ("/etc/sysctl.d/90-pinwise-1763700000-4711.conf", "vm/swappiness = 10\n"),
+        ("/etc/sysctl.d/99-zz-pinwise-1763700000-4711.conf", "vm/swappiness = 10\n"),
         (
-            "/etc/tmpfiles.d/pinwise-1763700000-4711.conf",
+            "/etc/tmpfiles.d/00-pinwise-1763700000-4711.conf",
             "w /sys/kernel/mm/transparent_hugepage/enabled - - - - never\n",
         ),
         (
-            "/etc/udev/rules.d/99-pinwise-1763700000-4711.rules",
+            "/etc/udev/rules.d/99-zz-pinwise-1763700000-4711.rules",
             "KERNEL==\"eth0\", ATTR{queues/rx-0/rps_cpus}=\"6\"\n",
         ),
         (
-            "/etc/systemd/system/nginx.service.d/90-pinwise-1763700000-4711.conf",
-            "[Service]\nCPUAffinity=2-3\nCPUSchedulingPolicy=fifo\nCPUSchedulingPriority=5\n",
+            "/etc/systemd/system/nginx.service.d/zz-pinwise-1763700000-4711.conf",
+            "[Service]\nCPUAffinity=\nCPUAffinity=2-3\nCPUSchedulingPolicy=fifo\nCPUSchedulingPriority=5\n",
         ),
     ];
     assert_eq!(files.len(), lines.len(), "{files:?}");
@@ -96,13 +106,21 @@ fn what_ends_with_the_boot_is_told_with_the_reason() {
         setting("irq-affinity", "38", "1"),
         setting("process-affinity", "701", "1"),
         setting("process-affinity", "99", "1"),
+        setting("process-affinity", "702", "1"),
+        setting("process-affinity", "704", "1"),
         setting("nonsense", "x", "1"),
     ];
     let keeping = keeping(&settings, Manner::Platform);
     assert_eq!(keeping.acts, []);
     let why: Vec<&str> = keeping.not_kept.iter().map(|not_kept| not_kept.why.as_str()).collect();
-    for (why, word) in why.iter().zip(["numbers anew", "session-3.scope is no service", "99", "no such knob"])
-    {
+    for (why, word) in why.iter().zip([
+        "numbers anew",
+        "session-3.scope is no service",
+        "99",
+        "process 703 is not set so",
+        "inside of a container",
+        "no such knob",
+    ]) {
         assert!(why.contains(word), "{why}");
     }
 }

@@ -3,36 +3,54 @@
 
 use super::{Line, has_systemd};
 use crate::act::{IoPriority, ProcessFile, Scheduling};
+use crate::processes::{self, unescaped};
 use crate::{Act, PlatformFile, ProcessRef, Root, Setting};
 
-/// The lines for a setting of processes or of a unit's cgroup; `None` for settings of the machine.
+/// The lines for a setting of processes or of a unit's cgroup; `None` for settings of the machine. `all` are the settings that are to be
+/// kept.
 pub(super) fn lines(
     root: &Root,
     session: &str,
     setting: &Setting,
     acts: &[Act],
+    all: &[Setting],
 ) -> Result<Option<Vec<Line>>, String> {
-    let mut lines: Vec<Line> = Vec::new();
-    for act in acts {
-        let Some((unit, directives)) = directives(root, setting, act)? else { return Ok(None) };
-        if !has_systemd(root) {
-            return Err("systemd, which would set it when the unit starts, does not run here".into());
-        }
-        let file = PlatformFile::UnitDropIn { session: session.into(), unit };
-        match lines.iter_mut().find(|line| line.file == file) {
-            Some(line) => line
-                .lines
-                .extend(directives.into_iter().filter(|new| !line.lines.contains(new)).collect::<Vec<_>>()),
-            None => lines.push(Line { file, lines: directives }),
-        }
+    // All acts of one setting ask for the same, of the same process or cgroup.
+    let Some(act) = acts.first() else { return Ok(None) };
+    let Some((unit, lines)) = directives(root, setting, act)? else { return Ok(None) };
+    if !has_systemd(root) {
+        return Err("systemd, which would set it when the unit starts, does not run here".into());
     }
-    Ok(if lines.is_empty() { None } else { Some(lines) })
+    if root.exists(format!("/run/systemd/transient/{unit}")) {
+        return Err(format!("{unit} is transient: set it where it is started (systemd-run --property)"));
+    }
+    if !matches!(act, Act::WriteFile { .. }) {
+        is_of_all(root, &unit, setting, all)?;
+    }
+    Ok(Some(vec![Line { file: PlatformFile::UnitDropIn { session: session.into(), unit }, lines }]))
+}
+
+/// Whether every process of the unit is set alike, as the unit's own settings set it: they know no single process or thread.
+fn is_of_all(root: &Root, unit: &str, setting: &Setting, all: &[Setting]) -> Result<(), String> {
+    let found = processes::find(root, unit).map_err(|fault| fault.to_string())?;
+    let alike = |pid: &u32| {
+        let target = pid.to_string();
+        all.iter().any(|other| {
+            (&other.knob, &other.target, &other.value) == (&setting.knob, &target, &setting.value)
+        })
+    };
+    match found.pids.iter().find(|pid| !alike(pid)) {
+        None => Ok(()),
+        Some(pid) => Err(format!(
+            "{unit} sets all of its processes alike, and process {pid} is not set so; name {unit} as the target"
+        )),
+    }
 }
 
 /// The unit that an act is about, and what sets it there.
 fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(String, Vec<String>)>, String> {
     let directives = match act {
-        Act::SetAffinity { cpus, .. } => vec![format!("CPUAffinity={}", cpus.to_list().replace(',', " "))],
+        Act::SetAffinity { cpus, .. } => anew("CPUAffinity", &cpus.to_list()),
         Act::SetScheduling { scheduling, .. } => policy(*scheduling),
         Act::SetIoPriority { priority, .. } => rank(*priority),
         Act::WriteProcessFile { file: ProcessFile::OomScoreAdj, value, .. } => {
@@ -41,10 +59,7 @@ fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(Strin
         Act::WriteFile { path, value, .. } => {
             let path = path.to_string_lossy();
             let Some((cgroup, directive)) = of_cgroup(&path) else { return Ok(None) };
-            return Ok(Some((
-                unit_of(cgroup)?,
-                vec![format!("{directive}={}", value.trim().replace(',', " "))],
-            )));
+            return Ok(Some((unit_of(cgroup, true)?, anew(directive, value.trim()))));
         }
         Act::WriteProcessFile { .. } | Act::SetUtilClamp { .. } => {
             return Err(format!(
@@ -55,6 +70,11 @@ fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(Strin
         _ => return Ok(None),
     };
     Ok(Some((unit_of_process(root, pid(act))?, directives)))
+}
+
+/// A list in the place of what the unit itself says: assignments of lists add up, and an empty one begins anew.
+fn anew(directive: &str, list: &str) -> Vec<String> {
+    vec![format!("{directive}="), format!("{directive}={}", list.replace(',', " "))]
 }
 
 fn pid(act: &Act) -> u32 {
@@ -83,7 +103,8 @@ fn rank(priority: IoPriority) -> Vec<String> {
         vec![format!("IOSchedulingClass={class}"), format!("IOSchedulingPriority={level}")]
     };
     match priority {
-        IoPriority::None => vec!["IOSchedulingClass=none".into()],
+        // As if the unit said nothing of it; the priority is reset with the class.
+        IoPriority::None => vec!["IOSchedulingClass=".into()],
         IoPriority::Idle => vec!["IOSchedulingClass=idle".into()],
         IoPriority::RealTime { level } => of("realtime", level),
         IoPriority::BestEffort { level } => of("best-effort", level),
@@ -107,21 +128,30 @@ fn unit_of_process(root: &Root, pid: u32) -> Result<String, String> {
         ["0", "", path] | [_, "name=systemd", path] => Some(path.to_string()),
         _ => None,
     });
-    unit_of(&managed.find(|path| path != "/").ok_or_else(|| no_unit(pid))?)
+    unit_of(&managed.find(|path| path != "/").ok_or_else(|| no_unit(pid))?, false)
 }
 
 fn no_unit(pid: u32) -> String {
     format!("process {pid} is in no unit of systemd; set it where it is started")
 }
 
-/// The unit whose cgroup has this path.
-fn unit_of(path: &str) -> Result<String, String> {
+/// The unit whose cgroup has this path, or (`exactly` not) has it below itself.
+fn unit_of(path: &str, exactly: bool) -> Result<String, String> {
     let names = || path.split('/').filter(|name| !name.is_empty());
     if names().any(|name| name.starts_with("user@")) {
         return Err(format!("{path} belongs to a user's own systemd, whose files pinwise does not place"));
     }
-    match names().find(|name| !name.ends_with(".slice")) {
-        Some(unit) if unit.ends_with(".service") => Ok(unit.to_string()),
+    let mut below = names().skip_while(|name| name.ends_with(".slice"));
+    let unit = below.next();
+    let below: Vec<&str> = below.collect();
+    if below.iter().any(|name| [".service", ".scope", ".slice"].iter().any(|kind| name.ends_with(kind))) {
+        return Err(format!("{path} is inside of a container, whose own systemd would have to set it"));
+    }
+    match unit {
+        Some(unit) if exactly && !below.is_empty() => Err(format!(
+            "{path} is a cgroup that {unit} makes for itself, which no setting of systemd reaches"
+        )),
+        Some(unit) if unit.ends_with(".service") => Ok(unescaped(unit).to_string()),
         Some(scope) if scope.ends_with(".scope") => {
             Err(format!("{scope} is no service that starts again: set it where its processes are started"))
         }

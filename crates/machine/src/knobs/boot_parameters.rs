@@ -26,6 +26,7 @@ static ABOUT: About = About {
 };
 
 const FOLDER: &str = "/etc/default/grub.d";
+const UPDATES: [&str; 2] = ["/usr/sbin/update-grub", "/sbin/update-grub"];
 const VARIABLE: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 
 impl Knob for BootParameters {
@@ -35,7 +36,7 @@ impl Knob for BootParameters {
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
         let target = Target { id: MACHINE.into(), what: "the whole machine".into() };
-        Ok(if root.list(FOLDER).is_ok() { vec![target] } else { Vec::new() })
+        Ok(if has_grub(root) { vec![target] } else { Vec::new() })
     }
 
     /// Those that pinwise's file adds, whether the machine has been started with them or not.
@@ -70,16 +71,21 @@ impl Knob for BootParameters {
 }
 
 fn offered(root: &Root, target: &str) -> Result<(), Fault> {
-    match (target == MACHINE, root.list(FOLDER).is_ok()) {
+    match (target == MACHINE, has_grub(root)) {
         (true, true) => Ok(()),
         (false, _) => Err(no_such(&ABOUT, target, "the target is 'machine'")),
         (true, false) => {
             let remedy = "name the parameters to the boot loader's own tool: grubby --update-kernel=ALL --args=..., or \
                           /etc/kernel/cmdline and kernel-install";
-            let cause = "the boot loader here has no folder /etc/default/grub.d whose files would add to the command line";
+            let cause = "there is no /etc/default/grub.d with update-grub here, whose files would add to the command line";
             Err(Fault::new(Class::MachineLacks, ABOUT.id, cause, remedy))
         }
     }
+}
+
+/// Whether the boot loader's configuration is made of such files, and can be made anew.
+fn has_grub(root: &Root) -> bool {
+    root.list(FOLDER).is_ok() && UPDATES.iter().any(|path| root.exists(path))
 }
 
 fn added(text: &str) -> Option<&str> {
@@ -97,7 +103,7 @@ mod tests {
     use crate::Tree;
 
     fn with_grub() -> Tree {
-        Tree::new().file("/etc/default/grub.d/kdump.cfg", "")
+        Tree::new().file("/etc/default/grub.d/kdump.cfg", "").file("/usr/sbin/update-grub", "")
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod layout;
 
 use super::irq_affinity::existing;
-use super::{About, Knob, MaySet, Target, no_such};
+use super::{About, Knob, MaySet, Target, irqbalance_banned_irqs, no_such};
 use crate::devices::{Device, block, network};
 use crate::irqs::{self, Irq};
 use crate::{Act, Class, CpuSet, Fault, Notes, Root};
@@ -23,8 +23,8 @@ static ABOUT: About = About {
     unit: "spread:CPUS, all:CPUS, or each:CPUS;CPUS;... with one CPU list for each interrupt by its number. The order \
            of CPUS after spread counts: 4,0-3",
     scope: "one device with interrupts: the name of a network interface or disk",
-    owner: "irqbalance, unless it is told to leave these alone (--banirq, policy script); vendors' scripts (set_irq_affinity); \
-            tuned; drivers that set hints; whoever changes the number of channels",
+    owner: "irqbalance, which is told to leave them alone, one by one (before 1.9.4 it takes up to 10 s for each); vendors' \
+            scripts (set_irq_affinity); tuned; drivers that set hints; whoever changes the number of channels",
     risk: "Devices of one PCI function share its interrupts: moving those of one moves those of the other. Interrupts that the \
            kernel manages (NVMe, virtio-blk) cannot be moved, and none is when one of them would have to be; where the \
            kernel does not show which those are it refuses them one by one. Numbers change when a driver is loaded anew or \
@@ -73,7 +73,10 @@ impl Knob for DeviceIrqs {
             value: if line.takes_list { cpus.to_list() } else { cpus.to_mask() },
             netns: None,
         };
-        Ok(moves().filter(|(line, _)| line.irq.managed != Some(true)).map(act).collect())
+        let moved = || moves().filter(|(line, _)| line.irq.managed != Some(true));
+        // All first: each lets irqbalance place anew what it was not told of yet.
+        let bans = moved().filter_map(|(line, _)| irqbalance_banned_irqs::ban(root, line.irq.irq));
+        Ok(bans.chain(moved().map(act)).collect())
     }
 }
 

@@ -64,6 +64,9 @@ mod timer_migration;
 mod transparent_huge_pages;
 mod transparent_huge_pages_defrag;
 mod turbo;
+mod unit_command;
+mod unit_drop_in;
+mod unit_environment;
 mod utilization_clamp;
 mod vm_stat_interval;
 mod watchdog_cpus;
@@ -200,6 +203,8 @@ pub static ALL: &[&dyn Knob] = &[
     &transparent_huge_pages::KNOB,
     &transparent_huge_pages_defrag::KNOB,
     &turbo::KNOB,
+    &unit_command::KNOB,
+    &unit_environment::KNOB,
     &utilization_clamp::UtilizationClamp,
     &vm_stat_interval::KNOB,
     &watchdog_cpus::KNOB,

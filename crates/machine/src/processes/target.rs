@@ -164,7 +164,7 @@ pub(super) fn is_slice(name: &str) -> bool {
 }
 
 /// systemd puts `_` before names that could be taken for control files (`_cpu.service`).
-fn unescaped(name: &str) -> &str {
+pub(crate) fn unescaped(name: &str) -> &str {
     name.strip_prefix('_').unwrap_or(name)
 }
 

@@ -130,6 +130,9 @@ struct Document<'a> {
 }
 
 fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
+    if args.confirm_within.is_some() {
+        can_be_confirmed(root, plan)?;
+    }
     let interrupted = interrupt::flag()?;
     let mut hand = Hand::live(&purpose(args, plan))?;
     if !args.over {
@@ -154,6 +157,20 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
     bar.finish_and_clear();
     hand.finish()?;
     conclude(args, &applied, deadline)
+}
+
+/// Errors: a setting would be in force after a restart, with which the revert is gone.
+fn can_be_confirmed(root: &Root, plan: &Plan) -> Result<(), Fault> {
+    match apply::first_placed(root, plan) {
+        None => Ok(()),
+        Some(setting) => {
+            let object = format!("{} of {}", setting.knob, setting.target);
+            let cause = "it takes effect at a later start, when nobody waits for the confirmation any more";
+            let remedy =
+                "apply it by itself without --confirm-within; 'pinwise undo' takes it back at any time";
+            Err(Fault::new(Class::Usage, object, cause, remedy))
+        }
+    }
 }
 
 fn purpose(args: &Args, plan: &Plan) -> String {

@@ -4,6 +4,10 @@ use crate::Tree;
 const NIC: &str = "/sys/devices/pci0000:00/0000:00:05.0";
 
 fn root(managed: &str) -> Root {
+    Root::from_tree(tree(managed))
+}
+
+fn tree(managed: &str) -> Tree {
     let mut tree = Tree::new()
         .file("/sys/devices/system/cpu/online", "0-3\n")
         .link("/sys/class/net/eth0", &format!("../../..{NIC}/virtio2/net/eth0"))
@@ -19,7 +23,7 @@ fn root(managed: &str) -> Root {
             .file(&format!("/sys/kernel/irq/{irq}/actions"), format!("virtio2-{name}\n"))
             .file(&format!("/proc/irq/{irq}/smp_affinity_list"), "0-3\n");
     }
-    Root::from_tree(tree.file("/proc/irq/13/smp_affinity_list", "0\n"))
+    tree.file("/proc/irq/13/smp_affinity_list", "0\n")
 }
 
 /// The CPUs that are written for each interrupt.
@@ -93,4 +97,22 @@ fn what_cannot_be_is_refused() {
     for target in ["lo", "eth1", "38", ""] {
         assert!(DeviceIrqs.read(&root(""), target).is_err(), "{target}");
     }
+}
+
+#[test]
+fn an_irqbalance_that_runs_is_told_of_all_before_the_first_is_moved() {
+    let stat = "812 (irqbalance) S 1 812 812 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
+    let root = Root::from_tree(
+        tree("")
+            .file("/run/irqbalance/irqbalance812.sock", "")
+            .file("/proc/812/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance812.sock\n")
+            .file("/proc/812/stat", stat),
+    );
+    let acts = DeviceIrqs.change(&root, "eth0", "spread:3,0-1").unwrap();
+    let told = acts.iter().map_while(|act| match act {
+        Act::SetIrqBan { irq, banned: true, .. } => Some(*irq),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [9, 10, 11, 12]);
+    assert_eq!(acts.len(), 8);
 }

@@ -81,6 +81,13 @@ impl BenchPlan {
         Some(made)
     }
 
+    /// The same with the settings of these knobs alone.
+    pub fn only(mut self, knobs: &[&str]) -> Self {
+        self.plan.settings.retain(|setting| knobs.contains(&setting.knob.as_str()));
+        std::fs::write(self.path(), self.plan.to_toml().unwrap()).unwrap();
+        self
+    }
+
     /// The plan's file.
     pub fn path(&self) -> PathBuf {
         self.bench.case().with_file_name("plan.toml")
