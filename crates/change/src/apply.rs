@@ -138,7 +138,7 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
         planned: planned.clone(),
         title: about.map_or("", |about| about.title),
         owner: about.map_or("", |about| about.owner),
-        runs_here: about.map_or_else(Vec::new, |about| running(about.owner, owners, &[])),
+        runs_here: Vec::new(),
         risk: about.map_or("", |about| about.risk),
         may_set: about.map(|about| about.may_set),
         now: None,
@@ -150,11 +150,11 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
         foreseen.now = Some(knob.read(root, &planned.target)?);
         knob.change(root, &planned.target, &planned.value)
     });
+    // Who is told to leave it alone does not set it anew.
+    let told: Vec<u32> = asked.iter().flatten().filter_map(deed::who_is_told).collect();
+    foreseen.runs_here = running(foreseen.owner, owners, &told);
     match asked {
         Ok(acts) => {
-            // Who is told to leave it alone does not set it anew.
-            let told: Vec<u32> = acts.iter().filter_map(deed::who_is_told).collect();
-            foreseen.runs_here = about.map_or_else(Vec::new, |about| running(about.owner, owners, &told));
             let to_do = acts.iter().filter(|act| !is_so(kernel, act));
             match to_do.map(|act| foresee_act(kernel, act)).collect::<Result<Vec<_>, _>>() {
                 Ok(acts) => (foreseen.already, foreseen.acts) = (acts.is_empty(), acts),
@@ -188,8 +188,7 @@ pub fn foresee_kept(
     plan: &Plan,
     manner: Manner,
 ) -> Result<(Vec<ActForeseen>, Vec<NotKept>), Fault> {
-    let settings: Vec<Setting> = plan.settings.iter().map(Planned::setting).collect();
-    let keeping = kept::kept(root, "0", plan.purpose.as_deref().unwrap_or("a plan"), &settings, manner);
+    let keeping = keeping("0", root, plan, plan.settings.iter().map(Planned::setting), manner);
     let acts = keeping.acts.iter().map(|act| foresee_act(kernel, act)).collect::<Result<_, _>>()?;
     Ok((acts, keeping.not_kept))
 }
@@ -198,9 +197,8 @@ pub fn foresee_kept(
 /// that waits for a confirmation now.
 pub fn first_placed(root: &Root, plan: &Plan) -> Option<Setting> {
     let settings = plan.settings.iter().map(Planned::setting);
-    let acts = |setting: &Setting| knobs::named(&setting.knob)?.change(root, &setting.target, &setting.value);
     let places = |act: &Act| matches!(act, Act::PlaceFile { .. });
-    settings.into_iter().find(|setting| acts(setting).is_ok_and(|acts| acts.iter().any(places)))
+    settings.into_iter().find(|setting| knobs::acts(root, setting).is_ok_and(|acts| acts.iter().any(places)))
 }
 
 /// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
@@ -230,7 +228,8 @@ pub fn apply(
     }
     if let Some(manner) = options.persist.filter(|_| applied.fault.is_none()) {
         let in_force = applied.settings.iter().filter(|done| done.fault.is_none());
-        let keeping = keeping(hand, root, plan, in_force.map(|done| done.setting.clone()).collect(), manner);
+        let in_force = in_force.map(|done| done.setting.clone());
+        let keeping = keeping(hand.session(), root, plan, in_force, manner);
         applied.not_kept = keeping.not_kept;
         applied.fault = place(hand, &keeping.acts, stop, &mut applied.placed).err();
     }
@@ -268,14 +267,20 @@ fn set_each(
 /// The first setting that cannot be kept although all are to be: that is known before anything is touched.
 fn first_not_kept(hand: &Hand, root: &Root, plan: &Plan, options: ApplyOptions) -> Option<Fault> {
     let manner = options.persist.filter(|_| !options.keep_going)?;
-    let all = plan.settings.iter().map(Planned::setting).collect();
-    keeping(hand, root, plan, all, manner).not_kept.into_iter().next().map(cannot_be_kept)
+    let all = plan.settings.iter().map(Planned::setting);
+    keeping(hand.session(), root, plan, all, manner).not_kept.into_iter().next().map(cannot_be_kept)
 }
 
-/// How these settings of a plan are kept for the hand's session.
-fn keeping(hand: &Hand, root: &Root, plan: &Plan, settings: Vec<Setting>, manner: Manner) -> Keeping {
+/// How these settings of a plan are kept for a session.
+fn keeping(
+    session: &str,
+    root: &Root,
+    plan: &Plan,
+    settings: impl Iterator<Item = Setting>,
+    manner: Manner,
+) -> Keeping {
     let purpose = plan.purpose.as_deref().unwrap_or("a plan");
-    kept::kept(root, hand.session(), purpose, &settings, manner)
+    kept::kept(root, session, purpose, &settings.collect::<Vec<_>>(), manner)
 }
 
 fn cannot_be_kept(not_kept: NotKept) -> Fault {
@@ -332,10 +337,9 @@ fn perform(
     stop: &dyn Fn() -> Option<Fault>,
     done: &mut Vec<Receipt>,
 ) -> Result<(), Fault> {
-    let knob = knobs::named(&setting.knob)?;
     for _ in 0..PASSES {
         let kernel = hand.kernel.clone();
-        let mut acts = knob.change(root, &setting.target, &setting.value)?;
+        let mut acts = knobs::acts(root, setting)?;
         acts.retain(|act| !is_so(&*kernel, act));
         if acts.is_empty() {
             break;
@@ -397,9 +401,7 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
     }
     for setting in plan.settings.iter().map(Planned::setting) {
         // What cannot be asked for fails later, with its own words.
-        let acts =
-            knobs::named(&setting.knob).and_then(|knob| knob.change(root, &setting.target, &setting.value));
-        for act in acts.unwrap_or_default() {
+        for act in knobs::acts(root, &setting).unwrap_or_default() {
             if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
                 let cause = format!("session {session} has set it already, and can be undone");
                 // A file is placed once.

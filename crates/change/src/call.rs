@@ -9,8 +9,7 @@ use crate::deed::{self, place};
 pub fn call(act: &Act) -> String {
     match act {
         Act::WriteFile { path, value, netns } => {
-            let within =
-                netns.as_ref().map(|name| format!(" in network namespace {name}")).unwrap_or_default();
+            let within = within(netns.as_deref());
             format!("write '{value}' to {}{within}", path.display())
         }
         Act::SetAffinity { thread, cpus } => format!("sched_setaffinity({}, {cpus})", thread.tid),
@@ -32,8 +31,7 @@ pub fn call(act: &Act) -> String {
         }
         Act::Launch { argv } => format!("start {}", argv.join(" ")),
         Act::SetEthtool { device, netns, setting } => {
-            let within =
-                netns.as_ref().map(|name| format!(" in network namespace {name}")).unwrap_or_default();
+            let within = within(netns.as_deref());
             format!("set {} of {device} to {setting} by ethtool{within}", setting.topic())
         }
         Act::HoldLatency { limit_us } => {
@@ -48,6 +46,10 @@ pub fn call(act: &Act) -> String {
             )
         }
     }
+}
+
+fn within(netns: Option<&str>) -> String {
+    netns.map(|name| format!(" in network namespace {name}")).unwrap_or_default()
 }
 
 fn told(whom: Told) -> &'static str {

@@ -70,6 +70,9 @@ impl Aspect {
     }
 }
 
+/// First line of those that a knob itself asks for, which belong to no session by name.
+pub const HEAD: &str = "# Placed by pinwise, removed by: pinwise undo\n";
+
 /// Who has to be told that a file came or went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

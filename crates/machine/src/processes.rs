@@ -28,6 +28,7 @@ pub use owners::{Owner, OwnerSetting};
 pub use process::{Process, Thread};
 pub use remarks::Remark;
 pub use server::Server;
+pub(crate) use services::has_systemd;
 pub use services::services;
 pub(crate) use target::unescaped;
 pub use target::{FoundServer, find};

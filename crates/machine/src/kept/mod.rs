@@ -89,7 +89,7 @@ fn lines(root: &Root, session: &str, setting: &Setting, all: &[Setting], manner:
         _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. })) => Ok(Vec::new()),
         Manner::TunedProfile => tuned::lines(root, session, &acts),
         Manner::Platform => match unit::lines(root, session, setting, &acts, all)? {
-            Some(lines) => Ok(lines),
+            Some(line) => Ok(vec![line]),
             None => acts.iter().map(|act| by_platform(root, session, act)).collect(),
         },
     }
@@ -136,11 +136,6 @@ fn content(file: &PlatformFile, session: &str, purpose: &str, lines: &[String]) 
         _ => lines.iter().map(|line| format!("{line}\n")).collect(),
     };
     head + &body
-}
-
-/// Whether systemd runs this system (sd_booted(3)).
-fn has_systemd(root: &Root) -> bool {
-    root.list("/run/systemd/system").is_ok()
 }
 
 impl From<NotKept> for Fault {

@@ -1,6 +1,7 @@
 //! Lines of tmpfiles.d(5): `w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise`.
 
-use super::{Line, has_systemd};
+use super::Line;
+use crate::processes::has_systemd;
 use crate::{PlatformFile, Root};
 
 /// Why interrupts are not kept.

@@ -1,10 +1,10 @@
 //! Drop-ins of systemd units: what a process of a unit was set to, as the unit's own settings (systemd.exec(5),
 //! systemd.resource-control(5)).
 
-use super::{Line, has_systemd};
+use super::Line;
 use crate::act::{IoPriority, ProcessFile, Scheduling};
 use crate::processes::{self, unescaped};
-use crate::{Act, PlatformFile, ProcessRef, Root, Setting};
+use crate::{Act, PlatformFile, Root, Setting};
 
 /// The lines for a setting of processes or of a unit's cgroup; `None` for settings of the machine. `all` are the settings that are to be
 /// kept.
@@ -14,11 +14,11 @@ pub(super) fn lines(
     setting: &Setting,
     acts: &[Act],
     all: &[Setting],
-) -> Result<Option<Vec<Line>>, String> {
+) -> Result<Option<Line>, String> {
     // All acts of one setting ask for the same, of the same process or cgroup.
     let Some(act) = acts.first() else { return Ok(None) };
     let Some((unit, lines)) = directives(root, setting, act)? else { return Ok(None) };
-    if !has_systemd(root) {
+    if !processes::has_systemd(root) {
         return Err("systemd, which would set it when the unit starts, does not run here".into());
     }
     if root.exists(format!("/run/systemd/transient/{unit}")) {
@@ -27,7 +27,7 @@ pub(super) fn lines(
     if !matches!(act, Act::WriteFile { .. }) {
         is_of_all(root, &unit, setting, all)?;
     }
-    Ok(Some(vec![Line { file: PlatformFile::UnitDropIn { session: session.into(), unit }, lines }]))
+    Ok(Some(Line { file: PlatformFile::UnitDropIn { session: session.into(), unit }, lines }))
 }
 
 /// Whether every process of the unit is set alike, as the unit's own settings set it: they know no single process or thread.
@@ -49,12 +49,12 @@ fn is_of_all(root: &Root, unit: &str, setting: &Setting, all: &[Setting]) -> Res
 
 /// The unit that an act is about, and what sets it there.
 fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(String, Vec<String>)>, String> {
-    let directives = match act {
-        Act::SetAffinity { cpus, .. } => anew("CPUAffinity", &cpus.to_list()),
-        Act::SetScheduling { scheduling, .. } => policy(*scheduling),
-        Act::SetIoPriority { priority, .. } => rank(*priority),
-        Act::WriteProcessFile { file: ProcessFile::OomScoreAdj, value, .. } => {
-            vec![format!("OOMScoreAdjust={value}")]
+    let (pid, directives) = match act {
+        Act::SetAffinity { thread, cpus } => (thread.pid, anew("CPUAffinity", &cpus.to_list())),
+        Act::SetScheduling { thread, scheduling } => (thread.pid, policy(*scheduling)),
+        Act::SetIoPriority { thread, priority } => (thread.pid, rank(*priority)),
+        Act::WriteProcessFile { process, file: ProcessFile::OomScoreAdj, value } => {
+            (process.pid, vec![format!("OOMScoreAdjust={value}")])
         }
         Act::WriteFile { path, value, .. } => {
             let path = path.to_string_lossy();
@@ -69,22 +69,12 @@ fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(Strin
         }
         _ => return Ok(None),
     };
-    Ok(Some((unit_of_process(root, pid(act))?, directives)))
+    Ok(Some((unit_of_process(root, pid)?, directives)))
 }
 
 /// A list in the place of what the unit itself says: assignments of lists add up, and an empty one begins anew.
 fn anew(directive: &str, list: &str) -> Vec<String> {
     vec![format!("{directive}="), format!("{directive}={}", list.replace(',', " "))]
-}
-
-fn pid(act: &Act) -> u32 {
-    match act {
-        Act::SetAffinity { thread, .. }
-        | Act::SetScheduling { thread, .. }
-        | Act::SetIoPriority { thread, .. } => thread.pid,
-        Act::WriteProcessFile { process: ProcessRef { pid, .. }, .. } => *pid,
-        _ => 0,
-    }
 }
 
 fn policy(scheduling: Scheduling) -> Vec<String> {

@@ -3,6 +3,7 @@
 use super::{About, Knob, MaySet, Target, no_such};
 use crate::kernel::boot;
 use crate::plan::MACHINE;
+use crate::platform_file::HEAD;
 use crate::{Act, Class, Fault, PlatformFile, Root};
 
 /// The knob.
@@ -62,10 +63,7 @@ impl Knob for BootParameters {
             let remedy = "take back what pinwise added with 'pinwise undo'; leave the knob out of the plan to add nothing";
             return Err(Fault::new(Class::Usage, ABOUT.id, "no parameter is named", remedy));
         }
-        let content = format!(
-            "# Placed by pinwise, removed by: pinwise undo\n{VARIABLE}=\"${VARIABLE} {}\"\n",
-            words.join(" ")
-        );
+        let content = format!("{HEAD}{VARIABLE}=\"${VARIABLE} {}\"\n", words.join(" "));
         Ok(vec![Act::PlaceFile { file: PlatformFile::GrubDefaults, content, keeps: Vec::new() }])
     }
 }

@@ -91,7 +91,8 @@ fn handlers(root: &Root, irq: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ProcessRef, Tree};
+    use crate::Tree;
+    use crate::knobs::irqbalance_banned_irqs::tests::{PROCESS, with_irqbalance};
 
     fn root() -> Root {
         Root::from_tree(
@@ -120,21 +121,14 @@ mod tests {
 
     #[test]
     fn an_irqbalance_that_runs_is_told_first() {
-        let stat = "812 (irqbalance) S 1 812 812 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
-        let root = Root::from_tree(
-            Tree::new()
-                .file("/proc/irq/38/smp_affinity_list", "0-1\n")
-                .file("/run/irqbalance/irqbalance812.sock", "")
-                .file("/proc/812/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance812.sock\n")
-                .file("/proc/812/stat", stat),
-        );
-        let process = ProcessRef { pid: 812, start_time_ticks: 300 };
+        let root =
+            Root::from_tree(with_irqbalance(Tree::new().file("/proc/irq/38/smp_affinity_list", "0-1\n")));
         let write = |value: &str| Act::WriteFile {
             path: "/proc/irq/38/smp_affinity_list".into(),
             value: value.into(),
             netns: None,
         };
-        let ban = Act::SetIrqBan { process, irq: 38, banned: true };
+        let ban = Act::SetIrqBan { process: PROCESS, irq: 38, banned: true };
         assert_eq!(IrqAffinity.change(&root, "38", "1").unwrap(), [ban, write("1")]);
     }
 

@@ -92,25 +92,24 @@ fn fault(target: &str, cause: String, remedy: &str) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::knobs) mod tests {
     use super::*;
     use crate::Tree;
 
-    fn tree() -> Tree {
+    /// `tree` with an irqbalance that runs, process [`PROCESS`].
+    pub(in crate::knobs) fn with_irqbalance(tree: Tree) -> Tree {
         let stat = "812 (irqbalance) S 1 812 812 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
-        Tree::new()
-            .file("/run/irqbalance/irqbalance812.sock", "")
+        tree.file("/run/irqbalance/irqbalance812.sock", "")
             .file("/proc/812/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance812.sock\n")
             .file("/proc/812/stat", stat)
-            .dir("/proc/irq/38")
-            .dir("/proc/irq/39")
     }
 
     fn root(answer: &str) -> Root {
-        Root::from_tree(tree()).with_fact("irqbalance 812", answer)
+        let tree = with_irqbalance(Tree::new().dir("/proc/irq/38").dir("/proc/irq/39"));
+        Root::from_tree(tree).with_fact("irqbalance 812", answer)
     }
 
-    const PROCESS: ProcessRef = ProcessRef { pid: 812, start_time_ticks: 300 };
+    pub(in crate::knobs) const PROCESS: ProcessRef = ProcessRef { pid: 812, start_time_ticks: 300 };
 
     #[test]
     fn only_what_differs_is_told() {

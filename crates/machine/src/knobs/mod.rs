@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::{Act, Class, CpuSet, Fault, Root};
+use crate::{Act, Class, CpuSet, Fault, Root, Setting};
 
 mod autogroup;
 mod autogroup_nice;
@@ -223,6 +223,13 @@ pub fn named(id: &str) -> Result<&'static dyn Knob, Fault> {
         let remedy = "see 'pinwise list knobs' for those that there are";
         Fault::new(Class::Usage, format!("knob '{id}'"), "there is no such knob", remedy)
     })
+}
+
+/// The acts that a setting asks for.
+///
+/// Errors: there is no such knob; as [`Knob::change`].
+pub fn acts(root: &Root, setting: &Setting) -> Result<Vec<Act>, Fault> {
+    named(&setting.knob)?.change(root, &setting.target, &setting.value)
 }
 
 /// The knob of that id.

@@ -1,6 +1,6 @@
 //! Command that a service is started with.
 
-use super::unit_drop_in::{UnitDropIn, with_specifiers, without_specifiers};
+use super::unit_drop_in::UnitDropIn;
 use super::{About, MaySet};
 use crate::platform_file::Aspect;
 
@@ -28,9 +28,6 @@ pub static KNOB: UnitDropIn = UnitDropIn {
         let path = value.trim_start_matches(['@', '-', ':', '+', '!']);
         (!path.starts_with('/')).then_some("it does not begin with an absolute path")
     },
-    // Variables are left to systemd: units use them.
-    literal: without_specifiers,
-    value_of: with_specifiers,
 };
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Knobs that are a drop-in of a systemd service: how it is started, from its next start on (systemd.unit(5)).
 
 use super::{About, Knob, Target, no_such};
-use crate::platform_file::Aspect;
+use crate::platform_file::{Aspect, HEAD};
 use crate::{Act, Class, Fault, PlatformFile, Root, processes};
 
 /// A knob that is a file in the folder of a service's drop-ins.
@@ -17,10 +17,6 @@ pub struct UnitDropIn {
     pub directive: &'static str,
     /// Why a value is none; a value never has control characters.
     pub fault_of: fn(&str) -> Option<&'static str>,
-    /// How the value is written so that systemd takes it literally.
-    pub literal: fn(&str) -> String,
-    /// The value of what was written so.
-    pub value_of: fn(&str) -> String,
 }
 
 impl Knob for UnitDropIn {
@@ -41,7 +37,7 @@ impl Knob for UnitDropIn {
             text => text?,
         };
         let line = text.lines().rev().find_map(|line| line.strip_prefix(self.directive)?.strip_prefix('='));
-        Ok(line.map(self.value_of).unwrap_or_default())
+        Ok(line.map(value_of).unwrap_or_default())
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
@@ -56,12 +52,7 @@ impl Knob for UnitDropIn {
             let object = format!("{} of {target}", self.about.id);
             return Err(Fault::new(Class::Usage, object, why, format!("write {}", self.about.unit)));
         }
-        let content = format!(
-            "# Placed by pinwise, removed by: pinwise undo\n[Service]\n{}{}={}\n",
-            self.before,
-            self.directive,
-            (self.literal)(value)
-        );
+        let content = format!("{HEAD}[Service]\n{}{}={}\n", self.before, self.directive, literal(value));
         Ok(vec![Act::PlaceFile { file, content, keeps: Vec::new() }])
     }
 }
@@ -79,13 +70,14 @@ impl UnitDropIn {
     }
 }
 
-/// Percent signs begin specifiers (systemd.unit(5)).
-pub(super) fn without_specifiers(value: &str) -> String {
+/// How a value is written so that systemd takes it literally: percent signs begin specifiers (systemd.unit(5)). Variables are left to
+/// it, which units use.
+fn literal(value: &str) -> String {
     value.replace('%', "%%")
 }
 
-/// The other way round.
-pub(super) fn with_specifiers(text: &str) -> String {
+/// The value of what was written so.
+fn value_of(text: &str) -> String {
     text.replace("%%", "%")
 }
 

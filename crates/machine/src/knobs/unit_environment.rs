@@ -1,6 +1,6 @@
 //! Environment that a service is started with.
 
-use super::unit_drop_in::{UnitDropIn, with_specifiers, without_specifiers};
+use super::unit_drop_in::UnitDropIn;
 use super::{About, MaySet};
 use crate::platform_file::Aspect;
 
@@ -37,8 +37,6 @@ pub static KNOB: UnitDropIn = UnitDropIn {
             true => None,
         }
     },
-    literal: without_specifiers,
-    value_of: with_specifiers,
 };
 
 #[cfg(test)]

@@ -4,13 +4,18 @@ use super::{cgroup_tree, unescaped};
 use crate::limits::mounts;
 use crate::{Fault, Root};
 
+/// Whether systemd runs this system (sd_booted(3)).
+pub(crate) fn has_systemd(root: &Root) -> bool {
+    root.list("/run/systemd/system").is_ok()
+}
+
 /// Names of the system's services that run, sorted; those of users' own managers are not among them. None where systemd does not
 /// run the system.
 ///
 /// # Errors
 /// The mounts cannot be read.
 pub fn services(root: &Root) -> Result<Vec<String>, Fault> {
-    if root.list("/run/systemd/system").is_err() {
+    if !has_systemd(root) {
         return Ok(Vec::new());
     }
     let mounts = match mounts::read(root) {

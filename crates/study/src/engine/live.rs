@@ -83,9 +83,8 @@ impl LiveTrials {
 
     /// Puts one setting in force; tells in words when it reads back otherwise.
     fn set(&mut self, setting: &Setting) -> Result<Vec<String>, Fault> {
-        let knob = knobs::named(&setting.knob)?;
         let mut not_as_asked = Vec::new();
-        for act in knob.change(&self.root, &setting.target, &setting.value)? {
+        for act in knobs::acts(&self.root, setting)? {
             let receipt = self.hand.perform(&act)?;
             if !receipt.took_effect {
                 not_as_asked.push(format!(

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Tree;
+use crate::knobs::irqbalance_banned_irqs::tests::with_irqbalance;
 
 const NIC: &str = "/sys/devices/pci0000:00/0000:00:05.0";
 
@@ -101,13 +102,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn an_irqbalance_that_runs_is_told_of_all_before_the_first_is_moved() {
-    let stat = "812 (irqbalance) S 1 812 812 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
-    let root = Root::from_tree(
-        tree("")
-            .file("/run/irqbalance/irqbalance812.sock", "")
-            .file("/proc/812/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance812.sock\n")
-            .file("/proc/812/stat", stat),
-    );
+    let root = Root::from_tree(with_irqbalance(tree("")));
     let acts = DeviceIrqs.change(&root, "eth0", "spread:3,0-1").unwrap();
     let told = acts.iter().map_while(|act| match act {
         Act::SetIrqBan { irq, banned: true, .. } => Some(*irq),
