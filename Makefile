@@ -7,7 +7,7 @@ TARGET = $(shell uname -m)-unknown-linux-musl
 STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
 PINWISE = $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release/pinwise
 
-.PHONY: study test bench build setup setup-release setup-tests lint clean
+.PHONY: study test bench build setup setup-release setup-tests lint deny clean
 
 ## Builds pinwise and studies the built-in string server on each CPU in turn; writes a case and its report.
 study: build
@@ -41,9 +41,13 @@ setup-tests:
 	@scripts/setup test
 
 lint: setup
+	@scripts/setup lint
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- --deny warnings
-	@scripts/setup lint
+
+## What a test checks of deny.toml, and more, by cargo-deny; building that takes longer than building pinwise.
+deny:
+	@scripts/setup deny
 	$(CARGO) fetch --locked
 	$(CARGO) deny --offline check bans licenses sources
 

@@ -1,6 +1,6 @@
 //! Nothing is wrong: pinwise must say so.
 
-use crate::pinwise::{Bench, findings, slow_cpus, told};
+use crate::pinwise::{Bench, SHORT_TRIALS, findings, slow_cpus, told};
 use crate::testbed::Testbed;
 
 #[test]
@@ -19,7 +19,8 @@ fn an_even_machine_has_no_slow_cpu() {
 fn an_a_a_study_calls_nothing_better_or_worse() {
     let bench = Bench::new();
     let case = bench.case().display().to_string();
-    let result = bench.json(&["study", "--aa", "2", "--seed", "1", "--format", "json", "-o", &case]);
+    let arguments = ["study", "--aa", "2", "--seed", "1", "--format", "json", "-o", &case];
+    let result = bench.json(&[&arguments[..], &SHORT_TRIALS].concat());
     let contrasts = result["contrasts"]["against_baseline"].as_array().unwrap();
     assert_eq!(contrasts.len(), 2);
     assert!(contrasts.iter().all(|c| c["verdict"] != "better" && c["verdict"] != "worse"), "{contrasts:#?}");

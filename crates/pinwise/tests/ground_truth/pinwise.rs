@@ -65,9 +65,9 @@ impl Bench {
         arguments
     }
 
-    /// A whole study between the two namespaces.
+    /// A whole study between the two namespaces, in short trials: what the tests build moves the figure by a quarter and more.
     pub fn study(&self, bed: &Testbed, more: &[&str]) -> Value {
-        let arguments = self.study_arguments(bed, more);
+        let arguments = self.study_arguments(bed, &[&SHORT_TRIALS, more].concat());
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
@@ -128,6 +128,9 @@ impl Bench {
 }
 
 const ATTEMPTS: usize = 3;
+
+/// A third of the usual trial; as many blocks, since many short ones are what holds against a host that drifts.
+pub const SHORT_TRIALS: [&str; 4] = ["--window", "0.4", "--warm-up", "0.2"];
 
 /// Whether the very same placement, run twice in each block, differed by more than a tenth: then the host is the cause.
 fn is_noisy(result: &Value) -> bool {
