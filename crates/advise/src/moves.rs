@@ -31,7 +31,7 @@ pub fn good_cpu(
     let shared = siblings.of(from);
     let fastest = |fits: &dyn Fn(u32) -> bool| {
         let gain = |figure: &Summary| facts.evidence.better.gain(figure.median);
-        let tried = facts.evidence.arms.iter().filter(|a| a.role == Role::OneCpu);
+        let tried = facts.evidence.arms.iter().filter(|a| a.role == Role::Candidate);
         tried
             .filter_map(|a| Some((a.cpu?, gain(&a.figure))))
             .filter(|(cpu, _)| *cpu != from && fits(*cpu))
@@ -47,7 +47,7 @@ pub fn good_cpu(
 
 /// The placement with which the study pinned the server to `cpu`.
 pub fn studied_placement(facts: &Facts, cpu: u32) -> Option<&Placement> {
-    let arm = facts.study.arms.iter().find(|a| a.role == Role::OneCpu && a.cpu == Some(cpu))?;
+    let arm = facts.study.arms.iter().find(|a| a.role == Role::Candidate && a.cpu == Some(cpu))?;
     Some(&arm.placement)
 }
 
@@ -186,7 +186,7 @@ fn four_arms(
 }
 
 fn arm(name: String, cpu: u32, placement: Placement) -> Arm {
-    Arm { name, role: Role::Intervention, cpu: Some(cpu), placement }
+    Arm { cpu: Some(cpu), ..Arm::new(name, Role::Intervention, placement) }
 }
 
 #[cfg(test)]

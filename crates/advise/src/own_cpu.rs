@@ -98,7 +98,7 @@ impl<'a> OwnCpu<'a> {
 
 /// The arms that pin the server to one CPU, by CPU.
 pub fn arms_by_cpu(facts: &Facts) -> BTreeMap<u32, &str> {
-    let one_cpu = facts.study.arms.iter().filter(|a| a.role == Role::OneCpu);
+    let one_cpu = facts.study.arms.iter().filter(|a| a.role == Role::Candidate);
     one_cpu.filter_map(|a| Some((a.cpu?, a.name.as_str()))).collect()
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::{OnceLock, mpsc};
 
-use machine::{Class, Fault, ProcessRef};
+use machine::{Class, Fault, MemoryPolicy, ProcessRef};
 
 use crate::kernel::{Gated, Kernel};
 use crate::launch::{Launch, Stdout};
@@ -24,18 +24,20 @@ use crate::{netns, own, sched};
 pub const MARKER: &str = "PINWISE_LAUNCH";
 
 /// Steps of the child that can fail, as it reports them.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     "entering the network namespace",
     "changing the folder",
     "opening standard input and output",
     "executing the program",
     "arranging to die with pinwise",
+    "setting where its memory comes from",
 ];
 const NETNS: u8 = 0;
 const FOLDER: u8 = 1;
 const STDIO: u8 = 2;
 const EXECUTE: u8 = 3;
 const LEASH: u8 = 4;
+const MEMORY: u8 = 5;
 
 /// All that the child needs, made before the fork: between fork and exec nothing may be allocated.
 struct Plan {
@@ -44,6 +46,7 @@ struct Plan {
     environment: Vec<CString>,
     folder: Option<CString>,
     netns: Option<File>,
+    memory: Option<NodeMask>,
     stdin: File,
     stdout: OwnedFd,
     stderr: File,
@@ -51,6 +54,32 @@ struct Plan {
     report: OwnedFd,
     parent: libc::pid_t,
     stays: bool,
+}
+
+/// A memory policy in the form of set_mempolicy(2).
+struct NodeMask {
+    mode: libc::c_int,
+    words: Vec<libc::c_ulong>,
+}
+
+impl NodeMask {
+    fn of(policy: &MemoryPolicy) -> Self {
+        let bits = libc::c_ulong::BITS;
+        let width = policy.nodes.last().map_or(0, |last| last / bits + 1);
+        let mut words = vec![0; width as usize];
+        for node in policy.nodes.iter() {
+            words[(node / bits) as usize] |= 1 << (node % bits);
+        }
+        Self { mode: policy.mode.number(), words }
+    }
+
+    /// For the calling thread. Safe in a forked child: it allocates nothing.
+    fn set(&self) -> libc::c_int {
+        // The kernel reads one bit less than it is told of (get_nodes() of mm/mempolicy.c).
+        let bits = self.words.len() * libc::c_ulong::BITS as usize + 1;
+        // SAFETY: `words` holds as many bits as are told, and is only read.
+        unsafe { libc::syscall(libc::SYS_set_mempolicy, self.mode, self.words.as_ptr(), bits) as libc::c_int }
+    }
 }
 
 /// The parent's side of a waiting child.
@@ -83,6 +112,7 @@ pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>
         environment: environment(launch, marker)?,
         folder: launch.cwd.as_ref().map(|dir| c_string(dir.as_os_str().as_bytes())).transpose()?,
         netns: launch.netns.as_ref().map(|n| netns::open(n).map_err(|e| own::fault(n, &e))).transpose()?,
+        memory: launch.memory.as_ref().map(NodeMask::of),
         stdin: File::open("/dev/null").map_err(resources)?,
         stdout,
         stderr: log,
@@ -244,6 +274,9 @@ impl Plan {
             }
             if let Some(netns) = &self.netns {
                 self.check(NETNS, libc::setns(netns.as_raw_fd(), libc::CLONE_NEWNET));
+            }
+            if let Some(memory) = &self.memory {
+                self.check(MEMORY, memory.set());
             }
             if let Some(folder) = &self.folder {
                 self.check(FOLDER, libc::chdir(folder.as_ptr()));

@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use machine::{Act, Class, CpuSet, Fault, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, Class, CpuSet, Fault, MemoryPolicy, ProcessRef, Scheduling, ThreadRef};
 use serde::{Deserialize, Serialize};
 
 use crate::cpuset_cgroup;
@@ -47,6 +47,9 @@ pub struct Launch {
     pub cpus: Option<CpuSet>,
     /// Scheduling policy; `None`: ours.
     pub scheduling: Option<Scheduling>,
+    /// Where its memory comes from, before it executes (set_mempolicy(2), which a program keeps and its threads inherit);
+    /// `None`: as for us.
+    pub memory: Option<MemoryPolicy>,
     /// Whether to confine it to `cpus` by a cgroup too, so that it cannot leave by setting its own affinity.
     pub cpuset_cgroup: bool,
     /// File that output is appended to.

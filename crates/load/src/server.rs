@@ -153,6 +153,7 @@ impl Server {
             netns: spec.netns.clone(),
             cpus: placement.server_cpus.clone(),
             scheduling: spec.scheduling,
+            memory: placement.memory.clone(),
             cpuset_cgroup: spec.confine,
             log: log.clone(),
             stdout: Stdout::Log,

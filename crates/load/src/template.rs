@@ -35,6 +35,11 @@ impl Command {
         self.0.iter().map(|word| fill(word, values)).collect()
     }
 
+    /// The words with these variables filled in; every other placeholder, and what stands in double braces, stays as it is.
+    pub fn with_variables(&self, variables: &BTreeMap<String, String>) -> Self {
+        Self(self.0.iter().map(|word| substituted(word, variables)).collect())
+    }
+
     /// Fails when the command is empty or uses a placeholder that is not among `known`; for checking a recipe before
     /// anything runs.
     pub fn check(&self, what: &str, known: &[&str]) -> Result<(), Fault> {
@@ -71,6 +76,24 @@ fn fill(word: &str, values: &BTreeMap<&str, String>) -> Result<String, Fault> {
     }
     out.push_str(rest);
     Ok(out)
+}
+
+fn substituted(word: &str, variables: &BTreeMap<String, String>) -> String {
+    let (mut out, mut rest) = (String::with_capacity(word.len()), word);
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // {{name}} is left for when everything is filled in.
+        let whole = match rest.starts_with("{{") {
+            true => name_in_braces(&rest[1..]).map_or(1, |name| name.len() + 3),
+            false => name_in_braces(rest).map_or(1, |name| name.len() + 2),
+        };
+        let value = name_in_braces(rest).and_then(|name| variables.get(name));
+        out.push_str(value.map_or(&rest[..whole], String::as_str));
+        rest = &rest[whole..];
+    }
+    out.push_str(rest);
+    out
 }
 
 /// The lower-case word in braces that `text` starts with.

@@ -5,6 +5,7 @@
 
 pub mod act;
 pub mod capture;
+pub mod cpu_choice;
 pub mod cpuset;
 pub mod devices;
 pub mod diff;
@@ -19,6 +20,7 @@ pub mod kernel;
 pub mod knobs;
 pub mod limits;
 pub mod machine;
+pub mod memory_policy;
 pub mod missing;
 pub mod placement;
 pub mod plan;
@@ -38,6 +40,7 @@ pub use distances::Distances;
 pub use ethtool::{EthtoolSetting, EthtoolState};
 pub use fault::{Class, Fault};
 pub use machine::Machine;
+pub use memory_policy::{MemoryMode, MemoryPolicy};
 pub use missing::{Missing, Notes};
 pub use placement::{Neighbour, Placement, Setting};
 pub use plan::{Plan, Planned};

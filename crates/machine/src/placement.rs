@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CpuSet;
+use crate::{CpuSet, MemoryPolicy};
 
 /// One knob at one value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Placement {
     /// CPUs for the load generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuSet>,
+    /// Where the server's memory comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryPolicy>,
     /// Everything else that is set for the length of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,

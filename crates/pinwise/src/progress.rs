@@ -42,7 +42,9 @@ impl Progress {
             Event::TrialBegan(planned) => {
                 self.bar.set_message(format!("block {}: {}", planned.block + 1, planned.arm.name));
             }
-            Event::TrialEnded(trial) => {
+            Event::TrialEnded { trial, total } => {
+                self.total = *total;
+                self.bar.set_length(*total as u64);
                 self.bar.inc(1);
                 if !self.on_terminal {
                     eprintln!("{}", self.line(trial));
@@ -57,9 +59,14 @@ impl Progress {
     }
 
     fn line(&self, trial: &Trial) -> String {
-        let figure = trial.figures.get(&self.metric).map_or("no figure".to_string(), |v| format!("{v:.1}"));
+        let figure = match (&trial.failed, trial.figures.get(&self.metric)) {
+            (Some(cause), _) => format!("failed: {cause}"),
+            (None, Some(value)) => format!("{value:.1}"),
+            (None, None) => "no figure".into(),
+        };
+        let note = trial.disturbed.as_ref().map(|why| format!("  disturbed: {why}")).unwrap_or_default();
         format!(
-            "trial {}/{}  block {}  {:<12} {} {figure}",
+            "trial {}/{}  block {}  {:<12} {} {figure}{note}",
             trial.index + 1,
             self.total,
             trial.block + 1,

@@ -25,7 +25,9 @@ fn allowed() -> (Vec<String>, Vec<String>) {
 fn packages(targets: &[String]) -> Vec<Value> {
     let mut command = Command::new(env!("CARGO"));
     command.args(["metadata", "--format-version", "1", "--locked"]);
-    targets.iter().for_each(|target| drop(command.args(["--filter-platform", target])));
+    for target in targets {
+        command.args(["--filter-platform", target]);
+    }
     let out = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let told: Value = serde_json::from_slice(&out.stdout).unwrap();

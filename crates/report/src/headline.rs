@@ -40,7 +40,7 @@ pub fn read(facts: &Facts, findings: &[Finding]) -> Headline {
     let (tone, title) = answer(facts);
     let mut points: Vec<String> =
         evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)).collect();
-    points.extend(gain_over_unpinned(evidence));
+    points.extend(gain_over_baseline(evidence));
     points.extend(unfinished(facts));
     Headline { tone, title, points, sure: how_sure(evidence) }
 }
@@ -83,13 +83,18 @@ fn none_slow(evidence: &Evidence) -> (Tone, String) {
         true => (&evidence.against_baseline, "placement"),
     };
     let of = |verdict: Verdict| contrasts.iter().filter(move |c| c.verdict == verdict);
+    let best = of(Verdict::Better).max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)));
+    if let (Some(best), "placement") = (best, what) {
+        return (Tone::Even, better_title(evidence, best));
+    }
     let (undecided, worse, better) =
         (of(Verdict::Undecided).count(), of(Verdict::Worse).count(), of(Verdict::Better).count());
     match contrasts.len() {
         0 => (Tone::Undecided, "There is nothing to compare yet".into()),
-        _ if worse > 0 => {
-            (Tone::Slow, format!("{worse} of {} placements are worse than unpinned", contrasts.len()))
-        }
+        _ if worse > 0 => (
+            Tone::Slow,
+            format!("{worse} of {} placements are worse than {}", contrasts.len(), evidence.baseline()),
+        ),
         n if undecided == n => {
             (Tone::Undecided, format!("No {what} is shown to be slow; the trials do not decide"))
         }
@@ -104,6 +109,19 @@ fn none_slow(evidence: &Evidence) -> (Tone, String) {
             format!("No {what} is slow: all are {}", Verdict::Equal.word(evidence.precision.margin)),
         ),
     }
+}
+
+fn gain(evidence: &Evidence, contrast: &Contrast) -> f64 {
+    evidence.better.gain(contrast.ratio)
+}
+
+fn better_title(evidence: &Evidence, best: &Contrast) -> String {
+    format!(
+        "{} is best: {} than {}",
+        sentence_start(&best.arm),
+        size_in_words(evidence, best),
+        best.reference
+    )
 }
 
 fn reference_of(contrasts: &[Contrast]) -> &str {
@@ -141,21 +159,26 @@ fn others(evidence: &Evidence) -> &'static str {
     if evidence.against_other_cpus.len() == 2 { "the other CPU" } else { "the other CPUs" }
 }
 
-/// What pinning gains over leaving the choice to the kernel, if it gains anything.
-fn gain_over_unpinned(evidence: &Evidence) -> Option<String> {
-    let gain = |c: &Contrast| evidence.better.gain(c.ratio);
+/// What is gained over the baseline, if anything is.
+fn gain_over_baseline(evidence: &Evidence) -> Option<String> {
     let better = evidence.against_baseline.iter().filter(|c| c.verdict == Verdict::Better);
-    let (count, best) = (better.clone().count(), better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?);
+    let (count, best) =
+        (better.clone().count(), better.max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)))?);
     let (name, size) = (sentence_start(&best.arm), number::change_with_interval(best.ratio, best.interval));
-    Some(match count {
-        1 => format!("Pinning the server to {name} is better than leaving it unpinned: {size}."),
-        n => format!("Pinning is better than leaving it unpinned on {n} CPUs; {name} most: {size}."),
+    let baseline = evidence.baseline();
+    Some(match (count, best.cpu) {
+        (1, Some(_)) => format!("Pinning the server to {name} is better than leaving it {baseline}: {size}."),
+        (n, Some(_)) => {
+            format!("Pinning is better than leaving it {baseline} on {n} CPUs; {name} most: {size}.")
+        }
+        (1, None) => format!("{name} is better than {baseline}: {size}."),
+        (n, None) => format!("{n} placements are better than {baseline}; {name} most: {size}."),
     })
 }
 
 fn unfinished(facts: &Facts) -> Option<String> {
-    let planned: usize = facts.study.order.iter().map(Vec::len).sum();
-    (facts.trials.len() < planned).then(|| {
+    let planned = facts.planned();
+    (!facts.is_finished()).then(|| {
         format!(
             "The study is not finished: {} of {} trials were run; pinwise resume goes on with it.",
             number::count(facts.trials.len()),

@@ -91,7 +91,7 @@ pub fn read(facts: &Facts) -> Heat {
         .study
         .arms
         .iter()
-        .filter(|a| a.role == Role::OneCpu)
+        .filter(|a| a.role == Role::Candidate)
         .filter_map(|a| Some((a.cpu?, a.name.as_str())))
         .collect();
     arms.sort_unstable();

@@ -9,7 +9,7 @@ use crate::{absent, headline, unpinned};
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, findings, missing, notes}`.
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, effects, also, looks, given_up, findings, missing, notes}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
@@ -34,7 +34,7 @@ pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
         },
         "progress": {
             "trials_run": facts.trials.len(),
-            "trials_planned": study.order.iter().map(Vec::len).sum::<usize>(),
+            "trials_planned": facts.planned(),
             "complete_blocks": evidence.blocks,
             "incomplete_blocks": evidence.incomplete_blocks,
         },
@@ -53,6 +53,10 @@ pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
             "against_baseline": evidence.against_baseline,
             "against_other_cpus": evidence.against_other_cpus,
         },
+        "effects": evidence.effects,
+        "also": evidence.also,
+        "looks": evidence.looks,
+        "given_up": evidence.given_up,
         "findings": findings,
         "missing": absent::in_trials(facts),
         "notes": evidence.notes,

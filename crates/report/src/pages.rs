@@ -1,6 +1,7 @@
 //! The parts of the report, one file each. All are on the one page that [`crate::html`] makes.
 
 pub mod bars;
+pub mod effects;
 pub mod findings;
 pub mod latency;
 pub mod machine;
@@ -34,6 +35,7 @@ pub trait Page: Sync {
 pub static ALL: &[&dyn Page] = &[
     &summary::Summary,
     &bars::Bars,
+    &effects::Effects,
     &findings::Findings,
     &latency::Latency,
     &time::Time,

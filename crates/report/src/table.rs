@@ -1,6 +1,7 @@
 //! The terminal table of a study: the answer, the figures, the controls, the findings, and what is missing.
 
 mod columns;
+mod effects;
 mod findings;
 mod rows;
 pub(crate) mod wrap;
@@ -38,6 +39,7 @@ pub fn render(facts: &Facts, findings: &[Finding], style: Style) -> String {
         out.what_is_measured(facts);
         out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
         out.legend(facts);
+        effects::print(&mut out, facts);
         out.controls(facts);
     }
     findings::print(&mut out, facts, findings);
@@ -109,10 +111,11 @@ impl Page {
         );
         let Some(unpinned) = unpinned::pool(evidence) else { return };
         if let Some(used) = unpinned.cpus_in_words() {
-            self.paragraph("", &format!("Unpinned ran on: {used}."));
+            self.paragraph("", &format!("{} ran on: {used}.", sentence_start(evidence.baseline())));
         }
         if let Some(why) = &unpinned.mixture {
-            self.paragraph("", &format!("Unpinned is a mixture, not a mean: {why}."));
+            let name = sentence_start(evidence.baseline());
+            self.paragraph("", &format!("{name} is a mixture, not a mean: {why}."));
         }
     }
 
@@ -123,7 +126,7 @@ impl Page {
             Some(c) => told::contrast(c),
             None => "not available: no complete block yet, or no such arm in this study".into(),
         };
-        self.paragraph("  unpinned, twice        ", &format!("must not differ; {}", told(&evidence.a_a)));
+        self.paragraph("  baseline, twice        ", &format!("must not differ; {}", told(&evidence.a_a)));
         self.paragraph("  deliberate mis-tuning  ", &format!("must differ; {}", told(&evidence.control)));
         self.paragraph("  trust                  ", &trust_in_words(&evidence.trust));
     }

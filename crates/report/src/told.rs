@@ -1,6 +1,7 @@
 //! Findings in words that terminal and page share.
 
 use advise::{Finding, Predicted, Standing};
+use study::evidence::Effect;
 use study::intervention::Outcome;
 use study::{Contrast, Verdict};
 
@@ -40,6 +41,16 @@ pub fn contrast(contrast: &Contrast) -> String {
         contrast.reference,
         verdict(contrast.verdict)
     )
+}
+
+/// `split: apart against together`, or `swappiness 60 at split apart`.
+pub fn effect(effect: &Effect) -> String {
+    match &effect.with {
+        None => format!("{}: {} against {}", effect.factor, effect.level, effect.against),
+        Some([factor, level, _]) => {
+            format!("{}: {} against {}, at {factor}: {level}", effect.factor, effect.level, effect.against)
+        }
+    }
 }
 
 /// What the standing of a finding means.

@@ -66,7 +66,7 @@ impl Unpinned {
 /// Spread between trials against that of the pinned arms.
 fn spreads_more(evidence: &Evidence, figure: &Summary) -> Option<String> {
     let pinned: Vec<f64> =
-        evidence.arms.iter().filter(|a| a.role == Role::OneCpu).filter_map(|a| a.figure.sd).collect();
+        evidence.arms.iter().filter(|a| a.role == Role::Candidate).filter_map(|a| a.figure.sd).collect();
     let (own, typical) = (figure.sd?, summary::median(&pinned)?);
     let decimals = number::decimals_for(figure.mean);
     (typical > 0.0 && own > MUCH_MORE * typical).then(|| {

@@ -1,7 +1,15 @@
-//! The arms of a study: the placements that it compares, and its two controls.
+//! The arms of a study: the placements that it compares, and its controls.
 
-use machine::{Class, CpuSet, Fault, Placement};
+use std::collections::BTreeMap;
+
+use machine::topology::cpus::Cpu;
+use machine::{Class, CpuSet, Fault, Machine, Placement};
 use serde::{Deserialize, Serialize};
+
+use crate::combine;
+use crate::levels::{self, Level};
+use crate::recipe::place::Place;
+use crate::recipe::{Factor, Fill, Recipe};
 
 /// What an arm is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,138 +17,339 @@ use serde::{Deserialize, Serialize};
 pub enum Role {
     /// The placement that all others are compared with. It stands in every block twice: the A/A control.
     Baseline,
-    /// The server on one CPU.
-    OneCpu,
+    /// A placement that is tried: a combination of levels.
+    Candidate,
     /// A deliberate mis-tuning: the positive control, which shows that a difference would be seen.
     MisTuning,
     /// The cause of a finding left as it was found, or moved: an arm of `explain --prove`.
     Intervention,
 }
 
+/// So many CPUs for the server, of a study that scales.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// In which order CPUs were taken.
+    pub fill: Fill,
+    /// How many.
+    pub cpus: usize,
+}
+
 /// One arm: a name, a role and a placement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
     /// Name in tables and in `trials.jsonl`: `unpinned A`, `cpu 3`, `crowded`.
     pub name: String,
     /// What it is there for.
     pub role: Role,
-    /// The CPU that it tries, for `Role::OneCpu`.
+    /// The CPU that it tries, of a study that tries each in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
+    /// How far the server is scaled, of a study that scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     /// Where things are to run.
     #[serde(default)]
     pub placement: Placement,
+    /// The level of each factor, by the factor's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, String>,
+    /// Keys of the recipe that differ from it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keys: BTreeMap<String, toml::Value>,
 }
 
-/// Arms for "each CPU in turn": the baseline twice, the server on each of `candidates`, and all crowded on one CPU.
+impl Arm {
+    /// An arm of no level.
+    pub fn new(name: impl Into<String>, role: Role, placement: Placement) -> Self {
+        let (levels, keys) = (BTreeMap::new(), BTreeMap::new());
+        Self { name: name.into(), role, cpu: None, scale: None, placement, levels, keys }
+    }
+
+    /// Adds what a level says, in the place of what was said before.
+    fn add(&mut self, factor: &str, level: &Level, usable: &CpuSet) {
+        let placement = &mut self.placement;
+        if let Some(server) = &level.server {
+            placement.server_cpus = Some(server.clone());
+            if placement.load_cpus.is_none() && level.load.is_none() {
+                placement.load_cpus = Some(left(usable, server));
+            }
+        }
+        if let Some(load) = &level.load {
+            placement.load_cpus = Some(load.clone());
+        }
+        if let Some(memory) = &level.memory {
+            placement.memory = Some(memory.clone());
+        }
+        placement.set(&level.settings);
+        self.keys.extend(level.keys.clone());
+        self.levels.insert(factor.to_string(), level.name.clone());
+        self.cpu = self.cpu.or(level.cpu);
+        self.scale = self.scale.or(level.scale.map(|(fill, cpus)| Scale { fill, cpus }));
+    }
+}
+
+/// The CPUs of `cpus` that the server leaves; with none left it shares them, and the report says so.
+fn left(cpus: &CpuSet, server: &CpuSet) -> CpuSet {
+    let rest = cpus.difference(server);
+    if rest.is_empty() { cpus.clone() } else { rest }
+}
+
+/// The arms of a recipe on a machine: the baseline twice, the combinations of the factors' levels, the mis-tuning.
 ///
-/// `allowed` is where this process may run at all; the load runs on what the server leaves of it, or of `load_cpus`
-/// when the user named some. Fails when a candidate is not allowed.
+/// # Errors
+/// Levels that this machine cannot have, or factors that do not go together.
+pub fn of_recipe(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
+    let usable = machine.usable();
+    let baseline = baseline(recipe, machine)?;
+    let usual = [Factor::EachCpu { cpus: None }];
+    let factors = if recipe.factors.is_empty() { &usual[..] } else { &recipe.factors };
+    let load = baseline.placement.load_cpus.clone();
+    let levels = factors
+        .iter()
+        .map(|factor| Ok((factor.name(), levels::of_factor(factor, machine, load.as_ref())?)))
+        .collect::<Result<Vec<_>, Fault>>()?;
+    go_together(&levels)?;
+    let mut arms: Vec<Arm> = ["A", "B"]
+        .map(|which| Arm { name: format!("{} {which}", baseline.name), ..baseline.clone() })
+        .to_vec();
+    for combination in combine::combinations(&levels, recipe.most_arms) {
+        let mut arm = Arm { role: Role::Candidate, ..baseline.clone() };
+        let names: Vec<&str> = combination.iter().map(|(_, level)| level.name.as_str()).collect();
+        arm.name = names.join("; ");
+        // A load that the baseline places stays there; of its CPUs the server's are left out.
+        for (factor, level) in &combination {
+            arm.add(factor, level, &usable);
+        }
+        if let (Some(given), Some(server), true) =
+            (&load, &arm.placement.server_cpus, combination.iter().all(|(_, level)| level.load.is_none()))
+        {
+            arm.placement.load_cpus = Some(left(given, server));
+        }
+        if factors.len() > 1 {
+            arm.cpu = None;
+        }
+        arms.push(arm);
+    }
+    arms.extend(mis_tuning(recipe, machine, &arms)?);
+    for arm in &mut arms {
+        recipe.with_keys(&arm.keys)?;
+        let own = std::mem::take(&mut arm.placement.settings);
+        arm.placement.settings = recipe.settings.clone();
+        arm.placement.set(&own);
+        arm.placement.neighbours = recipe.neighbours.clone();
+    }
+    distinct(&arms)?;
+    Ok(arms)
+}
+
+/// The arms for "each CPU in turn" on a machine of these CPUs of which nothing else is known.
+///
+/// # Errors
+/// A candidate or a CPU of the load that is not allowed.
 pub fn each_cpu_in_turn(
     candidates: &CpuSet,
     allowed: &CpuSet,
     load_cpus: Option<&CpuSet>,
 ) -> Result<Vec<Arm>, Fault> {
-    for (name, cpus) in [("server CPUs", Some(candidates)), ("load CPUs", load_cpus)] {
-        let outside = cpus.map(|c| c.difference(allowed)).unwrap_or_default();
-        if !outside.is_empty() {
+    let factors = vec![Factor::EachCpu { cpus: Some(candidates.clone()) }];
+    of_recipe(&Recipe { factors, load_cpus: load_cpus.cloned(), ..Recipe::default() }, &of_cpus(allowed))
+}
+
+/// The arms of an A/A study on a machine of these CPUs: `copies` beside the two baselines, all placed alike.
+///
+/// # Errors
+/// None that is known.
+pub fn all_alike(copies: usize, allowed: &CpuSet) -> Result<Vec<Arm>, Fault> {
+    of_recipe(&Recipe { factors: vec![Factor::AllAlike { copies }], ..Recipe::default() }, &of_cpus(allowed))
+}
+
+/// A machine of which only the CPUs are known.
+fn of_cpus(cpus: &CpuSet) -> Machine {
+    let cpu = |id| Cpu { id, online: true, ..Cpu::default() };
+    Machine { cpus: cpus.iter().map(cpu).collect(), ..Machine::default() }
+}
+
+/// What the recipe says of where things are when no factor says otherwise.
+fn baseline(recipe: &Recipe, machine: &Machine) -> Result<Arm, Fault> {
+    let mut level = levels::placed(&recipe.baseline, machine)?;
+    if let Some(load) = &recipe.load_cpus {
+        level.load =
+            Some(levels::placed(&Place { load: Some(load.to_list()), ..Place::default() }, machine)?.load)
+                .flatten();
+    }
+    let name = match (&recipe.baseline.name, &level.server) {
+        (Some(name), _) => name.clone(),
+        (None, None) => "unpinned".into(),
+        (None, Some(_)) => "baseline".into(),
+    };
+    let mut arm = Arm::new(name, Role::Baseline, Placement::default());
+    arm.add("", &level, &machine.usable());
+    arm.levels.clear();
+    Ok(arm)
+}
+
+/// Server and load on one CPU, or whatever else the recipe calls a mis-tuning.
+fn mis_tuning(recipe: &Recipe, machine: &Machine, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
+    let usable = machine.usable();
+    if let Some(place) = &recipe.mis_tuning {
+        let level = levels::placed(place, machine)?;
+        let mut arm = baseline(recipe, machine)?;
+        arm.add("", &level, &usable);
+        arm.levels.clear();
+        return Ok(Some(Arm { name: level.name, role: Role::MisTuning, ..arm }));
+    }
+    // Of the CPUs that are tried, so that there is an arm beside it that differs by nothing but where the load runs.
+    let first_tried = arms.iter().find(|arm| arm.cpu.is_some()).and_then(|arm| arm.cpu);
+    let Some(cpu) = first_tried.or(usable.first()) else { return Ok(None) };
+    let one = Some(CpuSet::single(cpu));
+    let baseline = baseline(recipe, machine)?;
+    let placement = Placement { server_cpus: one.clone(), load_cpus: one, ..baseline.placement };
+    Ok(Some(Arm { keys: baseline.keys, ..Arm::new("crowded", Role::MisTuning, placement) }))
+}
+
+/// Two factors that both place the server have no combination.
+fn go_together(levels: &[(String, Vec<Level>)]) -> Result<(), Fault> {
+    let say = |what: fn(&Level) -> bool| -> Vec<&str> {
+        levels.iter().filter(|(_, of)| of.iter().any(what)).map(|(name, _)| name.as_str()).collect()
+    };
+    for (what, who) in [
+        ("the server's CPUs", say(|level| level.server.is_some())),
+        ("the load's CPUs", say(|level| level.load.is_some())),
+        ("the server's memory", say(|level| level.memory.is_some())),
+    ] {
+        if who.len() > 1 {
+            let cause = format!("the factors {} all say {what}", who.join(" and "));
+            let remedy = "make one factor of kind places of them, with a level for each pair";
+            return Err(Fault::new(Class::Usage, "factors", cause, remedy));
+        }
+    }
+    Ok(())
+}
+
+fn distinct(arms: &[Arm]) -> Result<(), Fault> {
+    for (i, arm) in arms.iter().enumerate() {
+        if arms[..i].iter().any(|earlier| earlier.name == arm.name) {
+            let cause = "two arms have this name";
             return Err(Fault::new(
                 Class::Usage,
-                format!("{name} {outside}"),
-                format!(
-                    "pinwise may not run there: it does not exist, is offline, or the affinity or cpuset of this shell leaves it out (allowed: {allowed})"
-                ),
-                format!("choose from {allowed}"),
+                format!("arm '{}'", arm.name),
+                cause,
+                "give the level another name",
             ));
         }
     }
-    let mut arms = baselines(load_cpus);
-    for cpu in candidates.iter() {
-        let server = CpuSet::single(cpu);
-        let load = load_cpus.unwrap_or(allowed);
-        let rest = load.difference(&server);
-        arms.push(Arm {
-            name: format!("cpu {cpu}"),
-            role: Role::OneCpu,
-            cpu: Some(cpu),
-            placement: Placement {
-                server_cpus: Some(server),
-                // With a single CPU there is no other: server and load share it, and the report says so.
-                load_cpus: Some(if rest.is_empty() { load.clone() } else { rest }),
-                ..Placement::default()
-            },
-        });
-    }
-    if let Some(cpu) = candidates.first() {
-        let one = Some(CpuSet::single(cpu));
-        let placement = Placement { server_cpus: one.clone(), load_cpus: one, ..Placement::default() };
-        arms.push(Arm { name: "crowded".into(), role: Role::MisTuning, cpu: None, placement });
-    }
-    Ok(arms)
-}
-
-/// Arms for an A/A study: `copies` further arms that are all placed as the baseline is, and the mis-tuning.
-pub fn all_alike(copies: usize, allowed: &CpuSet) -> Vec<Arm> {
-    let mut arms = baselines(None);
-    arms.extend((1..=copies).map(|i| Arm {
-        name: format!("same {i}"),
-        role: Role::OneCpu,
-        cpu: None,
-        placement: Placement::default(),
-    }));
-    if let Some(cpu) = allowed.first() {
-        let one = Some(CpuSet::single(cpu));
-        let placement = Placement { server_cpus: one.clone(), load_cpus: one, ..Placement::default() };
-        arms.push(Arm { name: "crowded".into(), role: Role::MisTuning, cpu: None, placement });
-    }
-    arms
-}
-
-fn baselines(load_cpus: Option<&CpuSet>) -> Vec<Arm> {
-    ["unpinned A", "unpinned B"]
-        .map(|name| Arm {
-            name: name.into(),
-            role: Role::Baseline,
-            cpu: None,
-            placement: Placement { load_cpus: load_cpus.cloned(), ..Placement::default() },
-        })
-        .to_vec()
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::levels::tests::two_nodes_of_two_cores_of_two_threads;
 
     fn set(list: &str) -> CpuSet {
         CpuSet::from_list(list).unwrap()
     }
 
+    fn alike(cpus: u32) -> Machine {
+        of_cpus(&(0..cpus).collect())
+    }
+
+    /// The arms of a recipe in TOML on a machine of so many CPUs.
+    fn arms(cpus: u32, recipe: &str) -> Vec<Arm> {
+        of_recipe(&Recipe::from_toml(recipe, "x").unwrap(), &alike(cpus)).unwrap()
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_allowed_is_named() {
+        for (candidates, load) in [("0,9", None), ("0", Some("9"))] {
+            let load = load.map(set);
+            let fault = each_cpu_in_turn(&set(candidates), &set("0-1"), load.as_ref()).unwrap_err();
+            assert_eq!(fault.class, Class::Usage);
+            assert!(fault.to_string().contains('9') && fault.to_string().contains("0-1"), "{fault}");
+        }
+    }
+
+    fn names(arms: &[Arm]) -> Vec<&str> {
+        arms.iter().map(|arm| arm.name.as_str()).collect()
+    }
+
     #[test]
     fn two_baselines_each_cpu_and_one_mistuning() {
-        let arms = each_cpu_in_turn(&set("0-1"), &set("0-1"), None).unwrap();
-        let names: Vec<&str> = arms.iter().map(|a| a.name.as_str()).collect();
-        assert_eq!(names, ["unpinned A", "unpinned B", "cpu 0", "cpu 1", "crowded"]);
+        let arms = arms(2, "");
+        assert_eq!(names(&arms), ["unpinned A", "unpinned B", "cpu 0", "cpu 1", "crowded"]);
         assert_eq!(arms[2].placement.load_cpus, Some(set("1")));
         assert_eq!(arms[4].placement.load_cpus, arms[4].placement.server_cpus);
+        assert_eq!(arms[3].cpu, Some(1));
     }
 
     #[test]
     fn the_load_keeps_off_the_servers_cpu_within_what_the_user_named() {
-        let arms = each_cpu_in_turn(&set("0,5"), &set("0-7"), Some(&set("4-5"))).unwrap();
+        let arms = arms(8, "load_cpus = \"4-5\"\n[[factors]]\nkind = \"each-cpu\"\ncpus = \"0,5\"");
+        assert_eq!(arms[0].placement.load_cpus, Some(set("4-5")));
         assert_eq!(arms[2].placement.load_cpus, Some(set("4-5")));
         assert_eq!(arms[3].placement.load_cpus, Some(set("4")));
     }
 
     #[test]
-    fn a_cpu_that_is_not_allowed_is_named() {
-        let fault = each_cpu_in_turn(&set("0,9"), &set("0-1"), None).unwrap_err();
-        assert_eq!(fault.class, Class::Usage);
-        assert!(fault.to_string().contains("server CPUs 9") && fault.remedy.contains("0-1"), "{fault}");
+    fn one_cpu_alone_is_shared() {
+        assert_eq!(arms(1, "")[2].placement.load_cpus, Some(set("0")));
     }
 
     #[test]
-    fn one_cpu_alone_is_shared() {
-        let arms = each_cpu_in_turn(&set("3"), &set("3"), None).unwrap();
-        assert_eq!(arms[2].placement.load_cpus, Some(set("3")));
+    fn factors_are_combined_and_each_arm_knows_its_levels() {
+        let text = "settings = [{ knob = \"swappiness\", target = \"machine\", value = \"10\" }]\n\
+                    [[factors]]\nkind = \"places\"\nname = \"split\"\n\
+                    levels = [{ name = \"together\" }, { name = \"apart\", server = \"node:0\", load = \"node:1\" }]\n\
+                    [[factors]]\nkind = \"knob\"\nknob = \"swappiness\"\nvalues = [\"0\", \"60\"]\n";
+        let recipe = Recipe::from_toml(text, "x").unwrap();
+        let arms = of_recipe(&recipe, &two_nodes_of_two_cores_of_two_threads()).unwrap();
+        let expected = [
+            "unpinned A",
+            "unpinned B",
+            "together; swappiness 0",
+            "together; swappiness 60",
+            "apart; swappiness 0",
+            "apart; swappiness 60",
+            "crowded",
+        ];
+        assert_eq!(names(&arms), expected);
+        let last = &arms[5];
+        assert_eq!(last.levels["split"], "apart");
+        assert_eq!(
+            last.placement.settings[0].value, "60",
+            "a level stands above what the recipe sets everywhere"
+        );
+        assert_eq!(arms[0].placement.settings[0].value, "10");
+        assert_eq!(last.placement.load_cpus, Some(set("1,3,5,7")));
+        assert_eq!(arms[2].placement.server_cpus, None);
+    }
+
+    #[test]
+    fn a_recipe_names_its_own_baseline_and_mis_tuning() {
+        let text = "[baseline]\nserver = \"0-1\"\nload = \"2\"\nkeys = { \"load.connections\" = 4 }\n\
+                    [mis_tuning]\nname = \"one connection\"\nkeys = { \"load.connections\" = 1 }\n\
+                    [[factors]]\nkind = \"cores\"\ncounts = [1, 2]\n";
+        let arms = arms(4, text);
+        assert_eq!(names(&arms), ["baseline A", "baseline B", "1 CPUs", "2 CPUs", "one connection"]);
+        assert_eq!(arms[3].placement.server_cpus, Some(set("0-1")));
+        assert_eq!(arms[3].placement.load_cpus, Some(set("2")));
+        assert_eq!(arms[3].scale, Some(Scale { fill: Fill::CoresFirst, cpus: 2 }));
+        let connections = |arm: &Arm| arm.keys["load.connections"].as_integer().unwrap();
+        assert_eq!((connections(&arms[2]), connections(&arms[4])), (4, 1));
+    }
+
+    #[test]
+    fn factors_that_both_place_the_server_are_refused() {
+        let text = "[[factors]]\nkind = \"each-cpu\"\n[[factors]]\nkind = \"cores\"\n";
+        let fault = of_recipe(&Recipe::from_toml(text, "x").unwrap(), &alike(4)).unwrap_err();
+        assert!(fault.cause.contains("cpu and cores"), "{fault}");
+    }
+
+    #[test]
+    fn a_level_whose_key_cannot_be_is_named_before_anything_runs() {
+        let text = "[[factors]]\nkind = \"places\"\nlevels = [{ name = \"x\", keys = { \"load.conections\" = 4 } }]\n";
+        let fault = of_recipe(&Recipe::from_toml(text, "x").unwrap(), &alike(4)).unwrap_err();
+        assert!(fault.to_string().contains("conections"), "{fault}");
     }
 }

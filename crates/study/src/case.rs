@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use load::string::work::rounds_for;
 use machine::{Class, Fault};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::arm::Arm;
 use crate::design::Order;
 use crate::recipe::Recipe;
+use crate::schedule::{self, Slot};
 use crate::trial::Trial;
 
 /// Version of the folder's form; raised when an older pinwise could misread it.
@@ -38,6 +40,16 @@ pub struct Resolved {
     pub recipe: Recipe,
     /// The arms.
     pub arms: Vec<Arm>,
+}
+
+impl Resolved {
+    /// Rounds of computation per request of the built-in string server, where an arm asks for other work than the recipe: in
+    /// proportion, so that the speed at which they were measured once holds for all arms.
+    pub fn string_rounds_of(&self, arm: &Recipe) -> u64 {
+        let fixed = self.string_rounds.unwrap_or_default();
+        let asked = arm.work_us / self.recipe.work_us;
+        if asked.is_finite() { (fixed as f64 * asked).round() as u64 } else { rounds_for(arm.work_us) }
+    }
 }
 
 /// A case directory, open.
@@ -107,22 +119,9 @@ impl Case {
         self.dir.join("trials").join(format!("{index:04}"))
     }
 
-    /// What is still to be run: (index, block, position, arm), in order.
-    pub fn remaining(&self) -> Vec<(usize, usize, usize, usize)> {
-        self.planned().filter(|(index, ..)| !self.trials.iter().any(|t| t.index == *index)).collect()
-    }
-
-    /// The whole order.
-    pub fn planned(&self) -> impl Iterator<Item = (usize, usize, usize, usize)> + '_ {
-        self.study
-            .order
-            .iter()
-            .enumerate()
-            .flat_map(|(block, arms)| {
-                arms.iter().enumerate().map(move |(position, arm)| (block, position, *arm))
-            })
-            .enumerate()
-            .map(|(index, (block, position, arm))| (index, block, position, arm))
+    /// The trial that is to be run next; `None` when the study is finished.
+    pub fn next(&self) -> Option<Slot> {
+        schedule::next(&self.study, &self.trials)
     }
 
     /// Appends a finished trial and returns when it is on disk.
@@ -300,12 +299,12 @@ fn malformed(object: impl Display, why: impl Display) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::arm::each_cpu_in_turn;
     use machine::CpuSet;
 
-    fn resolved() -> Resolved {
+    pub(crate) fn resolved() -> Resolved {
         let both = CpuSet::from_list("0-1").unwrap();
         let arms = each_cpu_in_turn(&both, &both, None).unwrap();
         Resolved {
@@ -321,7 +320,7 @@ mod tests {
     }
 
     fn trial(index: usize) -> Trial {
-        Trial { index, arm: "cpu 0".into(), ..Trial::default() }
+        Trial { index, position: index, arm: "cpu 0".into(), ..Trial::default() }
     }
 
     #[test]
@@ -334,8 +333,8 @@ mod tests {
         let case = Case::open(dir.path()).unwrap();
         assert_eq!(case.trials, [trial(0), trial(1)]);
         assert_eq!(case.study, resolved());
-        assert_eq!(case.remaining().len(), 8);
-        assert_eq!(case.remaining()[0].0, 2);
+        let next = case.next().unwrap();
+        assert_eq!((next.block, next.position), (0, 2));
     }
 
     #[test]
@@ -353,7 +352,7 @@ mod tests {
             assert_eq!((read.trials.len(), read.mended.len()), (2, 1), "cut at {cut}");
             drop(read);
             let mut resumed = Case::resume(dir.path()).unwrap();
-            assert_eq!(resumed.remaining()[0].0, 2);
+            assert_eq!(resumed.next().unwrap().position, 2);
             resumed.append(trial(2)).unwrap();
             drop(resumed);
             assert_eq!(Case::open(dir.path()).unwrap().trials.len(), 3);

@@ -5,19 +5,25 @@
 //! you have?), and every CPU against the other CPUs (is this CPU a bad one?). The second is what names a slow CPU: on
 //! an uneven machine the unpinned baseline is itself a mixture of good and bad CPUs.
 
+mod also;
+mod effects;
+mod notes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::also::AlsoCompared;
+pub use self::effects::Effect;
 use crate::arm::{Arm, Role};
+use crate::case::Resolved;
+use crate::looks::{self, Look};
 use crate::recipe::{Direction, Precision};
+use crate::schedule;
 use crate::statistics::holm;
 use crate::statistics::signed_rank::{self, p_above, p_below};
 use crate::statistics::summary::{self, Summary};
 use crate::trial::Trial;
-
-/// Other programs that use less than this, in CPUs, are the background that every machine has.
-const OTHERS_MATTER_CPUS: f64 = 0.3;
 
 /// What may be said of one arm against its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +145,18 @@ pub struct Evidence {
     pub against_baseline: Vec<Contrast>,
     /// Every CPU against the median of the other CPUs in the block.
     pub against_other_cpus: Vec<Contrast>,
+    /// Effects of the levels of several factors, and their interactions.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
+    /// Figures that decide nothing, against the baseline.
+    #[serde(default)]
+    pub also: Vec<AlsoCompared>,
+    /// Arms that were given up because every attempt failed, and the last cause.
+    #[serde(default)]
+    pub given_up: BTreeMap<String, String>,
+    /// What was found at each look that was fixed before; one at the end, if there was no other.
+    #[serde(default)]
+    pub looks: Vec<Look>,
     /// Descriptive figures by arm.
     pub arms: Vec<ArmSummary>,
     /// What the reader should know.
@@ -152,6 +170,12 @@ impl Evidence {
             self.against_other_cpus.iter().filter(|c| c.verdict == Verdict::Worse).collect();
         slow.sort_by(|a, b| self.better.gain(a.ratio).total_cmp(&self.better.gain(b.ratio)));
         slow
+    }
+
+    /// What tables call the baseline: `unpinned`, or the name that the recipe gives it.
+    pub fn baseline(&self) -> &str {
+        let first = self.arms.iter().find(|arm| arm.role == Role::Baseline);
+        first.map_or("baseline", |arm| arm.arm.strip_suffix(" A").unwrap_or(&arm.arm))
     }
 
     /// The summary of an arm by name.
@@ -172,6 +196,7 @@ pub fn weigh(
     precision: Precision,
 ) -> Evidence {
     let (gains, blocks) = gains_by_arm(arms, trials, metric, better);
+    let as_found = baseline_name(arms);
     let incomplete_blocks = trials.iter().map(|t| t.block).collect::<BTreeSet<_>>().len() - blocks;
     let comparison = Comparison { better, precision, blocks };
     let of_role = |role: Role| arms.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
@@ -184,18 +209,19 @@ pub fn weigh(
         }
         _ => None,
     };
-    let control = mis_tuning(arms, &gains, &baseline).and_then(|row| comparison.family(vec![row]).pop());
+    let control =
+        mis_tuning(arms, &gains, &baseline, &as_found).and_then(|row| comparison.family(vec![row]).pop());
     let against_baseline = match baselines.is_empty() {
         true => Vec::new(),
         false => comparison.family(
             arms.iter()
                 .zip(&gains)
-                .filter(|(arm, _)| matches!(arm.role, Role::OneCpu | Role::Intervention))
-                .map(|(arm, g)| (arm, differences(g, &baseline), "unpinned".to_string()))
+                .filter(|(arm, _)| matches!(arm.role, Role::Candidate | Role::Intervention))
+                .map(|(arm, g)| (arm, differences(g, &baseline), as_found.clone()))
                 .collect(),
         ),
     };
-    let cpus: Vec<(&Arm, &Gains)> = of_role(Role::OneCpu).filter(|(arm, _)| arm.cpu.is_some()).collect();
+    let cpus: Vec<(&Arm, &Gains)> = of_role(Role::Candidate).filter(|(arm, _)| arm.cpu.is_some()).collect();
     let against_other_cpus = comparison.family(against_others(&cpus, blocks));
 
     let trust = trust(&comparison, a_a.as_ref(), control.as_ref());
@@ -211,12 +237,52 @@ pub fn weigh(
         control,
         against_baseline,
         against_other_cpus,
+        effects: effects::of(&comparison, arms, &gains),
+        also: Vec::new(),
+        given_up: BTreeMap::new(),
+        looks: Vec::new(),
         arms: arms.iter().filter_map(|arm| summarise_arm(arm, trials, metric)).collect(),
         notes: Vec::new(),
     };
     withhold_untrusted_claims(&mut evidence);
-    evidence.notes = notes(&evidence, trials);
+    evidence.notes = notes::of(&evidence, trials);
     evidence
+}
+
+/// The evidence of a case as far as it has been run: at the last look that was made, or of all trials before the first.
+pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
+    let looks = looks::made(study, trials, |blocks, precision| of_blocks(study, trials, blocks, precision));
+    let planned = looks::planned(study);
+    let at_first = looks::precision_at(study.recipe.precision, &planned, 0);
+    let (blocks, precision) = match looks.last() {
+        Some(look) if look.ended => (look.blocks, Precision { alpha: look.alpha, ..at_first }),
+        _ => (study.order.len(), at_first),
+    };
+    let mut evidence = of_blocks(study, trials, blocks, precision);
+    evidence.also = also::of(study, &evidence, trials);
+    evidence.looks = looks;
+    evidence
+}
+
+/// The evidence of the first `blocks` blocks at `precision`, about the figure that decides.
+pub fn of_blocks(study: &Resolved, trials: &[Trial], blocks: usize, precision: Precision) -> Evidence {
+    let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
+    let given_up = schedule::given_up(study, &within);
+    let arms = study.arms.iter().enumerate().filter(|(at, _)| !given_up.contains_key(at));
+    let arms: Vec<Arm> = arms.map(|(_, arm)| arm.clone()).collect();
+    let recipe = &study.recipe;
+    let mut evidence = weigh(&arms, &schedule::counted(&within), &recipe.metric, recipe.better, precision);
+    let last_cause = |arm: &str| within.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
+    let names = given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.clone());
+    evidence.given_up = names.map(|name| (name.clone(), last_cause(&name).unwrap_or_default())).collect();
+    evidence.notes.extend(notes::of_attempts(&evidence.given_up, &within));
+    evidence
+}
+
+/// What tables call the baseline: the name of its two arms without what tells them apart.
+pub fn baseline_name(arms: &[Arm]) -> String {
+    let first = arms.iter().find(|arm| arm.role == Role::Baseline);
+    first.map_or("baseline", |arm| arm.name.strip_suffix(" A").unwrap_or(&arm.name)).to_string()
 }
 
 /// The gains of every arm over the complete blocks, in order of `arms`, and how many complete blocks there are.
@@ -250,14 +316,21 @@ fn differences(a: &Gains, b: &Gains) -> Vec<f64> {
 /// The mis-tuning against the arm that differs from it by nothing but where the load runs: the server on the same CPU.
 /// Against the unpinned baseline it need not be worse at all: where one CPU carries the interrupts of every placement,
 /// crowding server and load on another is not the worst that can be done. Without such an arm the baseline has to do.
-fn mis_tuning<'a>(arms: &'a [Arm], gains: &[Gains], baseline: &Gains) -> Option<(&'a Arm, Vec<f64>, String)> {
+fn mis_tuning<'a>(
+    arms: &'a [Arm],
+    gains: &[Gains],
+    baseline: &Gains,
+    as_found: &str,
+) -> Option<(&'a Arm, Vec<f64>, String)> {
     let at = arms.iter().position(|a| a.role == Role::MisTuning)?;
     let alike = arms.iter().position(|a| {
-        a.role == Role::OneCpu && a.cpu.is_some() && a.placement.server_cpus == arms[at].placement.server_cpus
+        a.role == Role::Candidate
+            && a.cpu.is_some()
+            && a.placement.server_cpus == arms[at].placement.server_cpus
     });
     let (reference, words) = match alike {
         Some(alike) => (&gains[alike], arms[alike].name.clone()),
-        None => (baseline, "unpinned".to_string()),
+        None => (baseline, as_found.to_string()),
     };
     Some((&arms[at], differences(&gains[at], reference), words))
 }
@@ -292,41 +365,51 @@ pub(crate) struct Comparison {
 impl Comparison {
     /// One contrast a row, adjusted together.
     pub(crate) fn family(&self, rows: Vec<(&Arm, Vec<f64>, String)>) -> Vec<Contrast> {
-        let margin = (1.0 + self.precision.margin).ln();
-        let p: Vec<f64> = rows
-            .iter()
-            .map(|(_, d, _)| (2.0 * p_above(d, margin).min(p_below(d, -margin))).min(1.0))
-            .collect();
-        let adjusted = holm::adjust(&p);
+        let differences: Vec<&[f64]> =
+            rows.iter().map(|(_, differences, _)| differences.as_slice()).collect();
+        let judged = self.judged(&differences);
         rows.into_iter()
-            .zip(adjusted)
-            .filter_map(|((arm, differences, reference), p_adjusted)| {
-                let location = signed_rank::location(&differences, 1.0 - self.precision.alpha)?;
-                // Equivalence by two one-sided tests (Schuirmann 1987).
-                let p_equal = p_above(&differences, -margin).max(p_below(&differences, margin));
-                let verdict = match location.estimate {
-                    e if p_adjusted <= self.precision.alpha && e > 0.0 => Verdict::Better,
-                    _ if p_adjusted <= self.precision.alpha => Verdict::Worse,
-                    _ if p_equal <= self.precision.alpha => Verdict::Equal,
-                    _ => Verdict::Undecided,
-                };
-                let ratio = |gain: f64| self.better.ratio(gain);
-                Some(Contrast {
-                    arm: arm.name.clone(),
-                    cpu: arm.cpu,
-                    reference,
-                    blocks: self.blocks,
-                    ratio: ratio(location.estimate),
-                    interval: location.interval.map(|(low, high)| {
-                        let (a, b) = (ratio(low), ratio(high));
-                        (a.min(b), a.max(b))
-                    }),
-                    p_adjusted,
-                    verdict,
-                })
+            .zip(judged)
+            .filter_map(|((arm, _, reference), judged)| {
+                let Judged { ratio, interval, p_adjusted, verdict } = judged?;
+                let (arm, cpu, blocks) = (arm.name.clone(), arm.cpu, self.blocks);
+                Some(Contrast { arm, cpu, reference, blocks, ratio, interval, p_adjusted, verdict })
             })
             .collect()
     }
+
+    /// What may be said of each row of differences of gains, one a block; adjusted together. `None` for a row without values.
+    pub(crate) fn judged(&self, rows: &[&[f64]]) -> Vec<Option<Judged>> {
+        let margin = (1.0 + self.precision.margin).ln();
+        let p: Vec<f64> =
+            rows.iter().map(|d| (2.0 * p_above(d, margin).min(p_below(d, -margin))).min(1.0)).collect();
+        rows.iter().zip(holm::adjust(&p)).map(|(d, p_adjusted)| self.judge(d, margin, p_adjusted)).collect()
+    }
+
+    fn judge(&self, differences: &[f64], margin: f64, p_adjusted: f64) -> Option<Judged> {
+        let location = signed_rank::location(differences, 1.0 - self.precision.alpha)?;
+        // Equivalence by two one-sided tests (Schuirmann 1987).
+        let p_equal = p_above(differences, -margin).max(p_below(differences, margin));
+        let verdict = match location.estimate {
+            e if p_adjusted <= self.precision.alpha && e > 0.0 => Verdict::Better,
+            _ if p_adjusted <= self.precision.alpha => Verdict::Worse,
+            _ if p_equal <= self.precision.alpha => Verdict::Equal,
+            _ => Verdict::Undecided,
+        };
+        let interval = location.interval.map(|(low, high)| {
+            let (a, b) = (self.better.ratio(low), self.better.ratio(high));
+            (a.min(b), a.max(b))
+        });
+        Some(Judged { ratio: self.better.ratio(location.estimate), interval, p_adjusted, verdict })
+    }
+}
+
+/// What may be said of one row of differences.
+pub(crate) struct Judged {
+    pub(crate) ratio: f64,
+    pub(crate) interval: Option<(f64, f64)>,
+    pub(crate) p_adjusted: f64,
+    pub(crate) verdict: Verdict,
 }
 
 fn trust(comparison: &Comparison, a_a: Option<&Contrast>, control: Option<&Contrast>) -> Trust {
@@ -357,17 +440,24 @@ fn trust(comparison: &Comparison, a_a: Option<&Contrast>, control: Option<&Contr
     }
 }
 
-/// Where the controls failed no verdict stands, whatever its p says.
+impl Trust {
+    /// The verdict that stands where the controls failed, whatever p says; `None` where they came out as they should.
+    pub(crate) fn instead(&self) -> Option<Verdict> {
+        match self {
+            Trust::Sound => None,
+            Trust::Insensitive { .. } => Some(Verdict::Insensitive),
+            Trust::Untrustworthy { .. } => Some(Verdict::Untrustworthy),
+            Trust::TooFew { .. } => Some(Verdict::Undecided),
+        }
+    }
+}
+
 fn withhold_untrusted_claims(evidence: &mut Evidence) {
-    let instead = match evidence.trust {
-        Trust::Sound => return,
-        Trust::Insensitive { .. } => Verdict::Insensitive,
-        Trust::Untrustworthy { .. } => Verdict::Untrustworthy,
-        Trust::TooFew { .. } => Verdict::Undecided,
-    };
+    let Some(instead) = evidence.trust.instead() else { return };
     for contrast in evidence.against_baseline.iter_mut().chain(&mut evidence.against_other_cpus) {
         contrast.verdict = instead;
     }
+    evidence.effects.iter_mut().for_each(|effect| effect.verdict = instead);
 }
 
 fn summarise_arm(arm: &Arm, trials: &[Trial], metric: &str) -> Option<ArmSummary> {
@@ -393,60 +483,6 @@ fn summarise_arm(arm: &Arm, trials: &[Trial], metric: &str) -> Option<ArmSummary
         cpus_used,
         others,
     })
-}
-
-fn notes(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
-    let mut notes = Vec::new();
-    if evidence.incomplete_blocks > 0 {
-        notes.push(format!(
-            "{} block(s) lack a value for some arm and are left out",
-            evidence.incomplete_blocks
-        ));
-    }
-    let family = evidence.against_baseline.len().max(evidence.against_other_cpus.len());
-    let fewest = crate::design::fewest_blocks(family, evidence.precision.alpha);
-    if evidence.blocks < fewest {
-        notes.push(format!(
-            "{} blocks cannot decide {family} comparisons at {}: at least {fewest} are needed (--blocks {fewest})",
-            evidence.blocks, evidence.precision.alpha
-        ));
-    }
-    let limited: Vec<&str> = trials
-        .iter()
-        .filter(|t| t.headroom.as_ref().is_some_and(|h| h.client_limits == Some(true)))
-        .map(|t| t.arm.as_str())
-        .collect();
-    if !limited.is_empty() {
-        notes.push(format!(
-            "in {} of {} trials the load generator was the limit, not the server: differences between placements are hidden there",
-            limited.len(),
-            trials.len()
-        ));
-    }
-    notes.extend(busy_machine(trials));
-    let capped = trials.iter().filter(|t| t.warm_up.capped).count();
-    if capped > trials.len() / 4 {
-        notes.push(format!(
-            "the warm-up cap was reached in {capped} of {} trials: raise warm_up_cap_s",
-            trials.len()
-        ));
-    }
-    notes
-}
-
-/// Other programs took CPU time: what they take is charged to chance, and makes intervals wide.
-fn busy_machine(trials: &[Trial]) -> Option<String> {
-    let by_others: Vec<f64> = trials
-        .iter()
-        .filter_map(|t| Some(t.as_run.others_busy_cpus? - t.headroom.as_ref()?.client_busy?))
-        .filter(|cpus| *cpus > OTHERS_MATTER_CPUS)
-        .collect();
-    let typical = summary::median(&by_others).filter(|_| by_others.len() * 10 > trials.len())?;
-    Some(format!(
-        "programs other than server and load used {typical:.1} CPUs in {} of {} trials: repeat on a quieter machine for narrower intervals",
-        by_others.len(),
-        trials.len()
-    ))
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use machine::{Fault, Machine, Setting};
 use probe::Observation;
 
 use crate::case::{Case, Resolved};
-use crate::evidence::{Evidence, weigh};
+use crate::evidence::{self, Evidence};
 use crate::intervention::Proof;
+use crate::schedule;
 use crate::trial::Trial;
 
 /// A trial with what was observed during its window.
@@ -48,8 +49,7 @@ pub struct Calibration {
 impl Facts {
     /// Reads the files of a case; the evidence is computed from the trials, not read.
     pub fn read(case: &Case) -> Result<Self, Fault> {
-        let recipe = &case.study.recipe;
-        let evidence = weigh(&case.study.arms, &case.trials, &recipe.metric, recipe.better, recipe.precision);
+        let evidence = evidence::of_case(&case.study, &case.trials);
         let trials = case
             .trials
             .iter()
@@ -76,6 +76,20 @@ impl Facts {
             interrupt_cost_ns: calibration.interrupt_cost_ns,
             proofs: case.read_json("proofs.json")?.unwrap_or_default(),
         })
+    }
+
+    /// Trials that there will be, as far as is known.
+    pub fn planned(&self) -> usize {
+        schedule::expected(&self.study, &self.trials_alone())
+    }
+
+    /// Whether nothing of the study is left to be run.
+    pub fn is_finished(&self) -> bool {
+        schedule::next(&self.study, &self.trials_alone()).is_none()
+    }
+
+    fn trials_alone(&self) -> Vec<Trial> {
+        self.trials.iter().map(|seen| seen.trial.clone()).collect()
     }
 
     /// Observations of the trials of one arm.

@@ -135,7 +135,7 @@ mod tests {
     use crate::arm::Role;
 
     fn arm(name: &str) -> Arm {
-        Arm { name: name.into(), role: Role::Intervention, cpu: None, placement: Placement::default() }
+        Arm::new(name, Role::Intervention, Placement::default())
     }
 
     fn moved() -> Intervention {

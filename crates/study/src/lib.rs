@@ -6,12 +6,18 @@
 
 pub mod arm;
 pub mod case;
+pub mod combine;
 pub mod design;
 pub mod engine;
 pub mod evidence;
 pub mod facts;
+pub mod fill;
 pub mod intervention;
+pub mod levels;
+pub mod looks;
+pub mod model;
 pub mod recipe;
+pub mod schedule;
 pub mod statistics;
 pub mod trial;
 

@@ -1,11 +1,17 @@
 //! Recipes: studies as TOML files, with every default filled in when a case is made.
 
+mod factor;
+mod keys;
+pub mod place;
+
 use std::collections::BTreeMap;
 
 use load::{LoadSpec, ServerSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use serde::{Deserialize, Serialize};
 
+pub use self::factor::{Factor, Fill};
+use self::place::Place;
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// Which way a figure is better.
@@ -53,31 +59,8 @@ impl Default for Precision {
     }
 }
 
-/// Which placements are compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Factor {
-    /// The server on each of these CPUs in turn; none named: every CPU that pinwise may use.
-    EachCpu {
-        /// CPUs to try.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cpus: Option<CpuSet>,
-    },
-    /// All arms alike: shows what the study says when there is nothing to say.
-    AllAlike {
-        /// How many arms beside the two baselines.
-        copies: usize,
-    },
-}
-
-impl Default for Factor {
-    fn default() -> Self {
-        Factor::EachCpu { cpus: None }
-    }
-}
-
 /// How long and how often.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
     /// Complete blocks; 0: as many as the comparisons need, at least 14.
@@ -88,11 +71,51 @@ pub struct Budget {
     pub warm_up_cap_s: f64,
     /// A trial that has not ended after this long has failed, s.
     pub trial_timeout_s: f64,
+    /// Blocks after which it is looked whether everything is decided; the error is split over them. None: only at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<usize>,
+    /// How often a trial is run at most until one is neither disturbed nor failed.
+    pub attempts: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { blocks: 0, window_s: 1.0, warm_up_cap_s: 0.4, trial_timeout_s: 120.0 }
+        Self {
+            blocks: 0,
+            window_s: 1.0,
+            warm_up_cap_s: 0.4,
+            trial_timeout_s: 120.0,
+            looks: Vec::new(),
+            attempts: 3,
+        }
+    }
+}
+
+/// A figure that is compared beside the one that decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Also {
+    /// Its name.
+    pub metric: String,
+    /// Which way it is better.
+    #[serde(default)]
+    pub better: Direction,
+}
+
+/// When a trial counts as disturbed by what is neither server nor load. The rule looks at the disturbance alone, never at the
+/// figure, so that repeating a trial favours no placement.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Disturbed {
+    /// CPU time of other programs than server and load, in CPUs.
+    pub others_cpus: f64,
+    /// Time that the hypervisor gave to others, share of all CPUs' time.
+    pub steal_share: f64,
+}
+
+impl Default for Disturbed {
+    fn default() -> Self {
+        Self { others_cpus: 0.5, steal_share: 0.1 }
     }
 }
 
@@ -116,8 +139,19 @@ pub struct Recipe {
     /// CPUs for the load; none named: whatever the server leaves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_cpus: Option<CpuSet>,
-    /// The placements.
-    pub factor: Factor,
+    /// How server and load are placed, and what is set, wherever no factor says otherwise; what it does not say is left to the
+    /// kernel.
+    #[serde(skip_serializing_if = "Place::is_empty")]
+    pub baseline: Place,
+    /// The deliberate mis-tuning that must be seen; without it: server and load crowded on one CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mis_tuning: Option<Place>,
+    /// What is varied; none: the server on each CPU in turn. Of several, all combinations of their levels, or the most telling
+    /// of them where they are more than `most_arms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<Factor>,
+    /// Most combinations of levels that are tried.
+    pub most_arms: usize,
     /// How long and how often.
     pub budget: Budget,
     /// What matters and how sure.
@@ -132,6 +166,14 @@ pub struct Recipe {
     /// What runs beside the server in every trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
+    /// Figures that are compared too, and decide nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Also>,
+    /// When a trial counts as disturbed, and is repeated.
+    pub disturbed: Disturbed,
+    /// Words in braces that commands of server and load may use beside those that a trial fills in, and their values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, toml::Value>,
     /// Free remarks that are copied into the case.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
@@ -148,7 +190,13 @@ impl Default for Recipe {
             // Enough that the server, not the client, is the limit: docs/study.md has the measurement.
             work_us: load::string::work::DEFAULT_WORK_US,
             load_cpus: None,
-            factor: Factor::default(),
+            baseline: Place::default(),
+            mis_tuning: None,
+            factors: Vec::new(),
+            most_arms: 24,
+            also: Vec::new(),
+            disturbed: Disturbed::default(),
+            variables: BTreeMap::new(),
             budget: Budget::default(),
             precision: Precision::default(),
             server: ServerSpec::default(),
@@ -209,17 +257,33 @@ impl Recipe {
         range("precision.alpha", self.precision.alpha, 0.0001, 0.5)?;
         range("work_us", self.work_us, 0.0, 1e6)?;
         range("samples_per_s", self.samples_per_s, 1.0, 100.0)?;
-        if let Factor::AllAlike { copies } = self.factor {
-            range("factor.copies", copies as f64, 1.0, 64.0)?;
+        range("budget.attempts", self.budget.attempts as f64, 1.0, 20.0)?;
+        range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
+        range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
+        range("most_arms", self.most_arms as f64, 2.0, 400.0)?;
+        for factor in &self.factors {
+            match factor {
+                Factor::AllAlike { copies } => range("factors.copies", *copies as f64, 1.0, 64.0)?,
+                Factor::Key { key, values } => {
+                    for value in values {
+                        self.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
+                    }
+                }
+                _ => {}
+            }
         }
-        if !self.server.command.is_empty() {
-            self.server.check()?;
-        }
-        self.load.workload().check()?;
         if self.metric.is_empty() {
             return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
         }
-        Ok(())
+        self.clone().filled().map(drop)
+    }
+
+    /// Holds server and load to what a trial can start.
+    fn check_filled(&self) -> Result<(), Fault> {
+        if !self.server.command.is_empty() {
+            self.server.check()?;
+        }
+        self.load.workload().check()
     }
 }
 
@@ -240,7 +304,7 @@ mod tests {
     fn an_empty_file_is_the_default_study() {
         let recipe = Recipe::from_toml("", "x.toml").unwrap();
         assert_eq!(recipe.metric, "requests_per_s");
-        assert_eq!(recipe.factor, Factor::EachCpu { cpus: None });
+        assert!(recipe.factors.is_empty());
         let again = Recipe::from_toml(&recipe.to_toml().unwrap(), "again").unwrap();
         assert_eq!(again, recipe);
     }

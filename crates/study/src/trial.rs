@@ -34,6 +34,9 @@ pub struct AsRun {
     pub server_waited_share: Option<f64>,
     /// CPU time of anything but the server, load included, in CPUs: 1.0 is one CPU's worth. Tells other load on the machine.
     pub others_busy_cpus: Option<f64>,
+    /// CPU time in user space of programs that are neither server, load, nor neighbours of the recipe, in CPUs.
+    #[serde(default)]
+    pub others_user_cpus: Option<f64>,
     /// Steal over all CPUs, share of their time.
     pub steal_share: Option<f64>,
     /// How many settings of the placement read back otherwise than asked, in words.
@@ -43,12 +46,21 @@ pub struct AsRun {
 /// One run of the workload under one placement.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trial {
-    /// Position in the whole order, from 0; names the folder `trials/0007`.
+    /// Number in order of time, from 0; names the folder `trials/0007`.
     pub index: usize,
     /// Block, from 0.
     pub block: usize,
     /// Position within the block, from 0.
     pub position: usize,
+    /// How many trials of the same position there were before: those were disturbed or failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempt: usize,
+    /// Why it counts as disturbed by what is neither server nor load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
+    /// Why it failed: then it has no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// The arm, by name.
     pub arm: String,
     /// When it began, seconds since 1970 (UTC).
@@ -73,4 +85,8 @@ pub struct Trial {
     pub as_run: AsRun,
     /// What could not be measured, and why.
     pub missing: Vec<Missing>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }

@@ -136,6 +136,7 @@ impl Workload for CommandLoad {
             netns: self.netns.clone(),
             cpus: placement.load_cpus.clone(),
             scheduling: None,
+            memory: None,
             cpuset_cgroup: false,
             log: dir.join("load.log"),
             stdout: Stdout::Piped,

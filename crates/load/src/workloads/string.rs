@@ -59,6 +59,7 @@ impl Workload for StringLoad {
             netns: self.netns.clone(),
             cpus: placement.load_cpus.clone(),
             scheduling: None,
+            memory: None,
             cpuset_cgroup: false,
             log: dir.join("load.log"),
             stdout: Stdout::Piped,

@@ -266,8 +266,8 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 "leave one of them out",
             ));
         }
-        (Some(copies), None) => recipe.factor = Factor::AllAlike { copies },
-        (None, Some(cpus)) => recipe.factor = Factor::EachCpu { cpus: Some(cpus.clone()) },
+        (Some(copies), None) => recipe.factors = vec![Factor::AllAlike { copies }],
+        (None, Some(cpus)) => recipe.factors = vec![Factor::EachCpu { cpus: Some(cpus.clone()) }],
         (None, None) => {}
     }
     if args.load_cpus.is_some() {

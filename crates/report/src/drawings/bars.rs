@@ -75,7 +75,7 @@ pub fn draw(facts: &Facts, heat: &Heat) -> Option<Html> {
 fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layout<'a> {
     let evidence = &facts.evidence;
     let summaries = |role: Role| evidence.arms.iter().filter(move |a| a.role == role);
-    let pinned = summaries(Role::OneCpu).count();
+    let pinned = summaries(Role::Candidate).count();
     let compact = pinned > MOST_WITH_NUMBERS;
     let step =
         ((WIDTH - LEFT - RIGHT) / (pinned as f64 + if compact { 8.0 } else { 2.6 })).min(WIDEST_COLUMN);
@@ -83,8 +83,8 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
     let aside = step.max(ASIDE);
     let mut columns: Vec<Column> = pooled
         .map(|p| Column {
-            label: if compact { "unp." } else { "unpinned" }.into(),
-            name: "unpinned".into(),
+            label: short(evidence.baseline(), if compact { 0.0 } else { ASIDE.max(step) }),
+            name: evidence.baseline().into(),
             cpu: None,
             kind: Kind::Unpinned,
             mean: p.figure.mean,
@@ -96,7 +96,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         .collect();
     let mut x = LEFT + if columns.is_empty() { 0.0 } else { aside * 1.3 };
     for summary in
-        summaries(Role::OneCpu).chain(summaries(Role::Intervention)).chain(summaries(Role::MisTuning))
+        summaries(Role::Candidate).chain(summaries(Role::Intervention)).chain(summaries(Role::MisTuning))
     {
         let Some(arm) = facts.study.arms.iter().find(|a| a.name == summary.arm) else { continue };
         let kind = Kind::of(arm, evidence);

@@ -25,7 +25,7 @@ impl Kind {
         match arm.role {
             Role::Baseline => Kind::Unpinned,
             Role::MisTuning => Kind::Control,
-            Role::OneCpu | Role::Intervention => {
+            Role::Candidate | Role::Intervention => {
                 match evidence.against_other_cpus.iter().find(|c| c.arm == arm.name).map(|c| c.verdict) {
                     Some(Verdict::Worse) => Kind::Slow,
                     Some(Verdict::Better) => Kind::Fast,

@@ -85,7 +85,7 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
     let evidence = &case.facts.evidence;
     let level = number::share(1.0 - evidence.precision.alpha);
     let few = heat.cpus.len() <= bars::MOST_WITH_NUMBERS;
-    let control = evidence.control.as_ref().map_or("unpinned", |c| c.reference.as_str());
+    let control = evidence.control.as_ref().map_or(evidence.baseline(), |c| c.reference.as_str());
     let dots = match few {
         true => format!(
             "A dot is a trial, from left to right in order of time; whiskers are the {level} interval of the comparison with the other CPUs (for the mis-tuning: with {control}), scaled to the bar. "
@@ -144,8 +144,8 @@ fn numbers(html: &mut Html, case: &CaseView) {
             ]
         })
         .collect();
-    let heads =
-        ["server", "trials", "mean", "sd", "against unpinned", "", "against other CPUs", "", "place", "why"];
+    let against = format!("against {}", case.facts.evidence.baseline());
+    let heads = ["server", "trials", "mean", "sd", &against, "", "against other CPUs", "", "place", "why"];
     table(html, &heads, &[1, 2, 3, 4, 6], &rows);
 }
 

@@ -55,7 +55,7 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
             format!(
                 "{} of {} run, {} complete blocks; window of {} after a warm-up of at most {}; a trial took {}",
                 facts.trials.len(),
-                study.order.iter().map(Vec::len).sum::<usize>(),
+                facts.planned(),
                 evidence.blocks,
                 number::duration(recipe.budget.window_s),
                 number::duration(recipe.budget.warm_up_cap_s),

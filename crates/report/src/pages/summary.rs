@@ -63,7 +63,7 @@ fn controls(html: &mut Html, case: &CaseView) {
     let sensitive = !matches!(evidence.trust, Trust::Insensitive { .. });
     let rows = [
         row(
-            "unpinned against itself (A/A)",
+            "baseline against itself (A/A)",
             "must not differ",
             evidence.a_a.as_ref(),
             (a_a, "passed: no difference seen"),

@@ -57,7 +57,7 @@ impl Cell {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// First line: what it is compared with.
-    pub over: &'static str,
+    pub over: String,
     /// Second line: the column's name.
     pub name: String,
     /// Numbers stand to the right.

@@ -16,7 +16,10 @@ const MOST_SINGLE_ROWS: usize = 32;
 const WIDE: usize = 110;
 
 /// Longest name of an arm, characters.
-const LONGEST_NAME: usize = 20;
+const LONGEST_NAME: usize = 32;
+
+/// Longest name of what is compared with, in the head of a column, characters.
+const LONGEST_REFERENCE: usize = 16;
 
 /// Reads the table out of the evidence.
 pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
@@ -24,20 +27,24 @@ pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
     let level = number::share(1.0 - facts.evidence.precision.alpha);
     let with_interval = format!("change [{level}]");
     let beside = if reader.wide { with_interval.as_str() } else { "change" };
+    let against =
+        format!("against {}", cut(&visible::one_line(facts.evidence.baseline()), LONGEST_REFERENCE));
     let mut heads = vec![
         ("", "server", false),
         ("", "mean", true),
         ("", "sd", true),
-        ("against unpinned", &with_interval, true),
+        (against.as_str(), &with_interval, true),
         ("", "", false),
     ];
     if reader.has_others() {
         heads.extend([("against other CPUs", beside, true), ("", "", false)]);
     }
-    let heads =
-        heads.into_iter().map(|(over, name, right)| Head { over, name: name.into(), right }).collect();
+    let heads = heads
+        .into_iter()
+        .map(|(over, name, right)| Head { over: over.into(), name: name.into(), right })
+        .collect();
     let mut rows: Vec<Row> = reader.unpinned().into_iter().collect();
-    let pinned: Vec<&ArmSummary> = facts.evidence.arms.iter().filter(|a| a.role == Role::OneCpu).collect();
+    let pinned: Vec<&ArmSummary> = facts.evidence.arms.iter().filter(|a| a.role == Role::Candidate).collect();
     match pinned.len() > MOST_SINGLE_ROWS {
         false => rows.extend(pinned.iter().map(|arm| reader.arm(arm))),
         true => rows.extend(reader.grouped(&pinned)),
@@ -69,7 +76,8 @@ impl Reader<'_> {
 
     fn unpinned(&self) -> Option<Row> {
         let figure = unpinned::pool(&self.facts.evidence)?.figure;
-        let mut cells = vec![Cell::plain("unpinned")];
+        let mut cells =
+            vec![Cell::plain(cut(&visible::one_line(self.facts.evidence.baseline()), LONGEST_NAME))];
         cells.extend(self.mean_and_sd(figure.mean, figure.sd));
         Some(Row { cells, why: String::new() })
     }
@@ -91,9 +99,9 @@ impl Reader<'_> {
         match arm.role {
             Role::MisTuning => match &self.facts.evidence.control {
                 Some(control) => format!("control: {}", visible::one_line(&told::contrast(control))),
-                None => "control: server and load on one CPU".into(),
+                None => "control: a deliberate mis-tuning".into(),
             },
-            Role::OneCpu => told::about(self.findings, arm.cpu)
+            Role::Candidate => told::about(self.findings, arm.cpu)
                 .map(|(number, finding)| format!("{number}: {}", visible::one_line(&finding.title)))
                 .unwrap_or_default(),
             _ => String::new(),

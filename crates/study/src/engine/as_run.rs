@@ -26,6 +26,7 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         server_involuntary_switches: sum(|t| t.involuntary_switches),
         server_waited_share: sum(|t| t.waited_us).filter(|_| window_us > 0.0).map(|us| us as f64 / window_us),
         others_busy_cpus: others_busy_cpus(observation),
+        others_user_cpus: None,
         steal_share: steal_share(observation),
         not_as_asked: Vec::new(),
     }
@@ -55,6 +56,16 @@ fn others_busy_cpus(observation: &Observation) -> Option<f64> {
     let busy = user + system + ["nice", "irq", "softirq"].iter().filter_map(|name| total(name)).sum::<u64>();
     let server: u64 = observation.threads.iter().filter_map(|t| t.on_cpu_us).sum();
     (window_us > 0.0).then(|| busy.saturating_sub(server) as f64 / window_us)
+}
+
+/// User time of all CPUs less that of the server's threads, in CPUs; `None` when one of them is not known. Interrupts and the
+/// kernel's own threads, which work for the server too, are not in it.
+pub fn user_cpus_beside_the_server(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let total = |name: &str| Some(observation.counter("stat", name)?.by_cpu.values().sum::<u64>());
+    let user = total("user")? + total("nice").unwrap_or(0);
+    let server: u64 = observation.threads.iter().filter_map(|t| t.user_us).sum();
+    (window_us > 0.0).then(|| user.saturating_sub(server) as f64 / window_us)
 }
 
 /// Steal as a share of all CPUs' time; `None` when /proc/stat was not read.

@@ -12,7 +12,7 @@ use probe::{Observation, Recording};
 use serde::Serialize;
 
 use super::{Planned, as_run, still_placed, window};
-use crate::recipe::Recipe;
+use crate::recipe::{Disturbed, Recipe};
 use crate::trial::{AsRun, Trial};
 
 /// What a run left in memory.
@@ -23,6 +23,8 @@ pub(super) struct Run {
     pub recording: Recording,
     /// Settings that read back otherwise than asked, in words.
     pub not_as_asked: Vec<String>,
+    /// User time of load and neighbours, in CPUs.
+    pub own_user_cpus: f64,
     /// How long it all took.
     pub took: Duration,
 }
@@ -44,7 +46,11 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     missing.extend(observation.missing.iter().cloned());
     write_beside(dir, &run, &observation)?;
     let placement = &planned.arm.placement;
-    let as_run = as_run::from_observation(&observation, placement.load_cpus.clone());
+    let beside = as_run::user_cpus_beside_the_server(&observation);
+    let as_run = AsRun {
+        others_user_cpus: beside.map(|cpus| (cpus - run.own_user_cpus).max(0.0)),
+        ..as_run::from_observation(&observation, placement.load_cpus.clone())
+    };
     let mut not_as_asked = run.not_as_asked;
     not_as_asked.extend(still_placed::widened(&as_run, placement));
     let mut units = run.outcome.units.clone();
@@ -53,6 +59,9 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         index: planned.index,
         block: planned.block,
         position: planned.position,
+        attempt: planned.attempt,
+        disturbed: disturbed(&recipe.disturbed, &as_run),
+        failed: None,
         arm: planned.arm.name.clone(),
         began_unix_s: unix_now_s() - run.took.as_secs_f64(),
         took_s: run.took.as_secs_f64(),
@@ -66,6 +75,23 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         as_run: AsRun { not_as_asked, ..as_run },
         missing: missing.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
     })
+}
+
+/// Why the trial counts as disturbed; what is not known is not held against it.
+fn disturbed(rule: &Disturbed, as_run: &AsRun) -> Option<String> {
+    let others = as_run.others_user_cpus.filter(|cpus| *cpus > rule.others_cpus);
+    let steal = as_run.steal_share.filter(|share| *share > rule.steal_share);
+    let others =
+        others.map(|cpus| format!("other programs used {cpus:.2} CPUs (limit {})", rule.others_cpus));
+    let steal = steal.map(|share| {
+        format!(
+            "the hypervisor gave {:.0} % of the time to others (limit {:.0} %)",
+            share * 1e2,
+            rule.steal_share * 1e2
+        )
+    });
+    let why: Vec<String> = others.into_iter().chain(steal).collect();
+    (!why.is_empty()).then(|| why.join("; "))
 }
 
 /// Name of the figure that [`add_cpu_cost`] adds.
@@ -138,6 +164,17 @@ fn unix_now_s() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_is_disturbed_by_others_and_by_steal_and_not_by_what_is_not_known() {
+        let rule = Disturbed { others_cpus: 0.5, steal_share: 0.1 };
+        let seen =
+            |others_user_cpus, steal_share| AsRun { others_user_cpus, steal_share, ..AsRun::default() };
+        assert_eq!(disturbed(&rule, &seen(Some(0.5), Some(0.1))), None);
+        assert_eq!(disturbed(&rule, &seen(None, None)), None);
+        let why = disturbed(&rule, &seen(Some(0.7), Some(0.2))).unwrap();
+        assert!(why.contains("0.70 CPUs") && why.contains("20 %"), "{why}");
+    }
 
     #[test]
     fn a_metric_that_is_not_there_is_named_with_those_that_are() {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Undone, own};
-use load::{Command, Outcome, Server, ServerSpec};
+use load::{Command, Outcome, Server, ServerSpec, children};
 use machine::plan::SERVER;
 use machine::{Class, CpuSet, Fault, Neighbour, Placement, Root, Setting, knobs};
 use probe::{Recording, Sampler};
@@ -53,6 +53,7 @@ impl LiveTrials {
     fn run_placed(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         let began = Instant::now();
         let placement = &planned.arm.placement;
+        let recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
         // Our own threads keep off the server's CPU, where the placement leaves us another.
         own::run_on(&self.observer_cpus(placement))?;
         let mut not_as_asked = Vec::new();
@@ -61,24 +62,32 @@ impl LiveTrials {
         for setting in of_machine {
             not_as_asked.extend(self.set(setting)?);
         }
-        let _neighbours = placement
+        let (neighbours_began, children_before_s) = (Instant::now(), children::user_s());
+        let neighbours = placement
             .neighbours
             .iter()
             .map(|neighbour| self.start_neighbour(neighbour, dir))
             .collect::<Result<Vec<Launched>, Fault>>()?;
-        let mut server = Server::start(&self.server_spec(), placement, &mut self.hand, dir)?;
+        let mut server = Server::start(&self.server_spec(&recipe), placement, &mut self.hand, dir)?;
         for setting in of_server {
             let target = server.process().pid.to_string();
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
-        let run = self.observe(&mut server, placement, dir);
+        let run = self.observe(&recipe, &mut server, placement, dir);
+        let load_ended_s = children::user_s();
+        drop(neighbours);
+        let by_neighbours_s = children::user_s() - load_ended_s;
+        let neighbours_cpus = by_neighbours_s / neighbours_began.elapsed().as_secs_f64();
         let stopped = server.stop();
         // First, because a server or load that lost its CPU may have failed of it.
         still_placed::cpus_are_there(&self.root, placement)?;
         let (outcome, recording) = run?;
         stopped?;
-        let seen = Run { outcome, recording, not_as_asked, took: began.elapsed() };
-        conclude(&self.study.recipe, planned, seen, dir)
+        let load_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
+        let load_cpus = (load_ended_s - children_before_s) / load_s.max(1e-3);
+        let own_user_cpus = load_cpus + neighbours_cpus;
+        let seen = Run { outcome, recording, not_as_asked, own_user_cpus, took: began.elapsed() };
+        conclude(&recipe, planned, seen, dir)
     }
 
     /// Puts one setting in force; tells in words when it reads back otherwise.
@@ -116,12 +125,12 @@ impl LiveTrials {
     }
 
     /// The server of the recipe; the built-in one where it names none.
-    fn server_spec(&self) -> ServerSpec {
-        let asked = &self.study.recipe.server;
+    fn server_spec(&self, recipe: &Recipe) -> ServerSpec {
+        let asked = &recipe.server;
         if !asked.command.is_empty() {
             return asked.clone();
         }
-        let rounds = self.study.string_rounds.unwrap_or_default();
+        let rounds = self.study.string_rounds_of(recipe);
         ServerSpec { command: ServerSpec::built_in(Some(&self.exe), rounds).command, ..asked.clone() }
     }
 
@@ -137,12 +146,13 @@ impl LiveTrials {
     /// Drives the load to its end while counters are sampled on a thread of their own.
     fn observe(
         &mut self,
+        recipe: &Recipe,
         server: &mut Server,
         placement: &Placement,
         dir: &Path,
     ) -> Result<(Outcome, Recording), Fault> {
         let sampler = Sampler::new(Arc::clone(&self.root), Some(server.process()));
-        let every = Duration::from_secs_f64(1.0 / self.study.recipe.samples_per_s);
+        let every = Duration::from_secs_f64(1.0 / recipe.samples_per_s);
         let over = AtomicBool::new(false);
         let observer_cpus = self.observer_cpus(placement);
         std::thread::scope(|scope| {
@@ -150,7 +160,7 @@ impl LiveTrials {
                 own::run_on(&observer_cpus)?;
                 Ok::<_, Fault>(sampler.run(&over, every))
             });
-            let outcome = self.drive(server, placement, dir);
+            let outcome = self.drive(recipe, server, placement, dir);
             over.store(true, Ordering::Relaxed);
             let recording = sampling.join().map_err(|_| {
                 Fault::new(
@@ -165,8 +175,13 @@ impl LiveTrials {
     }
 
     /// Starts the load and waits for its end, with an eye on Ctrl-C, the server and the clock.
-    fn drive(&mut self, server: &mut Server, placement: &Placement, dir: &Path) -> Result<Outcome, Fault> {
-        let recipe = &self.study.recipe;
+    fn drive(
+        &mut self,
+        recipe: &Recipe,
+        server: &mut Server,
+        placement: &Placement,
+        dir: &Path,
+    ) -> Result<Outcome, Fault> {
         let mut spec = recipe.load.clone();
         spec.set_seconds(recipe.budget.warm_up_cap_s + recipe.budget.window_s);
         let deadline = Instant::now() + Duration::from_secs_f64(recipe.budget.trial_timeout_s);
@@ -200,9 +215,8 @@ impl Trials for LiveTrials {
         let mark = self.hand.mark();
         let trial = self.run_placed(planned, dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
-        let trial = trial?;
-        taken_back?;
-        Ok(trial)
+        // What is still in force matters more than a trial that failed, after which the study would go on.
+        taken_back.and(trial)
     }
 }
 

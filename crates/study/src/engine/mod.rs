@@ -7,6 +7,7 @@ use machine::{Class, Fault};
 
 use crate::arm::Arm;
 use crate::case::Case;
+use crate::schedule::{self, Slot};
 use crate::trial::Trial;
 
 pub mod as_run;
@@ -28,6 +29,8 @@ pub struct Planned<'a> {
     pub block: usize,
     /// Position within the block, from 0.
     pub position: usize,
+    /// How many trials of this position there were before, which were disturbed or failed.
+    pub attempt: usize,
     /// The arm.
     pub arm: &'a Arm,
 }
@@ -37,7 +40,7 @@ pub struct Planned<'a> {
 pub enum Event<'a> {
     /// The remaining trials begin.
     Began {
-        /// Trials in the whole order.
+        /// Trials that there will be, as far as is known.
         total: usize,
         /// Trials that are finished already.
         finished: usize,
@@ -45,7 +48,12 @@ pub enum Event<'a> {
     /// A trial begins.
     TrialBegan(Planned<'a>),
     /// A trial is finished and on disk.
-    TrialEnded(&'a Trial),
+    TrialEnded {
+        /// The trial.
+        trial: &'a Trial,
+        /// Trials that there will be, as far as is known by now.
+        total: usize,
+    },
 }
 
 /// The measuring act, behind a trait so that the engine can be tested on a machine whose truth is known.
@@ -54,7 +62,8 @@ pub trait Trials {
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault>;
 }
 
-/// Runs all that remains of `case`. A failing trial ends the run; what was finished stays finished.
+/// Runs all that remains of `case`. A trial whose server or load fails is kept with its cause and run again, as the recipe's
+/// budget says; any other fault ends the run, and what was finished stays finished.
 pub fn run(
     case: &mut Case,
     trials: &mut dyn Trials,
@@ -62,22 +71,41 @@ pub fn run(
     events: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), Fault> {
     let arms = case.study.arms.clone();
-    let remaining = case.remaining();
-    events(Event::Began { total: case.planned().count(), finished: case.trials.len() });
-    for (index, block, position, arm) in remaining {
+    let total = |case: &Case| schedule::expected(&case.study, &case.trials);
+    events(Event::Began { total: total(case), finished: case.trials.len() });
+    while let Some(slot) = case.next() {
         if interrupted.load(Ordering::Relaxed) {
             return Err(interruption(case));
         }
-        let planned = Planned { index, block, position, arm: &arms[arm] };
+        let Slot { block, position, arm, attempt } = slot;
+        let planned = Planned { index: case.trials.len(), block, position, attempt, arm: &arms[arm] };
         events(Event::TrialBegan(planned));
-        let trial =
-            trials.run(&planned, &case.trial_dir(index)).map_err(|fault| in_trial(case, &planned, fault))?;
+        let trial = match trials.run(&planned, &case.trial_dir(planned.index)) {
+            Ok(trial) => trial,
+            Err(fault) if schedule::keeps_going(&case.study, &case.trials, slot, &fault) => {
+                failed(&planned, &fault)
+            }
+            Err(fault) => return Err(in_trial(case, &planned, fault)),
+        };
         case.append(trial)?;
         if let Some(trial) = case.trials.last() {
-            events(Event::TrialEnded(trial));
+            events(Event::TrialEnded { trial, total: total(case) });
         }
     }
     Ok(())
+}
+
+/// The trial that is kept of one that failed.
+fn failed(planned: &Planned<'_>, fault: &Fault) -> Trial {
+    Trial {
+        index: planned.index,
+        block: planned.block,
+        position: planned.position,
+        attempt: planned.attempt,
+        arm: planned.arm.name.clone(),
+        failed: Some(format!("{}: {}", fault.object, fault.cause)),
+        ..Trial::default()
+    }
 }
 
 fn interruption(case: &Case) -> Fault {
@@ -87,7 +115,7 @@ fn interruption(case: &Case) -> Fault {
         format!(
             "stopped after {} of {} trials; the machine is as it was",
             case.trials.len(),
-            case.planned().count()
+            schedule::expected(&case.study, &case.trials)
         ),
         format!("go on with: pinwise resume {}", case.dir().display()),
     )
@@ -111,25 +139,24 @@ fn in_trial(case: &Case, planned: &Planned<'_>, fault: Fault) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{FORMAT, Resolved};
-    use crate::recipe::Recipe;
-    use machine::CpuSet;
 
     /// A machine whose figures are known and which fails when told to.
     struct Simulated {
-        fail_at: Option<usize>,
-        seen: Vec<usize>,
+        fail_at: Vec<usize>,
+        seen: Vec<(usize, usize)>,
     }
 
     impl Trials for Simulated {
         fn run(&mut self, planned: &Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
-            if self.fail_at == Some(planned.index) {
+            if self.fail_at.contains(&planned.index) {
                 return Err(Fault::new(Class::WorkloadFailed, "server", "died", "look at its log"));
             }
-            self.seen.push(planned.index);
+            self.seen.push((planned.block, planned.position));
             Ok(Trial {
                 index: planned.index,
                 block: planned.block,
+                position: planned.position,
+                attempt: planned.attempt,
                 arm: planned.arm.name.clone(),
                 ..Trial::default()
             })
@@ -137,51 +164,52 @@ mod tests {
     }
 
     fn case(dir: &std::path::Path) -> Case {
-        let both = CpuSet::from_list("0-1").unwrap();
-        let arms = crate::arm::each_cpu_in_turn(&both, &both, None).unwrap();
-        let order = crate::design::draw_order(arms.len(), 2, 9);
-        let recipe = Recipe::from_toml("", "x").unwrap();
-        let study = Resolved {
-            format: FORMAT,
-            pinwise: "t".into(),
-            made_unix_s: 0,
-            command: vec![],
-            order,
-            string_rounds: None,
-            recipe,
-            arms,
-        };
-        Case::create(dir, study).unwrap()
+        Case::create(dir, crate::case::tests::resolved()).unwrap()
     }
 
     #[test]
-    fn a_failure_keeps_what_is_finished_and_resume_keeps_the_order() {
+    fn what_fails_before_anything_ran_ends_the_study_and_resume_keeps_the_order() {
         let dir = tempfile::tempdir().unwrap();
-        let mut simulated = Simulated { fail_at: Some(4), seen: Vec::new() };
+        let mut simulated = Simulated { fail_at: vec![0], seen: Vec::new() };
         let go = AtomicBool::new(false);
         let mut first = case(dir.path());
-        let planned: Vec<_> = first.planned().collect();
         let fault = run(&mut first, &mut simulated, &go, &mut |_| {}).unwrap_err();
-        assert!(fault.object.contains("trial 4") && fault.remedy.contains("pinwise resume"), "{fault}");
+        assert!(fault.object.contains("trial 0") && fault.cause.contains("died"), "{fault}");
         assert_eq!(fault.class, Class::WorkloadFailed);
         drop(first);
 
-        simulated.fail_at = None;
+        simulated.fail_at.clear();
         let mut again = Case::resume(dir.path()).unwrap();
         run(&mut again, &mut simulated, &go, &mut |_| {}).unwrap();
-        assert_eq!(simulated.seen, (0..10).collect::<Vec<_>>());
-        let ran: Vec<&str> = again.trials.iter().map(|t| t.arm.as_str()).collect();
-        let asked: Vec<&str> = planned.iter().map(|p| again.study.arms[p.3].name.as_str()).collect();
-        assert_eq!(ran, asked);
+        let asked: Vec<(usize, usize)> = (0..2).flat_map(|b| (0..5).map(move |p| (b, p))).collect();
+        assert_eq!(simulated.seen, asked);
+        assert!(
+            again
+                .trials
+                .iter()
+                .all(|t| t.arm == again.study.arms[again.study.order[t.block][t.position]].name)
+        );
+    }
+
+    #[test]
+    fn what_fails_later_is_kept_with_its_cause_and_run_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut simulated = Simulated { fail_at: vec![2], seen: Vec::new() };
+        let mut case = case(dir.path());
+        run(&mut case, &mut simulated, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert_eq!(case.trials.len(), 11);
+        assert_eq!(case.trials[2].failed.as_deref(), Some("server: died"));
+        let again = &case.trials[5];
+        assert_eq!((again.block, again.position, again.attempt, again.failed.clone()), (0, 2, 1, None));
     }
 
     #[test]
     fn ctrl_c_ends_between_trials_and_says_how_to_go_on() {
         let dir = tempfile::tempdir().unwrap();
         let stop = AtomicBool::new(false);
-        let mut simulated = Simulated { fail_at: None, seen: Vec::new() };
+        let mut simulated = Simulated { fail_at: Vec::new(), seen: Vec::new() };
         let fault = run(&mut case(dir.path()), &mut simulated, &stop, &mut |event| {
-            if matches!(event, Event::TrialEnded(t) if t.index == 2) {
+            if matches!(event, Event::TrialEnded { trial, .. } if trial.index == 2) {
                 stop.store(true, Ordering::Relaxed);
             }
         })

@@ -11,7 +11,7 @@ use crate::arm::{self, Arm, Role};
 use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
 use crate::facts::Calibration;
-use crate::recipe::{Factor, Recipe};
+use crate::recipe::Recipe;
 
 /// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
 /// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
@@ -41,7 +41,7 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     let root = Root::recording(Root::live());
     let machine = Machine::read(&root);
     let allowed = usable(&machine)?;
-    let arms = arms(&recipe, &allowed)?;
+    let arms = arm::of_recipe(&recipe, &machine)?;
     let blocks = match recipe.budget.blocks {
         0 => blocks_for(&arms, recipe.precision.alpha),
         given => given,
@@ -87,23 +87,9 @@ pub fn usable(machine: &Machine) -> Result<CpuSet, Fault> {
     Ok(usable)
 }
 
-fn arms(recipe: &Recipe, allowed: &CpuSet) -> Result<Vec<Arm>, Fault> {
-    let mut arms = match &recipe.factor {
-        Factor::EachCpu { cpus } => {
-            arm::each_cpu_in_turn(cpus.as_ref().unwrap_or(allowed), allowed, recipe.load_cpus.as_ref())?
-        }
-        Factor::AllAlike { copies } => arm::all_alike(*copies, allowed),
-    };
-    for arm in &mut arms {
-        arm.placement.neighbours = recipe.neighbours.clone();
-        arm.placement.settings = recipe.settings.clone();
-    }
-    Ok(arms)
-}
-
 /// As many blocks as the largest family of comparisons needs, and one more.
 fn blocks_for(arms: &[Arm], alpha: f64) -> usize {
-    let claims = arms.iter().filter(|a| a.role == Role::OneCpu).count();
+    let claims = arms.iter().filter(|a| a.role == Role::Candidate).count();
     (design::fewest_blocks(claims, alpha) + 1).max(FEWEST_BLOCKS)
 }
 

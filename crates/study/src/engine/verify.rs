@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::small_study;
 use crate::arm::{Arm, Role};
 use crate::case::Case;
-use crate::evidence::{Contrast, Trust, Verdict, weigh};
+use crate::evidence::{self, Contrast, Trust, Verdict};
 
 /// Name of the arm with the plan in force.
 pub const APPLIED: &str = "as planned";
@@ -72,7 +72,7 @@ fn unfinished(case: &Case, number: u64, plan: &Plan) -> Result<Option<Case>, Fau
         return Ok(None);
     }
     let earlier = Case::resume(&dir)?;
-    Ok((!earlier.remaining().is_empty()).then_some(earlier))
+    Ok(earlier.next().is_some().then_some(earlier))
 }
 
 /// The baseline twice with the values before the plan, the plan, and the study's mis-tuning.
@@ -95,8 +95,8 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
         ));
     };
     let mis_tunings: Vec<Arm> = of(Role::MisTuning).cloned().collect();
-    let studied = of(Role::OneCpu).find(|arm| pin.is_some() && arm.placement.server_cpus == pin);
-    let mut placement = studied.map_or(first.placement, |arm| arm.placement.clone());
+    let studied = of(Role::Candidate).find(|arm| pin.is_some() && arm.placement.server_cpus == pin);
+    let Arm { mut placement, keys, .. } = studied.cloned().unwrap_or(first);
     placement.server_cpus = pin.or(placement.server_cpus);
     let planned: Vec<Setting> =
         plan.settings.iter().map(|planned| planned.setting()).filter(|s| !is_pin(s)).collect();
@@ -106,7 +106,7 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
         arm.placement.set(&before);
         arm.placement.set(&unknown);
     }
-    arms.push(Arm { name: APPLIED.into(), role: Role::Intervention, cpu: None, placement });
+    arms.push(Arm { keys, ..Arm::new(APPLIED, Role::Intervention, placement) });
     Ok(arms)
 }
 
@@ -136,8 +136,7 @@ fn pin(plan: &Plan) -> Result<Option<CpuSet>, Fault> {
 /// What the finished trials of a verification say.
 pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
     let study = &verification.study;
-    let recipe = &study.recipe;
-    let evidence = weigh(&study.arms, &verification.trials, &recipe.metric, recipe.better, recipe.precision);
+    let evidence = evidence::of_case(study, &verification.trials);
     let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == APPLIED).cloned();
     let sound = evidence.trust == Trust::Sound;
     let dir = verification.dir();

@@ -75,7 +75,7 @@ fn a_slow_cpu_is_named_and_the_others_are_not() {
 
 #[test]
 fn an_a_a_study_makes_a_false_claim_in_less_than_one_study_of_twenty() {
-    let arms = all_alike(3, &set("0-1"));
+    let arms = all_alike(3, &set("0-1")).unwrap();
     let studies = 300;
     let false_claims = (0..studies)
         .filter(|seed| {
@@ -160,7 +160,7 @@ fn an_incomplete_block_is_left_out_and_said_to_be() {
 
 #[test]
 fn no_difference_is_an_answer_when_there_are_blocks_enough_for_it() {
-    let arms = all_alike(1, &set("0-1"));
+    let arms = all_alike(1, &set("0-1")).unwrap();
     let equal = (0..40)
         .map(|seed| weigh_all(&arms, &simulate(&arms, 60, seed, crowding_shows)).against_baseline[0].verdict)
         .filter(|verdict| *verdict == Verdict::Equal)

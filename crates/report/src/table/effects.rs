@@ -1,0 +1,97 @@
+//! What each level of several factors does, how they work together, figures that decide nothing, and what the looks found.
+
+use study::evidence::{AlsoCompared, Effect};
+use study::{Contrast, Evidence, Facts, Verdict};
+
+use super::columns::{Cell, Colour, Head, Row, Table, print as columns};
+use super::{Page, wrap::cut};
+use crate::{number, told, visible};
+
+/// Longest name of a level, characters.
+const LONGEST_NAME: usize = 40;
+
+/// Prints what there is of them.
+pub(super) fn print(out: &mut Page, facts: &Facts) {
+    let evidence = &facts.evidence;
+    let (main, interactions): (Vec<&Effect>, Vec<&Effect>) =
+        evidence.effects.iter().partition(|effect| effect.with.is_none());
+    if !main.is_empty() {
+        out.heading("Effects, each averaged over the levels of the other factors");
+        let rows = main
+            .iter()
+            .map(|effect| row(&told::effect(effect), effect.ratio, effect.interval, effect.verdict));
+        table(out, evidence, "level", rows.collect());
+    }
+    let seen: Vec<&&Effect> =
+        interactions.iter().filter(|e| matches!(e.verdict, Verdict::Better | Verdict::Worse)).collect();
+    if !interactions.is_empty() {
+        out.heading("Interactions: by how much one effect changes with the other factor");
+        if seen.is_empty() {
+            let many = interactions.len();
+            out.paragraph(
+                "  ",
+                &format!(
+                    "none of {many} is shown; effects of factors may be added up as far as the trials tell"
+                ),
+            );
+        }
+        let rows = seen
+            .iter()
+            .map(|effect| row(&told::effect(effect), effect.ratio, effect.interval, effect.verdict));
+        if !seen.is_empty() {
+            table(out, evidence, "together", rows.collect());
+        }
+    }
+    evidence.also.iter().for_each(|also| other_figure(out, evidence, also));
+    looks(out, evidence);
+}
+
+fn table(out: &mut Page, evidence: &Evidence, what: &str, rows: Vec<Row>) {
+    let level = number::share(1.0 - evidence.precision.alpha);
+    let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
+    let heads = vec![head(what, false), head(&format!("change [{level}]"), true), head("", false)];
+    let text = columns(&Table { heads, rows }, out.style);
+    out.text.push_str(&text);
+}
+
+fn row(name: &str, ratio: f64, interval: Option<(f64, f64)>, verdict: Verdict) -> Row {
+    let colour = match verdict {
+        Verdict::Better => Colour::Better,
+        Verdict::Worse => Colour::Worse,
+        _ => Colour::Plain,
+    };
+    let cells = vec![
+        Cell::plain(cut(&visible::one_line(name), LONGEST_NAME)),
+        Cell::plain(number::change_with_interval(ratio, interval)),
+        Cell::coloured(told::verdict(verdict), colour),
+    ];
+    Row { cells, why: String::new() }
+}
+
+fn other_figure(out: &mut Page, evidence: &Evidence, also: &AlsoCompared) {
+    let unit = if also.unit.is_empty() { String::new() } else { format!(", {}", also.unit) };
+    out.heading(&visible::one_line(&format!("{}{unit} (decides nothing)", also.metric)));
+    if also.against_baseline.is_empty() {
+        return out.paragraph("  ", "no complete block has it");
+    }
+    let of = |c: &Contrast| row(&c.arm, c.ratio, c.interval, c.verdict);
+    table(out, evidence, "server", also.against_baseline.iter().map(of).collect());
+}
+
+/// Only where looks were asked for: one at the end is no news.
+fn looks(out: &mut Page, evidence: &Evidence) {
+    if evidence.looks.len() < 2 {
+        return;
+    }
+    out.heading("Looks");
+    for look in &evidence.looks {
+        let what = match (look.undecided, look.ended) {
+            (0, true) => "everything is decided".to_string(),
+            (0, false) => "the controls do not allow a claim yet: it goes on".to_string(),
+            (n, true) => format!("{n} comparisons are not decided, and this was the last look"),
+            (n, false) => format!("{n} comparisons are not decided: it goes on"),
+        };
+        let level = number::share(look.alpha);
+        out.paragraph("  ", &format!("after {} blocks, at {level}: {what}", look.blocks));
+    }
+}

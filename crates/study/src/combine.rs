@@ -1,0 +1,145 @@
+//! Combinations of the levels of several factors: all of them, or the most telling ones. Pure.
+//!
+//! A full factorial has the product of the numbers of levels as arms. Where those are more than a study may have, the
+//! combinations are chosen by exchange (Fedorov 1972) so that the determinant of the information about the main effects, and
+//! about the interactions of two where there is room for them, is largest: a D-optimal fraction.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+
+use crate::levels::Level;
+use crate::model::{Model, Terms};
+
+/// One level of each factor, by the factors' names.
+pub type Combination<'a> = Vec<(&'a str, &'a Level)>;
+
+/// Starts of the exchange; more find nothing better for factors as studies have them.
+const STARTS: u64 = 6;
+
+/// The combinations of one level of each factor: all, or `most` of them.
+pub fn combinations(factors: &[(String, Vec<Level>)], most: usize) -> Vec<Combination<'_>> {
+    let sizes: Vec<usize> = factors.iter().map(|(_, levels)| levels.len()).collect();
+    let all = full(&sizes);
+    let chosen = if all.len() <= most || sizes.len() == 1 { all } else { fraction(&sizes, all, most) };
+    chosen
+        .into_iter()
+        .map(|choice| {
+            choice
+                .iter()
+                .zip(factors)
+                .map(|(level, (name, levels))| (name.as_str(), &levels[*level]))
+                .collect()
+        })
+        .collect()
+}
+
+/// Every choice, the last factor changing fastest.
+fn full(sizes: &[usize]) -> Vec<Vec<usize>> {
+    sizes.iter().fold(vec![Vec::new()], |choices, size| {
+        choices
+            .iter()
+            .flat_map(|choice| (0..*size).map(move |level| [choice.as_slice(), &[level]].concat()))
+            .collect()
+    })
+}
+
+/// `most` of `all` that tell most; in the order of `all`. The same each time.
+fn fraction(sizes: &[usize], all: Vec<Vec<usize>>, most: usize) -> Vec<Vec<usize>> {
+    let terms = Terms::that_fit(sizes, most);
+    let model = Model::new(sizes, terms);
+    let rows: Vec<Vec<f64>> = all.iter().map(|choice| model.row(choice)).collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(0x0051_ab1e);
+    let starts = (0..STARTS).map(|_| exchanged(&model, &rows, drawn(&mut rng, rows.len(), most)));
+    let best = starts.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(chosen, _)| chosen).unwrap_or_default();
+    let mut chosen = best;
+    chosen.sort_unstable();
+    chosen.into_iter().map(|at| all[at].clone()).collect()
+}
+
+/// `number` different ones of `from`.
+fn drawn(rng: &mut ChaCha8Rng, from: usize, number: usize) -> Vec<usize> {
+    let mut at: Vec<usize> = (0..from).collect();
+    for i in 0..number {
+        let other = i + (rng.next_u64() % (from - i) as u64) as usize;
+        at.swap(i, other);
+    }
+    at.truncate(number);
+    at
+}
+
+/// Exchanges chosen rows for better ones until none is left that would help; the log determinant that is reached.
+fn exchanged(model: &Model, rows: &[Vec<f64>], mut chosen: Vec<usize>) -> (Vec<usize>, f64) {
+    let worth = |chosen: &[usize]| model.log_determinant(chosen.iter().map(|at| rows[*at].as_slice()));
+    let mut best = worth(&chosen);
+    loop {
+        let before = best;
+        for place in 0..chosen.len() {
+            for candidate in 0..rows.len() {
+                if chosen.contains(&candidate) {
+                    continue;
+                }
+                let old = std::mem::replace(&mut chosen[place], candidate);
+                let now = worth(&chosen);
+                if now > best + 1e-9 {
+                    best = now;
+                } else {
+                    chosen[place] = old;
+                }
+            }
+        }
+        if best <= before + 1e-9 {
+            return (chosen, best);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn factors(sizes: &[usize]) -> Vec<(String, Vec<Level>)> {
+        let level = |name: String| Level { name, ..Level::default() };
+        sizes
+            .iter()
+            .enumerate()
+            .map(|(i, size)| (format!("f{i}"), (0..*size).map(|l| level(format!("{i}{l}"))).collect()))
+            .collect()
+    }
+
+    fn names(sizes: &[usize], most: usize) -> Vec<String> {
+        let factors = factors(sizes);
+        let combined = combinations(&factors, most);
+        combined
+            .iter()
+            .map(|c| c.iter().map(|(_, level)| level.name.as_str()).collect::<Vec<_>>().join(" "))
+            .collect()
+    }
+
+    #[test]
+    fn few_are_all_tried() {
+        assert_eq!(names(&[2, 2], 16), ["00 10", "00 11", "01 10", "01 11"]);
+        assert_eq!(names(&[40], 16).len(), 40, "the levels of one factor alone are all asked for");
+    }
+
+    #[test]
+    fn a_half_of_two_to_the_four_is_the_balanced_one() {
+        let half = names(&[2, 2, 2, 2], 8);
+        assert_eq!(half.len(), 8);
+        for factor in 0..4 {
+            let low = half.iter().filter(|name| name.contains(&format!("{factor}0"))).count();
+            assert_eq!(low, 4, "each level as often: {half:?}");
+        }
+        assert_eq!(half, names(&[2, 2, 2, 2], 8), "the same each time");
+    }
+
+    #[test]
+    fn levels_of_mixed_numbers_are_all_there() {
+        let chosen = names(&[4, 3, 2], 12);
+        assert_eq!(chosen.len(), 12);
+        for (factor, size) in [4, 3, 2].into_iter().enumerate() {
+            for level in 0..size {
+                assert!(chosen.iter().any(|name| name.contains(&format!("{factor}{level}"))), "{chosen:?}");
+            }
+        }
+    }
+}

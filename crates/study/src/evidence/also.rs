@@ -1,0 +1,56 @@
+//! Figures that are compared beside the one that decides: each a family of its own, and none decides anything. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, Contrast, Evidence, baseline_name, differences, gains_by_arm, mean_by_block};
+use crate::arm::{Arm, Role};
+use crate::case::Resolved;
+use crate::recipe::{Also, Direction};
+use crate::schedule;
+use crate::trial::Trial;
+
+/// What the trials say of one such figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AlsoCompared {
+    /// The figure.
+    pub metric: String,
+    /// Its unit, where known.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Direction,
+    /// Blocks in which every arm has a value.
+    pub blocks: usize,
+    /// Every candidate against the baseline.
+    pub against_baseline: Vec<Contrast>,
+}
+
+/// The other figures of the recipe, over the blocks and at the level of `evidence`.
+pub(super) fn of(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> Vec<AlsoCompared> {
+    let blocks = evidence.looks.last().map_or(study.order.len(), |look| look.blocks);
+    let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
+    let counted = schedule::counted(&within);
+    let arms: Vec<Arm> =
+        study.arms.iter().filter(|arm| !evidence.given_up.contains_key(&arm.name)).cloned().collect();
+    study.recipe.also.iter().map(|also| compared(also, evidence, &arms, &counted)).collect()
+}
+
+fn compared(also: &Also, evidence: &Evidence, arms: &[Arm], trials: &[Trial]) -> AlsoCompared {
+    let (gains, blocks) = gains_by_arm(arms, trials, &also.metric, also.better);
+    let comparison = Comparison { better: also.better, precision: evidence.precision, blocks };
+    let of_role = |role: Role| arms.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
+    let baselines: Vec<_> = of_role(Role::Baseline).map(|(_, gains)| gains).collect();
+    let (baseline, name) = (mean_by_block(&baselines, blocks), baseline_name(arms));
+    let rows =
+        of_role(Role::Candidate).map(|(arm, own)| (arm, differences(own, &baseline), name.clone())).collect();
+    let mut against_baseline = comparison.family(rows);
+    if let Some(instead) = evidence.trust.instead() {
+        against_baseline.iter_mut().for_each(|contrast| contrast.verdict = instead);
+    }
+    AlsoCompared {
+        metric: also.metric.clone(),
+        unit: trials.iter().find_map(|t| t.units.get(&also.metric).cloned()).unwrap_or_default(),
+        better: also.better,
+        blocks,
+        against_baseline,
+    }
+}

@@ -1,0 +1,87 @@
+//! What the reader of the evidence should know beside its verdicts: pure.
+
+use std::collections::BTreeMap;
+
+use super::Evidence;
+use crate::design;
+use crate::statistics::summary;
+use crate::trial::Trial;
+
+/// Other programs that use less than this, in CPUs, are the background that every machine has.
+const OTHERS_MATTER_CPUS: f64 = 0.3;
+
+/// What the reader of the evidence should know.
+pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if evidence.incomplete_blocks > 0 {
+        notes.push(format!(
+            "{} block(s) lack a value for some arm and are left out",
+            evidence.incomplete_blocks
+        ));
+    }
+    let family = evidence.against_baseline.len().max(evidence.against_other_cpus.len());
+    let fewest = design::fewest_blocks(family, evidence.precision.alpha);
+    if evidence.blocks < fewest {
+        notes.push(format!(
+            "{} blocks cannot decide {family} comparisons at {}: at least {fewest} are needed (--blocks {fewest})",
+            evidence.blocks, evidence.precision.alpha
+        ));
+    }
+    let limited: Vec<&str> = trials
+        .iter()
+        .filter(|t| t.headroom.as_ref().is_some_and(|h| h.client_limits == Some(true)))
+        .map(|t| t.arm.as_str())
+        .collect();
+    if !limited.is_empty() {
+        notes.push(format!(
+            "in {} of {} trials the load generator was the limit, not the server: differences between placements are hidden there",
+            limited.len(),
+            trials.len()
+        ));
+    }
+    notes.extend(busy_machine(trials));
+    let capped = trials.iter().filter(|t| t.warm_up.capped).count();
+    if capped > trials.len() / 4 {
+        notes.push(format!(
+            "the warm-up cap was reached in {capped} of {} trials: raise warm_up_cap_s",
+            trials.len()
+        ));
+    }
+    notes
+}
+
+/// Other programs took CPU time: what they take is charged to chance, and makes intervals wide.
+fn busy_machine(trials: &[Trial]) -> Option<String> {
+    let by_others: Vec<f64> = trials
+        .iter()
+        .filter_map(|t| Some(t.as_run.others_busy_cpus? - t.headroom.as_ref()?.client_busy?))
+        .filter(|cpus| *cpus > OTHERS_MATTER_CPUS)
+        .collect();
+    let typical = summary::median(&by_others).filter(|_| by_others.len() * 10 > trials.len())?;
+    Some(format!(
+        "programs other than server and load used {typical:.1} CPUs in {} of {} trials: repeat on a quieter machine for narrower intervals",
+        by_others.len(),
+        trials.len()
+    ))
+}
+
+/// What became of trials that were disturbed or failed.
+pub(super) fn of_attempts(given_up: &BTreeMap<String, String>, trials: &[Trial]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (arm, cause) in given_up {
+        notes.push(format!("{arm} was given up, since every attempt of one block failed: {cause}"));
+    }
+    let failed = trials.iter().filter(|trial| trial.failed.is_some()).count();
+    if failed > 0 {
+        notes.push(format!("{failed} of {} trials failed; their folders keep the logs", trials.len()));
+    }
+    let disturbed = trials.iter().filter(|trial| trial.disturbed.is_some()).count();
+    if disturbed > 0 {
+        let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
+        notes.push(format!(
+            "{disturbed} of {} trials were disturbed by what is neither server nor load; {repeats} were run again",
+            trials.len()
+        ));
+    }
+    notes
+}

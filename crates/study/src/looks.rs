@@ -1,0 +1,96 @@
+//! Looks: ends a study early when everything is decided, at instants that were fixed before, with the error split over them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::case::Resolved;
+use crate::evidence::{Evidence, Trust, Verdict};
+use crate::recipe::Precision;
+use crate::schedule;
+use crate::trial::Trial;
+
+/// What was found at a look.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Blocks that were complete.
+    pub blocks: usize,
+    /// Error that may be spent on its claims.
+    pub alpha: f64,
+    /// Comparisons that were not decided.
+    pub undecided: usize,
+    /// Whether the study ended here.
+    pub ended: bool,
+}
+
+/// The blocks after which the study is looked at: those of the recipe that lie before its end, and its end.
+pub fn planned(study: &Resolved) -> Vec<usize> {
+    let blocks = study.order.len();
+    let mut looks: Vec<usize> =
+        study.recipe.budget.looks.iter().copied().filter(|look| *look < blocks).collect();
+    looks.push(blocks);
+    looks.sort_unstable();
+    looks.dedup();
+    looks
+}
+
+/// What may be claimed at the `look`th of `looks`: each has its share of the error, so that all together spend no more than it.
+pub fn precision_at(precision: Precision, looks: &[usize], look: usize) -> Precision {
+    let _ = look;
+    Precision { alpha: precision.alpha / looks.len().max(1) as f64, ..precision }
+}
+
+/// Every look that could be made so far. `weigh` gives the evidence of the first so many blocks at a precision.
+pub fn made(study: &Resolved, trials: &[Trial], weigh: impl Fn(usize, Precision) -> Evidence) -> Vec<Look> {
+    let looks = planned(study);
+    let mut made = Vec::new();
+    for (at, blocks) in looks.iter().enumerate() {
+        if complete_blocks(study, trials) < *blocks {
+            break;
+        }
+        let precision = precision_at(study.recipe.precision, &looks, at);
+        let evidence = weigh(*blocks, precision);
+        let undecided = undecided(&evidence);
+        let ended = undecided == 0 && evidence.trust == Trust::Sound || at + 1 == looks.len();
+        made.push(Look { blocks: *blocks, alpha: precision.alpha, undecided, ended });
+        if ended {
+            break;
+        }
+    }
+    made
+}
+
+/// How many blocks are to be run, as far as is known by now.
+pub fn blocks_to_run(study: &Resolved, trials: &[Trial]) -> usize {
+    if study.recipe.budget.looks.is_empty() {
+        return study.order.len();
+    }
+    let made =
+        made(study, trials, |blocks, precision| crate::evidence::of_blocks(study, trials, blocks, precision));
+    made.iter().find(|look| look.ended).map_or(study.order.len(), |look| look.blocks)
+}
+
+/// Blocks at the start whose every slot is settled: a later block has begun, or nothing of them is open.
+fn complete_blocks(study: &Resolved, trials: &[Trial]) -> usize {
+    let attempts = study.recipe.budget.attempts.max(1);
+    let given_up = schedule::given_up(study, trials);
+    let settled = |block: usize, position: usize| {
+        let arm = study.order[block].get(position);
+        if arm.and_then(|arm| given_up.get(arm)).is_some_and(|since| *since < block) {
+            return true;
+        }
+        let of_slot = trials.iter().filter(|t| (t.block, t.position) == (block, position));
+        let (count, last) = of_slot.fold((0, None), |(count, _), trial| (count + 1, Some(trial)));
+        count >= attempts || last.is_some_and(|trial| trial.failed.is_none())
+    };
+    let Some(last) = trials.iter().map(|trial| trial.block).max() else { return 0 };
+    let whole = (0..study.order.get(last).map_or(0, Vec::len)).all(|position| settled(last, position));
+    if whole { last + 1 } else { last }
+}
+
+fn undecided(evidence: &Evidence) -> usize {
+    let all = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
+    let effects = evidence.effects.iter().map(|effect| effect.verdict);
+    all.map(|contrast| contrast.verdict)
+        .chain(effects)
+        .filter(|verdict| *verdict == Verdict::Undecided)
+        .count()
+}

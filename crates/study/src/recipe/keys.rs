@@ -1,0 +1,126 @@
+//! Keys of a recipe that a level sets, and variables of its commands.
+
+use std::collections::BTreeMap;
+
+use load::LoadSpec;
+use machine::{Class, Fault};
+use toml::Value;
+
+use super::Recipe;
+
+/// What a level may change: all that concerns server and load, and nothing of how the study itself is made.
+const OPEN: [&str; 4] = ["server.", "load.", "variables.", "work_us"];
+
+impl Recipe {
+    /// The recipe with these keys at these values, checked; every variable is filled in.
+    ///
+    /// # Errors
+    /// A key that is none, that no level may change, or a value that it cannot have.
+    pub fn with_keys(&self, keys: &BTreeMap<String, Value>) -> Result<Self, Fault> {
+        let mut whole = Value::try_from(self)
+            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))?;
+        for (key, value) in keys {
+            if !OPEN.iter().any(|open| key.starts_with(open)) {
+                let remedy = format!("choose one that begins with {}", OPEN.join(" or "));
+                return Err(Fault::new(Class::Usage, format!("key {key}"), "no level may change it", remedy));
+            }
+            put(&mut whole, key, value.clone())?;
+        }
+        let changed: Recipe = whole.try_into().map_err(|e: toml::de::Error| {
+            let names: Vec<&str> = keys.keys().map(String::as_str).collect();
+            let remedy = "see docs/study.md for the keys of a recipe";
+            Fault::new(Class::Usage, format!("key {}", names.join(", ")), e.message(), remedy)
+        })?;
+        changed.filled()
+    }
+
+    /// The recipe with its variables in the commands of server and load, and in the server's environment; it has none then.
+    pub(super) fn filled(mut self) -> Result<Self, Fault> {
+        let texts: BTreeMap<String, String> = std::mem::take(&mut self.variables)
+            .into_iter()
+            .map(|(name, value)| (name, text(&value)))
+            .collect();
+        self.server.command = self.server.command.with_variables(&texts);
+        if let LoadSpec::Command(load) = &mut self.load {
+            load.command = load.command.with_variables(&texts);
+        }
+        self.check_filled()?;
+        Ok(self)
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Sets the value at a dotted path; tables on the way are made.
+fn put(whole: &mut Value, key: &str, value: Value) -> Result<(), Fault> {
+    let mut at = whole;
+    for word in key.split('.') {
+        let table = at.as_table_mut().ok_or_else(|| {
+            Fault::new(
+                Class::Usage,
+                format!("key {key}"),
+                "it leads into a value that is no table",
+                "shorten it",
+            )
+        })?;
+        at = table.entry(word).or_insert_with(|| Value::Table(toml::Table::new()));
+    }
+    *at = value;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe() -> Recipe {
+        let text = "[variables]\nthreads = 2\nname = \"x\"\n\
+                    [server]\ncommand = \"srv -t{threads} -n {name} -p{port} '{{threads}}'\"\n\
+                    [load]\ndriver = \"command\"\ncommand = \"wrk -t{threads} {address}\"\n\
+                    [load.figures]\nrequests_per_s = { regex = \"(x)\" }\n";
+        Recipe::from_toml(text, "x.toml").unwrap()
+    }
+
+    fn with(keys: &[(&str, Value)]) -> Result<Recipe, Fault> {
+        recipe().with_keys(&keys.iter().map(|(key, value)| (key.to_string(), value.clone())).collect())
+    }
+
+    #[test]
+    fn variables_are_filled_in_and_placeholders_stay() {
+        let changed = with(&[("variables.threads", Value::Integer(8))]).unwrap();
+        assert_eq!(changed.server.command.words(), ["srv", "-t8", "-n", "x", "-p{port}", "{{threads}}"]);
+        let LoadSpec::Command(load) = &changed.load else { panic!("{:?}", changed.load) };
+        assert_eq!(load.command.words(), ["wrk", "-t8", "{address}"]);
+        assert!(changed.variables.is_empty());
+    }
+
+    #[test]
+    fn keys_reach_into_server_and_load() {
+        let changed = with(&[
+            ("server.env.GOMAXPROCS", Value::String("3".into())),
+            ("server.ready_timeout_s", Value::Float(4.0)),
+        ])
+        .unwrap();
+        assert_eq!(changed.server.env["GOMAXPROCS"], "3");
+        assert_eq!(changed.server.ready_timeout_s, 4.0);
+    }
+
+    #[test]
+    fn what_cannot_be_changed_is_named() {
+        for (key, value, why) in [
+            ("budget.blocks", Value::Integer(3), "no level may change it"),
+            ("load.conections", Value::Integer(3), "conections"),
+            ("load.command.x", Value::Integer(3), "no table"),
+            ("server.ready_timeout_s", Value::Integer(-4), "out of range"),
+            ("server.port", Value::String("x".into()), ""),
+        ] {
+            let fault = with(&[(key, value)]).unwrap_err();
+            assert!(fault.to_string().contains(why), "{key}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Where a recipe puts things, in words that fit machines of every size.
+
+use std::collections::BTreeMap;
+
+use machine::Setting;
+use serde::{Deserialize, Serialize};
+
+/// What a level of a factor, the baseline or the mis-tuning says; what it does not say stays as the baseline has it, and what
+/// that does not say either is left to the kernel.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Place {
+    /// Name in tables; without one it is made from what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// CPUs of the server, in the words of [`machine::cpu_choice`]: `0-3`, `node:1`, `!node:0`, `all,!siblings`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// CPUs of the load, likewise; without it, and with `server`: those that the server leaves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+    /// Where the server's memory comes from, as numactl(8) would have it: `bind:0`, `interleave:0-3`, `preferred:1`, `local`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// Keys of the recipe and their values here: `load.connections`, `server.env.GOMAXPROCS`, `variables.threads`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub keys: BTreeMap<String, toml::Value>,
+    /// Knobs that are set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+}
+
+impl Place {
+    /// Whether it says nothing at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self { name: self.name.clone(), ..Self::default() }
+    }
+
+    /// Its name, or one made from what it says.
+    pub fn title(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let mut words = Vec::new();
+        words.extend(self.server.as_ref().map(|cpus| format!("server {cpus}")));
+        words.extend(self.load.as_ref().map(|cpus| format!("load {cpus}")));
+        words.extend(self.memory.as_ref().map(|policy| format!("memory {policy}")));
+        words.extend(self.keys.iter().map(|(key, value)| key_title(key, value)));
+        words.extend(self.settings.iter().map(|s| setting_title(&s.knob, &s.target, &s.value)));
+        if words.is_empty() { "as found".into() } else { words.join(", ") }
+    }
+}
+
+/// `connections 16`: the last word of a key and its value.
+pub fn key_title(key: &str, value: &toml::Value) -> String {
+    let word = key.rsplit('.').next().unwrap_or(key);
+    match value {
+        toml::Value::String(text) => format!("{word} {text}"),
+        other => format!("{word} {other}"),
+    }
+}
+
+/// `rps-cpus of eth0/rx-0 3`, without the target where there is only one.
+pub fn setting_title(knob: &str, target: &str, value: &str) -> String {
+    match target {
+        machine::plan::MACHINE | machine::plan::SERVER => format!("{knob} {value}"),
+        _ => format!("{knob} of {target} {value}"),
+    }
+}

@@ -1,0 +1,244 @@
+//! Which trial comes next: pure, from the resolved study and the trials that are on disk, so that a study which was killed goes
+//! on exactly as it would have gone on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Class, Fault};
+
+use crate::arm::Role;
+use crate::case::Resolved;
+use crate::looks;
+use crate::trial::Trial;
+
+/// One trial that is to be run: arm `arm` at `position` of `block`, for the `attempt`th time, all counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Block.
+    pub block: usize,
+    /// Position within the block.
+    pub position: usize,
+    /// Index of the arm.
+    pub arm: usize,
+    /// How many trials of this slot there were already: those were disturbed or failed.
+    pub attempt: usize,
+}
+
+/// The trial that comes next; `None` when the study is finished.
+///
+/// Each block runs every arm once in its order. What was disturbed or failed is run again after the others of its block, up to
+/// `budget.attempts` times in all; what was disturbed, until the study has spent [`REPEATED_SHARE`] on it. An arm whose attempts all failed in one block is given up. After each look that the recipe
+/// fixed before, the study ends if everything is decided.
+pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
+    let slots = by_slot(trials);
+    let blocks = looks::blocks_to_run(study, trials);
+    let mut given_up = BTreeSet::new();
+    let repeats_left = most_repeats(study) > trials.iter().filter(|trial| trial.attempt > 0).count();
+    for (block, order) in study.order.iter().enumerate().take(blocks) {
+        let of = |position: usize| slots.get(&(block, position)).map_or(&[][..], Vec::as_slice);
+        let open = |position: usize| order.get(position).filter(|arm| !given_up.contains(*arm));
+        for attempt in 0..study.recipe.budget.attempts.max(1) {
+            for (position, arm) in (0..order.len()).filter_map(|position| Some((position, *open(position)?)))
+            {
+                let earlier = of(position);
+                let is_open = match earlier.last() {
+                    None => true,
+                    Some(trial) => trial.failed.is_some() || trial.disturbed.is_some() && repeats_left,
+                };
+                if earlier.len() == attempt && is_open {
+                    return Some(Slot { block, position, arm, attempt });
+                }
+            }
+        }
+        given_up.extend((0..order.len()).filter(|p| is_given_up(study, of(*p))).map(|p| order[p]));
+    }
+    None
+}
+
+/// Of the planned trials, the share that is spent at most on repeating disturbed ones: a machine that is never quiet has to be
+/// studied as it is.
+const REPEATED_SHARE: f64 = 0.25;
+
+/// How many trials are run again at most.
+fn most_repeats(study: &Resolved) -> usize {
+    (study.order.iter().map(Vec::len).sum::<usize>() as f64 * REPEATED_SHARE).ceil() as usize
+}
+
+/// Whether nothing of a slot came to a figure.
+fn is_given_up(study: &Resolved, slot: &[&Trial]) -> bool {
+    slot.len() >= study.recipe.budget.attempts && slot.iter().all(|trial| trial.failed.is_some())
+}
+
+/// How many trials there will be at least, if nothing more is disturbed and no look ends the study.
+pub fn expected(study: &Resolved, trials: &[Trial]) -> usize {
+    let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
+    let given_up = given_up(study, trials);
+    let skipped: usize = study
+        .order
+        .iter()
+        .enumerate()
+        .map(|(block, order)| {
+            order.iter().filter(|arm| given_up.get(*arm).is_some_and(|since| block > *since)).count()
+        })
+        .sum();
+    let planned: usize = study.order.iter().take(looks::blocks_to_run(study, trials)).map(Vec::len).sum();
+    planned + repeats - skipped
+}
+
+/// Arms that are given up, and the block in which they were.
+pub fn given_up(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> {
+    let mut since = BTreeMap::new();
+    for ((block, position), slot) in by_slot(trials) {
+        if let Some(arm) = study.order.get(block).and_then(|order| order.get(position))
+            && is_given_up(study, &slot)
+        {
+            since.entry(*arm).or_insert(block);
+        }
+    }
+    since
+}
+
+/// The trial of each slot that is compared: the last that came to a figure. It is the one that was not disturbed, or the last of
+/// as many attempts as the recipe allows; the rule never looks at the figure.
+pub fn counted(trials: &[Trial]) -> Vec<Trial> {
+    let mut slots: BTreeMap<(usize, usize), &Trial> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.failed.is_none()) {
+        slots.insert((trial.block, trial.position), trial);
+    }
+    slots.into_values().cloned().collect()
+}
+
+fn by_slot(trials: &[Trial]) -> BTreeMap<(usize, usize), Vec<&Trial>> {
+    let mut slots: BTreeMap<(usize, usize), Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        slots.entry((trial.block, trial.position)).or_default().push(trial);
+    }
+    slots
+}
+
+/// What becomes of a trial that failed: it is kept with its cause and the study goes on, or the study ends with the fault.
+///
+/// It ends when nothing has run yet (then the recipe is wrong, not a placement), when the fault is not the workload's, and when
+/// the last attempt of an arm failed without which nothing can be compared.
+pub fn keeps_going(study: &Resolved, trials: &[Trial], slot: Slot, fault: &Fault) -> bool {
+    let workload = fault.class == Class::WorkloadFailed;
+    let something_ran = trials.iter().any(|trial| trial.failed.is_none());
+    let is_candidate = study.arms.get(slot.arm).is_some_and(|arm| arm.role == Role::Candidate);
+    workload && something_ran && (is_candidate || slot.attempt + 1 < study.recipe.budget.attempts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::tests::resolved;
+
+    /// Runs the schedule to its end; `outcome` says of each trial whether it was disturbed or failed.
+    fn played(study: &Resolved, outcome: impl Fn(&Slot) -> (Option<String>, Option<String>)) -> Vec<Trial> {
+        let mut trials: Vec<Trial> = Vec::new();
+        while let Some(slot) = next(study, &trials) {
+            assert!(trials.len() < 1000, "it does not end");
+            let (disturbed, failed) = outcome(&slot);
+            trials.push(Trial {
+                index: trials.len(),
+                block: slot.block,
+                position: slot.position,
+                attempt: slot.attempt,
+                arm: study.arms[slot.arm].name.clone(),
+                disturbed,
+                failed,
+                ..Trial::default()
+            });
+        }
+        trials
+    }
+
+    fn asked(study: &Resolved) -> Vec<(usize, usize)> {
+        let blocks = study.order.iter().enumerate();
+        blocks.flat_map(|(block, order)| (0..order.len()).map(move |position| (block, position))).collect()
+    }
+
+    fn ran(trials: &[Trial]) -> Vec<(usize, usize)> {
+        trials.iter().map(|trial| (trial.block, trial.position)).collect()
+    }
+
+    fn some() -> Option<String> {
+        Some("x".into())
+    }
+
+    #[test]
+    fn undisturbed_it_is_the_order_that_was_drawn() {
+        let study = resolved();
+        let trials = played(&study, |_| (None, None));
+        assert_eq!(ran(&trials), asked(&study));
+        assert_eq!(expected(&study, &[]), trials.len());
+    }
+
+    #[test]
+    fn what_was_disturbed_is_run_again_after_the_others_of_its_block() {
+        let study = resolved();
+        let trials = played(&study, |slot| {
+            let disturbed = slot.block == 0 && slot.position == 1 && slot.attempt < 2;
+            (disturbed.then(|| "x".into()), None)
+        });
+        let mut expected_order = asked(&study);
+        expected_order.splice(5..5, [(0, 1), (0, 1)]);
+        assert_eq!(ran(&trials), expected_order);
+        assert_eq!(trials[6].attempt, 2);
+        let counted = counted(&trials);
+        assert_eq!(counted.len(), 10);
+        assert!(counted.iter().all(|trial| trial.disturbed.is_none()));
+        assert_eq!(expected(&study, &trials), trials.len());
+    }
+
+    #[test]
+    fn on_a_machine_that_is_never_quiet_a_quarter_more_is_spent_and_the_last_attempts_count() {
+        let study = resolved();
+        let trials = played(&study, |_| (some(), None));
+        assert_eq!(trials.len(), 10 + 3);
+        let counted = counted(&trials);
+        assert_eq!(counted.len(), 10);
+        assert_eq!(counted.iter().filter(|trial| trial.attempt > 0).count(), 3);
+    }
+
+    #[test]
+    fn an_arm_that_always_fails_is_given_up_and_the_others_go_on() {
+        let study = resolved();
+        let at = study.arms.iter().position(|arm| arm.role == Role::Candidate).unwrap();
+        let trials = played(&study, |slot| (None, (slot.arm == at).then(|| "x".into())));
+        assert_eq!(given_up(&study, &trials), BTreeMap::from([(at, 0)]));
+        let of_arm = trials.iter().filter(|trial| trial.arm == study.arms[at].name).count();
+        assert_eq!(of_arm, study.recipe.budget.attempts, "not once in the second block");
+        assert_eq!(counted(&trials).len(), 8);
+        assert_eq!(expected(&study, &trials), trials.len());
+    }
+
+    #[test]
+    fn what_ends_a_study_and_what_does_not() {
+        let study = resolved();
+        let of = |role: Role| study.arms.iter().position(|arm| arm.role == role).unwrap();
+        let slot = |arm: usize, attempt| Slot { block: 0, position: 0, arm, attempt };
+        let died = Fault::new(Class::WorkloadFailed, "server", "died", "");
+        let one = [Trial::default()];
+        let candidate = of(Role::Candidate);
+        assert!(!keeps_going(&study, &[], slot(candidate, 0), &died), "nothing ran yet");
+        assert!(keeps_going(&study, &one, slot(candidate, 2), &died));
+        assert!(keeps_going(&study, &one, slot(of(Role::Baseline), 0), &died));
+        assert!(!keeps_going(&study, &one, slot(of(Role::Baseline), 2), &died));
+        let usage = Fault::new(Class::Usage, "figure", "is not there", "");
+        assert!(!keeps_going(&study, &one, slot(candidate, 0), &usage));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn cut_anywhere_it_goes_on_as_it_would_have(seed in 0u64..1000, cut in 0usize..40) {
+            let study = resolved();
+            let outcome = |slot: &Slot| {
+                let mixed = (seed + 7 * slot.block as u64 + 3 * slot.position as u64 + slot.attempt as u64) % 5;
+                ((mixed == 0).then(|| "x".into()), (mixed == 1).then(|| "y".into()))
+            };
+            let whole = played(&study, outcome);
+            let cut = cut.min(whole.len());
+            let following = next(&study, &whole[..cut]).map(|slot| (slot.block, slot.position, slot.attempt));
+            proptest::prop_assert_eq!(following, whole.get(cut).map(|t| (t.block, t.position, t.attempt)));
+        }
+    }
+}
