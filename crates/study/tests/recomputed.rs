@@ -1,6 +1,8 @@
 //! A recorded case weighed by pinwise, against what `docs/recompute.py` makes of the same trials with SciPy 1.17.1:
 //! `python3 docs/recompute.py fixtures/cases/receive-work-on-cpu-1 --print > crates/study/tests/recomputed.json`
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
 use pinwise_study::{Arm, Contrast, Evidence, Recipe, Trial, evidence};

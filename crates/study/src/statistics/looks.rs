@@ -23,9 +23,9 @@ use super::signed_rank::{MOST_BLOCKS, attained_level};
 pub enum Spending {
     /// Little at first (Lan and DeMets' form of O'Brien and Fleming's boundary): the last look is almost as good as a study
     /// without looks, and only large effects end a study early.
-    OBrienFleming,
-    /// Nearly even (Lan and DeMets' form of Pocock's boundary): ends early most often.
     #[default]
+    OBrienFleming,
+    /// Nearly even (Lan and DeMets' form of Pocock's boundary): ends early most often, and finds less.
     Pocock,
     /// The same share for each look, and no use made of looks being alike (Bonferroni).
     Even,
@@ -109,6 +109,7 @@ impl Looks {
 
     /// The levels of all looks of one test at `alpha`.
     fn levels(&self, alpha: f64) -> Vec<f64> {
+        let alpha = if self.blocks.len() > 1 { alpha * self.spending.safely() } else { alpha };
         let last = self.blocks.last().copied().unwrap_or(1) as f64;
         let mut walk = Walk::default();
         let mut spent = 0.0;
@@ -150,6 +151,17 @@ impl Looks {
 }
 
 impl Spending {
+    /// How much of the error to spend, as the rank sums of few blocks are jointly not quite normal. Without it 400,000
+    /// simulated studies with Pocock's levels erred in 5.12 of 100 with looks after 6, 10, 14, 20 blocks and in 5.35 with nine
+    /// looks from 6 to 40; O'Brien and Fleming's in up to 5.05. Bonferroni's rest on nothing joint.
+    fn safely(self) -> f64 {
+        match self {
+            Spending::OBrienFleming => 0.97,
+            Spending::Pocock => 0.93,
+            Spending::Even => 1.0,
+        }
+    }
+
     /// The error that may have been spent when a share `time` of the blocks and a share `share` of the looks is past.
     fn spent(self, alpha: f64, time: f64, share: f64) -> f64 {
         match self {

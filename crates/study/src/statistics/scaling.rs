@@ -116,7 +116,8 @@ pub enum Peak {
 /// A fitted curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// What one CPU does, in the unit of the figure.
+    /// What one CPU does, in the unit of the figure, while the study ran: a machine that drifts will do otherwise tomorrow, and
+    /// the interval knows no more of that than the blocks show. The shape (a, b, efficiency) does not suffer from it.
     pub g: Estimate,
     /// Contention.
     pub a: Estimate,

@@ -138,9 +138,8 @@ fn solve(mut m: [[f64; 3]; 3], mut v: [f64; 3]) -> [f64; 3] {
     for k in 0..3 {
         for row in k + 1..3 {
             let factor = if m[k][k] == 0.0 { 0.0 } else { m[row][k] / m[k][k] };
-            for column in k..3 {
-                m[row][column] -= factor * m[k][column];
-            }
+            let pivot = m[k];
+            m[row].iter_mut().zip(pivot).skip(k).for_each(|(value, of_pivot)| *value -= factor * of_pivot);
             v[row] -= factor * v[k];
         }
     }
