@@ -1,6 +1,12 @@
 //! Pure statistics over blocked trials. No file, no clock, no process.
 
+pub mod batch_means;
+pub mod bootstrap;
+pub mod change_points;
 pub mod holm;
+pub mod looks;
+pub mod normal;
+pub mod scaling;
 pub mod signed_rank;
 pub mod summary;
 pub mod warm_up;

@@ -31,7 +31,7 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
 
 /// How many of the 2^n sign patterns give each sum of positive ranks; `doubled_ranks` are twice the midranks, so
 /// that ties keep them whole numbers. Divided by 2^n as it goes, so that it neither overflows nor loses the tail.
-fn distribution(doubled_ranks: &[usize]) -> Vec<f64> {
+pub(super) fn distribution(doubled_ranks: &[usize]) -> Vec<f64> {
     let total: usize = doubled_ranks.iter().sum();
     let mut probability = vec![0.0; total + 1];
     probability[0] = 1.0;
@@ -112,6 +112,17 @@ fn outer_ranks(n: usize, level: f64) -> Option<usize> {
     left_out
 }
 
+/// The largest two-sided level not above `level` that the test of `n` values without ties can attain; 0 where there is none.
+pub fn attained_level(n: usize, level: f64) -> f64 {
+    let ranks: Vec<usize> = (1..=n).collect();
+    let sums = distribution(&ranks).into_iter().scan(0.0, |tail, p| {
+        *tail += p;
+        Some(2.0 * *tail)
+    });
+    // A hair more, since p-values are summed up from the other end.
+    sums.take_while(|p| *p <= level).last().map_or(0.0, |p| p * (1.0 + 1e-9))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +134,14 @@ mod tests {
             assert_eq!(outer_ranks(n, 0.95), Some(critical), "n = {n}");
         }
         assert_eq!(outer_ranks(5, 0.95), None);
+    }
+
+    #[test]
+    fn attainable_levels() {
+        // Two-sided p of the sums 0, 1, 2 (one pattern each) and 3 (two) of 256 patterns: 2, 4, 6, 10 of 256.
+        for (level, patterns) in [(0.05, 10.0), (0.03, 6.0), (0.0157, 4.0), (0.008, 2.0), (0.007, 0.0)] {
+            assert!((attained_level(8, level) - patterns / 256.0).abs() < 1e-9, "{level}");
+        }
     }
 
     #[test]
