@@ -12,6 +12,8 @@ pub mod evidence;
 pub mod facts;
 pub mod intervention;
 pub mod recipe;
+pub mod search;
+pub mod simulated;
 pub mod statistics;
 pub mod trial;
 
