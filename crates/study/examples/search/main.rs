@@ -1,6 +1,6 @@
 //! How many trials a search needs until what it would recommend is within 2 % of the best there is, in 95 % of runs.
 //!
-//! `cargo run --release -p pinwise-study --example search -- [RUNS] [SEED] [steady]` on the landscapes of 24, 64, 128 and 256
+//! `cargo run --release -p pinwise-study --example search -- [RUNS] [SEED] [steady] [LANDSCAPE...]` on the landscapes of 24, 64, 128 and 256
 //! CPUs, beside rivals. `steady` leaves out the drift of the machine. Prints the table of docs/search.md.
 #![allow(clippy::unwrap_used)] // a bench stops at what it cannot read
 
@@ -12,10 +12,14 @@ use std::time::Instant;
 use pinwise_study::search::{Ask, Searcher, Settings};
 use problem::Problem;
 
+/// 24, 64, 128 and 256 CPUs.
+const LANDSCAPES: [&str; 4] = ["artemis", "cpus-64", "cpus-128", "cpus-256"];
 /// Share of runs in which the recommendation has to be good.
 const SURE: f64 = 0.95;
 /// Trials that all but the exhaustive ways may use.
-const MOST: usize = 600;
+const MOST: usize = 400;
+/// Trials after which ours is taken to stay as it is.
+const LONG_ENOUGH: usize = 160;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -23,22 +27,36 @@ fn main() {
     let (runs, seed) = (number(0, 200), number(1, 1));
     let steady = words.iter().any(|word| word == "steady");
     println!("runs {runs}, seed {seed}, drift {}\n", if steady { "none" } else { "as in the landscape" });
-    println!("| CPUs | placements | classes | arms listed | best | pinwise | random sets | halving | TPE | exhaustive |");
+    println!(
+        "| CPUs | placements | classes | arms listed | best | pinwise | random sets | halving | TPE | exhaustive |"
+    );
     println!("|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|");
-    for name in ["artemis", "cpus-64", "cpus-128", "cpus-256"] {
-        if words.iter().any(|word| word.starts_with("cpus-") || word == "artemis") && !words.iter().any(|w| w == name) {
+    for name in LANDSCAPES {
+        let named = words.iter().any(|word| LANDSCAPES.contains(&word.as_str()));
+        if named && !words.iter().any(|word| word == name) {
             continue;
         }
         let began = Instant::now();
         let problem = Problem::read(name, steady);
         let seeds = (0..runs).map(|run| seed * 1_000_000 + run);
         let ours: Vec<Track> = seeds.clone().map(|seed| ours(&problem, seed)).collect();
-        let random: Vec<Track> = seeds.clone().map(|seed| rivals::random_sets(&problem, seed, MOST)).collect();
+        let by_then = [40, 60, 80, 100, 120, 160].map(|at| {
+            let good = share(ours.iter().map(|track| track.is_good_at(at)));
+            format!("{at}: {:.0} %", 100.0 * good)
+        });
+        eprintln!(
+            "{name}: ours is good after {}; {:.0} s",
+            by_then.join(", "),
+            began.elapsed().as_secs_f64()
+        );
+        let random: Vec<Track> =
+            seeds.clone().map(|seed| rivals::random_sets(&problem, seed, MOST)).collect();
         let tpe: Vec<Track> = seeds.clone().map(|seed| rivals::tpe(&problem, seed, MOST)).collect();
         let halving = |budget: usize| share(seeds.clone().map(|s| rivals::halving(&problem, s, budget)));
         let halving = rising(&[50, 75, 100, 150, 200, 300, 400, 600, 1000, 2000, 4000], halving);
         let passes: Vec<usize> = (1..=6).collect();
-        let exhaustive = |passes: usize| share(seeds.clone().take(50).map(|s| rivals::exhaustive(&problem, s, passes)));
+        let exhaustive =
+            |passes: usize| share(seeds.clone().take(50).map(|s| rivals::exhaustive(&problem, s, passes)));
         let exhaustive = rising(&passes, exhaustive).map(|passes| passes * problem.pass());
         println!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -109,7 +127,7 @@ fn ours(problem: &Problem, seed: u64) -> Track {
         let best = searcher.best().and_then(|arm| searcher.space().point(arm).cloned());
         track.push((trials.drawn, best.is_some_and(|point| problem.is_good(&point))));
         // Long enough to see that it stays good.
-        if trials.drawn > 300 {
+        if trials.drawn > LONG_ENOUGH {
             break;
         }
     }

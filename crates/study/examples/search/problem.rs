@@ -53,7 +53,9 @@ impl Problem {
             let mut at = start;
             while !space.is_complete() {
                 let beside = space.neighbours(at);
-                let better = beside.into_iter().max_by(|a, b| figure(self, &space, *a).total_cmp(&figure(self, &space, *b)));
+                let better = beside
+                    .into_iter()
+                    .max_by(|a, b| figure(self, &space, *a).total_cmp(&figure(self, &space, *b)));
                 match better.filter(|arm| figure(self, &space, *arm) > figure(self, &space, at)) {
                     Some(arm) => at = arm,
                     None => break,

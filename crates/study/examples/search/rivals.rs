@@ -133,7 +133,10 @@ fn best_mean(seen: &[(usize, f64)]) -> usize {
         *sum = (sum.0 + gain, sum.1 + 1.0);
     }
     let mean = |of: &(f64, f64)| of.0 / of.1;
-    sums.iter().max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)).then(b.0.cmp(a.0))).map(|(arm, _)| *arm).unwrap()
+    sums.iter()
+        .max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)).then(b.0.cmp(a.0)))
+        .map(|(arm, _)| *arm)
+        .unwrap()
 }
 
 /// The parameters of each listed arm, each from 0 to 1.
@@ -177,7 +180,8 @@ fn propose(parameters: &[Vec<f64>], alike: &[Vec<usize>], seen: &[(usize, f64)],
         let wanted: Vec<f64> = centre.iter().map(|c| c + narrow * draws.normal()).collect();
         let far = |arm: usize| parameters[arm].iter().zip(&wanted).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
         // Size and memory first, then the nearest of all arms that have them.
-        let near = |arms: &&Vec<usize>| (0..2).map(|d| (parameters[arms[0]][d] - wanted[d]).powi(2)).sum::<f64>();
+        let near =
+            |arms: &&Vec<usize>| (0..2).map(|d| (parameters[arms[0]][d] - wanted[d]).powi(2)).sum::<f64>();
         let Some(some) = alike.iter().min_by(|a, b| near(a).total_cmp(&near(b))) else { continue };
         let Some(arm) = some.iter().copied().min_by(|a, b| far(*a).total_cmp(&far(*b))) else { continue };
         let score = density(&parameters[arm], &good, narrow) - density(&parameters[arm], &rest, wide);

@@ -47,7 +47,8 @@ mod tests {
     #[test]
     fn interrupts_of_the_published_machine_mark_two_cpus() {
         // corsair: ahci, p7p1-rx-0 and p7p1-tx-0 together.
-        let counts = [27472., 25657., 81300., 0., 6288., 457178., 222319., 45423., 0., 0., 0., 0., 0., 0., 0., 0.];
+        let counts =
+            [27472., 25657., 81300., 0., 6288., 457178., 222319., 45423., 0., 0., 0., 0., 0., 0., 0., 0.];
         let classes = load_classes(&counts, false);
         let marked: Vec<usize> = (0..16).filter(|cpu| classes[*cpu] > 0).collect();
         assert_eq!(marked, [5, 6]);

@@ -78,7 +78,8 @@ impl Symmetry {
     /// How many placements of these sizes there are, symmetric ones counted each.
     pub fn sets(&self, sizes: &[Sizes]) -> Count {
         let n = self.choosable().len();
-        let of = |s: &Sizes| Count::choose(n, s.server).times(Count::choose(n.saturating_sub(s.server), s.load));
+        let of =
+            |s: &Sizes| Count::choose(n, s.server).times(Count::choose(n.saturating_sub(s.server), s.load));
         distinct(sizes).iter().map(of).fold(Count::ZERO, Count::plus)
     }
 
@@ -100,7 +101,9 @@ impl Symmetry {
         names::make_unique(&mut classes);
         let left_out = (Count::Exact(classes.len() as u128) != of).then(|| match chosen {
             Some(_) => format!("{} of {of} classes: {}", classes.len(), grain.words()),
-            None => format!("all of {of} classes: even of whole nodes there are more than {most}, or none fits the sizes"),
+            None => format!(
+                "all of {of} classes: even of whole nodes there are more than {most}, or none fits the sizes"
+            ),
         });
         Listed { classes, grain, of, sets: self.sets(&sizes), left_out }
     }
@@ -156,7 +159,7 @@ impl Symmetry {
         use super::Level::{Core, LastCache, Node};
         let mut wholes: BTreeMap<CpuSet, ()> = BTreeMap::new();
         for vertex in [Core, LastCache, Node].iter().flat_map(|level| self.tree.at_level(*level)) {
-            let cpus = self.tree.vertices[vertex].cpus.intersection(&self.choosable());
+            let cpus = self.tree.vertices[vertex].cpus.intersection(self.choosable());
             if cpus.len() > 1 {
                 wholes.insert(cpus, ());
             }

@@ -48,10 +48,9 @@ impl Count {
 
     /// `n` choose `k`.
     pub fn choose(n: usize, k: usize) -> Self {
-        (0..k.min(n.saturating_sub(k)))
-            .fold(if k > n { Self::ZERO } else { Self::ONE }, |c, i| {
-                c.times(Count::Exact((n - i) as u128)).over(i as u128 + 1)
-            })
+        (0..k.min(n.saturating_sub(k))).fold(if k > n { Self::ZERO } else { Self::ONE }, |c, i| {
+            c.times(Count::Exact((n - i) as u128)).over(i as u128 + 1)
+        })
     }
 
     /// Whether it is at most `most`.
@@ -147,9 +146,8 @@ impl Series {
         let powers: Vec<Self> = (1..=members).map(|j| self.repeated(j)).collect();
         let mut of = vec![Self::one(self.most)];
         for m in 1..=members {
-            let sum = (1..=m).fold(Self::zero(self.most), |sum, j| {
-                sum.plus(&powers[j - 1].product(&of[m - j]))
-            });
+            let sum =
+                (1..=m).fold(Self::zero(self.most), |sum, j| sum.plus(&powers[j - 1].product(&of[m - j])));
             of.push(sum.over(m as u128));
         }
         of.swap_remove(members)

@@ -36,9 +36,15 @@ impl Describer {
             if groups.len() > 1 { groups } else { Vec::new() }
         };
         let cores = several(Level::Core).into_iter().filter(|core| core.len() > 1).collect();
-        let far = symmetry.nodes.iter().map(|n| n.distances.iter().map(|d| (d - 10.0).max(0.0) / 10.0).collect());
+        let far =
+            symmetry.nodes.iter().map(|n| n.distances.iter().map(|d| (d - 10.0).max(0.0) / 10.0).collect());
         Self {
-            nodes: symmetry.nodes.iter().map(|node| node.cpus.clone()).filter(|_| symmetry.nodes.len() > 1).collect(),
+            nodes: symmetry
+                .nodes
+                .iter()
+                .map(|node| node.cpus.clone())
+                .filter(|_| symmetry.nodes.len() > 1)
+                .collect(),
             caches: several(Level::LastCache),
             packages: several(Level::Package),
             cores,

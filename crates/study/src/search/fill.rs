@@ -36,8 +36,12 @@ impl Grain {
     pub fn words(self) -> &'static str {
         match self {
             Grain::Every => "every class of CPU sets",
-            Grain::Filled(Level::Node) => "any number of CPUs of each node, filled cores first or siblings first",
-            Grain::Filled(_) => "any number of CPUs of each last-level cache, filled cores first or siblings first",
+            Grain::Filled(Level::Node) => {
+                "any number of CPUs of each node, filled cores first or siblings first"
+            }
+            Grain::Filled(_) => {
+                "any number of CPUs of each last-level cache, filled cores first or siblings first"
+            }
             Grain::Whole(Level::Node) => "whole nodes, with or without the siblings",
             Grain::Whole(_) => "whole last-level caches, with or without the siblings",
         }
@@ -72,7 +76,13 @@ struct Seat {
 
 /// The CPUs of a subtree by position in its state.
 fn seats(tree: &Tree, kind: usize) -> Vec<Seat> {
-    fn walk(tree: &Tree, kind: usize, in_core: Option<(usize, usize)>, cores: &mut usize, seats: &mut Vec<Seat>) {
+    fn walk(
+        tree: &Tree,
+        kind: usize,
+        in_core: Option<(usize, usize)>,
+        cores: &mut usize,
+        seats: &mut Vec<Seat>,
+    ) {
         let of = &tree.kinds[kind];
         if of.children.is_empty() {
             let (core, from) = in_core.unwrap_or_else(|| {

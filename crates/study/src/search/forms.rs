@@ -137,11 +137,13 @@ pub(crate) fn canonical_on_tree(tree: &Tree, states: &[u8]) -> Form {
     Form { states, sets }
 }
 
+type KindAndSize = (usize, (usize, usize));
+
 /// Lists and counts the classes of one size after the other, and keeps what it has found on the way.
 pub(crate) struct Forms<'a> {
     tree: &'a Tree,
     grain: fill::Grain,
-    found: HashMap<(usize, (usize, usize)), Rc<Vec<Form>>>,
+    found: HashMap<KindAndSize, Rc<Vec<Form>>>,
 }
 
 impl<'a> Forms<'a> {

@@ -79,12 +79,7 @@ impl Parts {
     }
 
     /// Extends a partial permutation in all ways; false when there are too many.
-    fn extend(
-        &self,
-        nearness: &Nearness,
-        partial: &mut Vec<usize>,
-        found: &mut Vec<Vec<usize>>,
-    ) -> bool {
+    fn extend(&self, nearness: &Nearness, partial: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) -> bool {
         let i = partial.len();
         if i == self.vertices.len() {
             found.push(partial.clone());
@@ -146,7 +141,8 @@ mod tests {
     use machine::CpuSet;
 
     fn tree(nodes: u32) -> Tree {
-        let groups = (0..nodes).map(|n| (Level::Node, [2 * n, 2 * n + 1].into_iter().collect(), String::new()));
+        let groups =
+            (0..nodes).map(|n| (Level::Node, [2 * n, 2 * n + 1].into_iter().collect(), String::new()));
         let cpus: CpuSet = (0..2 * nodes).collect();
         Tree::build(Plan { choosable: cpus.clone(), cpus, groups: groups.collect(), ..Plan::default() })
     }

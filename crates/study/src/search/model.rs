@@ -28,8 +28,11 @@ struct Strength {
 }
 
 /// The model after some trials.
+#[derive(Debug, Clone)]
 pub(crate) struct Model {
     strength: Strength,
+    /// Trials that its strength was chosen by.
+    chosen_at: usize,
     centre: f64,
     seen: Vec<Seen>,
     features: Vec<Vec<f64>>,
@@ -40,8 +43,8 @@ pub(crate) struct Model {
 
 /// Variances that are the same for every study: log figures of blocks differ by some tens of per cent at most.
 const BLOCK: f64 = 0.01;
-/// Share of the signal that an arm has of its own.
-const OWN: f64 = 0.02;
+/// Variance of what an arm has of its own, that its features do not tell: 1 %.
+const OWN: f64 = 0.0001;
 /// Variance of the common part, on top of the signal.
 const COMMON: f64 = 1.0;
 /// Trials that lie further below the model than so many standard deviations count for little: slow runs.
@@ -61,18 +64,31 @@ impl Strength {
 }
 
 impl Model {
-    /// Fits the model; `features` are those of each trial's arm. `None` for fewer than two trials.
-    pub(crate) fn fit(seen: &[Seen], features: &[Vec<f64>]) -> Option<Self> {
+    /// Fits the model; `features` are those of each trial's arm. `None` for fewer than two trials. How strong its parts
+    /// are is chosen anew when there are a quarter more trials than when it was chosen for `before`.
+    pub(crate) fn fit(seen: &[Seen], features: &[Vec<f64>], before: Option<&Self>) -> Option<Self> {
         if seen.len() < 2 {
             return None;
         }
         let trusted = vec![1.0; seen.len()];
+        let kept = before.filter(|before| seen.len() * 4 < before.chosen_at * 5);
+        let model = match kept {
+            Some(before) => Self::with(before.strength, seen, features, &trusted)?,
+            None => Self::choose(seen, features, &trusted)?,
+        };
+        let trust = model.trust();
+        let chosen_at = kept.map_or(seen.len(), |before| before.chosen_at);
+        Some(Self { chosen_at, ..Self::with(model.strength, seen, features, &trust)? })
+    }
+
+    /// The model of the strength that makes what was seen most likely.
+    fn choose(seen: &[Seen], features: &[Vec<f64>], trusted: &[f64]) -> Option<Self> {
         let spread = spread(seen);
         let mut best: Option<(f64, Self)> = None;
         for reach in [0.6, 1.2, 2.4] {
             for signal in [spread, 4.0 * spread] {
                 for noise in [0.0003, 0.001, 0.003] {
-                    let model = Self::with(Strength { signal, reach, noise }, seen, features, &trusted)?;
+                    let model = Self::with(Strength { signal, reach, noise }, seen, features, trusted)?;
                     let likely = model.log_likelihood();
                     if best.as_ref().is_none_or(|(most, _)| likely > *most) {
                         best = Some((likely, model));
@@ -80,9 +96,7 @@ impl Model {
                 }
             }
         }
-        let (_, model) = best?;
-        let trust = model.trust();
-        Self::with(model.strength, seen, features, &trust)
+        best.map(|(_, model)| model)
     }
 
     fn with(strength: Strength, seen: &[Seen], features: &[Vec<f64>], trust: &[f64]) -> Option<Self> {
@@ -90,7 +104,7 @@ impl Model {
         let cell = |i: usize, j: usize| {
             let mut sum = strength.between(&features[i], &features[j]);
             if seen[i].arm == seen[j].arm {
-                sum += OWN * strength.signal;
+                sum += OWN;
             }
             if seen[i].block == seen[j].block {
                 sum += BLOCK;
@@ -103,7 +117,15 @@ impl Model {
         let factor = cholesky(seen.len(), cell)?;
         let residual: Vec<f64> = seen.iter().map(|s| s.gain - centre).collect();
         let weights = backward(&factor, forward(&factor, &residual));
-        Some(Self { strength, centre, seen: seen.to_vec(), features: features.to_vec(), factor, weights })
+        Some(Self {
+            strength,
+            chosen_at: seen.len(),
+            centre,
+            seen: seen.to_vec(),
+            features: features.to_vec(),
+            factor,
+            weights,
+        })
     }
 
     fn log_likelihood(&self) -> f64 {
@@ -121,7 +143,7 @@ impl Model {
     }
 
     fn towards(&self, arm: Option<usize>, features: &[f64]) -> Vec<f64> {
-        let own = |seen: &Seen| if Some(seen.arm) == arm { OWN * self.strength.signal } else { 0.0 };
+        let own = |seen: &Seen| if Some(seen.arm) == arm { OWN } else { 0.0 };
         let pairs = self.seen.iter().zip(&self.features);
         pairs.map(|(seen, theirs)| self.strength.between(features, theirs) + own(seen)).collect()
     }
@@ -140,7 +162,7 @@ impl Model {
         let means: Vec<f64> = towards.iter().map(mean).collect();
         let cell = |i: usize, j: usize| {
             let prior = self.strength.between(candidates[i].1, candidates[j].1);
-            let own = if i == j { OWN * self.strength.signal + 1e-7 } else { 0.0 };
+            let own = if i == j { OWN + 1e-7 } else { 0.0 };
             prior + own - known[i].iter().zip(&known[j]).map(|(a, b)| a * b).sum::<f64>()
         };
         let Some(factor) = cholesky(candidates.len(), cell) else { return vec![means; normals.len()] };
@@ -163,19 +185,16 @@ fn spread(seen: &[Seen]) -> f64 {
 fn cholesky(n: usize, cell: impl Fn(usize, usize) -> f64) -> Option<Vec<Vec<f64>>> {
     let mut rows: Vec<Vec<f64>> = Vec::with_capacity(n);
     for i in 0..n {
-        let mut row = Vec::with_capacity(i + 1);
-        for j in 0..=i {
-            let known: f64 = match j == i {
-                true => row.iter().map(|x: &f64| x * x).sum(),
-                false => row.iter().zip(&rows[j]).map(|(a, b)| a * b).sum(),
-            };
-            let rest = cell(i, j) - known;
-            match j == i {
-                true if rest > 0.0 => row.push(rest.sqrt()),
-                true => return None,
-                false => row.push(rest / rows[j][j]),
-            }
+        let mut row: Vec<f64> = Vec::with_capacity(i + 1);
+        for (j, above) in rows.iter().enumerate() {
+            let known: f64 = row.iter().zip(above).map(|(a, b)| a * b).sum();
+            row.push((cell(i, j) - known) / above[j]);
         }
+        let rest = cell(i, i) - row.iter().map(|x| x * x).sum::<f64>();
+        if rest.is_nan() || rest <= 0.0 {
+            return None;
+        }
+        row.push(rest.sqrt());
         rows.push(row);
     }
     Some(rows)
@@ -230,7 +249,7 @@ mod tests {
                 features.push(vec![*at]);
             }
         }
-        let model = Model::fit(&seen, &features).unwrap();
+        let model = Model::fit(&seen, &features, None).unwrap();
         let means: Vec<f64> = arms.iter().enumerate().map(|(arm, at)| model.mean(arm, &[*at])).collect();
         assert!(means[0] < means[1] && means[1] < means[2], "{means:?}");
         let between = model.mean(9, &[0.75]);

@@ -46,7 +46,9 @@ fn of_set(symmetry: &Symmetry, cpus: &CpuSet) -> String {
             let number = cores.iter().filter(|core| !core.intersection(&here).is_empty()).count();
             let plural = if number == 1 { "" } else { "s" };
             let with = with_siblings(&cores, &here).filter(|_| smt);
-            let with = with.map(|both| if both == number { " with siblings".into() } else { format!(" ({both} with siblings)") });
+            let with = with.map(|both| {
+                if both == number { " with siblings".into() } else { format!(" ({both} with siblings)") }
+            });
             words.push(format!("{number} core{plural}{place}{}", with.unwrap_or_default()));
         }
     }
@@ -76,13 +78,19 @@ fn cores(symmetry: &Symmetry) -> Vec<CpuSet> {
 fn places(symmetry: &Symmetry) -> Vec<(String, CpuSet)> {
     let tree = &symmetry.tree;
     if symmetry.nodes.len() > 1 {
-        return symmetry.nodes.iter().map(|node| (format!(" of node {}", node.id), node.cpus.clone())).collect();
+        return symmetry
+            .nodes
+            .iter()
+            .map(|node| (format!(" of node {}", node.id), node.cpus.clone()))
+            .collect();
     }
     for (level, word) in [(Level::LastCache, "cache"), (Level::Package, "package")] {
         let groups = tree.at_level(level);
         if groups.len() > 1 {
             let numbered = groups.into_iter().enumerate();
-            return numbered.map(|(n, v)| (format!(" of {word} {n}"), tree.vertices[v].cpus.clone())).collect();
+            return numbered
+                .map(|(n, v)| (format!(" of {word} {n}"), tree.vertices[v].cpus.clone()))
+                .collect();
         }
     }
     vec![(String::new(), tree.vertices[tree.root].cpus.clone())]

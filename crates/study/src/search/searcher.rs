@@ -92,6 +92,24 @@ pub struct Outcome {
     pub never_ran: usize,
 }
 
+/// A number with an order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rising(f64);
+
+impl Eq for Rising {}
+
+impl PartialOrd for Rising {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rising {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
 /// A search in progress.
 #[derive(Debug, Clone)]
 pub struct Searcher {
@@ -105,6 +123,7 @@ pub struct Searcher {
     starters: Vec<Vec<usize>>,
     leaders: Vec<usize>,
     means: Vec<(usize, f64)>,
+    model: Option<Model>,
     pending: Option<Ask>,
     winner: Option<usize>,
     /// Trials of arms that were asked for before the confirmation.
@@ -135,6 +154,7 @@ impl Searcher {
             confirmed: 0,
             leaders: Vec::new(),
             means: Vec::new(),
+            model: None,
             pending: None,
             winner: None,
             spent: 0,
@@ -222,27 +242,29 @@ impl Searcher {
 
     /// Fits the model and orders the arms that ran.
     fn learn(&mut self) {
-        let Some(model) = self.model() else { return };
+        self.model = self.fit();
+        let Some(model) = &self.model else { return };
         let ran: BTreeSet<usize> = self.seen.iter().map(|seen| seen.arm).collect();
         let candidates = self.not_out(ran.into_iter());
-        self.means = candidates.into_iter().map(|arm| (arm, model.mean(arm, self.space.features(arm)))).collect();
+        self.means =
+            candidates.into_iter().map(|arm| (arm, model.mean(arm, self.space.features(arm)))).collect();
         self.means.sort_by(|a, b| b.1.total_cmp(&a.1));
         let leaders = if self.space.len() <= self.settings.arms_a_block { 3 } else { LEADERS };
         self.leaders = self.means.iter().take(leaders).map(|(arm, _)| *arm).collect();
     }
 
-    fn model(&self) -> Option<Model> {
+    fn fit(&self) -> Option<Model> {
         let from = self.seen.len().saturating_sub(MOST_FITTED);
         let seen = &self.seen[from..];
         let features: Vec<Vec<f64>> = seen.iter().map(|s| self.space.features(s.arm).to_vec()).collect();
-        Model::fit(seen, &features)
+        Model::fit(seen, &features, self.model.as_ref())
     }
 
     /// The leaders, then the best of draws from the model.
     fn around(&mut self, width: usize) -> Vec<usize> {
         let mut arms = self.leaders.clone();
         let weighed = self.weighed();
-        if let Some(model) = self.model() {
+        if let Some(model) = &self.model {
             let candidates: Vec<(usize, &[f64])> =
                 weighed.iter().map(|arm| (*arm, self.space.features(*arm))).collect();
             let mut draw = |_| (0..weighed.len()).map(|_| self.draws.normal()).collect();
@@ -258,23 +280,23 @@ impl Searcher {
         arms
     }
 
-    /// Arms that are weighed before a block: the best that ran, what lies beside them, and others at random.
+    /// Arms that are weighed before a block: of all that are known, with those beside the leaders, the best by the
+    /// model's mean, and others at random.
     fn weighed(&mut self) -> Vec<usize> {
-        let all = self.not_out(0..self.space.len());
-        if self.space.is_complete() && all.len() <= MOST_WEIGHED {
-            return all;
+        if !self.space.is_complete() {
+            for leader in self.leaders.clone() {
+                self.space.neighbours(leader);
+            }
         }
-        let mut weighed: Vec<usize> = self.means.iter().take(8).map(|(arm, _)| *arm).collect();
-        for leader in self.means.iter().take(3).map(|(arm, _)| *arm).collect::<Vec<_>>() {
-            let beside = self.space.neighbours(leader);
-            let some = self.draws.some_of(beside.len(), MOST_WEIGHED / 5);
-            weighed.extend(some.into_iter().map(|at| beside[at]));
-        }
-        let others = self.draws.some_of(self.space.len(), MOST_WEIGHED);
+        let mut all = self.not_out(0..self.space.len());
+        let Some(model) = self.model.as_ref().filter(|_| all.len() > MOST_WEIGHED) else { return all };
+        let others: Vec<usize> =
+            self.draws.some_of(all.len(), MOST_WEIGHED / 3).into_iter().map(|at| all[at]).collect();
+        all.sort_by_cached_key(|arm| Rising(-model.mean(*arm, self.space.features(*arm))));
+        let mut weighed: Vec<usize> = all.into_iter().take(MOST_WEIGHED - others.len()).collect();
         weighed.extend(others);
         let mut seen = BTreeSet::new();
-        weighed.retain(|arm| seen.insert(*arm) && !self.rests_for_good(*arm));
-        weighed.truncate(MOST_WEIGHED);
+        weighed.retain(|arm| seen.insert(*arm));
         weighed
     }
 

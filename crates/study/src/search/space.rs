@@ -39,6 +39,8 @@ pub struct Space {
     points: Vec<Point>,
     features: Vec<Vec<f64>>,
     known: HashMap<(Key, Vec<usize>), usize>,
+    /// Neighbours of arms that were asked for before.
+    beside: HashMap<usize, Vec<usize>>,
     /// What was listed at the start.
     pub listed: Listed,
 }
@@ -56,6 +58,7 @@ impl Space {
             points: Vec::new(),
             features: Vec::new(),
             known: HashMap::new(),
+            beside: HashMap::new(),
             listed,
         };
         for class in space.listed.classes.clone() {
@@ -90,7 +93,8 @@ impl Space {
     pub fn name(&self, arm: usize) -> String {
         let Some(point) = self.points.get(arm) else { return String::new() };
         let levels = self.factors.iter().zip(&point.levels);
-        let words = levels.filter_map(|(factor, level)| Some(format!(", {} {}", factor.name, factor.levels.get(*level)?)));
+        let words = levels
+            .filter_map(|(factor, level)| Some(format!(", {} {}", factor.name, factor.levels.get(*level)?)));
         format!("{}{}", point.class.name, words.collect::<String>())
     }
 
@@ -125,6 +129,9 @@ impl Space {
     /// The arms beside one: another level of one factor; one CPU more, less or moved; a whole core, cache or node more
     /// or less; server and load exchanging one CPU. Arms that were not listed become known by this.
     pub fn neighbours(&mut self, arm: usize) -> Vec<usize> {
+        if let Some(known) = self.beside.get(&arm) {
+            return known.clone();
+        }
         let Some(point) = self.points.get(arm).cloned() else { return Vec::new() };
         let mut found = Vec::new();
         for (at, factor) in self.factors.clone().iter().enumerate() {
@@ -141,6 +148,7 @@ impl Space {
         found.sort_unstable();
         found.dedup();
         found.retain(|other| *other != arm);
+        self.beside.insert(arm, found.clone());
         found
     }
 
@@ -149,7 +157,6 @@ impl Space {
         let free = self.symmetry.choosable().difference(&server.union(load));
         let wholes = self.symmetry.wholes();
         let singles = |of: &CpuSet| of.iter().map(CpuSet::single).collect::<Vec<_>>();
-        let within = |of: &CpuSet| wholes.iter().filter(|w| w.is_subset(of)).cloned().collect::<Vec<_>>();
         let more = |set: CpuSet| (server.union(&set), load.clone());
         let less = |set: CpuSet| (server.difference(&set), load.clone());
         let load_more = |set: CpuSet| (server.clone(), load.union(&set));
@@ -158,8 +165,11 @@ impl Space {
         let shrunk: Vec<_> = self.distinct(singles(server).into_iter().map(less));
         let mut steps: Vec<(CpuSet, CpuSet)> = grown.clone();
         steps.extend(shrunk.iter().cloned());
-        steps.extend(within(&free).into_iter().map(more));
-        steps.extend(within(server).into_iter().map(less));
+        for whole in &wholes {
+            steps
+                .push((self.to_size(server.union(&whole.difference(load)), load.len(), whole), load.clone()));
+            steps.push((self.to_size(server.difference(whole), load.len(), &CpuSet::new()), load.clone()));
+        }
         for (bigger, _) in &grown {
             let added = bigger.difference(server);
             steps.extend(shrunk.iter().map(|(smaller, _)| (smaller.union(&added), load.clone())));
@@ -178,6 +188,18 @@ impl Space {
         self.distinct(steps.into_iter())
     }
 
+    /// Takes CPUs from the set, those of `keep` last, until it has a size that is asked for.
+    fn to_size(&self, mut server: CpuSet, load: usize, keep: &CpuSet) -> CpuSet {
+        let order = server.difference(keep).iter().rev().chain(keep.iter().rev()).collect::<Vec<u32>>();
+        for cpu in order {
+            if self.sizes.contains(&Sizes { server: server.len(), load }) {
+                break;
+            }
+            server = server.difference(&CpuSet::single(cpu));
+        }
+        server
+    }
+
     /// The first of each class.
     fn distinct(&self, placements: impl Iterator<Item = (CpuSet, CpuSet)>) -> Vec<(CpuSet, CpuSet)> {
         let mut seen = std::collections::HashSet::new();
@@ -192,7 +214,8 @@ impl Space {
         let mean = |i: usize| self.features.iter().map(|f| f[i]).sum::<f64>() / self.features.len() as f64;
         let middle: Vec<f64> = (0..width).map(mean).collect();
         let nearest = |to: &[f64]| {
-            (0..self.features.len()).min_by(|a, b| far(&self.features[*a], to).total_cmp(&far(&self.features[*b], to)))
+            (0..self.features.len())
+                .min_by(|a, b| far(&self.features[*a], to).total_cmp(&far(&self.features[*b], to)))
         };
         let mut chosen: Vec<usize> = nearest(&middle).into_iter().collect();
         let mut gap = vec![f64::INFINITY; self.features.len()];
@@ -201,7 +224,8 @@ impl Space {
             for (gap, features) in gap.iter_mut().zip(&self.features) {
                 *gap = gap.min(far(features, &self.features[last]));
             }
-            let farthest = (0..gap.len()).filter(|arm| !chosen.contains(arm)).max_by(|a, b| gap[*a].total_cmp(&gap[*b]));
+            let farthest =
+                (0..gap.len()).filter(|arm| !chosen.contains(arm)).max_by(|a, b| gap[*a].total_cmp(&gap[*b]));
             chosen.extend(farthest);
         }
         chosen

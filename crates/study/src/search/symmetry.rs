@@ -25,6 +25,7 @@ pub struct Symmetry {
     pub(crate) tree: Tree,
     pub(crate) group: Option<Group>,
     pub(crate) nodes: Vec<NodeAt>,
+    choosable: CpuSet,
     /// What tells CPUs and groups of CPUs from others like them, in words.
     pub differences: Vec<String>,
     /// What made the symmetry smaller than it may be.
@@ -58,27 +59,29 @@ impl Symmetry {
         let mut groups = groups(machine);
         groups.extend(nodes(machine));
         let marks = marks(machine, interrupts_per_s);
-        let mut differences: Vec<String> = marks.iter().map(|(cpu, mark)| format!("CPU {cpu}: {mark}")).collect();
+        let mut differences: Vec<String> =
+            marks.iter().map(|(cpu, mark)| format!("CPU {cpu}: {mark}")).collect();
         let coloured = groups.iter().filter(|(.., colour)| !colour.is_empty());
-        let coloured = coloured.map(|(level, cpus, colour)| format!("{} of CPUs {cpus}: {colour}", word(*level)));
+        let coloured =
+            coloured.map(|(level, cpus, colour)| format!("{} of CPUs {cpus}: {colour}", word(*level)));
         differences.extend(coloured);
-        let tree = Tree::build(Plan { cpus: machine.online(), choosable, groups, marks });
+        let tree = Tree::build(Plan { cpus: machine.online(), choosable: choosable.clone(), groups, marks });
         let crossing = tree.crossing.iter();
         let mut notes: Vec<String> = crossing
             .map(|set| format!("CPUs {set} share something across other groups: they count as different"))
             .collect();
         let group = parts(machine, &tree).group(&tree);
         if group.as_ref().is_some_and(|group| group.cut_short) {
-            notes.push("the nodes may be exchanged in more ways than are listed: each counts as different".into());
+            notes.push(
+                "the nodes may be exchanged in more ways than are listed: each counts as different".into(),
+            );
         }
-        Ok(Self { tree, group, nodes: nodes_at(machine), differences, notes })
+        Ok(Self { tree, group, nodes: nodes_at(machine), choosable, differences, notes })
     }
 
     /// The CPUs that may be chosen.
-    pub fn choosable(&self) -> CpuSet {
-        let leaves = self.tree.vertices.iter().filter(|v| v.children.is_empty());
-        let choosable = leaves.filter(|v| self.tree.kinds[v.kind].choosable);
-        choosable.flat_map(|v| v.cpus.iter()).collect()
+    pub fn choosable(&self) -> &CpuSet {
+        &self.choosable
     }
 }
 
@@ -155,7 +158,11 @@ fn devices_of(machine: &Machine, node: u32) -> Vec<String> {
             false => *others.entry(format!("{:?}", device.kind).to_lowercase()).or_default() += 1,
         }
     }
-    words.extend(others.into_iter().map(|(kind, count)| format!("{count} {kind} device{}", if count == 1 { "" } else { "s" })));
+    words.extend(
+        others
+            .into_iter()
+            .map(|(kind, count)| format!("{count} {kind} device{}", if count == 1 { "" } else { "s" })),
+    );
     words
 }
 
@@ -207,7 +214,8 @@ fn parts(machine: &Machine, tree: &Tree) -> Parts {
         .iter()
         .filter_map(|node| place(&node.cpus).map(|vertex| (Some(vertex), Some(node.id))))
         .collect();
-    let covered: CpuSet = found.iter().filter_map(|(v, _)| *v).flat_map(|v| tree.vertices[v].cpus.iter()).collect();
+    let covered: CpuSet =
+        found.iter().filter_map(|(v, _)| *v).flat_map(|v| tree.vertices[v].cpus.iter()).collect();
     let rest = tree.vertices.iter().enumerate().filter(|(_, v)| v.children.is_empty());
     let rest = rest.filter(|(_, v)| v.cpus.intersection(&covered).is_empty());
     found.extend(rest.map(|(at, _)| (Some(at), None)));

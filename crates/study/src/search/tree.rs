@@ -79,10 +79,12 @@ pub(crate) struct Plan {
     pub marks: BTreeMap<u32, String>,
 }
 
+/// CPUs, what they stand for, and their colour.
+type Set = (CpuSet, Vec<Level>, String);
 type Key = (String, Vec<Level>, bool, Vec<(usize, usize)>);
 
 struct Builder {
-    sets: Vec<(CpuSet, Vec<Level>, String)>,
+    sets: Vec<Set>,
     plan: Plan,
     vertices: Vec<Vertex>,
     kinds: Vec<Kind>,
@@ -121,7 +123,7 @@ impl Tree {
 }
 
 /// The sets without repetition, the largest first, with all that they stand for; and those that cross one before them.
-fn nested(plan: &Plan) -> (Vec<(CpuSet, Vec<Level>, String)>, Vec<CpuSet>) {
+fn nested(plan: &Plan) -> (Vec<Set>, Vec<CpuSet>) {
     let mut merged: BTreeMap<CpuSet, (Vec<Level>, Vec<String>)> = BTreeMap::new();
     let whole = (Level::Machine, plan.cpus.clone(), String::new());
     let threads = plan.cpus.iter().map(|cpu| (Level::Thread, CpuSet::single(cpu), String::new()));
@@ -133,7 +135,7 @@ fn nested(plan: &Plan) -> (Vec<(CpuSet, Vec<Level>, String)>, Vec<CpuSet>) {
             colours.extend(Some(colour).filter(|c| !c.is_empty()));
         }
     }
-    let mut sets: Vec<(CpuSet, Vec<Level>, String)> = Vec::new();
+    let mut sets: Vec<Set> = Vec::new();
     let mut crossing = Vec::new();
     let mut by_size: Vec<_> = merged.into_iter().collect();
     by_size.sort_by_key(|(cpus, _)| std::cmp::Reverse(cpus.len()));

@@ -174,7 +174,12 @@ impl Landscape {
     /// Reads the text of a landscape file. `file` is named in the error.
     pub fn parse(file: &str, text: &str) -> Result<Self, Fault> {
         toml::from_str(text).map_err(|why| {
-            Fault::new(Class::Usage, file, why.to_string(), "mend the file; fixtures/landscapes/README.md has all keys")
+            Fault::new(
+                Class::Usage,
+                file,
+                why.to_string(),
+                "mend the file; fixtures/landscapes/README.md has all keys",
+            )
         })
     }
 }

@@ -103,7 +103,12 @@ impl Landscape {
                 state: Some("up".into()),
                 ..Device::default()
             }],
-            irqs: vec![Irq { irq: 40, name: "eth0".into(), counts: Some(counts.collect()), ..Irq::default() }],
+            irqs: vec![Irq {
+                irq: 40,
+                name: "eth0".into(),
+                counts: Some(counts.collect()),
+                ..Irq::default()
+            }],
             ..Machine::default()
         }
     }

@@ -32,7 +32,11 @@ fn the_truth_is_what_was_published() {
             let found = truth.figure(&published.cpus, &CpuSet::new(), published.policy);
             let off = found / published.figure - 1.0;
             let (name, cpus) = (&landscape.name, &published.cpus);
-            assert!(off.abs() <= published.within, "{name}, CPUs {cpus}: {found} is {:.2} % off", off * 100.0);
+            assert!(
+                off.abs() <= published.within,
+                "{name}, CPUs {cpus}: {found} is {:.2} % off",
+                off * 100.0
+            );
             compared += 1;
         }
     }

@@ -29,9 +29,11 @@ impl Landscape {
     /// Makes it ready to be asked.
     pub fn truth(&self) -> Truth {
         let machine = self.machine();
-        let caches = machine.cpus.iter().map(|cpu| cpu.id).filter_map(|cpu| {
-            machine.last_level_cache(cpu).map(|cache| (cpu, cache.cpus.clone()))
-        });
+        let caches = machine
+            .cpus
+            .iter()
+            .map(|cpu| cpu.id)
+            .filter_map(|cpu| machine.last_level_cache(cpu).map(|cache| (cpu, cache.cpus.clone())));
         let cache_of = caches.collect();
         Truth { landscape: self.clone(), machine, cache_of }
     }
@@ -54,9 +56,9 @@ impl Truth {
         let work = &self.landscape.workload;
         let spread = self.spread(server, load);
         // A server of few threads runs on some of its CPUs at a time: on the mean of them.
-        let threads = work.threads.map_or(spread.worth, |most| {
-            spread.worth * (f64::from(most) / server.len() as f64).min(1.0)
-        });
+        let threads = work
+            .threads
+            .map_or(spread.worth, |most| spread.worth * (f64::from(most) / server.len() as f64).min(1.0));
         let n = threads;
         if n <= 0.0 {
             return 0.0;
@@ -87,7 +89,8 @@ impl Truth {
         let work = &self.landscape.workload;
         let share = |of: &BTreeMap<String, f64>, cpu: u32| of.get(&cpu.to_string()).copied().unwrap_or(0.0);
         let mut by_node: BTreeMap<u32, f64> = BTreeMap::new();
-        let siblings_of = |cpu: u32| self.machine.cpu(cpu).and_then(|cpu| cpu.siblings.clone()).unwrap_or_default();
+        let siblings_of =
+            |cpu: u32| self.machine.cpu(cpu).and_then(|cpu| cpu.siblings.clone()).unwrap_or_default();
         let first = |cpu: &u32| siblings_of(*cpu).intersection(own).first() == Some(*cpu);
         // Few threads find a core each: the scheduler spreads them.
         let few = work.threads.is_some_and(|threads| threads as usize <= own.iter().filter(first).count());
@@ -112,9 +115,11 @@ impl Truth {
         for (from, worth) in &spread.by_node {
             let here = worth / spread.worth;
             remote += match policy {
-                MemoryPolicy::Local => {
-                    spread.by_node.iter().map(|(to, w)| here * w / spread.worth * far(*from, *to)).sum::<f64>()
-                }
+                MemoryPolicy::Local => spread
+                    .by_node
+                    .iter()
+                    .map(|(to, w)| here * w / spread.worth * far(*from, *to))
+                    .sum::<f64>(),
                 MemoryPolicy::Interleave => {
                     (0..shape.all_nodes()).map(|to| here / nodes * far(*from, to)).sum::<f64>()
                 }
