@@ -1,6 +1,6 @@
 //! How many trials a search needs until what it would recommend is within 2 % of the best there is, in 95 % of runs.
 //!
-//! `cargo run --release -p pinwise-study --example search -- [RUNS] [SEED] [steady] [LANDSCAPE...]` on the landscapes of 24, 64, 128 and 256
+//! `cargo run --release -p pinwise-study --example search -- [RUNS] [SEED] [steady] [LANDSCAPE...]`: on those of 24, 64, 128, 256
 //! CPUs, beside rivals. `steady` leaves out the drift of the machine. Prints the table of docs/search.md.
 #![allow(clippy::unwrap_used)] // a bench stops at what it cannot read
 
