@@ -18,6 +18,8 @@ pub mod looks;
 pub mod model;
 pub mod recipe;
 pub mod schedule;
+pub mod search;
+pub mod simulated;
 pub mod statistics;
 pub mod trial;
 

@@ -3,6 +3,7 @@
 pub mod batch_means;
 pub mod bootstrap;
 pub mod change_points;
+pub mod draws;
 pub mod holm;
 pub mod looks;
 pub mod normal;

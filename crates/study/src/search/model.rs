@@ -1,0 +1,258 @@
+//! What the trials so far say about placements that were not tried: a Gaussian process over their features.
+//!
+//! Source: Rasmussen, Williams, *Gaussian Processes for Machine Learning*, chapters 2 and 5 (algorithm 2.1, Matern 5/2).
+//! Every trial is one observation: common part + what the features say + what the arm has of its own + block + noise.
+//! Blocks are part of the model, so that what drifts from block to block is not taken for an effect. The model guides
+//! which arms are tried; no claim rests on it.
+
+/// One trial: which arm, in which block, and the log of its figure, more is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Seen {
+    /// The arm.
+    pub arm: usize,
+    /// The block.
+    pub block: usize,
+    /// Log of the figure, signed so that more is better.
+    pub gain: f64,
+}
+
+/// How strong each part is: the settings of the model, chosen by how likely they make what was seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Strength {
+    /// Variance of what the features say.
+    signal: f64,
+    /// Distance of features at which that is forgotten.
+    reach: f64,
+    /// Variance of the noise.
+    noise: f64,
+}
+
+/// The model after some trials.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    strength: Strength,
+    /// Trials that its strength was chosen by.
+    chosen_at: usize,
+    centre: f64,
+    seen: Vec<Seen>,
+    features: Vec<Vec<f64>>,
+    /// Lower triangle of the Cholesky factor, row by row.
+    factor: Vec<Vec<f64>>,
+    weights: Vec<f64>,
+}
+
+/// Variances that are the same for every study: log figures of blocks differ by some tens of per cent at most.
+const BLOCK: f64 = 0.01;
+/// Variance of what an arm has of its own, that its features do not tell: 1 %.
+const OWN: f64 = 0.0001;
+/// Variance of the common part, on top of the signal.
+const COMMON: f64 = 1.0;
+/// Trials that lie further below the model than so many standard deviations count for little: slow runs.
+const SLOW: f64 = 2.5;
+/// How much larger the variance of such a trial is taken to be.
+const DISTRUST: f64 = 25.0;
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+impl Strength {
+    fn between(&self, a: &[f64], b: &[f64]) -> f64 {
+        let r = 5.0_f64.sqrt() * distance(a, b) / self.reach;
+        COMMON + self.signal * (1.0 + r + r * r / 3.0) * (-r).exp()
+    }
+}
+
+impl Model {
+    /// Fits the model; `features` are those of each trial's arm. `None` for fewer than two trials. How strong its parts
+    /// are is chosen anew when there are a quarter more trials than when it was chosen for `before`.
+    pub(crate) fn fit(seen: &[Seen], features: &[Vec<f64>], before: Option<&Self>) -> Option<Self> {
+        if seen.len() < 2 {
+            return None;
+        }
+        let trusted = vec![1.0; seen.len()];
+        let kept = before.filter(|before| seen.len() * 4 < before.chosen_at * 5);
+        let model = match kept {
+            Some(before) => Self::with(before.strength, seen, features, &trusted)?,
+            None => Self::choose(seen, features, &trusted)?,
+        };
+        let trust = model.trust();
+        let chosen_at = kept.map_or(seen.len(), |before| before.chosen_at);
+        Some(Self { chosen_at, ..Self::with(model.strength, seen, features, &trust)? })
+    }
+
+    /// The model of the strength that makes what was seen most likely.
+    fn choose(seen: &[Seen], features: &[Vec<f64>], trusted: &[f64]) -> Option<Self> {
+        let spread = spread(seen);
+        let mut best: Option<(f64, Self)> = None;
+        for reach in [0.6, 1.2, 2.4] {
+            for signal in [spread, 4.0 * spread] {
+                for noise in [0.0003, 0.001, 0.003] {
+                    let model = Self::with(Strength { signal, reach, noise }, seen, features, trusted)?;
+                    let likely = model.log_likelihood();
+                    if best.as_ref().is_none_or(|(most, _)| likely > *most) {
+                        best = Some((likely, model));
+                    }
+                }
+            }
+        }
+        best.map(|(_, model)| model)
+    }
+
+    fn with(strength: Strength, seen: &[Seen], features: &[Vec<f64>], trust: &[f64]) -> Option<Self> {
+        let centre = seen.iter().map(|s| s.gain).sum::<f64>() / seen.len() as f64;
+        let cell = |i: usize, j: usize| {
+            let mut sum = strength.between(&features[i], &features[j]);
+            if seen[i].arm == seen[j].arm {
+                sum += OWN;
+            }
+            if seen[i].block == seen[j].block {
+                sum += BLOCK;
+            }
+            if i == j {
+                sum += strength.noise * trust[i];
+            }
+            sum
+        };
+        let factor = cholesky(seen.len(), cell)?;
+        let residual: Vec<f64> = seen.iter().map(|s| s.gain - centre).collect();
+        let weights = backward(&factor, forward(&factor, &residual));
+        Some(Self {
+            strength,
+            chosen_at: seen.len(),
+            centre,
+            seen: seen.to_vec(),
+            features: features.to_vec(),
+            factor,
+            weights,
+        })
+    }
+
+    fn log_likelihood(&self) -> f64 {
+        let fit: f64 = self.seen.iter().zip(&self.weights).map(|(s, w)| (s.gain - self.centre) * w).sum();
+        let volume: f64 = self.factor.iter().enumerate().map(|(i, row)| row[i].ln()).sum();
+        -0.5 * fit - volume
+    }
+
+    /// 1 for a trial like the others, more for one that is far too slow for what its arm does elsewhere.
+    fn trust(&self) -> Vec<f64> {
+        // Noise part of each residual: noise * weight.
+        let noise_sd = self.strength.noise.sqrt();
+        let slow = |weight: &f64| weight * self.strength.noise < -SLOW * noise_sd;
+        self.weights.iter().map(|weight| if slow(weight) { DISTRUST } else { 1.0 }).collect()
+    }
+
+    fn towards(&self, arm: Option<usize>, features: &[f64]) -> Vec<f64> {
+        let own = |seen: &Seen| if Some(seen.arm) == arm { OWN } else { 0.0 };
+        let pairs = self.seen.iter().zip(&self.features);
+        pairs.map(|(seen, theirs)| self.strength.between(features, theirs) + own(seen)).collect()
+    }
+
+    /// What the arm is expected to reach, log, in an ordinary block.
+    pub(crate) fn mean(&self, arm: usize, features: &[f64]) -> f64 {
+        let towards = self.towards(Some(arm), features);
+        self.centre + towards.iter().zip(&self.weights).map(|(k, w)| k * w).sum::<f64>()
+    }
+
+    /// Draws what all of the candidates together may be, once for each vector of standard normal numbers.
+    pub(crate) fn draw(&self, candidates: &[(usize, &[f64])], normals: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let towards: Vec<Vec<f64>> = candidates.iter().map(|(arm, f)| self.towards(Some(*arm), f)).collect();
+        let known: Vec<Vec<f64>> = towards.iter().map(|k| forward(&self.factor, k)).collect();
+        let mean = |k: &Vec<f64>| self.centre + k.iter().zip(&self.weights).map(|(k, w)| k * w).sum::<f64>();
+        let means: Vec<f64> = towards.iter().map(mean).collect();
+        let cell = |i: usize, j: usize| {
+            let prior = self.strength.between(candidates[i].1, candidates[j].1);
+            let own = if i == j { OWN + 1e-7 } else { 0.0 };
+            prior + own - known[i].iter().zip(&known[j]).map(|(a, b)| a * b).sum::<f64>()
+        };
+        let Some(factor) = cholesky(candidates.len(), cell) else { return vec![means; normals.len()] };
+        let one = |normals: &Vec<f64>| -> Vec<f64> {
+            let rows = factor.iter().zip(&means);
+            rows.map(|(row, mean)| mean + row.iter().zip(normals).map(|(l, z)| l * z).sum::<f64>()).collect()
+        };
+        normals.iter().map(one).collect()
+    }
+}
+
+/// Variance of what was seen, at least that of 3 %.
+fn spread(seen: &[Seen]) -> f64 {
+    let mean = seen.iter().map(|s| s.gain).sum::<f64>() / seen.len() as f64;
+    let variance = seen.iter().map(|s| (s.gain - mean).powi(2)).sum::<f64>() / seen.len() as f64;
+    variance.max(0.0009)
+}
+
+/// The Cholesky factor of a symmetric matrix told cell by cell; `None` where it is not positive definite.
+fn cholesky(n: usize, cell: impl Fn(usize, usize) -> f64) -> Option<Vec<Vec<f64>>> {
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(n);
+    for i in 0..n {
+        let mut row: Vec<f64> = Vec::with_capacity(i + 1);
+        for (j, above) in rows.iter().enumerate() {
+            let known: f64 = row.iter().zip(above).map(|(a, b)| a * b).sum();
+            row.push((cell(i, j) - known) / above[j]);
+        }
+        let rest = cell(i, i) - row.iter().map(|x| x * x).sum::<f64>();
+        if rest.is_nan() || rest <= 0.0 {
+            return None;
+        }
+        row.push(rest.sqrt());
+        rows.push(row);
+    }
+    Some(rows)
+}
+
+/// Solves `L x = b`.
+fn forward(factor: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let mut x: Vec<f64> = Vec::with_capacity(b.len());
+    for (row, value) in factor.iter().zip(b) {
+        let known: f64 = row.iter().zip(&x).map(|(l, x)| l * x).sum();
+        let at = x.len();
+        x.push((value - known) / row[at]);
+    }
+    x
+}
+
+/// Solves `L^T x = b`.
+fn backward(factor: &[Vec<f64>], mut b: Vec<f64>) -> Vec<f64> {
+    for i in (0..b.len()).rev() {
+        b[i] /= factor[i][i];
+        let (value, row) = (b[i], &factor[i]);
+        b[..i].iter_mut().zip(row).for_each(|(rest, l)| *rest -= l * value);
+    }
+    b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_solves_what_it_was_made_of() {
+        let matrix = [[4.0, 2.0, 0.4], [2.0, 3.0, 0.5], [0.4, 0.5, 1.0]];
+        let factor = cholesky(3, |i, j| matrix[i][j]).unwrap();
+        let x = backward(&factor, forward(&factor, &[1.0, 2.0, 3.0]));
+        for (row, b) in matrix.iter().zip([1.0, 2.0, 3.0]) {
+            let sum: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
+            assert!((sum - b).abs() < 1e-12);
+        }
+        assert!(cholesky(1, |_, _| -1.0).is_none());
+    }
+
+    #[test]
+    fn blocks_are_told_from_arms_and_the_middle_is_guessed() {
+        // Arms on a line, each seen in two blocks, the second block 20 % up.
+        let arms = [0.0, 0.5, 1.0];
+        let mut seen = Vec::new();
+        let mut features = Vec::new();
+        for block in 0..2 {
+            for (arm, at) in arms.iter().enumerate().filter(|(arm, _)| block == 0 || *arm < 2) {
+                seen.push(Seen { arm, block, gain: at * 0.3 + 0.2 * block as f64 });
+                features.push(vec![*at]);
+            }
+        }
+        let model = Model::fit(&seen, &features, None).unwrap();
+        let means: Vec<f64> = arms.iter().enumerate().map(|(arm, at)| model.mean(arm, &[*at])).collect();
+        assert!(means[0] < means[1] && means[1] < means[2], "{means:?}");
+        let between = model.mean(9, &[0.75]);
+        assert!(means[1] < between && between < means[2], "{between} {means:?}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Simulated machines: what a server would reach under a placement, and how noisy a trial of it would be.
+//!
+//! They take the place of server and machine where the truth must be known: in tests of the search and of the
+//! statistics, and in benches. A *landscape* (fixtures/landscapes) is a machine, a workload and a noise; [`Truth::figure`]
+//! is the truth, [`Trials`] draws trials around it.
+
+mod landscape;
+mod machine_of;
+mod noise;
+mod truth;
+
+#[cfg(test)]
+mod tests;
+
+pub use landscape::{Landscape, MemoryPolicy, Noise, Published, Shape, Workload};
+pub use noise::Trials;
+pub use truth::Truth;
