@@ -21,6 +21,7 @@ pub fn call(act: &Act) -> String {
         Act::SetUtilClamp { thread, .. } => {
             format!("sched_setattr({}, utilization {})", thread.tid, deed::asked(act))
         }
+        Act::MigratePages { process, nodes } => format!("migrate_pages({}, to nodes {nodes})", process.pid),
         Act::CreateCgroup { path } => format!("mkdir {}", path.display()),
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())

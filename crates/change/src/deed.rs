@@ -1,165 +1,23 @@
 //! How each act is read, done and read back: the one place that knows what an [`Act`] means to the kernel.
 
+mod subject;
+mod words;
+
 use std::io;
 use std::path::Path;
 
-use machine::{Act, Class, Fault, IoPriority, PlatformFile, ProcessFile, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, Class, CpuSet, Fault, IoPriority, ProcessFile};
 
 use crate::form;
 use crate::hold;
 use crate::irq_bans;
 use crate::kernel::Kernel;
+use crate::node_memory::shares;
 use crate::record::Value;
 use crate::refusal::refusal;
 
-/// What an act is about, in words.
-pub fn object(act: &Act) -> String {
-    let thread = |thread: &ThreadRef, what: &str| match thread.tid == thread.pid {
-        true => format!("process {}: {what}", thread.pid),
-        false => format!("thread {} of process {}: {what}", thread.tid, thread.pid),
-    };
-    match act {
-        Act::WriteFile { path, netns: Some(netns), .. } => format!("{} in {netns}", path.display()),
-        Act::WriteFile { path, .. } => path.display().to_string(),
-        Act::SetAffinity { thread: t, .. } => thread(t, "CPU affinity"),
-        Act::SetScheduling { thread: t, .. } => thread(t, "scheduling"),
-        Act::SetIoPriority { thread: t, .. } => thread(t, "rank of disk requests"),
-        Act::SetUtilClamp { thread: t, .. } => thread(t, "utilization clamp"),
-        Act::WriteProcessFile { process, file, .. } => format!("process {}: {}", process.pid, file.name()),
-        Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
-        Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
-        Act::PlaceFile { file, .. } => place(file),
-        Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
-        Act::SetEthtool { device, netns, setting } => {
-            let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
-            format!("{} of {device}{within}", setting.topic())
-        }
-        Act::HoldLatency { .. } => "exit latency of idle CPUs".into(),
-        Act::SetIrqBan { process, irq, .. } => format!("irqbalance (process {}): IRQ {irq}", process.pid),
-    }
-}
-
-/// Where a file of the platform lies, in words.
-pub fn place(file: &PlatformFile) -> String {
-    file.path()
-        .map_or_else(|| "a file of a name that there cannot be".into(), |path| path.display().to_string())
-}
-
-/// What an act asks for, in words.
-pub fn asked(act: &Act) -> String {
-    match act {
-        Act::WriteFile { value, .. } => Value::Text(value.trim_end().to_string()).to_string(),
-        Act::SetAffinity { cpus, .. } => format!("CPUs {cpus}"),
-        Act::SetScheduling { scheduling, .. } => scheduling_words(scheduling),
-        Act::SetIoPriority { priority, .. } => priority.to_string(),
-        Act::SetUtilClamp { clamp, .. } => Value::UtilClamp(*clamp).to_string(),
-        Act::WriteProcessFile { value, .. } => value.to_string(),
-        Act::CreateCgroup { .. } => "there".into(),
-        Act::JoinCgroup { path, .. } => path.display().to_string(),
-        Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
-        Act::Launch { .. } => "running".into(),
-        Act::SetEthtool { setting, .. } => setting.to_string(),
-        Act::SetIrqBan { banned, .. } => irq_bans::words(*banned).into(),
-        Act::HoldLatency { limit_us } => hold::words(*limit_us),
-    }
-}
-
-/// A policy in the text form that the knob `scheduling_policy` takes.
-pub fn scheduling_words(scheduling: &Scheduling) -> String {
-    match scheduling {
-        Scheduling::Other { nice } => format!("other:{nice}"),
-        Scheduling::Batch { nice } => format!("batch:{nice}"),
-        Scheduling::Idle => "idle".into(),
-        Scheduling::Fifo { priority } => format!("fifo:{priority}"),
-        Scheduling::RoundRobin { priority } => format!("rr:{priority}"),
-    }
-}
-
-/// The thread that an act is about, whose children inherit the change; the first one of a process for what holds for all
-/// of it.
-pub fn thread(act: &Act) -> Option<ThreadRef> {
-    match act {
-        Act::SetAffinity { thread, .. }
-        | Act::SetScheduling { thread, .. }
-        | Act::SetIoPriority { thread, .. }
-        | Act::SetUtilClamp { thread, .. } => Some(*thread),
-        Act::WriteProcessFile { process, file: ProcessFile::OomScoreAdj, .. } => {
-            let ProcessRef { pid, start_time_ticks } = *process;
-            Some(ThreadRef { pid, tid: pid, start_time_ticks })
-        }
-        _ => None,
-    }
-}
-
-/// The process that is told of an act by another one of the same setting, and keeps its hands off.
-pub fn who_is_told(act: &Act) -> Option<u32> {
-    match act {
-        Act::SetIrqBan { process, banned: true, .. } => Some(process.pid),
-        _ => None,
-    }
-}
-
-/// Whether two acts change the same kind of thing.
-pub fn same_kind(a: &Act, b: &Act) -> bool {
-    match (a, b) {
-        (Act::WriteProcessFile { file: a, .. }, Act::WriteProcessFile { file: b, .. }) => a == b,
-        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
-    }
-}
-
-/// Whether two acts change the same thing; files that set each other to 0 are one.
-pub fn same_object(this: &Act, other: &Act) -> bool {
-    match (this, other) {
-        (Act::WriteFile { path: a, netns: a_netns, .. }, Act::WriteFile { path: b, netns: b_netns, .. }) => {
-            a_netns == b_netns && (a == b || form::twin(a).as_ref() == Some(b))
-        }
-        (Act::SetAffinity { thread: a, .. }, Act::SetAffinity { thread: b, .. })
-        | (Act::SetScheduling { thread: a, .. }, Act::SetScheduling { thread: b, .. })
-        | (Act::SetIoPriority { thread: a, .. }, Act::SetIoPriority { thread: b, .. })
-        | (Act::SetUtilClamp { thread: a, .. }, Act::SetUtilClamp { thread: b, .. }) => a == b,
-        (Act::WriteProcessFile { process: a, .. }, Act::WriteProcessFile { process: b, .. }) => {
-            same_kind(this, other) && a == b
-        }
-        (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. }) => a == b,
-        (Act::PlaceFile { file: a, .. }, Act::PlaceFile { file: b, .. }) => a == b,
-        (
-            Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
-            Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
-        ) => (a, a_netns, a_setting.topic()) == (b, b_netns, b_setting.topic()),
-        (Act::SetIrqBan { process: a, irq: a_irq, .. }, Act::SetIrqBan { process: b, irq: b_irq, .. }) => {
-            (a, a_irq) == (b, b_irq)
-        }
-        (Act::HoldLatency { .. }, Act::HoldLatency { .. }) => true,
-        _ => false,
-    }
-}
-
-/// Whether taking `act` back has to wait until `later`, of another session, is taken back.
-pub fn is_held_by(act: &Act, later: &Act) -> bool {
-    match (act, later) {
-        // Each holder is a request of its own.
-        (Act::HoldLatency { .. }, _) => false,
-        // irqbalance would move what the later one has put there.
-        (Act::SetIrqBan { irq, .. }, Act::WriteFile { path, .. }) => {
-            path.starts_with(format!("/proc/irq/{irq}"))
-        }
-        _ => same_object(act, later),
-    }
-}
-
-/// What goes on as a file of the platform had it started although the file is gone.
-pub fn still_in_force(act: &Act) -> Option<String> {
-    match act {
-        Act::PlaceFile {
-            file: PlatformFile::UnitDropIn { unit, .. } | PlatformFile::UnitStart { unit, .. },
-            ..
-        } => Some(format!("what {unit} has started with it keeps it until: systemctl restart {unit}")),
-        Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } => {
-            Some("a kernel that was started with it keeps it until the next start".into())
-        }
-        _ => None,
-    }
-}
+pub use subject::{for_thread, is_held_by, is_there, same_kind, same_object, thread, who_is_told};
+pub use words::{asked, object, place, scheduling_words, still_in_force};
 
 /// Whether `now`, read of what `act` changes, is what `other` found: of the same thing, or of the twin of its file.
 pub fn is_what_was_found(act: &Act, now: &Value, other: &Act, found: &Value) -> bool {
@@ -171,50 +29,6 @@ pub fn is_what_was_found(act: &Act, now: &Value, other: &Act, found: &Value) -> 
             Some((found, found_twin)),
         ) if form::twin(path).as_ref() == Some(other) => (text, twin) == (found_twin, found),
         _ => same_object(act, other) && same(act, now, found),
-    }
-}
-
-/// The same act for another thread.
-pub fn for_thread(act: &Act, thread: ThreadRef) -> Option<Act> {
-    match act {
-        Act::SetAffinity { cpus, .. } => Some(Act::SetAffinity { thread, cpus: cpus.clone() }),
-        Act::SetScheduling { scheduling, .. } => Some(Act::SetScheduling { thread, scheduling: *scheduling }),
-        Act::SetIoPriority { priority, .. } => Some(Act::SetIoPriority { thread, priority: *priority }),
-        Act::SetUtilClamp { clamp, .. } => Some(Act::SetUtilClamp { thread, clamp: *clamp }),
-        // Holds for the whole process, which its first thread stands for.
-        Act::WriteProcessFile { file, value, .. } if thread.tid == thread.pid => {
-            let process = ProcessRef { pid: thread.pid, start_time_ticks: thread.start_time_ticks };
-            Some(Act::WriteProcessFile { process, file: *file, value: *value })
-        }
-        _ => None,
-    }
-}
-
-/// Whether the thread or process that an act names is still that one. Acts on files are always about what they name.
-pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
-    let (pid, tid, start) = match act {
-        Act::SetAffinity { thread: t, .. }
-        | Act::SetScheduling { thread: t, .. }
-        | Act::SetIoPriority { thread: t, .. }
-        | Act::SetUtilClamp { thread: t, .. } => (t.pid, t.tid, t.start_time_ticks),
-        Act::JoinCgroup { process: ProcessRef { pid, start_time_ticks }, .. }
-        | Act::WriteProcessFile { process: ProcessRef { pid, start_time_ticks }, .. }
-        | Act::SetIrqBan { process: ProcessRef { pid, start_time_ticks }, .. } => {
-            (*pid, *pid, *start_time_ticks)
-        }
-        Act::WriteFile { .. }
-        | Act::CreateCgroup { .. }
-        | Act::PlaceFile { .. }
-        | Act::Launch { .. }
-        | Act::SetEthtool { .. }
-        | Act::HoldLatency { .. } => {
-            return Ok(());
-        }
-    };
-    match kernel.start_time(pid, tid)? == start {
-        true => Ok(()),
-        // The number was given to another one.
-        false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
     }
 }
 
@@ -238,6 +52,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
             }
             Value::IoPriority(raw)
         }
+        Act::MigratePages { process, .. } => Value::Memory(shares::of(kernel.node_memory(process)?)),
         Act::SetUtilClamp { thread, .. } => Value::UtilClamp(kernel.util_clamp(thread.tid)?),
         Act::WriteProcessFile { process, file, .. } => {
             let text = kernel.read_process_file(process, *file)?.trim_end().to_string();
@@ -339,6 +154,10 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         }
         (Act::SetIoPriority { thread, priority }, _) => kernel.set_io_priority(thread.tid, priority.to_raw()),
         (Act::SetUtilClamp { thread, clamp }, _) => kernel.set_util_clamp(thread.tid, *clamp),
+        (Act::MigratePages { process, nodes }, Value::Memory(now)) => {
+            let from: CpuSet = now.iter().map(|(node, _)| *node).collect();
+            kernel.migrate_pages(process.pid, &from.difference(nodes), nodes)
+        }
         (Act::WriteProcessFile { process, file, value }, _) => {
             kernel.write_process_file(process, *file, *value)
         }
@@ -376,6 +195,9 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
         }
         (Act::SetUtilClamp { thread, .. }, Value::UtilClamp(clamp), _) => {
             kernel.set_util_clamp(thread.tid, *clamp)
+        }
+        (Act::MigratePages { process, .. }, Value::Memory(old), _) => {
+            kernel.spread_pages(process, &old.iter().copied().collect())
         }
         (Act::WriteProcessFile { process, file, .. }, Value::Text(old), _) => {
             kernel.write_process_file(process, *file, number_in(*file, old).ok_or_else(unfit)?)
@@ -438,6 +260,7 @@ pub fn same(act: &Act, a: &Value, b: &Value) -> bool {
             IoPriority::from_raw(*a) == IoPriority::from_raw(*b)
         }
         (_, Value::Ethtool(a), Value::Ethtool(b)) => a.means(b),
+        (_, Value::Memory(a), Value::Memory(b)) => shares::are_same(a, b),
         _ => a == b,
     }
 }
@@ -453,6 +276,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
             IoPriority::from_raw(*raw) == Some(*priority)
         }
         (Act::SetUtilClamp { clamp, .. }, Value::UtilClamp(now)) => clamp == now,
+        (Act::MigratePages { nodes, .. }, Value::Memory(now)) => shares::lie_on(now, nodes),
         (Act::WriteProcessFile { file, value, .. }, Value::Text(now)) => {
             number_in(*file, now) == Some(*value)
         }
@@ -471,12 +295,24 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
     }
 }
 
+/// Whether a reading is still the work of an act that left `left`; the end of one that was killed was never recorded.
+pub fn is_ours(act: &Act, left: Option<&Value>, now: &Value) -> bool {
+    match (act, left) {
+        // One that was killed may have moved any part.
+        (Act::MigratePages { .. }, None) => true,
+        // A process that runs takes memory from other nodes as well.
+        (Act::MigratePages { .. }, _) | (_, None) => may_be_ours(act, now),
+        (_, Some(left)) => same(act, now, left),
+    }
+}
+
 /// Whether a reading can be the work of an act whose end was never recorded.
 ///
 /// The kernel leaves out CPUs that a thread may not use; any part of what was asked is therefore ours.
 pub fn may_be_ours(act: &Act, now: &Value) -> bool {
     match (act, now) {
         (Act::SetAffinity { cpus, .. }, Value::Cpus(now)) => !now.is_empty() && now.is_subset(cpus),
+        (Act::MigratePages { nodes, .. }, Value::Memory(now)) => shares::lie_mostly_on(now, nodes),
         _ => took_effect(act, now),
     }
 }

@@ -55,6 +55,8 @@ pub struct EmulatedState {
     pub ethtool: BTreeMap<(Option<String>, String, Topic), EthtoolState>,
     /// Interrupts that the irqbalance of a process was told to leave alone.
     pub irq_bans: BTreeMap<u32, BTreeSet<u32>>,
+    /// Bytes of each process's memory by node.
+    pub memory: BTreeMap<u32, BTreeMap<u32, u64>>,
 }
 
 impl EmulatedState {
@@ -162,6 +164,11 @@ impl EmulatedKernel {
         ThreadRef { pid, tid, start_time_ticks }
     }
 
+    /// Lays memory of a process on nodes, in bytes.
+    pub fn set_memory(&self, pid: u32, bytes: &[(u32, u64)]) {
+        self.inner().state.memory.insert(pid, bytes.iter().copied().collect());
+    }
+
     /// Makes a process the irqbalance that was told to leave these interrupts alone.
     pub fn add_irqbalance(&self, pid: u32, irqs: &[u32]) -> ProcessRef {
         let process = self.add_process(pid, 1);
@@ -194,7 +201,7 @@ impl EmulatedKernel {
     }
 
     /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
-    /// `util-clamp TID`, `ethtool DEVICE`, `irq-bans PID`, `fork`.
+    /// `util-clamp TID`, `memory PID`, `ethtool DEVICE`, `irq-bans PID`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }

@@ -184,6 +184,8 @@ impl Hand {
             return self.failed(seq, fault);
         }
         entry.undone = Some(how.clone());
+        // Unrecorded, a later undo takes what the kernel made of it for somebody else's.
+        let _ = self.append(&Record::Undone { seq, how: how.clone() });
         let cause = format!("{}; and what was done of it {how}", fault.cause);
         Fault { cause, remedy: "run 'pinwise undo'".into(), ..fault }
     }

@@ -3,7 +3,7 @@
 //! [`LiveKernel`](crate::LiveKernel) asks the real one, [`EmulatedKernel`](crate::EmulatedKernel) keeps a small one in
 //! memory, so that refusals, lies on reading back and crashes at every point can be tested.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -135,6 +135,17 @@ pub trait Kernel: Send + Sync {
 
     /// sched_setattr(2), the clamps alone; those that clamp nothing are made the kernel's default again.
     fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()>;
+
+    /// Bytes of a process's memory on each node that holds any.
+    ///
+    /// Errors: `ESRCH` when it ends, `Unsupported` where the kernel has no nodes.
+    fn node_memory(&self, process: &ProcessRef) -> io::Result<BTreeMap<u32, u64>>;
+
+    /// migrate_pages(2). Pages that cannot be moved stay, which is no error.
+    fn migrate_pages(&self, pid: u32, from: &CpuSet, to: &CpuSet) -> io::Result<()>;
+
+    /// Moves pages until each node holds the same share of the process's memory as in `wanted`, as far as they can be moved.
+    fn spread_pages(&self, process: &ProcessRef, wanted: &BTreeMap<u32, u64>) -> io::Result<()>;
 
     /// Whether this process may raise a priority (CAP_SYS_NICE): without that, what was lowered stays low.
     fn may_raise_priority(&self) -> bool;

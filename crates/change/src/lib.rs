@@ -38,6 +38,7 @@ pub mod ledger;
 pub mod live_kernel;
 pub mod lock;
 mod netns;
+mod node_memory;
 pub mod own;
 mod platform_file;
 mod process_file;

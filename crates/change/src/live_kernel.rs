@@ -1,6 +1,6 @@
 //! The operating system itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +19,9 @@ use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
-use crate::{ethtool_order, hold, irq_bans, netns, platform_file, process_file, sched, util_clamp};
+use crate::{
+    ethtool_order, hold, irq_bans, netns, node_memory, platform_file, process_file, sched, util_clamp,
+};
 
 /// The running system.
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +124,19 @@ impl Kernel for LiveKernel {
 
     fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()> {
         util_clamp::set(tid, clamp)
+    }
+
+    fn node_memory(&self, process: &ProcessRef) -> io::Result<BTreeMap<u32, u64>> {
+        node_memory::by_node(process)
+    }
+
+    fn migrate_pages(&self, pid: u32, from: &CpuSet, to: &CpuSet) -> io::Result<()> {
+        node_memory::migrate(pid, from, to)
+    }
+
+    fn spread_pages(&self, process: &ProcessRef, wanted: &BTreeMap<u32, u64>) -> io::Result<()> {
+        // The same capability.
+        node_memory::spread(process, wanted, self.may_raise_priority())
     }
 
     fn may_raise_priority(&self) -> bool {

@@ -7,6 +7,7 @@ use machine::{Act, CpuSet, EthtoolState, IoPriority, ProcessRef, Setting, UtilCl
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::SchedulingState;
+use crate::node_memory::shares;
 use crate::take_back::How;
 
 /// Version of the ledger's format that this program writes and reads.
@@ -57,6 +58,8 @@ pub enum Value {
     IoPriority(u16),
     /// Utilization clamps of a thread.
     UtilClamp(UtilClamp),
+    /// Bytes of a process's memory on each node that holds any.
+    Memory(Vec<(u32, u64)>),
     /// A cgroup that a process is in; before a move also what its threads were allowed to use, which a move can change.
     Cgroup {
         /// Directory of the cgroup.
@@ -90,6 +93,7 @@ impl fmt::Display for Value {
                 Some(priority) => write!(f, "{priority}"),
                 None => write!(f, "number {raw}"),
             },
+            Value::Memory(bytes) => f.write_str(&shares::words(bytes)),
             Value::UtilClamp(clamp) => write!(f, "{}-{}", clamp.min, clamp.max),
             Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
             Value::Scheduling(state) => write!(f, "{}", crate::deed::scheduling_words(&state.scheduling)),

@@ -81,7 +81,7 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan,
+        CreateCgroup, JoinCgroup, MigratePages, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan,
         SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
@@ -162,6 +162,11 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             Class::Usage,
             "the kernel does not take this priority",
             "priority 1 to 99 for fifo and rr, nice -20 to 19 for others",
+        ),
+        (MigratePages { .. }, Some(libc::EINVAL)) => (
+            Class::MachineLacks,
+            "none of these nodes is online, has memory and is allowed to pinwise itself (cpuset.mems of its cgroup)",
+            "choose from Mems_allowed_list of /proc/self/status, or run outside of the container",
         ),
         (JoinCgroup { .. }, Some(libc::ENOSPC)) => (
             Class::MachineLacks,

@@ -13,7 +13,7 @@ const BITS: u32 = libc::c_ulong::BITS;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SchedAttr {
     size: u32,
-    policy: u32,
+    pub(crate) policy: u32,
     flags: u64,
     nice: i32,
     priority: u32,

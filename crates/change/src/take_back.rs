@@ -28,8 +28,14 @@ pub enum How {
     Gone,
     /// The machine was started again in the meantime: a run-time change does not outlive that.
     Expired,
-    /// The old value was written, and the kernel made something else of it.
+    /// The old value was written, and the kernel made something else of it: huge pages in use, memory that cannot be moved. To be tried
+    /// again.
     Incomplete {
+        /// What it reads now.
+        now: String,
+    },
+    /// The same, and whoever forced it wants no further try.
+    GivenUp {
         /// What it reads now.
         now: String,
     },
@@ -53,7 +59,10 @@ pub enum How {
 impl How {
     /// Whether nothing is left to do for the act.
     pub fn is_final(&self) -> bool {
-        !matches!(self, How::Conflict { .. } | How::Held { .. } | How::Refused { .. })
+        !matches!(
+            self,
+            How::Incomplete { .. } | How::Conflict { .. } | How::Held { .. } | How::Refused { .. }
+        )
     }
 }
 
@@ -65,6 +74,7 @@ impl fmt::Display for How {
             How::Gone => f.write_str("gone, and the change with it"),
             How::Expired => f.write_str("expired: the machine was started again since"),
             How::Incomplete { now } => write!(f, "written back, but the kernel made {now} of it"),
+            How::GivenUp { now } => write!(f, "written back, the kernel made {now} of it, and left at that"),
             How::Conflict { now } => {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }
@@ -185,10 +195,9 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
     if deed::same(&entry.act, &now, &entry.old) {
         return How::Already;
     }
-    let ours = match &entry.read_back {
-        Some(left) => deed::same(&entry.act, &now, left),
-        None => deed::may_be_ours(&entry.act, &now),
-    } || deed::is_half_restored(&entry.act, &entry.old, &now);
+    let ours = deed::is_ours(&entry.act, entry.read_back.as_ref(), &now)
+        || deed::is_half_restored(&entry.act, &entry.old, &now)
+        || is_as_the_last_try_left_it(entry, &now);
     // An undo that was cut short has gone further back than this act, on the same object.
     let further_back = |other: &Entry| {
         other.outstanding() && deed::is_what_was_found(&entry.act, &now, &other.act, &other.old)
@@ -205,9 +214,20 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
     };
     match restored.and_then(|()| deed::read(kernel, &entry.act)) {
         Ok(now) if deed::same(&entry.act, &now, &entry.old) => How::Restored,
+        Ok(now) if force => How::GivenUp { now: now.to_string() },
         Ok(now) => How::Incomplete { now: now.to_string() },
         Err(error) if is_gone(&error) => How::Gone,
         Err(error) => How::Refused { why: error.to_string() },
+    }
+}
+
+/// Whether it reads what the kernel made of the old value when that was written back before.
+fn is_as_the_last_try_left_it(entry: &Entry, now: &Value) -> bool {
+    match &entry.undone {
+        // Of a process that runs no two readings are the same.
+        Some(How::Incomplete { .. }) if matches!(entry.act, Act::MigratePages { .. }) => true,
+        Some(How::Incomplete { now: left }) => *left == now.to_string(),
+        _ => false,
     }
 }
 

@@ -102,6 +102,10 @@ fn left_fault(undone: &Undone) -> Fault {
             let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
+        How::Incomplete { .. } => {
+            let remedy = "free what holds it and run 'pinwise undo' again, or leave it at that with --force";
+            Fault::new(Class::MachineLacks, &undone.object, &undone.how, remedy)
+        }
         how => {
             let (class, remedy) = match rustix::process::geteuid().is_root() {
                 true => (Class::MachineLacks, "mend the cause and run 'pinwise undo' again"),

@@ -93,8 +93,32 @@ fn what_reads_back_otherwise_is_told_and_still_ours_to_restore() {
     assert!(!receipt.took_effect);
     assert_eq!(receipt.read_back.to_string(), "2");
     let undone = hand.undo_all();
-    // The lie stays, so that restoring does not take either; it is said, and nothing more can be done.
-    assert_eq!(undone[0].how, How::Incomplete { now: "2".into() });
+    // The lie stays, so that restoring does not take either; it is said, and tried again as often as one likes.
+    for undone in [undone, hand.undo_all()] {
+        assert_eq!(undone[0].how, How::Incomplete { now: "2".into() });
+    }
+    assert_eq!(hand.outstanding().count(), 1);
+    desk.kernel.lie("/proc/irq/38/smp_affinity_list", "0-3\n");
+    assert_eq!(hand.undo_all()[0].how, How::Restored);
+    assert_eq!(hand.outstanding().count(), 0);
+}
+
+#[test]
+fn what_was_restored_in_part_is_tried_again_by_the_next_undo_and_let_go_by_force() {
+    let desk = Desk::new();
+    let path = "/proc/irq/38/smp_affinity_list";
+    let mut hand = desk.hand();
+    hand.perform(&write(path, "1")).unwrap();
+    hand.finish().unwrap();
+    desk.kernel.lie(path, "2\n");
+    for _ in 0..2 {
+        let report = desk.undo_after_death(false);
+        assert_eq!(report.sessions[0].undone[0].how, How::Incomplete { now: "2".into() });
+        assert!(!report.is_clean() && report.fault().unwrap().remedy.contains("again"));
+    }
+    let report = desk.undo_after_death(true);
+    assert_eq!(report.sessions[0].undone[0].how, How::GivenUp { now: "2".into() });
+    assert!(desk.undo_after_death(false).sessions.is_empty());
 }
 
 #[test]

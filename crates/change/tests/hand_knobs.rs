@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use machine::ethtool::{ChannelKind, Feature, Figure, Topic};
 use machine::{
-    Act, Class, EthtoolSetting, EthtoolState, IoPriority, ProcessFile, ProcessRef, ThreadRef, UtilClamp,
+    Act, Class, CpuSet, EthtoolSetting, EthtoolState, IoPriority, ProcessFile, ProcessRef, ThreadRef,
+    UtilClamp,
 };
 use pinwise_change::emulated_kernel::{Crash, When};
 use pinwise_change::status::status_with;
@@ -166,6 +167,34 @@ fn ranks_and_clamps_are_inherited_and_restored() {
         let now = kernel.state().threads[&tid].clone();
         assert_eq!((now.io_priority, now.util_clamp), (before.io_priority, before.util_clamp), "{tid}");
     }
+}
+
+#[test]
+fn memory_is_moved_and_comes_back_in_the_shares_that_it_had() {
+    let kernel = EmulatedKernel::new();
+    let process = kernel.add_process(50, 1);
+    kernel.set_memory(50, &[(0, 800), (1, 200)]);
+    let on = |pid: u32| kernel.state().memory[&pid].clone().into_iter().collect::<Vec<_>>();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hand = hand(&kernel, dir.path());
+    let act = Act::MigratePages { process, nodes: CpuSet::single(1) };
+    let receipt = hand.perform(&act).unwrap();
+    assert!(receipt.took_effect && on(50) == [(1, 1000)], "{receipt:?}");
+    // What a process takes that runs on is no other's doing.
+    kernel.set_memory(50, &[(0, 100), (1, 1400)]);
+    assert_eq!(hand.undo_all()[0].how, How::Restored);
+    assert_eq!(on(50), [(0, 800), (1, 200)]);
+    hand.perform(&act).unwrap();
+    kernel.set_memory(50, &[(1, 100), (2, 900)]);
+    assert!(matches!(hand.undo_all()[0].how, How::Conflict { .. }), "somebody else has moved it");
+    kernel.set_memory(50, &[(0, 796), (1, 204)]);
+    assert_eq!(hand.undo_all()[0].how, How::Already);
+    kernel.refuse("memory 50", libc::EINVAL);
+    let fault = hand.perform(&act).unwrap_err();
+    assert!(fault.class == Class::MachineLacks && fault.cause.contains("has memory"), "{fault}");
+    let later = ProcessRef { start_time_ticks: process.start_time_ticks + 1, ..process };
+    let gone = Act::MigratePages { process: later, nodes: CpuSet::single(1) };
+    assert!(hand.perform(&gone).unwrap_err().cause.contains("does not exist"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use another_value::another_value;
 use machine::ethtool::{ChannelKind, EthtoolState, Feature, Figure, Told, Topic};
 use machine::knobs;
+use machine::processes::numa_memory::NumaMemory;
 use machine::{Act, ProcessRef, Root, Scheduling, ThreadRef, Tree};
 use pinwise_change::emulated_kernel::{EmulatedState, EmulatedThread};
 use pinwise_change::{EmulatedKernel, Hand};
@@ -55,6 +56,13 @@ fn root_of(state: &EmulatedState) -> Root {
             tree = tree
                 .file(&format!("/proc/{pid}/status"), format!("Cpus_allowed_list:\t{}\n", thread.affinity));
         }
+    }
+    for (pid, bytes) in &state.memory {
+        let pages: String = bytes.iter().map(|(node, bytes)| format!(" N{node}={}", bytes / 4096)).collect();
+        tree = tree.file(
+            &format!("/proc/{pid}/numa_maps"),
+            format!("1000 default anon=1{pages} kernelpagesize_kB=4\n"),
+        );
     }
     tree = tree.link("/sys/class/net/eth0/device", "../../../devices/pci0000:00/0000:00:05.0");
     facts.extend(ethtool_facts(state));
@@ -167,6 +175,10 @@ const FILES: &[(&str, &str)] = &[
         "/proc/self/mountinfo",
         "34 31 0:31 / /cg rw - cgroup cgroup rw,cpuset\n35 31 0:32 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
     ),
+    ("/sys/kernel/mm/mempolicy/weighted_interleave/auto", "true"),
+    ("/sys/devices/system/node/node1/access1/initiators/read_bandwidth", "9000"),
+    ("/sys/kernel/mm/mempolicy/weighted_interleave/node0", "5"),
+    ("/sys/kernel/mm/mempolicy/weighted_interleave/node1", "1"),
     ("/cg/batch/tasks", ""),
     ("/cg/batch/cpuset.cpus", "0-3"),
     ("/cg/batch/cpuset.mems", "0-1"),
@@ -199,6 +211,9 @@ fn machine() -> EmulatedKernel {
     kernel.add_process(50, 1);
     kernel.add_thread(50, 51);
     kernel.add_irqbalance(IRQBALANCE, &[7]);
+    for pid in [50, IRQBALANCE, 1000] {
+        kernel.set_memory(pid, &[(0, 1 << 30)]);
+    }
     kernel
 }
 
@@ -268,6 +283,12 @@ fn kernel_for(root: &Root, acts: &[Act]) -> EmulatedKernel {
             // None is there before.
             Act::PlaceFile { .. } => {}
             Act::HoldLatency { .. } => {}
+            Act::MigratePages { process, .. } => {
+                let ProcessRef { pid, start_time_ticks } = *process;
+                insert(&ThreadRef { pid, tid: pid, start_time_ticks });
+                let memory = NumaMemory::read(root, pid).unwrap();
+                kernel.set_memory(pid, &memory.nodes.into_iter().collect::<Vec<_>>());
+            }
             Act::SetIrqBan { process, irq, banned } => {
                 let ProcessRef { pid, start_time_ticks } = *process;
                 insert(&ThreadRef { pid, tid: pid, start_time_ticks });
@@ -308,6 +329,7 @@ fn round_trips(root: &Root) -> BTreeSet<&'static str> {
 /// Files may have lost blanks at their end, nothing else.
 fn same_meaning(now: &EmulatedState, before: &EmulatedState, what: &str) {
     assert_eq!((&now.threads, &now.ethtool), (&before.threads, &before.ethtool), "{what}");
+    assert_eq!(now.memory, before.memory, "{what}");
     let trimmed = |state: &EmulatedState| -> Vec<String> {
         state.files.iter().map(|(key, text)| format!("{key:?} {}", text.trim())).collect()
     };

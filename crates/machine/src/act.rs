@@ -194,6 +194,14 @@ pub enum Act {
         /// The clamps.
         clamp: UtilClamp,
     },
+    /// Moves the memory of a process that lies elsewhere onto these nodes (migrate_pages(2)); undone by moving as many bytes back to each
+    /// node as lay there.
+    MigratePages {
+        /// The process.
+        process: ProcessRef,
+        /// The nodes.
+        nodes: CpuSet,
+    },
     /// Makes a cgroup directory; undone by removing it once it is empty.
     CreateCgroup {
         /// Absolute path of the directory.

@@ -59,6 +59,8 @@ pub enum Aspect {
     Environment,
     /// The command.
     Command,
+    /// The nodes that memory comes from.
+    Memory,
 }
 
 impl Aspect {
@@ -66,6 +68,7 @@ impl Aspect {
         match self {
             Self::Environment => "environment",
             Self::Command => "command",
+            Self::Memory => "memory",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the emulated operating system does when it is asked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -147,6 +147,30 @@ impl Kernel for EmulatedKernel {
     fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()> {
         self.change(&format!("util-clamp {tid}"), |inner| {
             thread(inner, tid)?.util_clamp = clamp;
+            Ok(())
+        })
+    }
+
+    fn node_memory(&self, process: &ProcessRef) -> io::Result<BTreeMap<u32, u64>> {
+        let mut inner = self.inner();
+        same_process(&mut inner, process)?;
+        inner.state.memory.get(&process.pid).cloned().ok_or_else(|| error(libc::ESRCH))
+    }
+
+    fn migrate_pages(&self, pid: u32, from: &CpuSet, to: &CpuSet) -> io::Result<()> {
+        self.change(&format!("memory {pid}"), |inner| {
+            let memory = inner.state.memory.get_mut(&pid).ok_or_else(|| error(libc::ESRCH))?;
+            let to = to.first().ok_or_else(|| error(libc::EINVAL))?;
+            let moved = from.iter().filter_map(|node| memory.remove(&node)).sum::<u64>();
+            *memory.entry(to).or_default() += moved;
+            Ok(())
+        })
+    }
+
+    fn spread_pages(&self, process: &ProcessRef, wanted: &BTreeMap<u32, u64>) -> io::Result<()> {
+        self.change(&format!("memory {}", process.pid), |inner| {
+            same_process(inner, process)?;
+            inner.state.memory.insert(process.pid, wanted.clone());
             Ok(())
         })
     }

@@ -25,6 +25,8 @@ pub fn another_value(knob: &dyn Knob, present: &str, root: &Root) -> String {
         "dirty-bytes" => either("2147483648", "1073741824"),
         "dirty-background-bytes" => either("1073741824", "536870912"),
         "cpuset-mems" => either("0", "0-1"),
+        "process-memory-nodes" => either("0", "1"),
+        "memory-policy" => either("local", "bind:0"),
         "boot-parameters" => either("nosmt", "nohz=off"),
         "unit-environment" => either("THREADS=2", "THREADS=3"),
         "unit-command" => either("/bin/sleep 1", "/bin/sleep 2"),

@@ -5,8 +5,8 @@ use crate::processes::has_systemd;
 use crate::{PlatformFile, Root};
 
 /// Why interrupts are not kept.
-pub(super) const NUMBERS: &str =
-    "interrupts get their numbers anew at each start; apply the plan again then, or give irqbalance a policy";
+pub(super) const NUMBERS: &str = "interrupts get their numbers anew at each start, and no file of the platform sets those of a device; apply the plan again then \
+     (--banmod in the settings of irqbalance keeps it off a driver's lines)";
 
 /// The line for any file of the kernel whose path is the same after a restart.
 pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Result<Line, String> {

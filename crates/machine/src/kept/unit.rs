@@ -61,6 +61,12 @@ fn directives(root: &Root, setting: &Setting, act: &Act) -> Result<Option<(Strin
             let Some((cgroup, directive)) = of_cgroup(&path) else { return Ok(None) };
             return Ok(Some((unit_of(cgroup, true)?, anew(directive, value.trim()))));
         }
+        Act::MigratePages { .. } => {
+            return Err(
+                "memory is moved once; knob memory-policy says where its unit takes it from at its start"
+                    .into(),
+            );
+        }
         Act::WriteProcessFile { .. } | Act::SetUtilClamp { .. } => {
             return Err(format!(
                 "systemd has no setting for {}; set it in the unit's own start",

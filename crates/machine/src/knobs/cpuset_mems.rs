@@ -38,7 +38,7 @@ impl Knob for CpusetMems {
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
         let path = existing(root, &ABOUT, target, "mems")?;
-        let nodes = nodes(root, target, value)?;
+        let nodes = nodes(root, &ABOUT, target, value)?;
         if nodes.is_empty() {
             may_be_empty(root, &ABOUT, target, "name at least one node")?;
         }
@@ -47,9 +47,9 @@ impl Knob for CpusetMems {
 }
 
 /// Reads a value that is a list of nodes, and holds it against those with memory, where they are known.
-fn nodes(root: &Root, target: &str, value: &str) -> Result<CpuSet, Fault> {
+pub(super) fn nodes(root: &Root, about: &About, target: &str, value: &str) -> Result<CpuSet, Fault> {
     let refused = |cause: String, remedy: String| {
-        Fault::new(Class::Usage, format!("{} of {target}", ABOUT.id), cause, remedy)
+        Fault::new(Class::Usage, format!("{} of {target}", about.id), cause, remedy)
     };
     let nodes = CpuSet::from_list(value)
         .map_err(|why| refused(why.to_string(), "write a list of nodes such as 0-1".into()))?;

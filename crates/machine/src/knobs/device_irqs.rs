@@ -23,8 +23,8 @@ static ABOUT: About = About {
     unit: "spread:CPUS, all:CPUS, or each:CPUS;CPUS;... with one CPU list for each interrupt by its number. The order \
            of CPUS after spread counts: 4,0-3",
     scope: "one device with interrupts: the name of a network interface or disk",
-    owner: "irqbalance, which is told to leave them alone, one by one (before 1.9.4 it takes up to 10 s for each); vendors' \
-            scripts (set_irq_affinity); tuned; drivers that set hints; whoever changes the number of channels",
+    owner: "irqbalance, which is told to leave them alone, one by one (before 1.9.4 it does not listen for 10 s at a time \
+            after it was told something); vendors' scripts (set_irq_affinity); tuned; drivers that set hints; whoever changes the number of channels",
     risk: "Devices of one PCI function share its interrupts: moving those of one moves those of the other. Interrupts that the \
            kernel manages (NVMe, virtio-blk) cannot be moved, and none is when one of them would have to be; where the \
            kernel does not show which those are it refuses them one by one. Numbers change when a driver is loaded anew or \

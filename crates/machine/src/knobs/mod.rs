@@ -39,11 +39,13 @@ mod gro_hw;
 mod gro_list;
 mod huge_pages;
 mod idle_state;
+mod interleave_weight;
 mod io_priority;
 mod irq_affinity;
 mod irq_default_affinity;
 mod irqbalance_banned_irqs;
 mod kernel_thread_affinity;
+mod memory_policy;
 mod napi_defer_hard_irqs;
 mod napi_threaded;
 mod netdev_budget;
@@ -53,6 +55,7 @@ mod nmi_watchdog;
 mod numa_balancing;
 mod oom_score;
 mod process_affinity;
+mod process_memory_nodes;
 mod rps_cpus;
 mod rps_flow_count;
 mod rps_sock_flow_entries;
@@ -178,11 +181,13 @@ pub static ALL: &[&dyn Knob] = &[
     &gro_list::KNOB,
     &huge_pages::KNOB,
     &idle_state::KNOB,
+    &interleave_weight::InterleaveWeight,
     &io_priority::IoPriorityKnob,
     &irq_affinity::IrqAffinity,
     &irq_default_affinity::KNOB,
     &irqbalance_banned_irqs::IrqbalanceBannedIrqs,
     &kernel_thread_affinity::KernelThreadAffinity,
+    &memory_policy::MemoryPolicy,
     &napi_defer_hard_irqs::KNOB,
     &napi_threaded::KNOB,
     &netdev_budget::KNOB,
@@ -192,6 +197,7 @@ pub static ALL: &[&dyn Knob] = &[
     &numa_balancing::KNOB,
     &oom_score::OomScore,
     &process_affinity::ProcessAffinity,
+    &process_memory_nodes::ProcessMemoryNodes,
     &rps_cpus::KNOB,
     &rps_flow_count::KNOB,
     &rps_sock_flow_entries::KNOB,

@@ -25,23 +25,17 @@ impl Knob for UnitDropIn {
     }
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
-        let services = processes::services(root)?.into_iter();
-        Ok(services.map(|id| Target { what: format!("systemd service {id}"), id }).collect())
+        services(root)
     }
 
     /// What pinwise's file says, whether the service has been started with it or not; empty: it has none.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        let path = self.file(root, target)?.path().unwrap_or_default();
-        let text = match root.read(&path) {
-            Err(e) if e.is_absent() => return Ok(String::new()),
-            text => text?,
-        };
-        let line = text.lines().rev().find_map(|line| line.strip_prefix(self.directive)?.strip_prefix('='));
-        Ok(line.map(value_of).unwrap_or_default())
+        let text = text(root, &file(root, &self.about, target, self.aspect)?)?;
+        Ok(last_of(&text, self.directive).map(value_of).unwrap_or_default())
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
-        let file = self.file(root, target)?;
+        let file = file(root, &self.about, target, self.aspect)?;
         let value = value.trim();
         let why = match value {
             "" => Some("it is empty"),
@@ -57,17 +51,34 @@ impl Knob for UnitDropIn {
     }
 }
 
-impl UnitDropIn {
-    /// The file of a service that runs here, with or without the end of its name.
-    fn file(&self, root: &Root, target: &str) -> Result<PlatformFile, Fault> {
-        let unit = if target.ends_with(".service") { target.into() } else { format!("{target}.service") };
-        let known = processes::services(root)?.contains(&unit);
-        let file = PlatformFile::UnitStart { unit, aspect: self.aspect };
-        match known && file.path().is_some() {
-            true => Ok(file),
-            false => Err(no_such(&self.about, target, "no running service of systemd has this name")),
-        }
+/// The services that run here.
+pub(super) fn services(root: &Root) -> Result<Vec<Target>, Fault> {
+    let services = processes::services(root)?.into_iter();
+    Ok(services.map(|id| Target { what: format!("systemd service {id}"), id }).collect())
+}
+
+/// The file of a service that runs here, with or without the end of its name.
+pub(super) fn file(root: &Root, about: &About, target: &str, aspect: Aspect) -> Result<PlatformFile, Fault> {
+    let unit = if target.ends_with(".service") { target.into() } else { format!("{target}.service") };
+    let known = processes::services(root)?.contains(&unit);
+    let file = PlatformFile::UnitStart { unit, aspect };
+    match known && file.path().is_some() {
+        true => Ok(file),
+        false => Err(no_such(about, target, "no running service of systemd has this name")),
     }
+}
+
+/// What a file says; empty where there is none.
+pub(super) fn text(root: &Root, file: &PlatformFile) -> Result<String, Fault> {
+    match root.read(file.path().unwrap_or_default()) {
+        Err(e) if e.is_absent() => Ok(String::new()),
+        text => Ok(text?),
+    }
+}
+
+/// What the last assignment of a directive says.
+pub(super) fn last_of<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
+    text.lines().rev().find_map(|line| line.strip_prefix(directive)?.strip_prefix('='))
 }
 
 /// How a value is written so that systemd takes it literally: percent signs begin specifiers (systemd.unit(5)). Variables are left to
@@ -100,7 +111,7 @@ pub(super) mod tests {
     }
 
     /// The system after the change, and the text of the file.
-    pub(in crate::knobs) fn placed(knob: &UnitDropIn, target: &str, value: &str) -> (Root, String) {
+    pub(in crate::knobs) fn placed(knob: &dyn Knob, target: &str, value: &str) -> (Root, String) {
         let acts = knob.change(&with_service(), target, value).unwrap();
         let [Act::PlaceFile { file, content, .. }] = &acts[..] else { panic!("{acts:?}") };
         let path = file.path().unwrap();

@@ -13,6 +13,7 @@ mod going_offline;
 mod guest;
 mod interrupts;
 mod isolation;
+mod memory_nodes;
 mod network_card;
 mod rehearse_ends;
 mod rehearse_errors;

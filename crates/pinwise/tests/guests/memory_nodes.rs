@@ -1,0 +1,77 @@
+//! Memory of a running process is moved to another node and comes back in its shares, by the kernel's own word.
+
+use std::collections::BTreeMap;
+
+use crate::guest;
+
+/// A process with 64 MiB from CPU 0's node and 32 MiB from the node of the CPU that it was moved to, in `$pid`; `on` prints its pages by
+/// node.
+const SCENE: &str = r#"
+    on() {
+        awk '{ for (i = 1; i <= NF; i++) if (split($i, part, "=") == 2 && part[1] ~ /^N[0-9]+$/) pages[part[1]] += part[2] }
+             END { for (node in pages) print node, pages[node] }' /proc/$pid/numa_maps | sort
+    }
+    first() { sed 's/[-,].*//' /sys/devices/system/node/node$1/cpulist; }
+    cat > fill.awk << 'END'
+BEGIN {
+    a = "0123456789abcdef"
+    for (i = 0; i < 22; i++) a = a a
+    system("touch half; until [ -e go ]; do sleep 1; done")
+    b = "0123456789abcdef"
+    for (i = 0; i < 21; i++) b = b b
+    system("touch whole; sleep 1000")
+    print length(a) length(b)
+}
+END
+    taskset -c $(first 0) awk -f fill.awk & pid=$!
+    until [ -e half ]; do sleep 1; done
+    taskset -pc $(first 1) $pid > /dev/null
+    touch go
+    until [ -e whole ]; do sleep 1; done
+"#;
+
+fn pages(text: &str) -> BTreeMap<String, f64> {
+    let row = |line: &str| {
+        let (node, pages) = line.split_once(' ').unwrap();
+        (node.to_string(), pages.parse().unwrap())
+    };
+    text.lines().map(row).collect()
+}
+
+/// Percent of the pages that lie on a node.
+fn share(pages: &BTreeMap<String, f64>, node: &str) -> f64 {
+    100.0 * pages.get(node).unwrap_or(&0.0) / pages.values().sum::<f64>()
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn memory_of_two_nodes_is_moved_to_a_third_and_comes_back() {
+    let Some(guest) = guest::like("artemis") else { return };
+    let script = format!(
+        "export PINWISE_STATE_DIR=/tmp/state
+        {SCENE}
+        on > before
+        printf '[[setting]]\nknob = \"process-memory-nodes\"\ntarget = \"%s\"\nvalue = \"2\"\n' $pid > plan.toml
+        pinwise apply plan.toml --dry-run > foreseen
+        pinwise apply plan.toml > applied.said 2>&1
+        on > applied
+        pinwise apply plan.toml --over > again.said 2>&1
+        pinwise status > status
+        pinwise undo > undone.said 2>&1
+        on > undone
+        kill $pid"
+    );
+    let outcome = guest::run(&guest, &script);
+    let text = |name: &str| guest::text(&outcome, name);
+    let [before, applied, undone] = ["before", "applied", "undone"].map(|name| pages(&text(name)));
+    assert!(share(&before, "N0") > 50.0 && share(&before, "N1") > 20.0, "{before:?}");
+    assert!(text("foreseen").contains("migrate_pages("), "{}", text("foreseen"));
+    assert!(share(&applied, "N2") >= 99.0, "{applied:?}\n{}", text("applied.said"));
+    assert!(text("status").contains("memory by node"), "{}", text("status"));
+    for node in ["N0", "N1", "N2", "N3"] {
+        let apart = (share(&undone, node) - share(&before, node)).abs();
+        assert!(apart <= 1.5, "{node}: {before:?} {undone:?}\n{}", text("undone.said"));
+    }
+    assert!(text("undone.said").contains("restored"), "{}", text("undone.said"));
+    eprintln!("pages before {before:?}, applied {applied:?}, undone {undone:?}");
+}
