@@ -6,6 +6,7 @@ use crate::case::Resolved;
 use crate::evidence::{Evidence, Trust, Verdict};
 use crate::recipe::Precision;
 use crate::schedule;
+use crate::statistics::looks::Looks;
 use crate::trial::Trial;
 
 /// What was found at a look.
@@ -32,10 +33,16 @@ pub fn planned(study: &Resolved) -> Vec<usize> {
     looks
 }
 
-/// What may be claimed at the `look`th of `looks`: each has its share of the error, so that all together spend no more than it.
+/// What may be claimed at the `look`th of `looks`. The levels of all looks add up to the recipe's, so that what is claimed at
+/// any of them, of any number of comparisons after Holm and of equality too, is false no more often than that. They lie as those
+/// of O'Brien and Fleming do: little is spent early, and the last look is almost as good as a study without others.
 pub fn precision_at(precision: Precision, looks: &[usize], look: usize) -> Precision {
-    let _ = look;
-    Precision { alpha: precision.alpha / looks.len().max(1) as f64, ..precision }
+    let shape: Vec<f64> = match Looks::new(looks, precision.alpha) {
+        Ok(known) if looks.len() > 1 => (0..looks.len()).map(|at| known.level_at(at)).collect(),
+        _ => vec![1.0; looks.len()],
+    };
+    let share = shape.get(look).copied().unwrap_or_default() / shape.iter().sum::<f64>();
+    Precision { alpha: precision.alpha * share, ..precision }
 }
 
 /// Every look that could be made so far. `weigh` gives the evidence of the first so many blocks at a precision.
@@ -93,4 +100,26 @@ fn undecided(evidence: &Evidence) -> usize {
         .chain(effects)
         .filter(|verdict| *verdict == Verdict::Undecided)
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::tests::resolved;
+
+    #[test]
+    fn the_levels_of_all_looks_add_up_and_the_last_has_most() {
+        let precision = Precision { margin: 0.03, alpha: 0.05 };
+        let levels: Vec<f64> = (0..3).map(|at| precision_at(precision, &[8, 12, 16], at).alpha).collect();
+        assert!((levels.iter().sum::<f64>() - 0.05).abs() < 1e-12, "{levels:?}");
+        assert!(levels[0] < levels[1] && levels[1] < levels[2] && levels[2] > 0.02, "{levels:?}");
+        assert_eq!(precision_at(precision, &[14], 0).alpha, 0.05);
+    }
+
+    #[test]
+    fn looks_beyond_the_end_are_none() {
+        let mut study = resolved();
+        study.recipe.budget.looks = vec![9, 1, 1];
+        assert_eq!(planned(&study), [1, 2]);
+    }
 }

@@ -27,7 +27,7 @@ impl Page for Effects {
             html.element(
                 "p",
                 &[],
-                &"One factor, and one figure: there is nothing beside the comparisons above.",
+                "One factor, and one figure: there is nothing beside the comparisons above.",
             );
             return html;
         }
@@ -39,7 +39,7 @@ impl Page for Effects {
         }
         for also in &evidence.also {
             let unit = if also.unit.is_empty() { String::new() } else { format!(", {}", also.unit) };
-            html.element("h3", &[], &format!("{}{unit}: it decides nothing", also.metric));
+            html.element("h3", &[], format!("{}{unit}: it decides nothing", also.metric));
             let rows: Vec<Vec<String>> = also.against_baseline.iter().map(contrast).collect();
             table(&mut html, &["server", &change, "", "p, adjusted"], &[1, 3], &rows);
         }

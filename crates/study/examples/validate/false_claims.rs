@@ -45,7 +45,7 @@ pub fn measure(seed: u64, studies: u64) -> Table {
 fn row(world: World, blocks: usize, margin: f64, seed: u64, studies: u64) -> Vec<Cell> {
     let [mut claimed, mut uncontrolled, mut untrusted, mut covers, mut welch, mut hyperfine] =
         [Share::default(); 6];
-    let arms = all_alike(COPIES, &CpuSet::single(0));
+    let arms = all_alike(COPIES, &CpuSet::single(0)).expect("arms that are all alike fit every machine");
     for study in 0..studies {
         let mut luck = Luck::new(seed, study);
         let trials = trials(&arms, blocks, world, &mut luck, |_| 0.0);
