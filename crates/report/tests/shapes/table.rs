@@ -70,7 +70,7 @@ fn controls_and_findings_and_what_is_missing_are_told() {
     let text = e5_text(80);
     assert!(text.contains("     $ echo 7 | sudo tee /proc/irq/85/smp_affinity_list\n"), "{text}");
     let text = flat(&text);
-    for part in ["unpinned, twice", "deliberate mis-tuning", "sound: claims may be made", "Findings", "7,074"]
+    for part in ["baseline, twice", "deliberate mis-tuning", "sound: claims may be made", "Findings", "7,074"]
     {
         assert!(text.contains(part), "{part}\n{text}");
     }
