@@ -3,7 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use machine::{Act, Class, Fault, IoPriority, PlatformFile, ProcessFile, ProcessRef, Scheduling, ThreadRef};
+use machine::{
+    Act, Class, Fault, GuestPin, IoPriority, PinScope, PlatformFile, ProcessFile, ProcessRef, Scheduling,
+    ThreadRef,
+};
 
 use crate::form;
 use crate::hold;
@@ -34,6 +37,7 @@ pub fn object(act: &Act) -> String {
             let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
             format!("{} of {device}{within}", setting.topic())
         }
+        Act::PinGuest { pin, .. } => pin.to_string(),
         Act::HoldLatency { .. } => "exit latency of idle CPUs".into(),
         Act::SetIrqBan { process, irq, .. } => format!("irqbalance (process {}): IRQ {irq}", process.pid),
     }
@@ -49,7 +53,7 @@ pub fn place(file: &PlatformFile) -> String {
 pub fn asked(act: &Act) -> String {
     match act {
         Act::WriteFile { value, .. } => Value::Text(value.trim_end().to_string()).to_string(),
-        Act::SetAffinity { cpus, .. } => format!("CPUs {cpus}"),
+        Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. } => format!("CPUs {cpus}"),
         Act::SetScheduling { scheduling, .. } => scheduling_words(scheduling),
         Act::SetIoPriority { priority, .. } => priority.to_string(),
         Act::SetUtilClamp { clamp, .. } => Value::UtilClamp(*clamp).to_string(),
@@ -129,6 +133,7 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
         (Act::SetIrqBan { process: a, irq: a_irq, .. }, Act::SetIrqBan { process: b, irq: b_irq, .. }) => {
             (a, a_irq) == (b, b_irq)
         }
+        (Act::PinGuest { pin: a, .. }, Act::PinGuest { pin: b, .. }) => a == b,
         (Act::HoldLatency { .. }, Act::HoldLatency { .. }) => true,
         _ => false,
     }
@@ -156,6 +161,9 @@ pub fn still_in_force(act: &Act) -> Option<String> {
         } => Some(format!("what {unit} has started with it keeps it until: systemctl restart {unit}")),
         Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } => {
             Some("a kernel that was started with it keeps it until the next start".into())
+        }
+        Act::PinGuest { pin, .. } if pin.scope == PinScope::Definition => {
+            Some("a guest that was started with it keeps it until it is started again".into())
         }
         _ => None,
     }
@@ -202,7 +210,11 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::SetIrqBan { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
+        Act::PinGuest { pin: GuestPin { scope: PinScope::Running { process }, .. }, .. } => {
+            (process.pid, process.pid, process.start_time_ticks)
+        }
         Act::WriteFile { .. }
+        | Act::PinGuest { .. }
         | Act::CreateCgroup { .. }
         | Act::PlaceFile { .. }
         | Act::Launch { .. }
@@ -263,6 +275,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         Act::SetEthtool { device, netns, setting } => {
             Value::Ethtool(kernel.ethtool(device, netns.as_deref(), setting.topic())?)
         }
+        Act::PinGuest { pin, .. } => Value::Cpus(kernel.guest_pin(pin)?),
         Act::HoldLatency { .. } => Value::Text(hold::words(kernel.cpu_latency_us()?)),
         Act::SetIrqBan { process, irq, .. } => {
             Value::Text(irq_bans::words(kernel.irq_bans(process)?.contains(irq)).into())
@@ -348,6 +361,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::SetEthtool { device, netns, setting }, _) => {
             kernel.set_ethtool(device, netns.as_deref(), setting)
         }
+        (Act::PinGuest { pin, cpus }, _) => kernel.pin_guest(pin, cpus),
         (Act::SetIrqBan { process, irq, banned }, _) => irq_bans::tell(kernel, process, *irq, *banned),
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
@@ -360,6 +374,7 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             kernel.write_file(path, &form::restoring(path, old, now), netns.as_deref())
         }
         (Act::SetAffinity { thread, .. }, Value::Cpus(cpus), _) => kernel.set_affinity(thread.tid, cpus),
+        (Act::PinGuest { pin, .. }, Value::Cpus(cpus), _) => kernel.pin_guest(pin, cpus),
         (Act::SetScheduling { thread, .. }, Value::Scheduling(old), _) => {
             kernel.set_scheduling(thread.tid, old)
         }
@@ -456,7 +471,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::WriteProcessFile { file, value, .. }, Value::Text(now)) => {
             number_in(*file, now) == Some(*value)
         }
-        (Act::SetAffinity { cpus, .. }, Value::Cpus(now)) => cpus == now,
+        (Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::ethtool::Topic;
 use machine::power::NO_LATENCY_LIMIT_US;
-use machine::{CpuSet, EthtoolState, ProcessRef, Scheduling, ThreadRef, UtilClamp};
+use machine::{CpuSet, EthtoolState, GuestPin, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
 
@@ -55,6 +55,8 @@ pub struct EmulatedState {
     pub ethtool: BTreeMap<(Option<String>, String, Topic), EthtoolState>,
     /// Interrupts that the irqbalance of a process was told to leave alone.
     pub irq_bans: BTreeMap<u32, BTreeSet<u32>>,
+    /// Where libvirt places parts of guests, and the threads that it moves for it.
+    pub guest_pins: BTreeMap<GuestPin, (CpuSet, Vec<u32>)>,
 }
 
 impl EmulatedState {
@@ -169,6 +171,14 @@ impl EmulatedKernel {
         process
     }
 
+    /// Adds what libvirt tells of a part of a guest: where its first thread is, or all CPUs where it has none.
+    pub fn add_guest_pin(&self, pin: GuestPin, threads: &[u32]) {
+        let mut inner = self.inner();
+        let cpus = threads.first().and_then(|tid| inner.state.threads.get(tid)).map(|of| of.affinity.clone());
+        let cpus = cpus.unwrap_or_else(|| (0..4).collect());
+        inner.state.guest_pins.insert(pin, (cpus, threads.to_vec()));
+    }
+
     /// Lets a clock tick go by.
     pub fn tick(&self) {
         self.inner().ticks += 1;
@@ -194,7 +204,7 @@ impl EmulatedKernel {
     }
 
     /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
-    /// `util-clamp TID`, `ethtool DEVICE`, `irq-bans PID`, `fork`.
+    /// `util-clamp TID`, `ethtool DEVICE`, `irq-bans PID`, `pin NAME`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }
