@@ -216,7 +216,9 @@ fn machine() -> EmulatedKernel {
     kernel.add_thread(50, 51);
     kernel.add_irqbalance(IRQBALANCE, &[7]);
     kernel.add_process(GUEST, 1);
-    (1..5).for_each(|n| drop(kernel.add_thread(GUEST, GUEST + n)));
+    for n in 1..5 {
+        kernel.add_thread(GUEST, GUEST + n);
+    }
     let process = kernel.add_process(LIBVIRT_GUEST, 1);
     let parts = [GuestPart::Vcpu { vcpu: 0 }, GuestPart::IoThread { id: 1 }];
     for (n, part) in (1..).zip(parts) {

@@ -38,7 +38,7 @@ fn empty() -> Tree {
 }
 
 fn plain() -> Tree {
-    guest(empty(), 700, "qemu-system-x86_64\0-name\0db,debug-threads=on\0-smp\02\0")
+    guest(empty(), 700, "qemu-system-x86_64\0-name\0db,debug-threads=on\0-S\0")
 }
 
 fn by_libvirt() -> Tree {
