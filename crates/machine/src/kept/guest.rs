@@ -1,18 +1,9 @@
 //! Settings of guests, which libvirt keeps in their definitions.
 
-use crate::knobs::Knob;
 use crate::{Act, Root};
 
 /// Where libvirt has the definitions of guests that last.
 const DEFINITIONS: &str = "/etc/libvirt/qemu";
-
-/// The knobs of guests' threads.
-const KNOBS: [&str; 4] = ["vcpu-affinity", "emulator-affinity", "iothread-affinity", "vhost-affinity"];
-
-/// Whether a knob is one of a guest.
-pub(super) fn is_one(knob: &dyn Knob) -> bool {
-    KNOBS.contains(&knob.about().id)
-}
 
 /// What keeps a setting that asks for `acts`.
 pub(super) fn acts(root: &Root, acts: &[Act]) -> Result<Vec<Act>, String> {
@@ -49,13 +40,5 @@ mod tests {
         let thread = ThreadRef { pid: 7, tid: 7, start_time_ticks: 1 };
         let plain = Act::SetAffinity { thread, cpus: CpuSet::single(1) };
         assert!(acts(&defined, &[plain]).unwrap_err().contains("under libvirt"));
-    }
-
-    #[test]
-    fn the_knobs_of_guests_are_known() {
-        for knob in crate::knobs::ALL {
-            let is_of_guest = knob.about().scope.contains("GUEST/");
-            assert_eq!(is_one(*knob), is_of_guest, "{}", knob.about().id);
-        }
     }
 }

@@ -100,7 +100,7 @@ fn lines(
     if acts.is_empty() {
         return Err("it is so without a write of pinwise's, so there is nothing to bring back".into());
     }
-    if guest::is_one(knob) {
+    if knobs::guest::is_one(knob) {
         return guest::acts(root, &acts).map(Kept::Acts);
     }
     let lines = match manner {

@@ -12,6 +12,14 @@ use crate::{Act, Class, CpuSet, Fault, GuestPart, GuestPin, PinScope, Root};
 pub use running::Kind;
 use running::{Member, Owner, Running, by_number, number_of_libvirt};
 
+/// The knobs of guests.
+const IDS: [&str; 4] = ["vcpu-affinity", "emulator-affinity", "iothread-affinity", "vhost-affinity"];
+
+/// Whether a knob is one of guests: its targets are named after them, and are no processes.
+pub fn is_one(knob: &dyn Knob) -> bool {
+    IDS.contains(&knob.about().id)
+}
+
 /// A knob that is one kind of threads.
 #[derive(Debug)]
 pub struct GuestKnob {

@@ -163,6 +163,13 @@ fn another_libvirt_is_not_gone_behind() {
 }
 
 #[test]
+fn the_knobs_of_guests_are_known() {
+    for knob in knobs::ALL {
+        assert_eq!(is_one(*knob), knob.about().scope.contains("GUEST/"), "{}", knob.about().id);
+    }
+}
+
+#[test]
 fn what_is_not_there_is_told() {
     for (target, value, why) in [
         ("db/vcpu/2", "1", "no such thread"),
