@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use another_value::another_value;
-use machine::knobs::{self, About, Knob, MaySet};
+use machine::knobs::{self, Knob, MaySet};
 use machine::{Act, Fault, Root};
 use pinwise_change::{Hand, How, LiveKernel};
 
