@@ -35,6 +35,10 @@ pub fn call(act: &Act) -> String {
             let within = within(netns.as_deref());
             format!("set {} of {device} to {setting} by ethtool{within}", setting.topic())
         }
+        Act::PinGuest { pin, cpus } => match pin.order(cpus) {
+            Some(words) => format!("virsh {}", words.join(" ")),
+            None => format!("have libvirt place {pin}"),
+        },
         Act::HoldLatency { limit_us } => {
             format!("start a process that holds {limit_us} us at /dev/cpu_dma_latency")
         }

@@ -78,6 +78,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         Act::SetEthtool { device, netns, setting } => {
             Value::Ethtool(kernel.ethtool(device, netns.as_deref(), setting.topic())?)
         }
+        Act::PinGuest { pin, .. } => Value::Cpus(kernel.guest_pin(pin)?),
         Act::HoldLatency { .. } => Value::Text(hold::words(kernel.cpu_latency_us()?)),
         Act::SetIrqBan { process, irq, .. } => {
             Value::Text(irq_bans::words(kernel.irq_bans(process)?.contains(irq)).into())
@@ -167,6 +168,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::SetEthtool { device, netns, setting }, _) => {
             kernel.set_ethtool(device, netns.as_deref(), setting)
         }
+        (Act::PinGuest { pin, cpus }, _) => kernel.pin_guest(pin, cpus),
         (Act::SetIrqBan { process, irq, banned }, _) => irq_bans::tell(kernel, process, *irq, *banned),
         _ => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
@@ -179,6 +181,7 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             kernel.write_file(path, &form::restoring(path, old, now), netns.as_deref())
         }
         (Act::SetAffinity { thread, .. }, Value::Cpus(cpus), _) => kernel.set_affinity(thread.tid, cpus),
+        (Act::PinGuest { pin, .. }, Value::Cpus(cpus), _) => kernel.pin_guest(pin, cpus),
         (Act::SetScheduling { thread, .. }, Value::Scheduling(old), _) => {
             kernel.set_scheduling(thread.tid, old)
         }
@@ -280,7 +283,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::WriteProcessFile { file, value, .. }, Value::Text(now)) => {
             number_in(*file, now) == Some(*value)
         }
-        (Act::SetAffinity { cpus, .. }, Value::Cpus(now)) => cpus == now,
+        (Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,

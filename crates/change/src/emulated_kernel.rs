@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::ethtool::Topic;
 use machine::power::NO_LATENCY_LIMIT_US;
-use machine::{CpuSet, EthtoolState, ProcessRef, Scheduling, ThreadRef, UtilClamp};
+use machine::{CpuSet, EthtoolState, GuestPin, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
 
@@ -57,6 +57,8 @@ pub struct EmulatedState {
     pub irq_bans: BTreeMap<u32, BTreeSet<u32>>,
     /// Bytes of each process's memory by node.
     pub memory: BTreeMap<u32, BTreeMap<u32, u64>>,
+    /// Where libvirt places parts of guests, and the threads that it moves for it.
+    pub guest_pins: BTreeMap<GuestPin, (CpuSet, Vec<u32>)>,
 }
 
 impl EmulatedState {
@@ -176,6 +178,14 @@ impl EmulatedKernel {
         process
     }
 
+    /// Adds what libvirt tells of a part of a guest: where its first thread is, or all CPUs where it has none.
+    pub fn add_guest_pin(&self, pin: GuestPin, threads: &[u32]) {
+        let mut inner = self.inner();
+        let cpus = threads.first().and_then(|tid| inner.state.threads.get(tid)).map(|of| of.affinity.clone());
+        let cpus = cpus.unwrap_or_else(|| (0..4).collect());
+        inner.state.guest_pins.insert(pin, (cpus, threads.to_vec()));
+    }
+
     /// Lets a clock tick go by.
     pub fn tick(&self) {
         self.inner().ticks += 1;
@@ -201,7 +211,7 @@ impl EmulatedKernel {
     }
 
     /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
-    /// `util-clamp TID`, `memory PID`, `ethtool DEVICE`, `irq-bans PID`, `fork`.
+    /// `util-clamp TID`, `memory PID`, `ethtool DEVICE`, `irq-bans PID`, `pin NAME`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }

@@ -10,7 +10,8 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, PlatformFile, ProcessFile, ProcessRef, Scheduling, UtilClamp,
+    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, Scheduling,
+    UtilClamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -219,6 +220,14 @@ pub trait Kernel: Send + Sync {
     ///
     /// Errors: `ESRCH` when it is gone, `InvalidInput` when there are more than it takes.
     fn set_irq_bans(&self, process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()>;
+
+    /// Where libvirt places a part of a guest.
+    ///
+    /// Errors: `NotFound` when libvirt knows no such guest or no definition of it; it does not answer.
+    fn guest_pin(&self, pin: &GuestPin) -> io::Result<CpuSet>;
+
+    /// Has libvirt place a part of a guest. Errors: as [`guest_pin`](Kernel::guest_pin), and what it refuses.
+    fn pin_guest(&self, pin: &GuestPin, cpus: &CpuSet) -> io::Result<()>;
 
     /// The limit on the exit latency of idle CPUs that holds now, us; 2000000000 when nobody asks for one.
     fn cpu_latency_us(&self) -> io::Result<u32>;

@@ -28,6 +28,7 @@ pub mod exit_words;
 mod fork;
 mod form;
 pub mod group;
+mod guest_pins;
 pub mod hand;
 mod heirs;
 pub mod hold;

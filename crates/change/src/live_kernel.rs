@@ -11,7 +11,7 @@ use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
 };
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -20,7 +20,7 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    ethtool_order, hold, irq_bans, netns, node_memory, platform_file, process_file, sched, util_clamp,
+    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched, util_clamp,
 };
 
 /// The running system.
@@ -278,6 +278,14 @@ impl Kernel for LiveKernel {
 
     fn set_irq_bans(&self, process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()> {
         irq_bans::set(process, irqs)
+    }
+
+    fn guest_pin(&self, pin: &GuestPin) -> io::Result<CpuSet> {
+        guest_pins::get(pin)
+    }
+
+    fn pin_guest(&self, pin: &GuestPin, cpus: &CpuSet) -> io::Result<()> {
+        guest_pins::set(pin, cpus)
     }
 
     fn cpu_latency_us(&self) -> io::Result<u32> {

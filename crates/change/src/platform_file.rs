@@ -12,7 +12,7 @@ use machine::platform_file::Told;
 use crate::record::Value;
 
 /// Folders of the system's own programs.
-const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+pub const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Its text, or which of its folders lack.
 pub fn read(file: &PlatformFile) -> io::Result<Value> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use machine::{Act, CpuSet, EthtoolState, IoPriority, ProcessRef, Setting, UtilClamp};
+use machine::{Act, CpuSet, EthtoolState, IoPriority, PinScope, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::SchedulingState;
@@ -229,6 +229,7 @@ impl Entry {
         };
         match &self.act {
             Act::PlaceFile { .. } => true,
+            Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
             Act::WriteFile { netns: None, .. } => {
                 let setting = self.setting.as_ref();
                 setting.is_some_and(|setting| entries.any(|entry| keeps(entry, setting)))

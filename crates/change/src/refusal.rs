@@ -58,6 +58,11 @@ fn permission(act: &Act) -> Reading {
             "it needs CAP_NET_ADMIN in the network namespace of the interface",
             "run as root",
         ),
+        Act::PinGuest { .. } => (
+            Class::NotPermitted,
+            "libvirt lets root and the members of its group place guests",
+            "run as root",
+        ),
         Act::SetIrqBan { .. } => (Class::NotPermitted, "irqbalance listens to root alone", "run as root"),
         _ => (Class::NotPermitted, "", root),
     }
@@ -74,6 +79,7 @@ fn gone(act: &Act) -> &'static str {
         Act::SetEthtool { netns: Some(_), .. } => "check the name of the network namespace (ip netns)",
         Act::SetEthtool { .. } => "the kernel is older than 5.6, which has no such netlink family",
         Act::HoldLatency { .. } => "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
+        Act::PinGuest { .. } => "the guest ended in the meantime, or was started again: try again",
         Act::SetIrqBan { .. } => "irqbalance ended in the meantime, or was started again: try again",
         _ => "the process ended in the meantime: nothing to do",
     }
@@ -81,7 +87,7 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, MigratePages, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan,
+        CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan,
         SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
@@ -204,6 +210,7 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "the driver cannot do it at the moment: its link is up, it is being reset, or something holds its queues (XDP)",
             "see what is attached with 'ip -d link'; some drivers take it only with the link down (ip link set DEVICE down)",
         ),
+        (PinGuest { .. }, _) => guest(act, error),
         (SetIrqBan { .. }, _) if error.kind() == io::ErrorKind::InvalidInput => (
             Class::MachineLacks,
             "",
@@ -218,6 +225,24 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             (Class::MachineLacks, "", "leave it: it could not be put back exactly")
         }
         _ => (Class::MachineLacks, "", "see the kernel's documentation of this file or call"),
+    }
+}
+
+/// What virsh or libvirt says, which has no number.
+fn guest(act: &Act, error: &io::Error) -> Reading {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => permission(act),
+        io::ErrorKind::NotFound => (
+            Class::MachineLacks,
+            "libvirt has no such guest, or no definition of it that lasts",
+            "see 'virsh list --all'; a transient guest is placed where it is created",
+        ),
+        io::ErrorKind::Unsupported => (
+            Class::MachineLacks,
+            "",
+            "install it (libvirt-clients, libvirt-client): libvirt runs this guest, and has to be told",
+        ),
+        _ => (Class::MachineLacks, "", "see whether libvirt runs and answers: virsh -c qemu:///system list"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use machine::{Act, PlatformFile};
+use machine::{Act, PinScope, PlatformFile};
 use serde::{Deserialize, Serialize};
 
 use crate::deed;
@@ -156,7 +156,7 @@ pub fn undo_entries(
         } else if outlives {
             how = match take_back(kernel, entry, &entries[..*i], "", scope.force) {
                 // What the file brings back may not have come back yet, or somebody has set it since that start.
-                How::Conflict { .. } if !is_placed(&entry.act) => How::Expired,
+                How::Conflict { .. } if !is_kept(&entry.act) => How::Expired,
                 how => how,
             };
         }
@@ -231,8 +231,13 @@ fn is_as_the_last_try_left_it(entry: &Entry, now: &Value) -> bool {
     }
 }
 
-fn is_placed(act: &Act) -> bool {
-    matches!(act, Act::PlaceFile { .. })
+/// Whether the machine keeps it itself while it is off.
+fn is_kept(act: &Act) -> bool {
+    match act {
+        Act::PlaceFile { .. } => true,
+        Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
+        _ => false,
+    }
 }
 
 /// Removes a file of ours. Who reads it is told even when it is gone: an undo that was cut short may not have come to that.

@@ -12,7 +12,7 @@ use another_value::another_value;
 use machine::ethtool::{ChannelKind, EthtoolState, Feature, Figure, Told, Topic};
 use machine::knobs;
 use machine::processes::numa_memory::NumaMemory;
-use machine::{Act, ProcessRef, Root, Scheduling, ThreadRef, Tree};
+use machine::{Act, GuestPart, GuestPin, PinScope, ProcessRef, Root, Scheduling, ThreadRef, Tree};
 use pinwise_change::emulated_kernel::{EmulatedState, EmulatedThread};
 use pinwise_change::{EmulatedKernel, Hand};
 
@@ -36,9 +36,13 @@ fn root_of(state: &EmulatedState) -> Root {
         let (pid, nice, start) = (thread.pid, thread.scheduling.nice, thread.start_time_ticks);
         facts.push((format!("io_priority {tid}"), thread.io_priority.to_string()));
         let zeros = "0 ".repeat(17);
-        let (name, flags) = match pid {
-            KERNEL_THREAD => ("rcu_preempt", 0x0020_8040),
-            IRQBALANCE => ("irqbalance", 0),
+        let (name, flags) = match (pid, tid - pid) {
+            (KERNEL_THREAD, _) => ("rcu_preempt", 0x0020_8040),
+            (IRQBALANCE, _) => ("irqbalance", 0),
+            (GUEST | LIBVIRT_GUEST, 1) => ("CPU 0/KVM", 0),
+            (GUEST | LIBVIRT_GUEST, 2) => ("IO iothread1", 0),
+            (GUEST, 3) => ("vhost-70", 0),
+            (GUEST | LIBVIRT_GUEST, _) => ("qemu-system-x86", 0),
             _ => ("server", 0),
         };
         let clamp = thread.util_clamp;
@@ -107,6 +111,10 @@ const KERNEL_THREAD: u32 = 15;
 
 /// Number of the irqbalance that runs there, and was told to leave an interrupt alone that is not there any more.
 const IRQBALANCE: u32 = 60;
+
+/// Numbers of two guests that run there, one of them by libvirt.
+const GUEST: u32 = 70;
+const LIBVIRT_GUEST: u32 = 80;
 
 /// Files that hold one value, on the machine that offers every knob. Two stand beside those: ends of ranges and menus.
 const FILES: &[(&str, &str)] = &[
@@ -191,6 +199,14 @@ const FILES: &[(&str, &str)] = &[
     ("/proc/1000/oom_score_adj", "0"),
     ("/proc/15/oom_score_adj", "0"),
     ("/proc/60/oom_score_adj", "0"),
+    ("/proc/70/oom_score_adj", "0"),
+    ("/proc/80/oom_score_adj", "0"),
+    ("/proc/70/cmdline", "qemu\0-name\0db,debug-threads=on\0"),
+    (
+        "/proc/80/cmdline",
+        "qemu\0-name\0guest=web,debug-threads=on\0-uuid\0f37c6602-cd1f-4a54-94c3-e9fbfe9aff94\0",
+    ),
+    ("/run/libvirt/qemu/web.pid", "80"),
     ("/run/irqbalance/irqbalance60.sock", ""),
     ("/proc/60/net/unix", "0: 2 0 10000 1 1 5 /run/irqbalance/irqbalance60.sock"),
 ];
@@ -211,10 +227,27 @@ fn machine() -> EmulatedKernel {
     kernel.add_process(50, 1);
     kernel.add_thread(50, 51);
     kernel.add_irqbalance(IRQBALANCE, &[7]);
-    for pid in [50, IRQBALANCE, 1000] {
+    for pid in [50, IRQBALANCE, 1000, GUEST, LIBVIRT_GUEST] {
         kernel.set_memory(pid, &[(0, 1 << 30)]);
     }
+    kernel.add_process(GUEST, 1);
+    for n in 1..5 {
+        kernel.add_thread(GUEST, GUEST + n);
+    }
+    let process = kernel.add_process(LIBVIRT_GUEST, 1);
+    let parts = [GuestPart::Vcpu { vcpu: 0 }, GuestPart::IoThread { id: 1 }];
+    for (n, part) in (1..).zip(parts) {
+        kernel.add_thread(LIBVIRT_GUEST, LIBVIRT_GUEST + n);
+        kernel.add_guest_pin(pin(process, part), &[LIBVIRT_GUEST + n]);
+    }
+    kernel.add_guest_pin(pin(process, GuestPart::Emulator), &[LIBVIRT_GUEST]);
     kernel
+}
+
+/// What libvirt places of its guest.
+fn pin(process: ProcessRef, part: GuestPart) -> GuestPin {
+    let uuid = "f37c6602-cd1f-4a54-94c3-e9fbfe9aff94".into();
+    GuestPin { name: "web".into(), uuid, part, scope: PinScope::Running { process } }
 }
 
 #[test]
@@ -289,6 +322,12 @@ fn kernel_for(root: &Root, acts: &[Act]) -> EmulatedKernel {
                 let memory = NumaMemory::read(root, pid).unwrap();
                 kernel.set_memory(pid, &memory.nodes.into_iter().collect::<Vec<_>>());
             }
+            Act::PinGuest { pin, .. } => {
+                let PinScope::Running { process } = pin.scope else { panic!("a knob asks for {act:?}") };
+                let ProcessRef { pid, start_time_ticks } = process;
+                insert(&ThreadRef { pid, tid: pid, start_time_ticks });
+                kernel.add_guest_pin(pin.clone(), &[]);
+            }
             Act::SetIrqBan { process, irq, banned } => {
                 let ProcessRef { pid, start_time_ticks } = *process;
                 insert(&ThreadRef { pid, tid: pid, start_time_ticks });
@@ -330,6 +369,11 @@ fn round_trips(root: &Root) -> BTreeSet<&'static str> {
 fn same_meaning(now: &EmulatedState, before: &EmulatedState, what: &str) {
     assert_eq!((&now.threads, &now.ethtool), (&before.threads, &before.ethtool), "{what}");
     assert_eq!(now.memory, before.memory, "{what}");
+    assert_eq!(
+        (&now.threads, &now.ethtool, &now.guest_pins),
+        (&before.threads, &before.ethtool, &before.guest_pins),
+        "{what}"
+    );
     let trimmed = |state: &EmulatedState| -> Vec<String> {
         state.files.iter().map(|(key, text)| format!("{key:?} {}", text.trim())).collect()
     };

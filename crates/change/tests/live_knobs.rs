@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use another_value::another_value;
-use machine::knobs::{self, About, Knob, MaySet};
+use machine::knobs::{self, Knob, MaySet};
 use machine::{Act, Fault, Root};
 use pinwise_change::{Hand, How, LiveKernel};
 
@@ -62,8 +62,11 @@ struct Scene {
 }
 
 /// Whether its targets are processes: there are too many of those, and they come and go.
-fn is_of_processes(about: &About) -> bool {
-    about.scope.starts_with("one process") || about.id == "kernel-thread-affinity"
+fn is_of_processes(knob: &dyn Knob) -> bool {
+    let about = knob.about();
+    knobs::guest::is_one(knob)
+        || about.scope.starts_with("one process")
+        || about.id == "kernel-thread-affinity"
 }
 
 impl Scene {
@@ -80,6 +83,8 @@ impl Scene {
             _ if about.id == machine::plan::BOOT_PARAMETERS => None,
             // Nearly all pages of a process that sleeps are of libraries that others use too; a guest has it with memory of its own.
             _ if about.id == "process-memory-nodes" => None,
+            // Nor are guests that run here ours.
+            _ if knobs::guest::is_one(knob) => None,
             // They are of services of somebody else's.
             scope if scope.starts_with("one service") => None,
             scope if scope.starts_with("one process") => Some(self.sleeper.0.id().to_string()),
@@ -107,7 +112,7 @@ impl Scene {
 /// What every file of every knob reads, processes apart.
 fn everything(root: &Root) -> BTreeMap<(&'static str, String), String> {
     let mut values = BTreeMap::new();
-    for knob in knobs::ALL.iter().filter(|knob| !is_of_processes(knob.about())) {
+    for knob in knobs::ALL.iter().filter(|knob| !is_of_processes(**knob)) {
         for target in knob.targets(root).unwrap() {
             // Files that cannot be read (no root) cannot be set either.
             if let Ok(value) = knob.read(root, &target.id) {

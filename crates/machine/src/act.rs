@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, EthtoolSetting, PlatformFile, Setting};
+use crate::{CpuSet, EthtoolSetting, GuestPin, PlatformFile, Setting};
 
 /// One process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -247,6 +247,13 @@ pub enum Act {
         irq: u32,
         /// Whether it is to leave it alone.
         banned: bool,
+    },
+    /// Has libvirt place a part of a guest; undone by having it placed as libvirt told before.
+    PinGuest {
+        /// What of which guest, for how long.
+        pin: GuestPin,
+        /// Where it may run.
+        cpus: CpuSet,
     },
     /// Starts a process that keeps idle CPUs out of states that take longer to leave; undone by ending it.
     HoldLatency {

@@ -2,7 +2,8 @@
 //! programs that set affinities themselves, and the kernel's own threads.
 //!
 //! A pass over /proc reads one small file of each process (`stat`: name, parent, flags); only processes of interest
-//! are looked at further. Arguments and environments are never read: they hold secrets, and names suffice.
+//! are looked at further. Arguments and environments are never read here, so that no capture has them: they hold secrets, and names
+//! suffice.
 
 pub(crate) mod cgroup_tree;
 pub mod containers;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use machine::{Act, ProcessFile, ProcessRef, ThreadRef};
+use machine::{Act, GuestPin, PinScope, ProcessFile, ProcessRef, ThreadRef};
 
 use crate::form;
 use crate::kernel::Kernel;
@@ -62,6 +62,7 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
         (Act::SetIrqBan { process: a, irq: a_irq, .. }, Act::SetIrqBan { process: b, irq: b_irq, .. }) => {
             (a, a_irq) == (b, b_irq)
         }
+        (Act::PinGuest { pin: a, .. }, Act::PinGuest { pin: b, .. }) => a == b,
         (Act::HoldLatency { .. }, Act::HoldLatency { .. }) => true,
         _ => false,
     }
@@ -109,7 +110,11 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::SetIrqBan { process: ProcessRef { pid, start_time_ticks }, .. } => {
             (*pid, *pid, *start_time_ticks)
         }
+        Act::PinGuest { pin: GuestPin { scope: PinScope::Running { process }, .. }, .. } => {
+            (process.pid, process.pid, process.start_time_ticks)
+        }
         Act::WriteFile { .. }
+        | Act::PinGuest { .. }
         | Act::CreateCgroup { .. }
         | Act::PlaceFile { .. }
         | Act::Launch { .. }

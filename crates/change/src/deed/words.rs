@@ -1,6 +1,6 @@
 //! What an act is about and asks for, in words.
 
-use machine::{Act, PlatformFile, Scheduling, ThreadRef};
+use machine::{Act, PinScope, PlatformFile, Scheduling, ThreadRef};
 
 use crate::hold;
 use crate::irq_bans;
@@ -29,6 +29,7 @@ pub fn object(act: &Act) -> String {
             let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
             format!("{} of {device}{within}", setting.topic())
         }
+        Act::PinGuest { pin, .. } => pin.to_string(),
         Act::HoldLatency { .. } => "exit latency of idle CPUs".into(),
         Act::SetIrqBan { process, irq, .. } => format!("irqbalance (process {}): IRQ {irq}", process.pid),
     }
@@ -44,7 +45,7 @@ pub fn place(file: &PlatformFile) -> String {
 pub fn asked(act: &Act) -> String {
     match act {
         Act::WriteFile { value, .. } => Value::Text(value.trim_end().to_string()).to_string(),
-        Act::SetAffinity { cpus, .. } => format!("CPUs {cpus}"),
+        Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. } => format!("CPUs {cpus}"),
         Act::SetScheduling { scheduling, .. } => scheduling_words(scheduling),
         Act::SetIoPriority { priority, .. } => priority.to_string(),
         Act::SetUtilClamp { clamp, .. } => Value::UtilClamp(*clamp).to_string(),
@@ -80,6 +81,9 @@ pub fn still_in_force(act: &Act) -> Option<String> {
         } => Some(format!("what {unit} has started with it keeps it until: systemctl restart {unit}")),
         Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } => {
             Some("a kernel that was started with it keeps it until the next start".into())
+        }
+        Act::PinGuest { pin, .. } if pin.scope == PinScope::Definition => {
+            Some("a guest that was started with it keeps it until it is started again".into())
         }
         _ => None,
     }

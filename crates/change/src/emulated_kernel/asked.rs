@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
 };
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
@@ -317,6 +317,22 @@ impl Kernel for EmulatedKernel {
         self.change(&format!("irq-bans {}", process.pid), |inner| {
             same_process(inner, process)?;
             inner.state.irq_bans.insert(process.pid, irqs.clone());
+            Ok(())
+        })
+    }
+
+    fn guest_pin(&self, pin: &GuestPin) -> io::Result<CpuSet> {
+        let pinned = self.inner().state.guest_pins.get(pin).map(|(cpus, _)| cpus.clone());
+        pinned.ok_or_else(|| error(libc::ENOENT))
+    }
+
+    fn pin_guest(&self, pin: &GuestPin, cpus: &CpuSet) -> io::Result<()> {
+        self.change(&format!("pin {}", pin.name), |inner| {
+            let (now, threads) = inner.state.guest_pins.get_mut(pin).ok_or_else(|| error(libc::ENOENT))?;
+            *now = cpus.clone();
+            for tid in threads.clone() {
+                thread(inner, tid)?.affinity = cpus.clone();
+            }
             Ok(())
         })
     }

@@ -3,6 +3,7 @@
 //! Pure but for reading: what a setting asks for is taken from its knob's own acts, so that what is set now and what is kept
 //! cannot differ.
 
+mod guest;
 mod sysctl;
 mod tmpfiles;
 mod tuned;
@@ -27,7 +28,7 @@ pub enum Manner {
 /// What is kept, and what cannot be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Keeping {
-    /// Acts that place one file each.
+    /// Acts that place one file each, or alter the definition of a guest.
     pub acts: Vec<Act>,
     /// Settings that end with this boot, or with their process.
     pub not_kept: Vec<NotKept>,
@@ -51,13 +52,22 @@ struct Line {
 
 type Lines = Result<Vec<Line>, String>;
 
+/// How a setting is kept.
+enum Kept {
+    /// By lines of files.
+    Lines(Vec<Line>),
+    /// By acts of its own.
+    Acts(Vec<Act>),
+}
+
 /// How `settings`, which are in force, are kept for `session` on this machine. `purpose` is written into the files.
 pub fn kept(root: &Root, session: &str, purpose: &str, settings: &[Setting], manner: Manner) -> Keeping {
     let mut keeping = Keeping::default();
     let mut files: BTreeMap<PlatformFile, (Vec<String>, Vec<Setting>)> = BTreeMap::new();
     for setting in settings {
         match lines(root, session, setting, settings, manner) {
-            Ok(lines) => {
+            Ok(Kept::Acts(acts)) => keeping.acts.extend(acts),
+            Ok(Kept::Lines(lines)) => {
                 for Line { file, lines } in lines {
                     let (text, kept) = files.entry(file).or_default();
                     let new: Vec<String> = lines.into_iter().filter(|line| !text.contains(line)).collect();
@@ -74,17 +84,26 @@ pub fn kept(root: &Root, session: &str, purpose: &str, settings: &[Setting], man
         let content = content(&file, session, purpose, &lines);
         Act::PlaceFile { file, content, keeps }
     };
-    keeping.acts = files.into_iter().map(act).collect();
+    keeping.acts.extend(files.into_iter().map(act));
     keeping
 }
 
-fn lines(root: &Root, session: &str, setting: &Setting, all: &[Setting], manner: Manner) -> Lines {
+fn lines(
+    root: &Root,
+    session: &str,
+    setting: &Setting,
+    all: &[Setting],
+    manner: Manner,
+) -> Result<Kept, String> {
     let knob = knobs::named(&setting.knob).map_err(|fault| fault.cause)?;
     let acts = knob.change(root, &setting.target, &setting.value).map_err(|fault| fault.to_string())?;
     if acts.is_empty() {
         return Err("it is so without a write of pinwise's, so there is nothing to bring back".into());
     }
-    match manner {
+    if knobs::guest::is_one(knob) {
+        return guest::acts(root, &acts).map(Kept::Acts);
+    }
+    let lines = match manner {
         // Files that are read at each start already: boot parameters, how a unit is started.
         _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. })) => Ok(Vec::new()),
         Manner::TunedProfile => tuned::lines(root, session, &acts),
@@ -92,7 +111,8 @@ fn lines(root: &Root, session: &str, setting: &Setting, all: &[Setting], manner:
             Some(line) => Ok(vec![line]),
             None => acts.iter().map(|act| by_platform(root, session, act)).collect(),
         },
-    }
+    };
+    lines.map(Kept::Lines)
 }
 
 /// The line for one write to a file of the kernel.

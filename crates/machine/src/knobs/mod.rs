@@ -3,7 +3,7 @@
 //! One file a knob. To add one: write the file, name it in [`ALL`]; the tests below and those in
 //! `change/tests/knobs.rs` hold it to its promises. A setting that is one file a target is a
 //! [`FileKnob`](file::FileKnob): what it is, where its files are, and in which form they hold the value. One that ethtool sets is
-//! an [`EthtoolKnob`](ethtool::EthtoolKnob).
+//! an [`EthtoolKnob`](ethtool::EthtoolKnob); one of a kind of threads of guests is a [`GuestKnob`](guest::GuestKnob).
 
 use serde::Serialize;
 
@@ -27,6 +27,7 @@ mod dirty_bytes;
 mod dirty_expire;
 mod dirty_ratio;
 mod dirty_writeback;
+mod emulator_affinity;
 mod energy_performance_preference;
 pub mod ethtool;
 pub mod file;
@@ -37,10 +38,12 @@ mod gro;
 mod gro_flush_timeout;
 mod gro_hw;
 mod gro_list;
+pub mod guest;
 mod huge_pages;
 mod idle_state;
 mod interleave_weight;
 mod io_priority;
+mod iothread_affinity;
 mod irq_affinity;
 mod irq_default_affinity;
 mod irqbalance_banned_irqs;
@@ -71,6 +74,8 @@ mod unit_command;
 mod unit_drop_in;
 mod unit_environment;
 mod utilization_clamp;
+mod vcpu_affinity;
+mod vhost_affinity;
 mod vm_stat_interval;
 mod watchdog_cpus;
 mod workqueue_cpus;
@@ -171,6 +176,7 @@ pub static ALL: &[&dyn Knob] = &[
     &dirty_expire::KNOB,
     &dirty_ratio::KNOB,
     &dirty_writeback::KNOB,
+    &emulator_affinity::KNOB,
     &energy_performance_preference::KNOB,
     &frequency_governor::KNOB,
     &frequency_max::KNOB,
@@ -183,6 +189,7 @@ pub static ALL: &[&dyn Knob] = &[
     &idle_state::KNOB,
     &interleave_weight::InterleaveWeight,
     &io_priority::IoPriorityKnob,
+    &iothread_affinity::KNOB,
     &irq_affinity::IrqAffinity,
     &irq_default_affinity::KNOB,
     &irqbalance_banned_irqs::IrqbalanceBannedIrqs,
@@ -212,6 +219,8 @@ pub static ALL: &[&dyn Knob] = &[
     &unit_command::KNOB,
     &unit_environment::KNOB,
     &utilization_clamp::UtilizationClamp,
+    &vcpu_affinity::KNOB,
+    &vhost_affinity::KNOB,
     &vm_stat_interval::KNOB,
     &watchdog_cpus::KNOB,
     &workqueue_cpus::KNOB,

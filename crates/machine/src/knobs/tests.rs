@@ -5,7 +5,7 @@ use super::*;
 use crate::Tree;
 
 /// What stands in the folder beside the knobs: this module with its tests, and the shapes of those that are alike.
-const NO_KNOBS: [&str; 5] = ["ethtool", "file", "mod", "tests", "unit-drop-in"];
+const NO_KNOBS: [&str; 6] = ["ethtool", "file", "guest", "mod", "tests", "unit-drop-in"];
 
 #[test]
 fn ids_are_unique_sorted_and_those_of_the_files() {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::scan::{Scan, Seen};
+use super::scan::{self, Scan, Seen};
 use super::{numbers, text};
 use crate::escapes;
 use crate::procfs::{pid_stat, pid_status};
@@ -82,6 +82,23 @@ pub(super) fn read(root: &Root, scan: &Scan, notes: &mut Notes) -> Vec<Guest> {
     let known = candidates.into_iter().filter_map(|pid| scan.process(pid));
     let helpers = |seen: &Seen| vhost.get(&seen.pid).map(Vec::as_slice).unwrap_or_default().to_vec();
     known.filter_map(|seen| guest(root, seen, &helpers(seen), notes)).collect()
+}
+
+/// The guests that run, without what could not be read of them.
+///
+/// Errors: /proc cannot be listed.
+pub(crate) fn find(root: &Root) -> Result<Vec<Guest>, ReadError> {
+    match scan::read(root) {
+        Ok(scan) => Ok(read(root, &scan, &mut Notes::new())),
+        Err(e) if e.is_absent() => Ok(Vec::new()),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether the cgroup of a guest's process is one that libvirt makes.
+pub(crate) fn is_of_libvirt(root: &Root, pid: u32) -> bool {
+    let text = text(root, &format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    text.lines().flat_map(|line| line.split('/')).any(|folder| name_of_folder(folder).is_some())
 }
 
 /// Names of monitors; the kernel keeps 15 characters.

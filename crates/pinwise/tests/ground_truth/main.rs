@@ -14,6 +14,7 @@ mod killed;
 mod noise;
 mod nothing;
 mod pinwise;
+mod placed_guests;
 mod real_servers;
 mod steered;
 mod stormed;

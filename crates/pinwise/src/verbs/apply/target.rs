@@ -1,6 +1,6 @@
 //! Which processes the words of a plan mean: `server`, a systemd unit, a cgroup, a number.
 
-use machine::knobs::MaySet;
+use machine::knobs::{MaySet, guest};
 use machine::plan::SERVER;
 use machine::{Class, Fault, Plan, Planned, Root, knobs, processes};
 
@@ -16,8 +16,8 @@ pub fn named(root: &Root, plan: Plan, server: Option<&str>) -> Result<Plan, Faul
 }
 
 fn each_process(root: &Root, planned: &Planned, server: Option<&str>) -> Result<Vec<Planned>, Fault> {
-    let of_a_process =
-        knobs::find(&planned.knob).is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses);
+    let of_a_process = knobs::find(&planned.knob)
+        .is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses && !guest::is_one(knob));
     let said = planned.target == SERVER;
     let asked = match (planned.target.as_str(), server) {
         (SERVER, Some(server)) => server,
@@ -57,6 +57,7 @@ mod tests {
     fn numbers_are_taken_as_they_are_and_words_are_looked_for() {
         assert_eq!(named_of("process-affinity", "4711", None).unwrap(), ["4711"]);
         assert_eq!(named_of("scheduling-policy", "4711/4712", None).unwrap(), ["4711/4712"]);
+        assert_eq!(named_of("vcpu-affinity", "db/vcpu/0", None).unwrap(), ["db/vcpu/0"]);
         assert_eq!(named_of("irq-affinity", "38", None).unwrap(), ["38"]);
         assert_eq!(named_of("swappiness", "machine", None).unwrap(), ["machine"]);
         assert!(named_of("process-affinity", "nginx", None).is_err());
