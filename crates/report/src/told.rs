@@ -3,6 +3,7 @@
 use advise::{Finding, Predicted, Standing};
 use study::evidence::Effect;
 use study::intervention::Outcome;
+use study::statistics::scaling::{Peak, Scaling};
 use study::{Contrast, Verdict};
 
 use crate::number;
@@ -51,6 +52,26 @@ pub fn effect(effect: &Effect) -> String {
             format!("{}: {} against {}, at {factor}: {level}", effect.factor, effect.level, effect.against)
         }
     }
+}
+
+/// Where more CPUs stop paying, and where they do harm, as far as the trials tell.
+pub fn knee_and_peak(law: &Scaling) -> String {
+    let knee = match (law.knee, law.knee_interval) {
+        (Some(knee), (low, Some(high))) => format!("Knee at {knee} CPUs [{low}, {high}]"),
+        (Some(knee), (low, None)) => format!("Knee at {knee} CPUs [{low}, perhaps beyond what was measured]"),
+        (None, (low, _)) => format!("The knee was not reached (it lies at {low} CPUs or beyond)"),
+    };
+    let peak = match &law.peak {
+        Peak::NotTold => "no peak is quoted: more CPUs may do no harm".to_string(),
+        Peak::At { n, beyond_measured } => format!(
+            "highest at {:.0} CPUs [{:.0}, {:.0}]{}",
+            n.value,
+            n.low,
+            n.high,
+            if *beyond_measured { ", beyond what was measured: by the law alone" } else { "" }
+        ),
+    };
+    format!("{knee}: from there on a CPU adds less than half of what the first one does; {peak}.")
 }
 
 /// What the standing of a finding means.

@@ -7,6 +7,7 @@
 
 mod also;
 mod effects;
+mod growth;
 mod notes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::also::AlsoCompared;
 pub use self::effects::Effect;
+pub use self::growth::Growth;
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::looks::{self, Look};
@@ -151,6 +153,9 @@ pub struct Evidence {
     /// Figures that decide nothing, against the baseline.
     #[serde(default)]
     pub also: Vec<AlsoCompared>,
+    /// How the figure grows with the server's CPUs, one curve an order of filling.
+    #[serde(default)]
+    pub growth: Vec<Growth>,
     /// Arms that were given up because every attempt failed, and the last cause.
     #[serde(default)]
     pub given_up: BTreeMap<String, String>,
@@ -239,6 +244,7 @@ pub fn weigh(
         against_other_cpus,
         effects: effects::of(&comparison, arms, &gains),
         also: Vec::new(),
+        growth: Vec::new(),
         given_up: BTreeMap::new(),
         looks: Vec::new(),
         arms: arms.iter().filter_map(|arm| summarise_arm(arm, trials, metric)).collect(),
@@ -260,6 +266,11 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     };
     let mut evidence = of_blocks(study, trials, blocks, precision);
     evidence.also = also::of(study, &evidence, trials);
+    let (recipe, counted) = (&study.recipe, schedule::counted(trials));
+    let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
+    let seed = recipe.seed.unwrap_or_default();
+    evidence.growth =
+        growth::of(&study.arms, &within, &recipe.metric, recipe.better, evidence.precision, seed);
     evidence.looks = looks;
     evidence
 }

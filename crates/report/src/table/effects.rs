@@ -1,6 +1,7 @@
 //! What each level of several factors does, how they work together, figures that decide nothing, and what the looks found.
 
-use study::evidence::{AlsoCompared, Effect};
+use study::evidence::{AlsoCompared, Effect, Growth};
+use study::statistics::scaling::{At, Estimate};
 use study::{Contrast, Evidence, Facts, Verdict};
 
 use super::columns::{Cell, Colour, Head, Row, Table, print as columns};
@@ -42,6 +43,7 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
             table(out, evidence, "together", rows.collect());
         }
     }
+    evidence.growth.iter().for_each(|growth| scaling(out, evidence, growth));
     evidence.also.iter().for_each(|also| other_figure(out, evidence, also));
     looks(out, evidence);
 }
@@ -66,6 +68,35 @@ fn row(name: &str, ratio: f64, interval: Option<(f64, f64)>, verdict: Verdict) -
         Cell::coloured(told::verdict(verdict), colour),
     ];
     Row { cells, why: String::new() }
+}
+
+/// The law, what is left of each CPU, and where more of them stop paying.
+fn scaling(out: &mut Page, evidence: &Evidence, growth: &Growth) {
+    out.heading(&format!("Scaling of the server, {}", growth.fill.word()));
+    let Some(law) = &growth.law else {
+        return out.paragraph("  ", growth.why.as_deref().unwrap_or("no curve"));
+    };
+    let level = number::share(1.0 - evidence.precision.alpha);
+    let head = |name: String| Head { over: String::new(), name, right: true };
+    let heads = vec![
+        head("CPUs".into()),
+        head("measured".into()),
+        head(format!("by the law [{level}]")),
+        head("left of each CPU".into()),
+    ];
+    let within = |e: &Estimate| format!("{} [{}, {}]", number::figure(e.value), number::figure(e.low), number::figure(e.high));
+    let row = |at: &At| Row {
+        cells: vec![
+            Cell::plain(at.n.to_string()),
+            Cell::plain(number::figure(at.measured)),
+            Cell::plain(within(&at.x)),
+            Cell::plain(number::share(at.efficiency.value)),
+        ],
+        why: String::new(),
+    };
+    let text = columns(&Table { heads, rows: law.curve.iter().map(row).collect() }, out.style);
+    out.text.push_str(&text);
+    out.paragraph("  ", &told::knee_and_peak(law));
 }
 
 fn other_figure(out: &mut Page, evidence: &Evidence, also: &AlsoCompared) {
