@@ -125,6 +125,15 @@ fn a_metric_that_the_load_does_not_give() {
 }
 
 #[test]
+fn a_knob_of_a_factor_that_does_not_exist() {
+    let place = Place::new();
+    let recipe = "[[factors]]\nkind = \"knob\"\nknob = \"rps-cpu\"\nvalues = [\"1\"]\n";
+    std::fs::write(place.path("recipe.toml"), recipe).unwrap();
+    place.refuses(&short(&["recipe.toml"]), 2, &["rps-cpu", "list knobs"]);
+    assert!(!place.path("case").exists(), "nothing is run");
+}
+
+#[test]
 fn a_cpu_that_does_not_exist() {
     Place::new().refuses(&short(&["--cpus", "0,4000"]), 2, &["4000", "allowed"]);
     Place::new().refuses(&short(&["--cpus", "three"]), 2, &["three"]);
