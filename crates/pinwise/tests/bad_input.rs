@@ -39,8 +39,9 @@ impl Place {
     }
 }
 
-/// A short study: two blocks, so no claims, but every part is run.
-const SHORT: [&str; 8] = ["--blocks", "1", "--window", "0.3", "--warm-up", "0.1", "-o", "case"];
+/// A short study: one block, so no claims, but every part is run; as many trials on a busy machine as on a quiet one.
+const SHORT: [&str; 10] =
+    ["--blocks", "1", "--window", "0.3", "--warm-up", "0.1", "--attempts", "1", "-o", "case"];
 
 fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
     ["study"].iter().chain(more).chain(SHORT.iter()).copied().collect()
@@ -121,6 +122,15 @@ fn a_regular_expression_that_matches_nothing_or_is_none() {
 #[test]
 fn a_metric_that_the_load_does_not_give() {
     Place::new().refuses(&short(&["--metric", "qps"]), 2, &["qps", "requests_per_s"]);
+}
+
+#[test]
+fn a_knob_of_a_factor_that_does_not_exist() {
+    let place = Place::new();
+    let recipe = "[[factors]]\nkind = \"knob\"\nknob = \"rps-cpu\"\nvalues = [\"1\"]\n";
+    std::fs::write(place.path("recipe.toml"), recipe).unwrap();
+    place.refuses(&short(&["recipe.toml"]), 2, &["rps-cpu", "list knobs"]);
+    assert!(!place.path("case").exists(), "nothing is run");
 }
 
 #[test]

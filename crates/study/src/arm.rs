@@ -131,7 +131,8 @@ pub fn of_recipe(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> 
         }
         arms.push(arm);
     }
-    arms.extend(mis_tuning(recipe, machine, &arms)?);
+    let mis_tuning = mis_tuning(recipe, machine, baseline, &arms)?;
+    arms.extend(mis_tuning);
     for arm in &mut arms {
         recipe.with_keys(&arm.keys)?;
         let own = std::mem::take(&mut arm.placement.settings);
@@ -174,9 +175,7 @@ fn of_cpus(cpus: &CpuSet) -> Machine {
 fn baseline(recipe: &Recipe, machine: &Machine) -> Result<Arm, Fault> {
     let mut level = levels::placed(&recipe.baseline, machine)?;
     if let Some(load) = &recipe.load_cpus {
-        level.load =
-            Some(levels::placed(&Place { load: Some(load.to_list()), ..Place::default() }, machine)?.load)
-                .flatten();
+        level.load = levels::placed(&Place { load: Some(load.to_list()), ..Place::default() }, machine)?.load;
     }
     let name = match (&recipe.baseline.name, &level.server) {
         (Some(name), _) => name.clone(),
@@ -190,11 +189,11 @@ fn baseline(recipe: &Recipe, machine: &Machine) -> Result<Arm, Fault> {
 }
 
 /// Server and load on one CPU, or whatever else the recipe calls a mis-tuning.
-fn mis_tuning(recipe: &Recipe, machine: &Machine, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
+fn mis_tuning(recipe: &Recipe, machine: &Machine, baseline: Arm, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
     let usable = machine.usable();
     if let Some(place) = &recipe.mis_tuning {
         let level = levels::placed(place, machine)?;
-        let mut arm = baseline(recipe, machine)?;
+        let mut arm = baseline;
         arm.add("", &level, &usable);
         arm.levels.clear();
         return Ok(Some(Arm { name: level.name, role: Role::MisTuning, ..arm }));
@@ -203,7 +202,6 @@ fn mis_tuning(recipe: &Recipe, machine: &Machine, arms: &[Arm]) -> Result<Option
     let first_tried = arms.iter().find(|arm| arm.cpu.is_some()).and_then(|arm| arm.cpu);
     let Some(cpu) = first_tried.or(usable.first()) else { return Ok(None) };
     let one = Some(CpuSet::single(cpu));
-    let baseline = baseline(recipe, machine)?;
     let placement = Placement { server_cpus: one.clone(), load_cpus: one, ..baseline.placement };
     Ok(Some(Arm { keys: baseline.keys, ..Arm::new("crowded", Role::MisTuning, placement) }))
 }

@@ -4,11 +4,9 @@
 //! combinations are chosen by exchange (Fedorov 1972) so that the determinant of the information about the main effects, and
 //! about the interactions of two where there is room for them, is largest: a D-optimal fraction.
 
-use rand_chacha::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
-
 use crate::levels::Level;
 use crate::model::{Model, Terms};
+use crate::statistics::draws::Draws;
 
 /// One level of each factor, by the factors' names.
 pub type Combination<'a> = Vec<(&'a str, &'a Level)>;
@@ -48,23 +46,12 @@ fn fraction(sizes: &[usize], all: Vec<Vec<usize>>, most: usize) -> Vec<Vec<usize
     let terms = Terms::that_fit(sizes, most);
     let model = Model::new(sizes, terms);
     let rows: Vec<Vec<f64>> = all.iter().map(|choice| model.row(choice)).collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(0x0051_ab1e);
-    let starts = (0..STARTS).map(|_| exchanged(&model, &rows, drawn(&mut rng, rows.len(), most)));
+    let mut draws = Draws::new(0x0051_ab1e);
+    let starts = (0..STARTS).map(|_| exchanged(&model, &rows, draws.some_of(rows.len(), most)));
     let best = starts.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(chosen, _)| chosen).unwrap_or_default();
     let mut chosen = best;
     chosen.sort_unstable();
     chosen.into_iter().map(|at| all[at].clone()).collect()
-}
-
-/// `number` different ones of `from`.
-fn drawn(rng: &mut ChaCha8Rng, from: usize, number: usize) -> Vec<usize> {
-    let mut at: Vec<usize> = (0..from).collect();
-    for i in 0..number {
-        let other = i + (rng.next_u64() % (from - i) as u64) as usize;
-        at.swap(i, other);
-    }
-    at.truncate(number);
-    at
 }
 
 /// Exchanges chosen rows for better ones until none is left that would help; the log determinant that is reached.

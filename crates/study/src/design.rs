@@ -1,35 +1,23 @@
 //! Randomised complete blocks: every arm once in each block, in an order that a seed repeats.
 
-use rand_chacha::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
+use crate::statistics::draws::Draws;
 
 /// Which trial runs when: `order[block][position]` is the index of an arm.
 pub type Order = Vec<Vec<usize>>;
 
 /// Draws the order of `arms` arms in `blocks` blocks; the same seed gives the same order on every machine.
 pub fn draw_order(arms: usize, blocks: usize, seed: u64) -> Order {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut draws = Draws::new(seed);
     (0..blocks)
         .map(|_| {
             let mut block: Vec<usize> = (0..arms).collect();
             // Fisher-Yates (Durstenfeld 1964).
             for i in (1..block.len()).rev() {
-                block.swap(i, below(&mut rng, i as u64 + 1) as usize);
+                block.swap(i, draws.below(i + 1));
             }
             block
         })
         .collect()
-}
-
-/// A number in 0..bound without modulo bias.
-fn below(rng: &mut ChaCha8Rng, bound: u64) -> u64 {
-    let limit = u64::MAX - u64::MAX % bound;
-    loop {
-        let drawn = rng.next_u64();
-        if drawn < limit {
-            return drawn % bound;
-        }
-    }
 }
 
 /// The fewest blocks with which `claims` two-sided claims can be made at level `alpha` after Holm: the smallest

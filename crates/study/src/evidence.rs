@@ -258,14 +258,16 @@ pub fn weigh(
 /// The evidence of a case as far as it has been run: at the last look that was made, or of all trials before the first.
 pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     let looks = looks::made(study, trials, |blocks, precision| of_blocks(study, trials, blocks, precision));
-    let planned = looks::planned(study);
-    let at_first = looks::precision_at(study.recipe.precision, &planned, 0);
-    let (blocks, precision) = match looks.last() {
-        Some(look) if look.ended => (look.blocks, Precision { alpha: look.alpha, ..at_first }),
-        _ => (study.order.len(), at_first),
+    let (blocks, alpha) = match looks.last() {
+        Some(look) if look.ended => (look.blocks, look.alpha),
+        _ => {
+            let levels = looks::precisions(study.recipe.precision, &looks::planned(study));
+            (study.order.len(), levels[0].alpha)
+        }
     };
+    let precision = Precision { alpha, ..study.recipe.precision };
     let mut evidence = of_blocks(study, trials, blocks, precision);
-    evidence.also = also::of(study, &evidence, trials);
+    evidence.also = also::of(study, &evidence, trials, blocks);
     let (recipe, counted) = (&study.recipe, schedule::counted(trials));
     let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
     let seed = recipe.seed.unwrap_or_default();

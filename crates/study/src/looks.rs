@@ -33,30 +33,28 @@ pub fn planned(study: &Resolved) -> Vec<usize> {
     looks
 }
 
-/// What may be claimed at the `look`th of `looks`. The levels of all looks add up to the recipe's, so that what is claimed at
+/// What may be claimed at each of `looks`. The levels of all looks add up to the recipe's, so that what is claimed at
 /// any of them, of any number of comparisons after Holm and of equality too, is false no more often than that. They lie as those
 /// of O'Brien and Fleming do: little is spent early, and the last look is almost as good as a study without others.
-pub fn precision_at(precision: Precision, looks: &[usize], look: usize) -> Precision {
+pub fn precisions(precision: Precision, looks: &[usize]) -> Vec<Precision> {
     let shape: Vec<f64> = match Looks::new(looks, precision.alpha) {
         Ok(known) if looks.len() > 1 => (0..looks.len()).map(|at| known.level_at(at)).collect(),
         _ => vec![1.0; looks.len()],
     };
-    let share = shape.get(look).copied().unwrap_or_default() / shape.iter().sum::<f64>();
-    Precision { alpha: precision.alpha * share, ..precision }
+    let sum: f64 = shape.iter().sum();
+    shape.iter().map(|level| Precision { alpha: precision.alpha * level / sum, ..precision }).collect()
 }
 
 /// Every look that could be made so far. `weigh` gives the evidence of the first so many blocks at a precision.
 pub fn made(study: &Resolved, trials: &[Trial], weigh: impl Fn(usize, Precision) -> Evidence) -> Vec<Look> {
     let looks = planned(study);
     let mut made = Vec::new();
-    for (at, blocks) in looks.iter().enumerate() {
-        if complete_blocks(study, trials) < *blocks {
-            break;
-        }
-        let precision = precision_at(study.recipe.precision, &looks, at);
+    let complete = complete_blocks(study, trials);
+    let precisions = precisions(study.recipe.precision, &looks);
+    for (blocks, precision) in looks.iter().zip(precisions).take_while(|(blocks, _)| **blocks <= complete) {
         let evidence = weigh(*blocks, precision);
         let undecided = undecided(&evidence);
-        let ended = undecided == 0 && evidence.trust == Trust::Sound || at + 1 == looks.len();
+        let ended = undecided == 0 && evidence.trust == Trust::Sound || looks.last() == Some(blocks);
         made.push(Look { blocks: *blocks, alpha: precision.alpha, undecided, ended });
         if ended {
             break;
@@ -81,7 +79,7 @@ fn complete_blocks(study: &Resolved, trials: &[Trial]) -> usize {
     let given_up = schedule::given_up(study, trials);
     let settled = |block: usize, position: usize| {
         let arm = study.order[block].get(position);
-        if arm.and_then(|arm| given_up.get(arm)).is_some_and(|since| *since < block) {
+        if arm.is_some_and(|arm| schedule::is_skipped(&given_up, *arm, block)) {
             return true;
         }
         let of_slot = trials.iter().filter(|t| (t.block, t.position) == (block, position));
@@ -110,10 +108,10 @@ mod tests {
     #[test]
     fn the_levels_of_all_looks_add_up_and_the_last_has_most() {
         let precision = Precision { margin: 0.03, alpha: 0.05 };
-        let levels: Vec<f64> = (0..3).map(|at| precision_at(precision, &[8, 12, 16], at).alpha).collect();
+        let levels: Vec<f64> = precisions(precision, &[8, 12, 16]).iter().map(|at| at.alpha).collect();
         assert!((levels.iter().sum::<f64>() - 0.05).abs() < 1e-12, "{levels:?}");
         assert!(levels[0] < levels[1] && levels[1] < levels[2] && levels[2] > 0.02, "{levels:?}");
-        assert_eq!(precision_at(precision, &[14], 0).alpha, 0.05);
+        assert_eq!(precisions(precision, &[14])[0].alpha, 0.05);
     }
 
     #[test]

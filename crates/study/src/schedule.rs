@@ -1,7 +1,7 @@
 //! Which trial comes next: pure, from the resolved study and the trials that are on disk, so that a study which was killed goes
 //! on exactly as it would have gone on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use machine::{Class, Fault};
 
@@ -26,16 +26,17 @@ pub struct Slot {
 /// The trial that comes next; `None` when the study is finished.
 ///
 /// Each block runs every arm once in its order. What was disturbed or failed is run again after the others of its block, up to
-/// `budget.attempts` times in all; what was disturbed, until the study has spent [`REPEATED_SHARE`] on it. An arm whose attempts all failed in one block is given up. After each look that the recipe
-/// fixed before, the study ends if everything is decided.
+/// `budget.attempts` times in all; what was disturbed, until a quarter of the planned trials went into repeats. An arm whose
+/// attempts all failed in one block is given up. After each look that the recipe fixed before, the study ends if everything is
+/// decided.
 pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
     let slots = by_slot(trials);
     let blocks = looks::blocks_to_run(study, trials);
-    let mut given_up = BTreeSet::new();
+    let given_up = given_up(study, trials);
     let repeats_left = most_repeats(study) > trials.iter().filter(|trial| trial.attempt > 0).count();
     for (block, order) in study.order.iter().enumerate().take(blocks) {
         let of = |position: usize| slots.get(&(block, position)).map_or(&[][..], Vec::as_slice);
-        let open = |position: usize| order.get(position).filter(|arm| !given_up.contains(*arm));
+        let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&given_up, **arm, block));
         for attempt in 0..study.recipe.budget.attempts.max(1) {
             for (position, arm) in (0..order.len()).filter_map(|position| Some((position, *open(position)?)))
             {
@@ -49,7 +50,6 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
                 }
             }
         }
-        given_up.extend((0..order.len()).filter(|p| is_given_up(study, of(*p))).map(|p| order[p]));
     }
     None
 }
@@ -72,16 +72,11 @@ fn is_given_up(study: &Resolved, slot: &[&Trial]) -> bool {
 pub fn expected(study: &Resolved, trials: &[Trial]) -> usize {
     let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
     let given_up = given_up(study, trials);
-    let skipped: usize = study
-        .order
-        .iter()
-        .enumerate()
-        .map(|(block, order)| {
-            order.iter().filter(|arm| given_up.get(*arm).is_some_and(|since| block > *since)).count()
-        })
-        .sum();
-    let planned: usize = study.order.iter().take(looks::blocks_to_run(study, trials)).map(Vec::len).sum();
-    planned + repeats - skipped
+    let blocks = study.order.iter().enumerate().take(looks::blocks_to_run(study, trials));
+    let of_block = |(block, order): (usize, &Vec<usize>)| {
+        order.iter().filter(|arm| !is_skipped(&given_up, **arm, block)).count()
+    };
+    blocks.map(of_block).sum::<usize>() + repeats
 }
 
 /// Arms that are given up, and the block in which they were.
@@ -95,6 +90,11 @@ pub fn given_up(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> {
         }
     }
     since
+}
+
+/// Whether `arm` was given up before `block`.
+pub(crate) fn is_skipped(given_up: &BTreeMap<usize, usize>, arm: usize, block: usize) -> bool {
+    given_up.get(&arm).is_some_and(|since| *since < block)
 }
 
 /// The trial of each slot that is compared: the last that came to a figure. It is the one that was not disturbed, or the last of

@@ -96,6 +96,9 @@ pub struct Args {
     /// A trial that has not ended after this long has failed, s
     #[arg(long, value_name = "S")]
     trial_timeout: Option<f64>,
+    /// How often a trial is run at most until one is neither disturbed by other programs nor failed; 1: never again
+    #[arg(long, value_name = "N")]
+    attempts: Option<usize>,
     /// Differences up to this share count as equal
     #[arg(long, value_name = "SHARE")]
     margin: Option<f64>,
@@ -283,6 +286,7 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     set(&mut recipe.budget.window_s, args.window);
     set(&mut recipe.budget.warm_up_cap_s, args.warm_up);
     set(&mut recipe.budget.trial_timeout_s, args.trial_timeout);
+    set(&mut recipe.budget.attempts, args.attempts);
     set(&mut recipe.precision.margin, args.margin);
     if args.seed.is_some() {
         recipe.seed = args.seed;

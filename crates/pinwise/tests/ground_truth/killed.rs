@@ -22,7 +22,8 @@ fn a_killed_study_leaves_nothing_changed_and_goes_on() {
     let bench = Bench::new();
     // The trials set an rps mask themselves, so that there is something to restore.
     let recipe = bench.case().with_file_name("recipe.toml");
-    let arguments = bench.study_arguments(&bed, &["--blocks", "2", "--window", "0.6", "--warm-up", "0.2"]);
+    let arguments = bench
+        .study_arguments(&bed, &["--blocks", "2", "--window", "0.6", "--warm-up", "0.2", "--attempts", "1"]);
     let target = format!("{}:vs/rx-0", bed.server);
     std::fs::write(
         &recipe,

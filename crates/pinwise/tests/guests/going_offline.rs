@@ -11,7 +11,7 @@ const HELPERS: &str = "
     window=0.5
     cpu() { echo $1 > /sys/devices/system/cpu/cpu3/online; }
     finished() { cat /tmp/case/trials.jsonl 2> /dev/null | wc -l; }
-    study() { pinwise study --blocks 1 --window $window --warm-up 0.2 --seed 1 -o /tmp/case \"$@\"; }
+    study() { pinwise study --blocks 1 --window $window --warm-up 0.2 --attempts 1 --seed 1 -o /tmp/case \"$@\"; }
 ";
 
 /// CPUs of a frame of the live map.

@@ -42,6 +42,8 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     let machine = Machine::read(&root);
     let allowed = usable(&machine)?;
     let arms = arm::of_recipe(&recipe, &machine)?;
+    // Rather than after the first trials, when it is an arm's turn.
+    arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
     let blocks = match recipe.budget.blocks {
         0 => blocks_for(&arms, recipe.precision.alpha),
         given => given,

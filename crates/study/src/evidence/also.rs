@@ -24,9 +24,13 @@ pub struct AlsoCompared {
     pub against_baseline: Vec<Contrast>,
 }
 
-/// The other figures of the recipe, over the blocks and at the level of `evidence`.
-pub(super) fn of(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> Vec<AlsoCompared> {
-    let blocks = evidence.looks.last().map_or(study.order.len(), |look| look.blocks);
+/// The other figures of the recipe, over the first `blocks` blocks, which `evidence` is of too, and at its level.
+pub(super) fn of(
+    study: &Resolved,
+    evidence: &Evidence,
+    trials: &[Trial],
+    blocks: usize,
+) -> Vec<AlsoCompared> {
     let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
     let counted = schedule::counted(&within);
     let arms: Vec<Arm> =

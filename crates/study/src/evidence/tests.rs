@@ -1,36 +1,25 @@
 //! The evidence on simulated trials, where the truth is known.
 
 use machine::CpuSet;
-use rand_chacha::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::arm::{all_alike, each_cpu_in_turn};
 use crate::design::draw_order;
+use crate::statistics::draws::Draws;
 
 const PRECISION: Precision = Precision { margin: 0.03, alpha: 0.05 };
-
-fn uniform(rng: &mut ChaCha8Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// Box and Muller 1958.
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    let (u, v) = (1.0 - uniform(rng), uniform(rng));
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-}
 
 /// Trials of a machine with 3 % noise, 8 % slow runs and 1 % a run random-walk drift (the figures of DESIGN.md),
 /// on which `effect(arm)` is the true log effect.
 fn simulate(arms: &[Arm], blocks: usize, seed: u64, effect: impl Fn(&Arm) -> f64) -> Vec<Trial> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x5eed);
+    let mut draws = Draws::new(seed ^ 0x5eed);
     let mut drift = 0.0;
     let mut trials = Vec::new();
     for (block, order) in draw_order(arms.len(), blocks, seed).into_iter().enumerate() {
         for (position, arm) in order.into_iter().enumerate() {
-            drift += 0.01 * normal(&mut rng);
-            let slow_run = if uniform(&mut rng) < 0.08 { -0.2 } else { 0.0 };
-            let log = 10_000f64.ln() + drift + 0.03 * normal(&mut rng) + slow_run + effect(&arms[arm]);
+            drift += 0.01 * draws.normal();
+            let slow_run = if draws.uniform() < 0.08 { -0.2 } else { 0.0 };
+            let log = 10_000f64.ln() + drift + 0.03 * draws.normal() + slow_run + effect(&arms[arm]);
             trials.push(Trial {
                 index: trials.len(),
                 block,

@@ -70,7 +70,7 @@ pub fn interval(blocks: usize, draws: Draws, statistic: impl Fn(&[usize]) -> f64
 }
 
 /// A number in 0..bound; its bias is below 2^-40 for any number of blocks.
-fn below_bound(rng: &mut ChaCha8Rng, bound: usize) -> usize {
+pub(super) fn below_bound(rng: &mut ChaCha8Rng, bound: usize) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }
 

@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 
 use machine::{Class, Fault};
 use rand_chacha::ChaCha8Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
 mod fit;
 
+use super::bootstrap::below_bound;
 use super::summary::median;
 use fit::fit;
 
@@ -245,13 +246,13 @@ fn resample(points: &[Point], law: Law, resamples: usize, seed: u64) -> Vec<Law>
         .map(|_| {
             let shifts: Vec<f64> = blocks
                 .iter()
-                .map(|_| (by_block[draw(&mut rng, blocks.len())] - centre) * between_scale)
+                .map(|_| (by_block[below_bound(&mut rng, blocks.len())] - centre) * between_scale)
                 .collect();
             let made: Vec<Point> = points
                 .iter()
                 .map(|p| {
                     let shift = blocks.binary_search(&p.block).map_or(0.0, |i| shifts[i]);
-                    let error = shift + within[draw(&mut rng, within.len())];
+                    let error = shift + within[below_bound(&mut rng, within.len())];
                     Point { x: law.at(f64::from(p.n)) * error.exp(), ..*p }
                 })
                 .collect();
@@ -271,10 +272,6 @@ fn block_level(points: &[Point], law: &Law, block: usize) -> f64 {
 fn small_sample_scale(n: usize) -> f64 {
     let n = n as f64;
     if n < 2.0 { 1.0 } else { (n / (n - 1.0)).sqrt() * (1.0 + 1.21 / (n - 1.0)) }
-}
-
-fn draw(rng: &mut ChaCha8Rng, below: usize) -> usize {
-    ((u128::from(rng.next_u64()) * below as u128) >> 64) as usize
 }
 
 #[cfg(test)]

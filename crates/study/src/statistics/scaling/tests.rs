@@ -1,25 +1,13 @@
 //! The law on made-up machines where it holds, and on the published ones.
 
 use super::*;
+use crate::statistics::draws::Draws;
 
 const SIZES: [u32; 8] = [1, 2, 4, 6, 8, 12, 16, 24];
 
-struct Luck(ChaCha8Rng);
-
-impl Luck {
-    fn uniform(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (u, v) = (1.0 - self.uniform(), self.uniform());
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
-}
-
 /// Points of `law` under 3 % noise, 8 % slow runs and 1 % a run drift, all sizes in each block.
 fn measured(law: Law, blocks: usize, seed: u64) -> Vec<Point> {
-    let mut luck = Luck(ChaCha8Rng::seed_from_u64(seed));
+    let mut luck = Draws::new(seed);
     let mut drift = 0.0;
     let mut points = Vec::new();
     for block in 0..blocks {
@@ -123,7 +111,7 @@ fn machines_in_the_shape_of_e4_come_out_in_their_order() {
     let opteron = Law { g: 11_500.0, a: 0.03, b: 0.004 };
     let xeon = Law { g: 14_000.0, a: 0.25, b: 0.01 };
     let curve = |law: Law, seed: u64| {
-        let mut luck = Luck(ChaCha8Rng::seed_from_u64(seed));
+        let mut luck = Draws::new(seed);
         let mut points = Vec::new();
         for block in 0..6 {
             for n in 1..=8 {
