@@ -20,7 +20,8 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched, util_clamp,
+    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched,
+    util_clamp,
 };
 
 /// The running system.

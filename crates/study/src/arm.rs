@@ -95,51 +95,95 @@ fn left(cpus: &CpuSet, server: &CpuSet) -> CpuSet {
     if rest.is_empty() { cpus.clone() } else { rest }
 }
 
+/// What all arms of a recipe have in common on a machine.
+pub(crate) struct Common<'a> {
+    recipe: &'a Recipe,
+    machine: &'a Machine,
+    baseline: Arm,
+}
+
+impl<'a> Common<'a> {
+    /// Reads the baseline of a recipe.
+    ///
+    /// # Errors
+    /// CPUs or nodes of the baseline that this machine does not have.
+    pub fn of(recipe: &'a Recipe, machine: &'a Machine) -> Result<Self, Fault> {
+        Ok(Self { recipe, machine, baseline: baseline(recipe, machine)? })
+    }
+
+    /// Where the baseline has the load, if it says so.
+    pub fn load(&self) -> Option<&CpuSet> {
+        self.baseline.placement.load_cpus.as_ref()
+    }
+
+    /// The baseline twice: the A/A control.
+    ///
+    /// # Errors
+    /// Keys that the recipe does not have.
+    pub fn baselines(&self) -> Result<Vec<Arm>, Fault> {
+        let name = &self.baseline.name;
+        ["A", "B"]
+            .map(|which| self.finished(Arm { name: format!("{name} {which}"), ..self.baseline.clone() }))
+            .into_iter()
+            .collect()
+    }
+
+    /// The arm of one level of each factor.
+    ///
+    /// # Errors
+    /// Keys that the recipe does not have.
+    pub fn candidate(&self, levels: &[(&str, &Level)]) -> Result<Arm, Fault> {
+        let mut arm = Arm { role: Role::Candidate, ..self.baseline.clone() };
+        let names: Vec<&str> = levels.iter().map(|(_, level)| level.name.as_str()).collect();
+        arm.name = names.join("; ");
+        for (factor, level) in levels {
+            arm.add(factor, level, &self.machine.usable());
+        }
+        // A load that the baseline places stays there; of its CPUs the server's are left out.
+        let load_is_left = levels.iter().all(|(_, level)| level.load.is_none());
+        if let (Some(given), Some(server), true) = (self.load(), &arm.placement.server_cpus, load_is_left) {
+            arm.placement.load_cpus = Some(left(given, server));
+        }
+        if levels.len() > 1 {
+            arm.cpu = None;
+        }
+        self.finished(arm)
+    }
+
+    /// The positive control beside `arms`: server and load on one CPU, or whatever else the recipe calls a mis-tuning.
+    ///
+    /// # Errors
+    /// CPUs or keys that are not there.
+    pub fn mis_tuning(&self, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
+        let arm = mis_tuning(self.recipe, self.machine, self.baseline.clone(), arms)?;
+        arm.map(|arm| self.finished(arm)).transpose()
+    }
+
+    /// Adds what the recipe sets everywhere.
+    fn finished(&self, mut arm: Arm) -> Result<Arm, Fault> {
+        self.recipe.with_keys(&arm.keys)?;
+        let own = std::mem::take(&mut arm.placement.settings);
+        arm.placement.settings = self.recipe.settings.clone();
+        arm.placement.set(&own);
+        arm.placement.neighbours = self.recipe.neighbours.clone();
+        Ok(arm)
+    }
+}
+
 /// The arms of a recipe on a machine: the baseline twice, the combinations of the factors' levels, the mis-tuning.
 ///
 /// # Errors
 /// Levels that this machine cannot have, or factors that do not go together.
 pub fn of_recipe(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
-    let usable = machine.usable();
-    let baseline = baseline(recipe, machine)?;
+    let common = Common::of(recipe, machine)?;
     let usual = [Factor::EachCpu { cpus: None }];
     let factors = if recipe.factors.is_empty() { &usual[..] } else { &recipe.factors };
-    let load = baseline.placement.load_cpus.clone();
-    let levels = factors
-        .iter()
-        .map(|factor| Ok((factor.name(), levels::of_factor(factor, machine, load.as_ref())?)))
-        .collect::<Result<Vec<_>, Fault>>()?;
-    go_together(&levels)?;
-    let mut arms: Vec<Arm> = ["A", "B"]
-        .map(|which| Arm { name: format!("{} {which}", baseline.name), ..baseline.clone() })
-        .to_vec();
+    let levels = levels::of_factors(factors, machine, common.load())?;
+    let mut arms = common.baselines()?;
     for combination in combine::combinations(&levels, recipe.most_arms) {
-        let mut arm = Arm { role: Role::Candidate, ..baseline.clone() };
-        let names: Vec<&str> = combination.iter().map(|(_, level)| level.name.as_str()).collect();
-        arm.name = names.join("; ");
-        // A load that the baseline places stays there; of its CPUs the server's are left out.
-        for (factor, level) in &combination {
-            arm.add(factor, level, &usable);
-        }
-        if let (Some(given), Some(server), true) =
-            (&load, &arm.placement.server_cpus, combination.iter().all(|(_, level)| level.load.is_none()))
-        {
-            arm.placement.load_cpus = Some(left(given, server));
-        }
-        if factors.len() > 1 {
-            arm.cpu = None;
-        }
-        arms.push(arm);
+        arms.push(common.candidate(&combination)?);
     }
-    let mis_tuning = mis_tuning(recipe, machine, baseline, &arms)?;
-    arms.extend(mis_tuning);
-    for arm in &mut arms {
-        recipe.with_keys(&arm.keys)?;
-        let own = std::mem::take(&mut arm.placement.settings);
-        arm.placement.settings = recipe.settings.clone();
-        arm.placement.set(&own);
-        arm.placement.neighbours = recipe.neighbours.clone();
-    }
+    arms.extend(common.mis_tuning(&arms)?);
     distinct(&arms)?;
     Ok(arms)
 }
@@ -204,25 +248,6 @@ fn mis_tuning(recipe: &Recipe, machine: &Machine, baseline: Arm, arms: &[Arm]) -
     let one = Some(CpuSet::single(cpu));
     let placement = Placement { server_cpus: one.clone(), load_cpus: one, ..baseline.placement };
     Ok(Some(Arm { keys: baseline.keys, ..Arm::new("crowded", Role::MisTuning, placement) }))
-}
-
-/// Two factors that both place the server have no combination.
-fn go_together(levels: &[(String, Vec<Level>)]) -> Result<(), Fault> {
-    let say = |what: fn(&Level) -> bool| -> Vec<&str> {
-        levels.iter().filter(|(_, of)| of.iter().any(what)).map(|(name, _)| name.as_str()).collect()
-    };
-    for (what, who) in [
-        ("the server's CPUs", say(|level| level.server.is_some())),
-        ("the load's CPUs", say(|level| level.load.is_some())),
-        ("the server's memory", say(|level| level.memory.is_some())),
-    ] {
-        if who.len() > 1 {
-            let cause = format!("the factors {} all say {what}", who.join(" and "));
-            let remedy = "make one factor of kind places of them, with a level for each pair";
-            return Err(Fault::new(Class::Usage, "factors", cause, remedy));
-        }
-    }
-    Ok(())
 }
 
 fn distinct(arms: &[Arm]) -> Result<(), Fault> {

@@ -1,5 +1,7 @@
 //! The case directory: one study in plain files, written so that a kill at any moment loses no finished trial.
 
+pub mod asked;
+
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -14,7 +16,10 @@ use crate::arm::Arm;
 use crate::design::Order;
 use crate::recipe::Recipe;
 use crate::schedule::{self, Slot};
+use crate::search::Stage;
 use crate::trial::Trial;
+
+use self::asked::{Asked, Found, Line};
 
 /// Version of the folder's form; raised when an older pinwise could misread it.
 pub const FORMAT: u32 = 1;
@@ -38,11 +43,41 @@ pub struct Resolved {
     pub string_rounds: Option<u64>,
     /// The recipe with every default filled in.
     pub recipe: Recipe,
-    /// The arms.
+    /// The arms; of a search, those that it asked for so far are added when a case is opened.
     pub arms: Vec<Arm>,
+    /// Of a search: where it was in each block of `order`.
+    #[serde(skip)]
+    pub stages: Vec<Stage>,
+    /// Of a search that has ended: what it found.
+    #[serde(skip)]
+    pub found: Option<Found>,
 }
 
 impl Resolved {
+    /// Adds a line of `search.jsonl`.
+    ///
+    /// # Errors
+    /// In words: it names an arm that is not known.
+    fn extend(&mut self, line: Line) -> Result<(), String> {
+        match line {
+            Line::Found(found) => self.found = Some(found),
+            Line::Block(Asked { stage, arms, order }) => {
+                self.arms.extend(arms);
+                if let Some(arm) = order.iter().find(|arm| **arm >= self.arms.len()) {
+                    return Err(format!("a block names arm {arm}, of {} that are known", self.arms.len()));
+                }
+                self.stages.push(stage);
+                self.order.push(order);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it is a search that has not ended: then blocks are asked for that `order` does not have yet.
+    pub fn is_searching(&self) -> bool {
+        self.recipe.search.is_some() && self.found.is_none()
+    }
+
     /// Rounds of computation per request of the built-in string server, where an arm asks for other work than the recipe: in
     /// proportion, so that the speed at which they were measured once holds for all arms.
     pub fn string_rounds_of(&self, arm: &Recipe) -> u64 {
@@ -87,26 +122,32 @@ impl Case {
         Ok(Self { dir: dir.to_path_buf(), study, trials: Vec::new(), mended: Vec::new(), _lock: Some(lock) })
     }
 
-    /// Opens a case to read it. A torn last line of `trials.jsonl` is left out and noted, not touched.
+    /// Opens a case to read it. A torn last line of `trials.jsonl` or `search.jsonl` is left out and noted, not touched.
     pub fn open(dir: &Path) -> Result<Self, Fault> {
-        let study = read_study(dir)?;
-        let (trials, torn) = read_trials(&dir.join("trials.jsonl"))?;
-        let mended = torn.map(|t| t.note()).into_iter().collect();
-        Ok(Self { dir: dir.to_path_buf(), study, trials, mended, _lock: None })
+        let mut study = read_study(dir)?;
+        let lines = read_lines(&dir.join(SEARCH))?;
+        extend(dir, &mut study, lines.whole)?;
+        let trials = read_lines(&dir.join(TRIALS))?;
+        let torn = lines.torn.into_iter().chain(trials.torn);
+        let mended = torn.map(|t| t.note()).collect();
+        Ok(Self { dir: dir.to_path_buf(), study, trials: trials.whole, mended, _lock: None })
     }
 
     /// Opens a case to go on with it: a torn last line is cut off, so that its trial is run again.
     pub fn resume(dir: &Path) -> Result<Self, Fault> {
-        let study = read_study(dir)?;
+        read_study(dir)?;
         let lock = lock(dir)?;
-        let path = dir.join("trials.jsonl");
-        let (trials, torn) = read_trials(&path)?;
-        if let Some(torn) = &torn {
-            let file = OpenOptions::new().write(true).open(&path).map_err(|e| storage(&path, &e))?;
-            file.set_len(torn.whole_bytes).and_then(|()| file.sync_all()).map_err(|e| storage(&path, &e))?;
+        let opened = Self::open(dir)?;
+        for name in [SEARCH, TRIALS] {
+            let path = dir.join(name);
+            if let Some(torn) = read_lines::<serde_json::Value>(&path)?.torn {
+                let file = OpenOptions::new().write(true).open(&path).map_err(|e| storage(&path, &e))?;
+                file.set_len(torn.whole_bytes)
+                    .and_then(|()| file.sync_all())
+                    .map_err(|e| storage(&path, &e))?;
+            }
         }
-        let mended = torn.map(|t| t.note()).into_iter().collect();
-        Ok(Self { dir: dir.to_path_buf(), study, trials, mended, _lock: Some(lock) })
+        Ok(Self { _lock: Some(lock), ..opened })
     }
 
     /// The folder.
@@ -126,8 +167,20 @@ impl Case {
 
     /// Appends a finished trial and returns when it is on disk.
     pub fn append(&mut self, trial: Trial) -> Result<(), Fault> {
-        let path = self.dir.join("trials.jsonl");
-        let mut line = to_json(&path, &trial)?;
+        self.append_line(TRIALS, &trial)?;
+        self.trials.push(trial);
+        Ok(())
+    }
+
+    /// Appends what a search asks for or has found, and returns when it is on disk.
+    pub fn append_asked(&mut self, line: Line) -> Result<(), Fault> {
+        self.append_line(SEARCH, &line)?;
+        extend(&self.dir, &mut self.study, vec![line])
+    }
+
+    fn append_line(&self, name: &str, value: &impl Serialize) -> Result<(), Fault> {
+        let path = self.dir.join(name);
+        let mut line = to_json(&path, value)?;
         line.push(b'\n');
         let mut file = OpenOptions::new()
             .create(true)
@@ -141,9 +194,7 @@ impl Case {
             let _ = file.set_len(before);
             return Err(storage(&path, &error));
         }
-        sync_dir(&self.dir)?;
-        self.trials.push(trial);
-        Ok(())
+        sync_dir(&self.dir)
     }
 
     /// Writes `value` as JSON to a file of the case, whole or not at all.
@@ -171,6 +222,25 @@ impl Case {
     }
 }
 
+/// Finished trials, a line each.
+const TRIALS: &str = "trials.jsonl";
+/// What a search asked for, a line a block.
+const SEARCH: &str = "search.jsonl";
+
+fn extend(dir: &Path, study: &mut Resolved, lines: Vec<Line>) -> Result<(), Fault> {
+    for (number, line) in lines.into_iter().enumerate() {
+        let place = format!("{}:{}", dir.join(SEARCH).display(), number + 1);
+        study.extend(line).map_err(|why| malformed(place, why))?;
+    }
+    Ok(())
+}
+
+/// The whole lines of a file, and what is torn at its end.
+struct Lines<T> {
+    whole: Vec<T>,
+    torn: Option<Torn>,
+}
+
 /// A last line without its end: the writer was killed, or the disk was full.
 struct Torn {
     path: PathBuf,
@@ -181,7 +251,7 @@ struct Torn {
 impl Torn {
     fn note(&self) -> String {
         format!(
-            "{}: line {} is torn (killed or disk full while it was written); that trial counts as not run",
+            "{}: line {} is torn (killed or disk full while it was written); it counts as not written",
             self.path.display(),
             self.line
         )
@@ -214,31 +284,25 @@ fn read_study(dir: &Path) -> Result<Resolved, Fault> {
     Ok(study)
 }
 
-fn read_trials(path: &Path) -> Result<(Vec<Trial>, Option<Torn>), Fault> {
+fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, Fault> {
     let mut text = Vec::new();
     match File::open(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), None)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Lines { whole: Vec::new(), torn: None }),
         Err(e) => return Err(storage(path, &e)),
         Ok(mut file) => file.read_to_end(&mut text).map_err(|e| storage(path, &e))?,
     };
-    let mut trials = Vec::new();
-    let mut offset = 0;
+    let mut whole = Vec::new();
+    let mut whole_bytes = 0;
     for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
-        let whole = line.ends_with(b"\n");
-        match serde_json::from_slice::<Trial>(line) {
-            Ok(trial) if whole => trials.push(trial),
-            _ if !whole => {
-                return Ok((
-                    trials,
-                    Some(Torn { path: path.to_path_buf(), line: number + 1, whole_bytes: offset }),
-                ));
-            }
-            Ok(_) => {}
-            Err(e) => return Err(malformed(format!("{}:{}", path.display(), number + 1), e)),
+        if !line.ends_with(b"\n") {
+            let torn = Torn { path: path.to_path_buf(), line: number + 1, whole_bytes };
+            return Ok(Lines { whole, torn: Some(torn) });
         }
-        offset += line.len() as u64;
+        let value = serde_json::from_slice(line);
+        whole.push(value.map_err(|e| malformed(format!("{}:{}", path.display(), number + 1), e))?);
+        whole_bytes += line.len() as u64;
     }
-    Ok((trials, None))
+    Ok(Lines { whole, torn: None })
 }
 
 /// One writer a case: a second `resume` would run the same trials beside the first.
@@ -316,6 +380,8 @@ pub(crate) mod tests {
             string_rounds: Some(10),
             recipe: Recipe::from_toml("", "x").unwrap(),
             arms,
+            stages: Vec::new(),
+            found: None,
         }
     }
 

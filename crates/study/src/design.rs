@@ -11,10 +11,7 @@ pub fn draw_order(arms: usize, blocks: usize, seed: u64) -> Order {
     (0..blocks)
         .map(|_| {
             let mut block: Vec<usize> = (0..arms).collect();
-            // Fisher-Yates (Durstenfeld 1964).
-            for i in (1..block.len()).rev() {
-                block.swap(i, draws.below(i + 1));
-            }
+            draws.shuffle(&mut block);
             block
         })
         .collect()

@@ -19,9 +19,11 @@ pub use self::effects::Effect;
 pub use self::growth::Growth;
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
+use crate::case::asked::Found;
 use crate::looks::{self, Look};
 use crate::recipe::{Direction, Precision};
 use crate::schedule;
+use crate::search::Stage;
 use crate::statistics::holm;
 use crate::statistics::signed_rank::{self, p_above, p_below};
 use crate::statistics::summary::{self, Summary};
@@ -162,6 +164,9 @@ pub struct Evidence {
     /// What was found at each look that was fixed before; one at the end, if there was no other.
     #[serde(default)]
     pub looks: Vec<Look>,
+    /// What a search found, and what it did not try; its claims are those of the fresh blocks alone, `against_baseline`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Found>,
     /// Descriptive figures by arm.
     pub arms: Vec<ArmSummary>,
     /// What the reader should know.
@@ -247,6 +252,7 @@ pub fn weigh(
         growth: Vec::new(),
         given_up: BTreeMap::new(),
         looks: Vec::new(),
+        search: None,
         arms: arms.iter().filter_map(|arm| summarise_arm(arm, trials, metric)).collect(),
         notes: Vec::new(),
     };
@@ -257,6 +263,9 @@ pub fn weigh(
 
 /// The evidence of a case as far as it has been run: at the last look that was made, or of all trials before the first.
 pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
+    if study.recipe.search.is_some() {
+        return of_search(study, trials);
+    }
     let looks = looks::made(study, trials, |blocks, precision| of_blocks(study, trials, blocks, precision));
     let (blocks, alpha) = match looks.last() {
         Some(look) if look.ended => (look.blocks, look.alpha),
@@ -277,18 +286,39 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence
 }
 
+/// The evidence of a search: of its fresh blocks alone, since what was looked at while choosing flatters the chosen.
+fn of_search(study: &Resolved, trials: &[Trial]) -> Evidence {
+    let is_fresh = |block: usize| study.stages.get(block) == Some(&Stage::Confirm);
+    let fresh: Vec<Trial> = trials.iter().filter(|trial| is_fresh(trial.block)).cloned().collect();
+    let orders = study.order.iter().enumerate().filter(|(block, _)| is_fresh(*block));
+    let confirmed: BTreeSet<usize> = orders.flat_map(|(_, order)| order.iter().copied()).collect();
+    let is_in = |at: usize, arm: &Arm| arm.role != Role::Candidate || confirmed.contains(&at);
+    let arms = study.arms.iter().enumerate().filter(|(at, arm)| is_in(*at, arm)).map(|(_, arm)| arm.clone());
+    let precision = study.recipe.precision;
+    let mut evidence = of_arms(study, arms.collect(), &fresh, precision);
+    evidence.also = also::of(study, &evidence, &fresh, study.order.len());
+    evidence.search = study.found.clone();
+    evidence
+}
+
 /// The evidence of the first `blocks` blocks at `precision`, about the figure that decides.
 pub fn of_blocks(study: &Resolved, trials: &[Trial], blocks: usize, precision: Precision) -> Evidence {
     let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
-    let given_up = schedule::given_up(study, &within);
-    let arms = study.arms.iter().enumerate().filter(|(at, _)| !given_up.contains_key(at));
-    let arms: Vec<Arm> = arms.map(|(_, arm)| arm.clone()).collect();
+    of_arms(study, study.arms.clone(), &within, precision)
+}
+
+/// The evidence of `trials` about those of `arms` that were not given up.
+fn of_arms(study: &Resolved, arms: Vec<Arm>, trials: &[Trial], precision: Precision) -> Evidence {
+    let given_up = schedule::given_up(study, trials);
+    let names: BTreeSet<&str> =
+        given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.as_str()).collect();
+    let arms: Vec<Arm> = arms.into_iter().filter(|arm| !names.contains(arm.name.as_str())).collect();
     let recipe = &study.recipe;
-    let mut evidence = weigh(&arms, &schedule::counted(&within), &recipe.metric, recipe.better, precision);
-    let last_cause = |arm: &str| within.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
-    let names = given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.clone());
-    evidence.given_up = names.map(|name| (name.clone(), last_cause(&name).unwrap_or_default())).collect();
-    evidence.notes.extend(notes::of_attempts(&evidence.given_up, &within));
+    let mut evidence = weigh(&arms, &schedule::counted(trials), &recipe.metric, recipe.better, precision);
+    let last_cause = |arm: &str| trials.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
+    evidence.given_up =
+        names.iter().map(|name| (name.to_string(), last_cause(name).unwrap_or_default())).collect();
+    evidence.notes.extend(notes::of_attempts(&evidence.given_up, trials));
     evidence
 }
 

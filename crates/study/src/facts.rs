@@ -85,7 +85,7 @@ impl Facts {
 
     /// Whether nothing of the study is left to be run.
     pub fn is_finished(&self) -> bool {
-        schedule::next(&self.study, &self.trials_alone()).is_none()
+        !self.study.is_searching() && schedule::next(&self.study, &self.trials_alone()).is_none()
     }
 
     fn trials_alone(&self) -> Vec<Trial> {

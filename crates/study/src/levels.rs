@@ -84,6 +84,42 @@ pub fn of_factor(factor: &Factor, machine: &Machine, load: Option<&CpuSet>) -> R
     distinct(factor, levels)
 }
 
+/// The levels of several factors that are combined, by the factors' names.
+///
+/// # Errors
+/// As [`of_factor`]; two factors that say the same thing.
+pub fn of_factors(
+    factors: &[Factor],
+    machine: &Machine,
+    load: Option<&CpuSet>,
+) -> Result<Vec<(String, Vec<Level>)>, Fault> {
+    let levels = factors
+        .iter()
+        .map(|factor| Ok((factor.name(), of_factor(factor, machine, load)?)))
+        .collect::<Result<Vec<_>, Fault>>()?;
+    go_together(&levels)?;
+    Ok(levels)
+}
+
+/// Two factors that both place the server have no combination.
+fn go_together(levels: &[(String, Vec<Level>)]) -> Result<(), Fault> {
+    let say = |what: fn(&Level) -> bool| -> Vec<&str> {
+        levels.iter().filter(|(_, of)| of.iter().any(what)).map(|(name, _)| name.as_str()).collect()
+    };
+    for (what, who) in [
+        ("the server's CPUs", say(|level| level.server.is_some())),
+        ("the load's CPUs", say(|level| level.load.is_some())),
+        ("the server's memory", say(|level| level.memory.is_some())),
+    ] {
+        if who.len() > 1 {
+            let cause = format!("the factors {} all say {what}", who.join(" and "));
+            let remedy = "make one factor of kind places of them, with a level for each pair";
+            return Err(Fault::new(Class::Usage, "factors", cause, remedy));
+        }
+    }
+    Ok(())
+}
+
 fn distinct(factor: &Factor, levels: Vec<Level>) -> Result<Vec<Level>, Fault> {
     let object = || format!("factor {}", factor.name());
     if levels.is_empty() {

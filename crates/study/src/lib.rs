@@ -19,6 +19,7 @@ pub mod model;
 pub mod recipe;
 pub mod schedule;
 pub mod search;
+pub mod searching;
 pub mod simulated;
 pub mod statistics;
 pub mod trial;

@@ -3,6 +3,7 @@
 mod factor;
 mod keys;
 pub mod place;
+mod search;
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::factor::{Factor, Fill};
 use self::place::Place;
+pub use self::search::Search;
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// Which way a figure is better.
@@ -152,6 +154,9 @@ pub struct Recipe {
     pub factors: Vec<Factor>,
     /// Most combinations of levels that are tried.
     pub most_arms: usize,
+    /// A search, where there are too many placements to try each; without it every combination of levels is run in every block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<Search>,
     /// How long and how often.
     pub budget: Budget,
     /// What matters and how sure.
@@ -194,6 +199,7 @@ impl Default for Recipe {
             mis_tuning: None,
             factors: Vec::new(),
             most_arms: 24,
+            search: None,
             also: Vec::new(),
             disturbed: Disturbed::default(),
             variables: BTreeMap::new(),
@@ -274,6 +280,9 @@ impl Recipe {
         }
         if self.metric.is_empty() {
             return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
+        }
+        if let Some(search) = &self.search {
+            search.check(self)?;
         }
         self.clone().filled().map(drop)
     }

@@ -8,6 +8,7 @@ use machine::{Class, Fault};
 use crate::arm::Role;
 use crate::case::Resolved;
 use crate::looks;
+use crate::search::Stage;
 use crate::trial::Trial;
 
 /// One trial that is to be run: arm `arm` at `position` of `block`, for the `attempt`th time, all counted from 0.
@@ -23,7 +24,7 @@ pub struct Slot {
     pub attempt: usize,
 }
 
-/// The trial that comes next; `None` when the study is finished.
+/// The trial that comes next; `None` when the study is finished, or when a search has to say what comes next.
 ///
 /// Each block runs every arm once in its order. What was disturbed or failed is run again after the others of its block, up to
 /// `budget.attempts` times in all; what was disturbed, until a quarter of the planned trials went into repeats. An arm whose
@@ -58,9 +59,19 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
 /// studied as it is.
 const REPEATED_SHARE: f64 = 0.25;
 
-/// How many trials are run again at most.
+/// How many trials are run again at most. Of a search it is fixed before, too: with a share of the blocks that were asked for so
+/// far, each further block would open trials of earlier ones again.
 fn most_repeats(study: &Resolved) -> usize {
-    (study.order.iter().map(Vec::len).sum::<usize>() as f64 * REPEATED_SHARE).ceil() as usize
+    let planned = match &study.recipe.search {
+        Some(search) => search.trials + study.recipe.budget.blocks * (controls(study) + 1),
+        None => study.order.iter().map(Vec::len).sum(),
+    };
+    (planned as f64 * REPEATED_SHARE).ceil() as usize
+}
+
+/// How many arms are controls.
+fn controls(study: &Resolved) -> usize {
+    study.arms.iter().filter(|arm| arm.role != Role::Candidate).count()
 }
 
 /// Whether nothing of a slot came to a figure.
@@ -76,7 +87,17 @@ pub fn expected(study: &Resolved, trials: &[Trial]) -> usize {
     let of_block = |(block, order): (usize, &Vec<usize>)| {
         order.iter().filter(|arm| !is_skipped(&given_up, **arm, block)).count()
     };
-    blocks.map(of_block).sum::<usize>() + repeats
+    blocks.map(of_block).sum::<usize>() + repeats + yet_to_be_asked(study)
+}
+
+/// Of a search that goes on: trials that it may still ask for.
+fn yet_to_be_asked(study: &Resolved) -> usize {
+    let Some(search) = study.recipe.search.as_ref().filter(|_| study.is_searching()) else { return 0 };
+    let is_confirm = |block: &usize| study.stages.get(*block) == Some(&Stage::Confirm);
+    let confirmed = (0..study.order.len()).filter(is_confirm).count();
+    let candidates = study.order.iter().flatten().filter(|arm| study.arms[**arm].role == Role::Candidate);
+    let before = if confirmed > 0 { 0 } else { search.trials.saturating_sub(candidates.count()) };
+    before + study.recipe.budget.blocks.saturating_sub(confirmed) * (controls(study) + 1)
 }
 
 /// Arms that are given up, and the block in which they were.
@@ -99,9 +120,9 @@ pub(crate) fn is_skipped(given_up: &BTreeMap<usize, usize>, arm: usize, block: u
 
 /// The trial of each slot that is compared: the last that came to a figure. It is the one that was not disturbed, or the last of
 /// as many attempts as the recipe allows; the rule never looks at the figure.
-pub fn counted(trials: &[Trial]) -> Vec<Trial> {
+pub fn counted<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Trial> {
     let mut slots: BTreeMap<(usize, usize), &Trial> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| trial.failed.is_none()) {
+    for trial in trials.into_iter().filter(|trial| trial.failed.is_none()) {
         slots.insert((trial.block, trial.position), trial);
     }
     slots.into_values().cloned().collect()

@@ -8,6 +8,7 @@ use machine::{Class, Fault};
 use crate::arm::Arm;
 use crate::case::Case;
 use crate::schedule::{self, Slot};
+use crate::searching::Searching;
 use crate::trial::Trial;
 
 pub mod as_run;
@@ -70,15 +71,26 @@ pub fn run(
     interrupted: &AtomicBool,
     events: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), Fault> {
-    let arms = case.study.arms.clone();
+    let mut search = Searching::of(case)?;
     let total = |case: &Case| schedule::expected(&case.study, &case.trials);
     events(Event::Began { total: total(case), finished: case.trials.len() });
-    while let Some(slot) = case.next() {
+    loop {
+        let Some(slot) = case.next() else {
+            match &mut search {
+                Some(search) if case.study.is_searching() => {
+                    let line = search.further(case)?;
+                    case.append_asked(line)?;
+                    continue;
+                }
+                _ => return Ok(()),
+            }
+        };
         if interrupted.load(Ordering::Relaxed) {
             return Err(interruption(case));
         }
         let Slot { block, position, arm, attempt } = slot;
-        let planned = Planned { index: case.trials.len(), block, position, attempt, arm: &arms[arm] };
+        let arm = case.study.arms[arm].clone();
+        let planned = Planned { index: case.trials.len(), block, position, attempt, arm: &arm };
         events(Event::TrialBegan(planned));
         let trial = match trials.run(&planned, &case.trial_dir(planned.index)) {
             Ok(trial) => trial,
@@ -92,7 +104,6 @@ pub fn run(
             events(Event::TrialEnded { trial, total: total(case) });
         }
     }
-    Ok(())
 }
 
 /// The trial that is kept of one that failed.

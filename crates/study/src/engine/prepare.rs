@@ -12,6 +12,7 @@ use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
 use crate::facts::Calibration;
 use crate::recipe::Recipe;
+use crate::searching;
 
 /// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
 /// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
@@ -37,32 +38,19 @@ pub struct Request {
 /// Reads the machine and makes the case.
 pub fn make_case(request: Request) -> Result<Case, Fault> {
     let Request { dir, mut recipe, command, version } = request;
-    recipe.check()?;
     let root = Root::recording(Root::live());
     let machine = Machine::read(&root);
-    let allowed = usable(&machine)?;
-    let arms = arm::of_recipe(&recipe, &machine)?;
-    // Rather than after the first trials, when it is an arm's turn.
-    arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
-    let blocks = match recipe.budget.blocks {
-        0 => blocks_for(&arms, recipe.precision.alpha),
-        given => given,
-    };
-    recipe.budget.blocks = blocks;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // TOML holds signed 64-bit integers.
-    let seed =
-        *recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
+    recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
+    let allowed = usable(&machine)?;
     let string_rounds = recipe.server.command.is_empty().then(|| rounds_for(recipe.work_us));
     let study = Resolved {
-        format: FORMAT,
         pinwise: version,
         made_unix_s: now.as_secs(),
         command,
-        order: design::draw_order(arms.len(), blocks, seed),
         string_rounds,
-        recipe,
-        arms,
+        ..resolve(recipe, &machine)?
     };
     let netns = namespaces(&study.recipe);
     let case = Case::create(&dir, study)?;
@@ -73,6 +61,38 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     case.write_json("as_found.json", &steering_as_found(&netns))?;
     case.write_json("calibration.json", &calibrate(allowed.last()))?;
     Ok(case)
+}
+
+/// The study that a recipe comes to on a machine: its arms and their order, or the controls of a search. Pure.
+///
+/// # Errors
+/// The recipe asks for what this machine does not have, or for a knob that does not exist.
+pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
+    recipe.check()?;
+    let is_search = recipe.search.is_some();
+    let arms =
+        if is_search { searching::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };
+    // Rather than after the first trials, when it is an arm's turn.
+    arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
+    if recipe.budget.blocks == 0 {
+        recipe.budget.blocks = blocks_for(&arms, recipe.precision.alpha);
+    }
+    let order = match is_search {
+        true => Vec::new(),
+        false => design::draw_order(arms.len(), recipe.budget.blocks, recipe.seed.unwrap_or_default()),
+    };
+    Ok(Resolved {
+        format: FORMAT,
+        pinwise: String::new(),
+        made_unix_s: 0,
+        command: Vec::new(),
+        order,
+        string_rounds: None,
+        recipe,
+        arms,
+        stages: Vec::new(),
+        found: None,
+    })
 }
 
 /// Where this process may run: the CPUs that are online and that its affinity and cpuset allow.

@@ -7,6 +7,7 @@ use machine::Fault;
 use crate::arm::Arm;
 use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
+use crate::recipe::Recipe;
 
 /// Fewest blocks; as in a study, many short ones.
 const FEWEST_BLOCKS: usize = 16;
@@ -24,8 +25,9 @@ pub(super) fn create(
     claims: usize,
     salt: u64,
 ) -> Result<Case, Fault> {
-    let recipe = &case.study.recipe;
+    let recipe = Recipe { search: None, ..case.study.recipe.clone() };
     let blocks = blocks_for(claims, recipe.precision.alpha);
     let order = design::draw_order(arms.len(), blocks, recipe.seed.unwrap_or_default() ^ salt);
-    Case::create(dir, Resolved { format: FORMAT, order, arms, ..case.study.clone() })
+    let (stages, found) = (Vec::new(), None);
+    Case::create(dir, Resolved { format: FORMAT, order, recipe, arms, stages, found, ..case.study.clone() })
 }

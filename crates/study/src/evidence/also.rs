@@ -33,8 +33,9 @@ pub(super) fn of(
 ) -> Vec<AlsoCompared> {
     let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
     let counted = schedule::counted(&within);
-    let arms: Vec<Arm> =
-        study.arms.iter().filter(|arm| !evidence.given_up.contains_key(&arm.name)).cloned().collect();
+    // Not those that were given up, nor those that a search left on its way.
+    let is_weighed = |arm: &&Arm| evidence.arm(&arm.name).is_some();
+    let arms: Vec<Arm> = study.arms.iter().filter(is_weighed).cloned().collect();
     study.recipe.also.iter().map(|also| compared(also, evidence, &arms, &counted)).collect()
 }
 

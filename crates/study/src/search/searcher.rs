@@ -11,6 +11,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::model::{Model, Seen};
 use super::race::Race;
 use super::space::Space;
@@ -47,7 +49,8 @@ impl Default for Settings {
 }
 
 /// Where the search is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// Arms far from each other.
     Start,
@@ -165,6 +168,11 @@ impl Searcher {
     /// The arms; those beside good ones are added as the search finds them.
     pub fn space(&self) -> &Space {
         &self.space
+    }
+
+    /// Trials of an arm that gave a figure, those of the confirmation not counted.
+    pub fn trials_of(&self, arm: usize) -> usize {
+        self.seen.iter().filter(|seen| seen.arm == arm).count()
     }
 
     /// The race.

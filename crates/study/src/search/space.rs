@@ -69,6 +69,11 @@ impl Space {
         space
     }
 
+    /// The symmetry that the placements are told apart by.
+    pub fn symmetry(&self) -> &Symmetry {
+        &self.symmetry
+    }
+
     /// How many arms are known.
     pub fn len(&self) -> usize {
         self.points.len()

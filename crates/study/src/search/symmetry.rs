@@ -47,7 +47,17 @@ impl Symmetry {
     ///
     /// Fails when the machine has no CPU that may be used.
     pub fn of(machine: &Machine, interrupts_per_s: Option<&BTreeMap<u32, f64>>) -> Result<Self, Fault> {
-        let choosable = machine.usable();
+        Self::told_apart(machine, interrupts_per_s, machine.usable(), &BTreeMap::new())
+    }
+
+    /// As [`of`](Self::of), for what may run on `choosable` alone, where the CPUs of `apart` differ from others by what is told of
+    /// each in words.
+    pub fn told_apart(
+        machine: &Machine,
+        interrupts_per_s: Option<&BTreeMap<u32, f64>>,
+        choosable: CpuSet,
+        apart: &BTreeMap<u32, String>,
+    ) -> Result<Self, Fault> {
         if choosable.is_empty() {
             return Err(Fault::new(
                 Class::MachineLacks,
@@ -58,7 +68,10 @@ impl Symmetry {
         }
         let mut groups = groups(machine);
         groups.extend(nodes(machine));
-        let marks = marks(machine, interrupts_per_s);
+        let mut marks = marks(machine, interrupts_per_s);
+        for (cpu, words) in apart {
+            marks.entry(*cpu).and_modify(|mark| *mark = format!("{mark}, {words}")).or_insert(words.clone());
+        }
         let mut differences: Vec<String> =
             marks.iter().map(|(cpu, mark)| format!("CPU {cpu}: {mark}")).collect();
         let coloured = groups.iter().filter(|(.., colour)| !colour.is_empty());

@@ -7,6 +7,7 @@
 mod landscape;
 mod machine_of;
 mod noise;
+mod studied;
 mod truth;
 
 #[cfg(test)]
@@ -14,4 +15,5 @@ mod tests;
 
 pub use landscape::{Landscape, MemoryPolicy, Noise, Published, Shape, Workload};
 pub use noise::Trials;
+pub use studied::{METRIC, Studied};
 pub use truth::Truth;

@@ -47,6 +47,13 @@ impl Draws {
         all.truncate(wanted);
         all
     }
+
+    /// Puts `items` into random order (Durstenfeld 1964).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,91 @@
+//! What is searched where there are too many placements to try each of them.
+
+use machine::{Class, Fault};
+use serde::{Deserialize, Serialize};
+
+use super::{Factor, Recipe};
+
+/// A search for the best CPUs of the server, or of server and load, and of the levels of the other factors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Search {
+    /// Numbers of CPUs that the server may have; none: every number up to 24 CPUs, multiples of a sixteenth of the machine beyond.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub server: Vec<usize>,
+    /// Numbers of CPUs that the load may have beside the server's, which are then searched too; 0: where the server is not. None:
+    /// the load is where the baseline has it, or where the server is not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub load: Vec<usize>,
+    /// Trials of placements before the best one is confirmed in `budget.blocks` fresh blocks.
+    pub trials: usize,
+    /// Placements in a block.
+    pub arms_a_block: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { server: Vec::new(), load: Vec::new(), trials: 120, arms_a_block: 8 }
+    }
+}
+
+impl Search {
+    /// Holds it to what a search can do, beside the other keys of `recipe`.
+    pub(super) fn check(&self, recipe: &Recipe) -> Result<(), Fault> {
+        let wrong = |key: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, key, cause, remedy));
+        if !(2..=4000).contains(&self.trials) {
+            return wrong("search.trials", "it is outside 2 to 4000", "choose a value in that range");
+        }
+        if !(2..=64).contains(&self.arms_a_block) {
+            return wrong("search.arms_a_block", "it is outside 2 to 64", "choose a value in that range");
+        }
+        if self.server.contains(&0) {
+            return wrong("search.server", "a server on 0 CPUs is none", "leave the 0 out");
+        }
+        if !recipe.budget.looks.is_empty() {
+            let remedy =
+                "leave it out: a search ends by its own rule, and is confirmed in budget.blocks blocks";
+            return wrong("budget.looks", "a search has none", remedy);
+        }
+        let fits = |factor: &Factor| {
+            matches!(factor, Factor::Memory { .. } | Factor::Knob { .. } | Factor::Key { .. })
+                || matches!(factor, Factor::Places { levels, .. }
+                    if levels.iter().all(|place| place.server.is_none() && place.load.is_none()))
+        };
+        match recipe.factors.iter().find(|factor| !fits(factor)) {
+            None => Ok(()),
+            Some(factor) => Err(Fault::new(
+                Class::Usage,
+                format!("factor {}", factor.name()),
+                "it places the server or the load, which the search does",
+                "leave it out, or leave [search] out and try each of its levels",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> String {
+        Recipe::from_toml(text, "x").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_table_is_a_search_of_all_sizes() {
+        let recipe = Recipe::from_toml("[search]\n", "x").unwrap();
+        assert_eq!(recipe.search, Some(Search::default()));
+        let again = Recipe::from_toml(&recipe.to_toml().unwrap(), "x").unwrap();
+        assert_eq!(again, recipe);
+    }
+
+    #[test]
+    fn what_does_not_go_with_a_search_is_named() {
+        assert!(fault("[search]\n[[factors]]\nkind = \"each-cpu\"\n").contains("factor cpu"));
+        assert!(fault("[search]\n[budget]\nlooks = [4]\n").contains("budget.looks"));
+        assert!(fault("[search]\nserver = [0, 1]\n").contains("search.server"));
+        assert!(fault("[search]\ntrials = 1\n").contains("search.trials"));
+        let places = "[search]\n[[factors]]\nkind = \"places\"\nlevels = [{ memory = \"local\" }, { server = \"0\" }]\n";
+        assert!(fault(places).contains("factor place"));
+    }
+}
