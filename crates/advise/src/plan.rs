@@ -2,7 +2,7 @@
 
 use machine::plan::{PIN, SERVER};
 use machine::{CpuSet, Plan, Planned, Setting};
-use study::{Contrast, Facts, Role, Trust, Verdict};
+use study::{Arm, Contrast, Facts, Role, Trust, Verdict};
 
 use crate::finding::{Finding, Standing};
 use crate::words::percent;
@@ -28,30 +28,65 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
             .push("the controls of the study do not hold: nothing can be said of its placements".into());
         return planning;
     }
-    let pin = best_placement(facts);
-    let keep_off = pin.as_ref().and_then(|(_, cpus)| cpus.clone());
+    let best = best_placement(facts);
+    let keep_off = best.and_then(|(_, arm)| arm.placement.server_cpus.clone());
+    if let Some((contrast, arm)) = best {
+        settings_of(facts, contrast, arm, &mut planning);
+    }
     for finding in findings {
         causes(facts, finding, keep_off.as_ref(), also_supported, &mut planning);
     }
-    match pin {
-        Some((contrast, Some(cpus))) => planning.plan.settings.push(pinned(facts, contrast, &cpus)),
-        _ => planning
+    match best.and_then(|(contrast, arm)| Some((contrast, arm.placement.server_cpus.clone()?))) {
+        Some((contrast, cpus)) => planning.plan.settings.push(pinned(facts, contrast, &cpus)),
+        None if best.is_none() => planning
             .left_out
             .push("no placement of the server is shown to be better than the one it had".into()),
+        None => {}
     }
     planning.plan.purpose =
         Some(format!("better {} by the study of {}", facts.evidence.metric, facts.study.recipe.title()));
     planning
 }
 
-/// The arm that is better than the baseline, and by most; its CPUs.
-fn best_placement(facts: &Facts) -> Option<(&Contrast, Option<CpuSet>)> {
+/// The arm that is better than the baseline, and by most.
+fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     let evidence = &facts.evidence;
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
     let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
     let best = better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
     let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && arm.role != Role::MisTuning)?;
-    Some((best, arm.placement.server_cpus.clone()))
+    Some((best, arm))
+}
+
+/// What the best arm sets beside the CPUs of the server; what a plan cannot set of it is said.
+fn settings_of(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
+    let baseline = facts.study.arms.iter().find(|other| other.role == Role::Baseline);
+    let everywhere = baseline.map_or(&[][..], |baseline| &baseline.placement.settings);
+    for setting in arm.placement.settings.iter().filter(|setting| !everywhere.contains(setting)) {
+        let before = facts.as_found.iter().find(|found| found.same_object(setting));
+        planning.plan.settings.push(Planned {
+            before: before.map(|found| found.value.clone()),
+            reason: Some(format!("{} was better than {}", contrast.arm, contrast.reference)),
+            evidence: Some(in_words(facts, contrast)),
+            knob: setting.knob.clone(),
+            target: setting.target.clone(),
+            value: setting.value.clone(),
+        });
+    }
+    let memory_before = baseline.and_then(|baseline| baseline.placement.memory.as_ref());
+    if let Some(memory) = arm.placement.memory.as_ref().filter(|memory| Some(*memory) != memory_before) {
+        planning.left_out.push(format!(
+            "memory {memory}, which {} had: it holds from the start of a server; set knob memory-policy for its unit, or start it \
+             with numactl(8)",
+            contrast.arm
+        ));
+    }
+    for (key, value) in arm.keys.iter().filter(|(key, _)| key.starts_with("server.")) {
+        planning.left_out.push(format!(
+            "{key} = {value}, which {} had: change the command of the server (knobs unit-command and unit-environment)",
+            contrast.arm
+        ));
+    }
 }
 
 fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
@@ -216,5 +251,23 @@ mod tests {
         assert_eq!((pinned.knob.as_str(), pinned.target.as_str(), pinned.value.as_str()), (PIN, SERVER, "2"));
         assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
         assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
+    }
+
+    #[test]
+    fn what_the_best_arm_sets_is_planned_and_what_a_plan_cannot_set_is_said() {
+        let mut facts = steered();
+        let away = Setting { knob: "rps-cpus".into(), target: "eth0/rx-0".into(), value: "3".into() };
+        let cpu_2 =
+            facts.evidence.against_baseline.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
+        (cpu_2.verdict, cpu_2.ratio) = (Verdict::Better, 1.2);
+        let name = cpu_2.arm.clone();
+        let arm = facts.study.arms.iter_mut().find(|arm| arm.name == name).unwrap();
+        arm.placement.settings.push(away.clone());
+        arm.placement.memory = Some("interleave:0-1".parse().unwrap());
+        let planning = plan(&facts, &[], false);
+        let [steering, pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
+        assert_eq!((steering.setting(), steering.before.as_deref()), (away, Some("0")));
+        assert_eq!(pinned.knob, PIN);
+        assert!(planning.left_out.iter().any(|why| why.contains("interleave:0-1")), "{:?}", planning.left_out);
     }
 }

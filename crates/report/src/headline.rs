@@ -57,6 +57,7 @@ fn answer(facts: &Facts) -> (Tone, String) {
             (Tone::NoClaim, "No claim: this load does not show a bad placement".into())
         }
         (Trust::TooFew { .. }, _) => (Tone::Undecided, "Too early to tell: too few complete blocks".into()),
+        (Trust::Sound, None) if evidence.search.is_some() => searched(evidence),
         (Trust::Sound, Some(worst)) => (Tone::Slow, slow_title(evidence, &slow, worst)),
         (Trust::Sound, None) => none_slow(evidence),
     }
@@ -108,6 +109,23 @@ fn none_slow(evidence: &Evidence) -> (Tone, String) {
             Tone::Even,
             format!("No {what} is slow: all are {}", Verdict::Equal.word(evidence.precision.margin)),
         ),
+    }
+}
+
+/// What came of the winner of a search on its fresh blocks.
+fn searched(evidence: &Evidence) -> (Tone, String) {
+    let Some(winner) = evidence.against_baseline.first() else {
+        return (Tone::Undecided, "The search found nothing: no placement could be confirmed".into());
+    };
+    let best = format!("The best that the search found, {},", winner.arm);
+    let baseline = evidence.baseline();
+    match winner.verdict {
+        Verdict::Better => (Tone::Even, better_title(evidence, winner)),
+        Verdict::Worse => (Tone::Slow, format!("{best} is worse than {baseline}")),
+        Verdict::Equal => {
+            (Tone::Even, format!("{best} is {} to {baseline}", winner.verdict.word(evidence.precision.margin)))
+        }
+        _ => (Tone::Undecided, format!("{best} is not told apart from {baseline}")),
     }
 }
 

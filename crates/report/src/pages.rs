@@ -7,6 +7,7 @@ pub mod latency;
 pub mod machine;
 pub mod methods;
 pub mod repeat;
+pub mod search;
 pub mod summary;
 pub mod time;
 
@@ -36,6 +37,7 @@ pub static ALL: &[&dyn Page] = &[
     &summary::Summary,
     &bars::Bars,
     &effects::Effects,
+    &search::Search,
     &findings::Findings,
     &latency::Latency,
     &time::Time,

@@ -4,6 +4,7 @@ mod columns;
 mod effects;
 mod findings;
 mod rows;
+mod search;
 pub(crate) mod wrap;
 
 use advise::Finding;
@@ -40,6 +41,7 @@ pub fn render(facts: &Facts, findings: &[Finding], style: Style) -> String {
         out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
         out.legend(facts);
         effects::print(&mut out, facts);
+        search::print(&mut out, facts);
         out.controls(facts);
     }
     findings::print(&mut out, facts, findings);

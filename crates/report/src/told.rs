@@ -1,10 +1,11 @@
 //! Findings in words that terminal and page share.
 
 use advise::{Finding, Predicted, Standing};
+use study::case::asked::Found;
 use study::evidence::Effect;
 use study::intervention::Outcome;
 use study::statistics::scaling::{Peak, Scaling};
-use study::{Contrast, Verdict};
+use study::{Contrast, Facts, Verdict};
 
 use crate::number;
 
@@ -138,4 +139,37 @@ pub fn parts(finding: &Finding) -> Vec<(&'static str, String)> {
 /// A counted number: whole from 10 on, one digit below.
 pub fn counted(value: f64) -> String {
     number::grouped(value, usize::from(value.abs() < 9.95))
+}
+
+/// How many of the things that tell CPUs apart are named.
+const DIFFERENCES_NAMED: usize = 4;
+
+/// What a search chose from, what became of it, and what it does not claim: a sentence each.
+pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
+    let alpha = number::share(facts.evidence.precision.alpha);
+    let mut words = vec![format!(
+        "{} placements, {} classes under the symmetry of the machine{}",
+        found.placements,
+        found.classes,
+        found.left_out.as_ref().map(|left| format!("; listed at the start: {left}")).unwrap_or_default()
+    )];
+    words.push(format!(
+        "{} tried; {} out (with chance {alpha} at most the best of those tried is among them); {} failed; {} never ran, and nothing \
+         is claimed of them",
+        found.ran.len() + found.out.len() + found.failed.len(),
+        found.out.len(),
+        found.failed.len(),
+        found.never_ran,
+    ));
+    words.push(match &found.winner {
+        Some(winner) => format!("confirmed on {} fresh blocks: {winner}", facts.evidence.blocks),
+        None => "no trial gave a figure".into(),
+    });
+    let (named, rest) = found.differences.split_at(found.differences.len().min(DIFFERENCES_NAMED));
+    if !named.is_empty() {
+        let more = if rest.is_empty() { String::new() } else { format!("; and {} more", rest.len()) };
+        words.push(format!("told apart: {}{more}", named.join("; ")));
+    }
+    words.extend(found.notes.iter().cloned());
+    words
 }

@@ -22,6 +22,7 @@ Examples:
   pinwise study --server 'redis-server --port {port} --save \"\"' --load command \\
       --command 'redis-benchmark -p {port} -n 60000 -q -t get --csv' \\
       --figure 'requests_per_s=\"GET\",\"([0-9.]+)\"'
+  pinwise study --search=60                              the best set of CPUs, in 60 trials and a confirmation
   pinwise study --aa 2                                   all placements alike: what it says when there is nothing to say
   pinwise study recipes/redis.toml -o cases/redis        the same from a file")]
 pub struct Args {
@@ -78,6 +79,10 @@ pub struct Args {
     /// A/A study: N arms that are all placed as the baseline is
     #[arg(long, value_name = "N")]
     aa: Option<usize>,
+    /// Search for the best CPUs of the server among all sets of them, in about so many trials (120), rather than trying each CPU
+    /// alone; the best is confirmed on fresh blocks
+    #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true)]
+    search: Option<Option<usize>>,
     /// A command to run beside the server in every trial: CPULIST:CMD
     #[arg(long = "neighbour", value_name = "CPUS:CMD")]
     neighbours: Vec<String>,
@@ -272,6 +277,10 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         (Some(copies), None) => recipe.factors = vec![Factor::AllAlike { copies }],
         (None, Some(cpus)) => recipe.factors = vec![Factor::EachCpu { cpus: Some(cpus.clone()) }],
         (None, None) => {}
+    }
+    if let Some(trials) = args.search {
+        let search = recipe.search.get_or_insert_default();
+        set(&mut search.trials, trials);
     }
     if args.load_cpus.is_some() {
         recipe.load_cpus = args.load_cpus.clone();

@@ -16,6 +16,7 @@ mod nothing;
 mod pinwise;
 mod placed_guests;
 mod real_servers;
+mod searched;
 mod steered;
 mod stormed;
 mod storms;

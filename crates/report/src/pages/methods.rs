@@ -43,12 +43,7 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
         ("figure", format!("{} ({better})", evidence.metric)),
         (
             "design",
-            format!(
-                "randomised complete blocks: {} blocks planned, each with every one of {} arms once in random order; the baseline stands in each block twice (A/A control), one arm is mis-tuned on purpose (positive control); the server is started anew for each trial; seed {}",
-                study.order.len(),
-                study.arms.len(),
-                recipe.seed.map_or("not recorded".into(), |s| s.to_string()),
-            ),
+            design(facts),
         ),
         (
             "trials",
@@ -86,6 +81,23 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
             ),
         ),
     ]
+}
+
+fn design(facts: &Facts) -> String {
+    let study = &facts.study;
+    let seed = study.recipe.seed.map_or("not recorded".into(), |s| s.to_string());
+    let controls = "the baseline stands in each such block twice (A/A control), one arm is mis-tuned on purpose (positive control)";
+    match &study.recipe.search {
+        None => format!(
+            "randomised complete blocks: {} blocks planned, each with every one of {} arms once in random order; {controls}; the server is started anew for each trial; seed {seed}",
+            study.order.len(),
+            study.arms.len(),
+        ),
+        Some(search) => format!(
+            "a search: at most {} trials of placements in blocks of {}, then {} fresh blocks of the winner with all controls, in random order within each; only the fresh blocks are compared; {controls}; the server is started anew for each trial; seed {seed}",
+            search.trials, search.arms_a_block, study.recipe.budget.blocks,
+        ),
+    }
 }
 
 fn warm_up(facts: &Facts) -> String {

@@ -222,7 +222,8 @@ impl Searcher {
             };
             arms.truncate(left.max(2));
             if !arms.is_empty() {
-                return Ask::Block { stage, arms, controls: stage != Stage::Around };
+                // At the start, so that a load which shows nothing is seen early; what is claimed needs them at the end.
+                return Ask::Block { stage, arms, controls: stage == Stage::Start };
             }
         }
         self.winner = self.winner.or(self.best());
