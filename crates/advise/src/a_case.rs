@@ -175,6 +175,8 @@ impl ACase {
                 string_rounds: None,
                 recipe,
                 arms,
+                stages: Vec::new(),
+                found: None,
             },
             machine: machine::Machine::default(),
             as_found: self.as_found.clone(),

@@ -268,6 +268,10 @@ mod tests {
         let [steering, pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
         assert_eq!((steering.setting(), steering.before.as_deref()), (away, Some("0")));
         assert_eq!(pinned.knob, PIN);
-        assert!(planning.left_out.iter().any(|why| why.contains("interleave:0-1")), "{:?}", planning.left_out);
+        assert!(
+            planning.left_out.iter().any(|why| why.contains("interleave:0-1")),
+            "{:?}",
+            planning.left_out
+        );
     }
 }

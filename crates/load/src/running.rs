@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Stdout};
 use machine::{Class, Fault, ProcessRef};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::clock::monotonic_ns;
 use crate::log_tail;
@@ -104,6 +106,19 @@ impl Running {
                 self.reckoning = None;
                 Some(Err(fault))
             }
+        }
+    }
+
+    /// Waits until it has ended, for `at_most` so long. Ask [`poll`](Self::poll) then, whatever the reason.
+    pub fn wait(&self, at_most: Duration) {
+        let seconds = i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX);
+        let at_most_then = Timespec { tv_sec: seconds, tv_nsec: at_most.subsec_nanos().into() };
+        // Its number is not given to another as long as nobody has waited for it, which only `poll` and `stop` do.
+        let pid = i32::try_from(self.launched.process().pid).ok().and_then(Pid::from_raw);
+        let ended = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let waited = ended.map(|ended| poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&at_most_then)));
+        if !matches!(waited, Some(Ok(_))) {
+            std::thread::sleep(at_most);
         }
     }
 

@@ -47,7 +47,8 @@ impl Sampler {
     ///
     /// Instants are fixed from the start (CLOCK_MONOTONIC, absolute): a late sample does not shift those after it, and
     /// instants that have passed meanwhile are counted as missed, not made up for in a burst. `stop` is looked at
-    /// after each sleep, so that the answer comes at most `every` later and the last sample lies behind the stop.
+    /// after each sleep, so that the answer comes at most `every` later, and at once where this thread is unparked after `stop`
+    /// was set. The last sample lies behind the stop.
     /// Never fails: what cannot be read is missing in the windows of the recording.
     pub fn run(&self, stop: &AtomicBool, every: Duration) -> Recording {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX).max(1_000_000);
@@ -61,7 +62,17 @@ impl Sampler {
                 return collector.rows.into_recording();
             }
             (due_ns, missed) = next_deadline(due_ns, every_ns, clock::monotonic_ns());
-            clock::sleep_until(due_ns);
+            sleep_until(due_ns, stop);
+        }
+    }
+}
+
+/// Sleeps until CLOCK_MONOTONIC reads `due_ns`, or until the thread is unparked and `stop` is set.
+fn sleep_until(due_ns: u64, stop: &AtomicBool) {
+    while !stop.load(Ordering::Acquire) {
+        match due_ns.checked_sub(clock::monotonic_ns()) {
+            None | Some(0) => return,
+            Some(left_ns) => std::thread::park_timeout(Duration::from_nanos(left_ns)),
         }
     }
 }

@@ -122,9 +122,10 @@ fn searched(evidence: &Evidence) -> (Tone, String) {
     match winner.verdict {
         Verdict::Better => (Tone::Even, better_title(evidence, winner)),
         Verdict::Worse => (Tone::Slow, format!("{best} is worse than {baseline}")),
-        Verdict::Equal => {
-            (Tone::Even, format!("{best} is {} to {baseline}", winner.verdict.word(evidence.precision.margin)))
-        }
+        Verdict::Equal => (
+            Tone::Even,
+            format!("{best} is {} to {baseline}", winner.verdict.word(evidence.precision.margin)),
+        ),
         _ => (Tone::Undecided, format!("{best} is not told apart from {baseline}")),
     }
 }

@@ -104,6 +104,16 @@ pub struct Case {
 impl Case {
     /// Makes a new case; `dir` must not hold one already.
     pub fn create(dir: &Path, study: Resolved) -> Result<Self, Fault> {
+        Self::create_with(dir, study, |_| Ok(()))
+    }
+
+    /// As [`create`](Self::create), with files that `beside` writes. They are on disk before `study.toml`, by which a folder is a
+    /// case: who is killed meanwhile leaves no case that lacks a part.
+    pub fn create_with(
+        dir: &Path,
+        study: Resolved,
+        beside: impl FnOnce(&Self) -> Result<(), Fault>,
+    ) -> Result<Self, Fault> {
         let file = dir.join("study.toml");
         if file.exists() {
             return Err(Fault::new(
@@ -118,8 +128,11 @@ impl Case {
         let text = toml::to_string(&study).map_err(|e| {
             Fault::new(Class::Storage, file.display(), e, "report this as a fault of pinwise")
         })?;
+        let case =
+            Self { dir: dir.to_path_buf(), study, trials: Vec::new(), mended: Vec::new(), _lock: Some(lock) };
+        beside(&case)?;
         write_whole(&file, text.as_bytes())?;
-        Ok(Self { dir: dir.to_path_buf(), study, trials: Vec::new(), mended: Vec::new(), _lock: Some(lock) })
+        Ok(case)
     }
 
     /// Opens a case to read it. A torn last line of `trials.jsonl` or `search.jsonl` is left out and noted, not touched.

@@ -30,4 +30,4 @@ pub use evidence::{Contrast, Evidence, Trust, Verdict};
 pub use facts::{Calibration, Facts, Seen};
 pub use intervention::{Intervention, Prediction, Proof};
 pub use recipe::{Direction, Precision, Recipe};
-pub use trial::{AsRun, Trial, WarmUp};
+pub use trial::{AsRun, Parts, Trial, WarmUp, Within};

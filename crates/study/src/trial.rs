@@ -43,6 +43,28 @@ pub struct AsRun {
     pub not_as_asked: Vec<String>,
 }
 
+/// How long the parts of a trial took, s; what is left of `took_s` is pinwise's own.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Parts {
+    /// From the start of the server to the moment when it was ready.
+    pub server_start_s: f64,
+    /// The load, from its start to its end as it tells them itself.
+    pub load_s: f64,
+    /// The end of the server.
+    pub server_stop_s: f64,
+}
+
+/// What the intervals of one run say of its own mean.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Within {
+    /// Intervals of the measured window.
+    pub intervals: usize,
+    /// Standard error of the run's mean rate as a share of it, by batch means; `None` where the run is too short to tell.
+    pub error_share: Option<f64>,
+    /// How many times its rate changed for good, in its level or spread.
+    pub changes: usize,
+}
+
 /// One run of the workload under one placement.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Trial {
@@ -67,6 +89,12 @@ pub struct Trial {
     pub began_unix_s: f64,
     /// How long it took with start and stop of the server, s.
     pub took_s: f64,
+    /// Its parts; `None` of a trial that failed, and of one that was not run live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
+    /// What its intervals say; `None` where the load tells only its final figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
     /// Start of the measured window, CLOCK_MONOTONIC ns.
     pub from_ns: u64,
     /// End of the measured window, CLOCK_MONOTONIC ns.

@@ -62,6 +62,8 @@ pub fn facts(shape: &Shape) -> Facts {
             string_rounds: Some(400),
             recipe,
             arms,
+            stages: Vec::new(),
+            found: None,
         },
         machine: machine(&shape.cpus),
         as_found: Vec::new(),

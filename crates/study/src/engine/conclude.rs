@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{Planned, as_run, still_placed, window};
 use crate::recipe::{Disturbed, Recipe};
-use crate::trial::{AsRun, Trial};
+use crate::trial::{AsRun, Parts, Trial};
 
 /// What a run left in memory.
 pub(super) struct Run {
@@ -27,6 +27,8 @@ pub(super) struct Run {
     pub own_user_cpus: f64,
     /// How long it all took.
     pub took: Duration,
+    /// How long its parts took.
+    pub parts: Parts,
 }
 
 /// Makes the trial of a run and writes what was seen under `dir`.
@@ -65,6 +67,8 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         arm: planned.arm.name.clone(),
         began_unix_s: unix_now_s() - run.took.as_secs_f64(),
         took_s: run.took.as_secs_f64(),
+        parts: Some(run.parts),
+        within: window::within(&run.outcome, from_ns, to_ns),
         from_ns,
         to_ns,
         window_s: to_ns.saturating_sub(from_ns) as f64 / 1e9,

@@ -16,9 +16,9 @@ use super::conclude::{Run, conclude};
 use super::{Planned, Trials, still_placed};
 use crate::case::Resolved;
 use crate::recipe::Recipe;
-use crate::trial::Trial;
+use crate::trial::{Parts, Trial};
 
-/// How often a running trial is looked at. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
+/// How often a running trial is looked at, beside its end. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs the trials of one study on the running machine.
@@ -68,7 +68,9 @@ impl LiveTrials {
             .iter()
             .map(|neighbour| self.start_neighbour(neighbour, dir))
             .collect::<Result<Vec<Launched>, Fault>>()?;
+        let server_began = Instant::now();
         let mut server = Server::start(&self.server_spec(&recipe), placement, &mut self.hand, dir)?;
+        let server_start_s = server_began.elapsed().as_secs_f64();
         for setting in of_server {
             let target = server.process().pid.to_string();
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
@@ -78,7 +80,9 @@ impl LiveTrials {
         drop(neighbours);
         let by_neighbours_s = children::user_s() - load_ended_s;
         let neighbours_cpus = by_neighbours_s / neighbours_began.elapsed().as_secs_f64();
+        let server_ended = Instant::now();
         let stopped = server.stop();
+        let server_stop_s = server_ended.elapsed().as_secs_f64();
         // First, because a server or load that lost its CPU may have failed of it.
         still_placed::cpus_are_there(&self.root, placement)?;
         let (outcome, recording) = run?;
@@ -86,7 +90,8 @@ impl LiveTrials {
         let load_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
         let load_cpus = (load_ended_s - children_before_s) / load_s.max(1e-3);
         let own_user_cpus = load_cpus + neighbours_cpus;
-        let seen = Run { outcome, recording, not_as_asked, own_user_cpus, took: began.elapsed() };
+        let parts = Parts { server_start_s, load_s, server_stop_s };
+        let seen = Run { outcome, recording, not_as_asked, own_user_cpus, took: began.elapsed(), parts };
         conclude(&recipe, planned, seen, dir)
     }
 
@@ -161,7 +166,8 @@ impl LiveTrials {
                 Ok::<_, Fault>(sampler.run(&over, every))
             });
             let outcome = self.drive(recipe, server, placement, dir);
-            over.store(true, Ordering::Relaxed);
+            over.store(true, Ordering::Release);
+            sampling.thread().unpark();
             let recording = sampling.join().map_err(|_| {
                 Fault::new(
                     Class::Storage,
@@ -201,7 +207,7 @@ impl LiveTrials {
                 running.stop()?;
                 return Err(fault);
             }
-            std::thread::sleep(LOOK_EVERY);
+            running.wait(LOOK_EVERY);
         }
     }
 }

@@ -53,14 +53,15 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
         ..resolve(recipe, &machine)?
     };
     let netns = namespaces(&study.recipe);
-    let case = Case::create(&dir, study)?;
-    case.write_json("machine.json", &machine)?;
-    if let Some(capture) = root.take_capture() {
-        capture.write(&case.dir().join("machine"))?;
-    }
-    case.write_json("as_found.json", &steering_as_found(&netns))?;
-    case.write_json("calibration.json", &calibrate(allowed.last()))?;
-    Ok(case)
+    Case::create_with(&dir, study, |case| {
+        case.write_json("machine.json", &machine)?;
+        if let Some(capture) = root.take_capture() {
+            capture.write(&case.dir().join("machine"))?;
+        }
+        case.write_json("as_found.json", &steering_as_found(&netns))?;
+        case.write_json("calibration.json", &calibrate(allowed.last()))?;
+        Ok(())
+    })
 }
 
 /// The study that a recipe comes to on a machine: its arms and their order, or the controls of a search. Pure.

@@ -2,8 +2,10 @@
 
 use load::{Interval, Outcome};
 
+use crate::statistics::batch_means::{RunMean, run_mean};
+use crate::statistics::change_points::{Search, change_points};
 use crate::statistics::warm_up;
-use crate::trial::WarmUp;
+use crate::trial::{WarmUp, Within};
 
 /// The measured window of a run, CLOCK_MONOTONIC ns, and how its start was found.
 pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
@@ -22,6 +24,21 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         how: format!("marginal standard error rule over {} intervals, at most {cap} left out", rates.len()),
     };
     (from_ns, outcome.intervals.last().map_or(outcome.to_ns, |i| i.to_ns), warm_up)
+}
+
+/// What the intervals of the measured window say of the run's own mean: by batch means, since neighbouring intervals are alike.
+pub fn within(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Option<Within> {
+    let measured = outcome.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns);
+    let rates: Vec<f64> = measured.map(rate).collect();
+    if rates.is_empty() {
+        return None;
+    }
+    let error_share = match run_mean(&rates) {
+        RunMean::Known { mean, standard_error, .. } if mean > 0.0 => Some(standard_error / mean),
+        _ => None,
+    };
+    let changes = change_points(&rates, Search::default()).changes.len();
+    Some(Within { intervals: rates.len(), error_share, changes })
 }
 
 fn rate(interval: &Interval) -> f64 {

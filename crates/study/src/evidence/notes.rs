@@ -40,6 +40,8 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
         ));
     }
     notes.extend(busy_machine(trials));
+    notes.extend(within_trials(evidence, trials));
+    notes.extend(unsteady(trials));
     let capped = trials.iter().filter(|t| t.warm_up.capped).count();
     if capped > trials.len() / 4 {
         notes.push(format!(
@@ -63,6 +65,42 @@ fn busy_machine(trials: &[Trial]) -> Option<String> {
         by_others.len(),
         trials.len()
     ))
+}
+
+/// More than this part of what trials differ by: then it is what a trial does not know of its own mean.
+const MOSTLY_WITHIN: f64 = 0.7;
+
+/// Whether longer windows or more blocks would make intervals narrower.
+fn within_trials(evidence: &Evidence, trials: &[Trial]) -> Option<String> {
+    let spread: Vec<f64> =
+        evidence.arms.iter().filter_map(|arm| Some(arm.figure.sd? / arm.figure.mean)).collect();
+    let errors: Vec<f64> = trials.iter().filter_map(|trial| trial.within?.error_share).collect();
+    let (spread, error) = (summary::median(&spread)?, summary::median(&errors)?);
+    if errors.len() * 2 < trials.len() || spread <= 0.0 {
+        return None;
+    }
+    let what = match error > MOSTLY_WITHIN * spread {
+        true => "longer windows would make intervals narrower",
+        false => "more blocks would make intervals narrower, longer windows hardly",
+    };
+    Some(format!(
+        "a trial knows its own mean to {:.1} % (batch means, median), trials of an arm differ by {:.1} %: {what}",
+        error * 1e2,
+        spread * 1e2
+    ))
+}
+
+/// Runs whose rate changed for good in the measured window, where there are more than chance would have.
+fn unsteady(trials: &[Trial]) -> Option<String> {
+    let known = trials.iter().filter_map(|trial| trial.within);
+    let (all, changed) =
+        known.fold((0, 0), |(all, changed), within| (all + 1, changed + usize::from(within.changes > 0)));
+    (changed * 10 > all).then(|| {
+        format!(
+            "in {changed} of {all} trials the rate changed for good within the measured window (change points): the mean is of two \
+             states there; see series.jsonl and outcome.json of those trials"
+        )
+    })
 }
 
 /// What became of trials that were disturbed or failed.
