@@ -20,7 +20,8 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched, util_clamp,
+    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched,
+    util_clamp,
 };
 
 /// The running system.
@@ -76,6 +77,17 @@ impl Kernel for LiveKernel {
         match namespace {
             None => fs::read_to_string(path),
             Some(name) => netns::within(name, || fs::read_to_string(path)),
+        }
+    }
+
+    fn exists(&self, path: &Path, namespace: Option<&str>) -> io::Result<bool> {
+        let there = match namespace {
+            None => fs::metadata(path),
+            Some(name) => netns::within(name, || fs::metadata(path)),
+        };
+        match there {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            there => there.map(|_| true),
         }
     }
 
