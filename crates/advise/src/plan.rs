@@ -2,7 +2,7 @@
 
 use machine::plan::{PIN, SERVER};
 use machine::{CpuSet, Plan, Planned, Setting};
-use study::{Contrast, Facts, Role, Trust, Verdict};
+use study::{Arm, Contrast, Facts, Role, Trust, Verdict};
 
 use crate::finding::{Finding, Standing};
 use crate::words::percent;
@@ -28,14 +28,18 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
             .push("the controls of the study do not hold: nothing can be said of its placements".into());
         return planning;
     }
-    let pin = best_placement(facts);
-    let keep_off = pin.as_ref().and_then(|(_, cpus)| cpus.clone());
-    for finding in findings {
-        causes(facts, finding, keep_off.as_ref(), also_supported, &mut planning);
+    let best = best_placement(facts);
+    if let Some((contrast, arm)) = best {
+        of_arm(facts, contrast, arm, &mut planning);
     }
-    match pin {
-        Some((contrast, Some(cpus))) => planning.plan.settings.push(pinned(facts, contrast, &cpus)),
-        _ => planning
+    let cpus = best.and_then(|(_, arm)| arm.placement.server_cpus.as_ref());
+    for finding in findings {
+        causes(facts, finding, cpus, also_supported, &mut planning);
+    }
+    match (best, cpus) {
+        (Some((contrast, _)), Some(cpus)) => planning.plan.settings.push(pinned(facts, contrast, cpus)),
+        (Some(_), None) => {}
+        (None, _) => planning
             .left_out
             .push("no placement of the server is shown to be better than the one it had".into()),
     }
@@ -44,14 +48,49 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
     planning
 }
 
-/// The arm that is better than the baseline, and by most; its CPUs.
-fn best_placement(facts: &Facts) -> Option<(&Contrast, Option<CpuSet>)> {
+/// The arm that is better than the baseline, and by most.
+fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     let evidence = &facts.evidence;
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
     let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
     let best = better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
     let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && arm.role != Role::MisTuning)?;
-    Some((best, arm.placement.server_cpus.clone()))
+    Some((best, arm))
+}
+
+/// What the best arm sets beside the server's CPUs and the baseline does not; what no knob sets is left out and told.
+fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
+    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
+    let common = |setting: &&Setting| baseline.is_some_and(|arm| arm.placement.settings.contains(setting));
+    for setting in arm.placement.settings.iter().filter(|setting| !common(setting)) {
+        // Where the baseline sets it too, that is what it was compared with.
+        let of_baseline =
+            baseline.and_then(|arm| arm.placement.settings.iter().find(|s| s.same_object(setting)));
+        let before = of_baseline.or_else(|| facts.as_found.iter().find(|found| found.same_object(setting)));
+        planning.plan.settings.push(Planned {
+            knob: setting.knob.clone(),
+            target: setting.target.clone(),
+            value: setting.value.clone(),
+            before: before.map(|found| found.value.clone()),
+            reason: Some(reason(contrast)),
+            evidence: Some(in_words(facts, contrast)),
+        });
+    }
+    if let Some(memory) = &arm.placement.memory {
+        planning.left_out.push(format!(
+            "memory {memory} of {}: a server takes it at its start; for a systemd service write a setting of memory-policy",
+            arm.name
+        ));
+    }
+    for (key, value) in &arm.keys {
+        planning
+            .left_out
+            .push(format!("{key} = {value} of {}: it is a key of the study, and no knob", arm.name));
+    }
+}
+
+fn reason(contrast: &Contrast) -> String {
+    format!("{} was better than {}", contrast.arm, contrast.reference)
 }
 
 fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
@@ -60,7 +99,7 @@ fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
         target: SERVER.into(),
         value: cpus.to_list(),
         before: None,
-        reason: Some(format!("{} was better than {}", contrast.arm, contrast.reference)),
+        reason: Some(reason(contrast)),
         evidence: Some(in_words(facts, contrast)),
     }
 }
@@ -216,5 +255,34 @@ mod tests {
         assert_eq!((pinned.knob.as_str(), pinned.target.as_str(), pinned.value.as_str()), (PIN, SERVER, "2"));
         assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
         assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
+    }
+    #[test]
+    fn what_the_better_arm_sets_is_planned_and_what_no_knob_sets_is_told() {
+        let mut facts = steered();
+        let contrasts = &mut facts.evidence.against_baseline;
+        let better = contrasts.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
+        (better.verdict, better.ratio, better.interval) = (Verdict::Better, 1.2, Some((1.15, 1.25)));
+        let name = better.arm.clone();
+        let set = |knob: &str, value: &str| Setting {
+            knob: knob.into(),
+            target: "machine".into(),
+            value: value.into(),
+        };
+        facts.as_found.push(set("swappiness", "60"));
+        for arm in &mut facts.study.arms {
+            arm.placement.set(&[set("busy-poll", "0"), set("vm-stat-interval", "1")]);
+        }
+        let arm = facts.study.arms.iter_mut().find(|arm| arm.name == name).unwrap();
+        arm.placement.set(&[set("swappiness", "1"), set("busy-poll", "50")]);
+        arm.placement.server_cpus = None;
+        arm.placement.memory = Some("interleave:0-1".parse().unwrap());
+        let planning = plan(&facts, &[], false);
+        let settings: Vec<_> = planning.plan.settings.iter().collect();
+        let told = |planned: &Planned| (planned.knob.clone(), planned.value.clone(), planned.before.clone());
+        let expected = [("swappiness", "1", "60"), ("busy-poll", "50", "0")];
+        let expected = expected.map(|(knob, value, before)| (knob.into(), value.into(), Some(before.into())));
+        assert_eq!(settings.into_iter().map(told).collect::<Vec<_>>(), expected);
+        let [left_out] = &planning.left_out[..] else { panic!("{:?}", planning.left_out) };
+        assert!(left_out.contains("interleave:0-1") && left_out.contains("memory-policy"), "{left_out}");
     }
 }
