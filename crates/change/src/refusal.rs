@@ -87,8 +87,8 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan,
-        SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
+        CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority,
+        SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
