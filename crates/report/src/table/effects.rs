@@ -84,7 +84,9 @@ fn scaling(out: &mut Page, evidence: &Evidence, growth: &Growth) {
         head(format!("by the law [{level}]")),
         head("left of each CPU".into()),
     ];
-    let within = |e: &Estimate| format!("{} [{}, {}]", number::figure(e.value), number::figure(e.low), number::figure(e.high));
+    let within = |e: &Estimate| {
+        format!("{} [{}, {}]", number::figure(e.value), number::figure(e.low), number::figure(e.high))
+    };
     let row = |at: &At| Row {
         cells: vec![
             Cell::plain(at.n.to_string()),
