@@ -2,6 +2,7 @@
 //! comes back too, whatever point is the last. The test's own program runs in the guest and does there what it does here.
 
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use machine::{Plan, Root, knobs};
 
@@ -11,11 +12,15 @@ use crate::killing::{self, Tried, Victim};
 /// Set in the guest alone.
 const INSIDE: &str = "PINWISE_TEST_INSIDE";
 
-/// A guest is emulated, and slow: one of so many points.
-const STEP: usize = 16;
+/// A guest is emulated, and slow: so many points of the apply and of the undo, evenly chosen.
+const OF_APPLY: usize = 6;
+const OF_UNDO: usize = 2;
 
 /// At one of so many of these the whole machine is compared.
-const WHOLE_STEP: usize = 4;
+const WHOLE_STEP: usize = 2;
+
+/// Time that all of it has.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// Processes whose settings are changed.
 const SLEEPERS: usize = 2;
@@ -104,10 +109,13 @@ fn inside() {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let victim = Victim { plan: &plan, command: &command, step: STEP, whole_step: WHOLE_STEP };
+    let begun = Instant::now();
+    let on_the_way = |line: &str| println!("after {:.0} s: {line}", begun.elapsed().as_secs_f64());
+    let victim =
+        |most| Victim { plan: &plan, command: &command, most, whole_step: WHOLE_STEP, told: &on_the_way };
     println!("{} settings of {} kinds", plan.settings.len(), killing::kinds(&plan));
-    told("apply", &victim.at_each_point(&[], &["apply", &path]));
-    told("undo", &victim.at_each_point(&[&["apply", &path]], &["undo"]));
+    told("apply", &victim(OF_APPLY).at_each_point(&[], &["apply", &path]));
+    told("undo", &victim(OF_UNDO).at_each_point(&[&["apply", &path]], &["undo"]));
 }
 
 #[test]
@@ -118,7 +126,7 @@ fn a_guest_of_two_nodes_is_as_it_was_whatever_point_is_the_last() {
         return;
     }
     let Some(guest) = guest::like("two-node-smt") else { return };
-    let guest = guest.program_as("tests", std::env::current_exe().unwrap());
+    let guest = guest.program_as("tests", std::env::current_exe().unwrap()).limit(LIMIT);
     let script = format!("{INSIDE}=1 tests --ignored --exact --nocapture killed::inside 2>&1");
     let outcome = guest::run(&guest, &script);
     let text = outcome.text();

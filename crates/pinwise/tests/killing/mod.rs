@@ -31,10 +31,12 @@ pub struct Victim<'a> {
     pub plan: &'a Plan,
     /// `pinwise` with these words, and a state folder of its own.
     pub command: &'a dyn Fn(&[&str]) -> Command,
-    /// One of so many points is tried.
-    pub step: usize,
+    /// How many of the points are tried at most, evenly chosen.
+    pub most: usize,
     /// At one of so many of these the whole machine is compared, and not the settings of the plan alone.
     pub whole_step: usize,
+    /// Hears of each point that was tried.
+    pub told: &'a dyn Fn(&str),
 }
 
 /// What came of it.
@@ -84,14 +86,17 @@ impl Victim<'_> {
     pub fn at_each_point(&self, first: &[&[&str]], words: &[&str]) -> Tried {
         let before = (readings(&Root::live(), self.plan), Whole::now());
         let mut tried = Tried::default();
-        for point in (0..MOST).step_by(self.step) {
-            for words in first {
-                let status = (self.command)(words).status().unwrap();
-                assert!(status.success(), "pinwise {words:?}: {status}");
-            }
-            let ended = run_to(&mut (self.command)(words), point).unwrap();
+        // Tried all, the last one is known by that the command ends by itself.
+        let all = if self.most < MOST { self.points(first, words) } else { MOST };
+        for point in (0..all).step_by(all.div_ceil(self.most)) {
+            let ended = self.run_to(first, words, point);
             let whole = tried.restored % self.whole_step == 0;
-            tried.longest = tried.longest.max(self.restored(&before, whole, point));
+            let took = self.restored(&before, whole, point);
+            tried.longest = tried.longest.max(took);
+            (self.told)(&format!(
+                "{words:?}, point {point}: {ended:?}, taken back in {:.1} s",
+                took.as_secs_f64()
+            ));
             match ended {
                 Ended::Killed => {
                     tried.restored += 1;
@@ -101,7 +106,24 @@ impl Victim<'_> {
                 Ended::ByItself { status, .. } => panic!("pinwise {words:?} ended with status {status}"),
             }
         }
-        panic!("more than {MOST} points");
+        assert!(all < MOST, "more than {MOST} points");
+        Tried { points: all, ..tried }
+    }
+
+    /// How many points `words` has.
+    fn points(&self, first: &[&[&str]], words: &[&str]) -> usize {
+        let Ended::ByItself { points, .. } = self.run_to(first, words, usize::MAX) else { return 0 };
+        let status = (self.command)(&["undo"]).status().unwrap();
+        assert!(status.success(), "undo: {status}");
+        points
+    }
+
+    fn run_to(&self, first: &[&[&str]], words: &[&str], point: usize) -> Ended {
+        for words in first {
+            let status = (self.command)(words).status().unwrap();
+            assert!(status.success(), "pinwise {words:?}: {status}");
+        }
+        run_to(&mut (self.command)(words), point).unwrap()
     }
 
     /// Takes back what is left, and holds the machine against what it was; how long the undo took.

@@ -14,6 +14,11 @@ const MOVING: &[(&str, &str)] = &[
     ("/proc/meminfo", "free memory"),
     ("/sys/devices/system/node/*/meminfo", "free memory"),
     ("/proc/uptime", "the time"),
+    // Where they are switched on at the start it may come to another figure than later (docs/apply.md).
+    (
+        "/proc/sys/vm/min_free_kbytes",
+        "the kernel works it out anew whenever transparent huge pages are switched",
+    ),
     ("/proc/*/stat", "times; what may be set of a process is compared as settings"),
     ("/proc/*/status", "memory and switches; likewise"),
     ("/proc/*/sched", "times; likewise"),
@@ -21,6 +26,9 @@ const MOVING: &[(&str, &str)] = &[
     ("/proc/*/task/*/status", "memory and switches; likewise"),
     ("/proc/*/task/*/sched", "times; likewise"),
 ];
+
+/// The same as facts.
+const MOVING_FACTS: &[&str] = &["kernel.tunables.vm.min_free_kbytes"];
 
 /// Knobs that read what a process does by itself.
 const MOVING_KNOBS: &[(&str, &str)] = &[("process-memory-nodes", "memory comes and goes")];
@@ -74,6 +82,7 @@ impl Whole {
     fn differing(&self, now: &Self) -> Vec<String> {
         let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(300).collect::<String>();
         let facts = diff::between(&self.machine, &now.machine).unwrap().into_iter();
+        let facts = facts.filter(|d| !MOVING_FACTS.contains(&d.fact.as_str()));
         let facts = facts.map(|d| format!("{}: {:?} -> {:?}", d.fact, d.before, d.after));
         let files = self.files.iter().filter_map(|(path, was)| {
             let is = now.files.get(path).filter(|is| *is != was)?;

@@ -6,9 +6,6 @@ use std::time::Instant;
 use super::bench_plan::BenchPlan;
 use crate::killing::{SYSCTL_D, Tried, Victim, placed};
 
-/// As on the bench: at each point, and the whole machine at one of so many.
-const WHOLE_STEP: usize = 1;
-
 fn words(tried: &Tried) -> String {
     let Tried { points, restored, whole, .. } = tried;
     format!(
@@ -18,7 +15,8 @@ fn words(tried: &Tried) -> String {
 
 fn at_each_point(plan: &BenchPlan, first: &[&[&str]], words: &[&str]) -> Tried {
     let command = |words: &[&str]| plan.command(words);
-    let victim = Victim { plan: &plan.plan, command: &command, step: 1, whole_step: WHOLE_STEP };
+    let victim =
+        Victim { plan: &plan.plan, command: &command, most: usize::MAX, whole_step: 1, told: &|_| {} };
     victim.at_each_point(first, words)
 }
 
