@@ -29,19 +29,19 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
         return planning;
     }
     let best = best_placement(facts);
-    let keep_off = best.and_then(|(_, arm)| arm.placement.server_cpus.clone());
     if let Some((contrast, arm)) = best {
-        settings_of(facts, contrast, arm, &mut planning);
+        of_arm(facts, contrast, arm, &mut planning);
     }
+    let cpus = best.and_then(|(_, arm)| arm.placement.server_cpus.as_ref());
     for finding in findings {
-        causes(facts, finding, keep_off.as_ref(), also_supported, &mut planning);
+        causes(facts, finding, cpus, also_supported, &mut planning);
     }
-    match best.and_then(|(contrast, arm)| Some((contrast, arm.placement.server_cpus.clone()?))) {
-        Some((contrast, cpus)) => planning.plan.settings.push(pinned(facts, contrast, &cpus)),
-        None if best.is_none() => planning
+    match (best, cpus) {
+        (Some((contrast, _)), Some(cpus)) => planning.plan.settings.push(pinned(facts, contrast, cpus)),
+        (Some(_), None) => {}
+        (None, _) => planning
             .left_out
             .push("no placement of the server is shown to be better than the one it had".into()),
-        None => {}
     }
     planning.plan.purpose =
         Some(format!("better {} by the study of {}", facts.evidence.metric, facts.study.recipe.title()));
@@ -58,35 +58,39 @@ fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     Some((best, arm))
 }
 
-/// What the best arm sets beside the CPUs of the server; what a plan cannot set of it is said.
-fn settings_of(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
-    let baseline = facts.study.arms.iter().find(|other| other.role == Role::Baseline);
-    let everywhere = baseline.map_or(&[][..], |baseline| &baseline.placement.settings);
-    for setting in arm.placement.settings.iter().filter(|setting| !everywhere.contains(setting)) {
-        let before = facts.as_found.iter().find(|found| found.same_object(setting));
+/// What the best arm sets beside the server's CPUs and the baseline does not; what no knob sets is left out and told.
+fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
+    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
+    let common = |setting: &&Setting| baseline.is_some_and(|arm| arm.placement.settings.contains(setting));
+    for setting in arm.placement.settings.iter().filter(|setting| !common(setting)) {
+        // Where the baseline sets it too, that is what it was compared with.
+        let of_baseline =
+            baseline.and_then(|arm| arm.placement.settings.iter().find(|s| s.same_object(setting)));
+        let before = of_baseline.or_else(|| facts.as_found.iter().find(|found| found.same_object(setting)));
         planning.plan.settings.push(Planned {
-            before: before.map(|found| found.value.clone()),
-            reason: Some(format!("{} was better than {}", contrast.arm, contrast.reference)),
-            evidence: Some(in_words(facts, contrast)),
             knob: setting.knob.clone(),
             target: setting.target.clone(),
             value: setting.value.clone(),
+            before: before.map(|found| found.value.clone()),
+            reason: Some(reason(contrast)),
+            evidence: Some(in_words(facts, contrast)),
         });
     }
-    let memory_before = baseline.and_then(|baseline| baseline.placement.memory.as_ref());
-    if let Some(memory) = arm.placement.memory.as_ref().filter(|memory| Some(*memory) != memory_before) {
+    if let Some(memory) = &arm.placement.memory {
         planning.left_out.push(format!(
-            "memory {memory}, which {} had: it holds from the start of a server; set knob memory-policy for its unit, or start it \
-             with numactl(8)",
-            contrast.arm
+            "memory {memory} of {}: a server takes it at its start; for a systemd service write a setting of memory-policy",
+            arm.name
         ));
     }
-    for (key, value) in arm.keys.iter().filter(|(key, _)| key.starts_with("server.")) {
-        planning.left_out.push(format!(
-            "{key} = {value}, which {} had: change the command of the server (knobs unit-command and unit-environment)",
-            contrast.arm
-        ));
+    for (key, value) in &arm.keys {
+        planning
+            .left_out
+            .push(format!("{key} = {value} of {}: it is a key of the study, and no knob", arm.name));
     }
+}
+
+fn reason(contrast: &Contrast) -> String {
+    format!("{} was better than {}", contrast.arm, contrast.reference)
 }
 
 fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
@@ -95,7 +99,7 @@ fn pinned(facts: &Facts, contrast: &Contrast, cpus: &CpuSet) -> Planned {
         target: SERVER.into(),
         value: cpus.to_list(),
         before: None,
-        reason: Some(format!("{} was better than {}", contrast.arm, contrast.reference)),
+        reason: Some(reason(contrast)),
         evidence: Some(in_words(facts, contrast)),
     }
 }
@@ -252,26 +256,33 @@ mod tests {
         assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
         assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
     }
-
     #[test]
-    fn what_the_best_arm_sets_is_planned_and_what_a_plan_cannot_set_is_said() {
+    fn what_the_better_arm_sets_is_planned_and_what_no_knob_sets_is_told() {
         let mut facts = steered();
-        let away = Setting { knob: "rps-cpus".into(), target: "eth0/rx-0".into(), value: "3".into() };
-        let cpu_2 =
-            facts.evidence.against_baseline.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
-        (cpu_2.verdict, cpu_2.ratio) = (Verdict::Better, 1.2);
-        let name = cpu_2.arm.clone();
+        let contrasts = &mut facts.evidence.against_baseline;
+        let better = contrasts.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
+        (better.verdict, better.ratio, better.interval) = (Verdict::Better, 1.2, Some((1.15, 1.25)));
+        let name = better.arm.clone();
+        let set = |knob: &str, value: &str| Setting {
+            knob: knob.into(),
+            target: "machine".into(),
+            value: value.into(),
+        };
+        facts.as_found.push(set("swappiness", "60"));
+        for arm in &mut facts.study.arms {
+            arm.placement.set(&[set("busy-poll", "0"), set("vm-stat-interval", "1")]);
+        }
         let arm = facts.study.arms.iter_mut().find(|arm| arm.name == name).unwrap();
-        arm.placement.settings.push(away.clone());
+        arm.placement.set(&[set("swappiness", "1"), set("busy-poll", "50")]);
+        arm.placement.server_cpus = None;
         arm.placement.memory = Some("interleave:0-1".parse().unwrap());
         let planning = plan(&facts, &[], false);
-        let [steering, pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
-        assert_eq!((steering.setting(), steering.before.as_deref()), (away, Some("0")));
-        assert_eq!(pinned.knob, PIN);
-        assert!(
-            planning.left_out.iter().any(|why| why.contains("interleave:0-1")),
-            "{:?}",
-            planning.left_out
-        );
+        let settings: Vec<_> = planning.plan.settings.iter().collect();
+        let told = |planned: &Planned| (planned.knob.clone(), planned.value.clone(), planned.before.clone());
+        let expected = [("swappiness", "1", "60"), ("busy-poll", "50", "0")];
+        let expected = expected.map(|(knob, value, before)| (knob.into(), value.into(), Some(before.into())));
+        assert_eq!(settings.into_iter().map(told).collect::<Vec<_>>(), expected);
+        let [left_out] = &planning.left_out[..] else { panic!("{:?}", planning.left_out) };
+        assert!(left_out.contains("interleave:0-1") && left_out.contains("memory-policy"), "{left_out}");
     }
 }

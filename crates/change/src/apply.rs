@@ -118,8 +118,32 @@ pub fn foresee(root: &Root, kernel: &dyn Kernel, plan: &Plan, owners: &[Owner]) 
     plan.settings.iter().map(|planned| foresee_one(root, kernel, planned, owners)).collect()
 }
 
-/// The programs that run, of those that the words about a knob's owners name, but for processes that are `told` of it.
-fn running(words: &str, owners: &[Owner], told: &[u32]) -> Vec<String> {
+/// A setting that may not stay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotLeftAlone {
+    /// The setting.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// The programs that run here and may set it anew, each with its process.
+    pub by: Vec<String>,
+}
+
+/// The settings of `plan` that one of the `owners` of this machine may set anew.
+pub fn not_left_alone(root: &Root, plan: &Plan, owners: &[Owner]) -> Vec<NotLeftAlone> {
+    let settings = plan.settings.iter().map(Planned::setting);
+    let told = settings.filter_map(|setting| {
+        let knob = knobs::find(&setting.knob)?;
+        // What cannot be asked for fails with its own words.
+        let acts = knob.change(root, &setting.target, &setting.value).ok()?;
+        let by = running(knob.about().owner, owners, &acts);
+        (!by.is_empty()).then_some(NotLeftAlone { setting, by })
+    });
+    told.collect()
+}
+
+/// The programs that run, of those that the words about a knob's owners name. Who is told by one of the `acts` to leave it alone does.
+fn running(words: &str, owners: &[Owner], acts: &[Act]) -> Vec<String> {
+    let told: Vec<u32> = acts.iter().filter_map(deed::who_is_told).collect();
     let named = |name: &str| {
         words.match_indices(name).any(|(at, name)| {
             let beside = [words[..at].chars().next_back(), words[at + name.len()..].chars().next()];
@@ -150,9 +174,7 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
         foreseen.now = Some(knob.read(root, &planned.target)?);
         knob.change(root, &planned.target, &planned.value)
     });
-    // Who is told to leave it alone does not set it anew.
-    let told: Vec<u32> = asked.iter().flatten().filter_map(deed::who_is_told).collect();
-    foreseen.runs_here = running(foreseen.owner, owners, &told);
+    foreseen.runs_here = running(foreseen.owner, owners, asked.as_deref().unwrap_or_default());
     match asked {
         Ok(acts) => {
             let to_do = acts.iter().filter(|act| !is_so(kernel, act));
@@ -417,13 +439,17 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
 
 #[cfg(test)]
 mod tests {
+    use machine::ProcessRef;
+
     use super::*;
 
     #[test]
     fn owners_that_run_are_found_by_their_names_and_not_by_parts_of_them() {
         let owner = |name: &str, pid| Owner { name: name.into(), pid, ..Owner::default() };
         let owners = [owner("irqbalance", Some(812)), owner("tuna", Some(9)), owner("tuned", None)];
-        let running = |words: &str, owners: &[Owner]| running(words, owners, &[812]);
+        let process = ProcessRef { pid: 812, start_time_ticks: 1 };
+        let acts = [Act::SetIrqBan { process, irq: 38, banned: true }];
+        let running = |words: &str, owners: &[Owner]| running(words, owners, &acts);
         let others = [owner("irqbalance", Some(813)), owner("tuna", Some(9)), owner("tuned", None)];
         assert_eq!(running("irqbalance, unless banned; tuned", &others), ["irqbalance (process 813)"]);
         assert_eq!(running("irqbalance, unless banned; tuned", &owners), [""; 0], "it is told");

@@ -204,6 +204,20 @@ pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result
     }
 }
 
+/// That nothing may be placed that outlives a restart while a session waits to be confirmed: its revert takes back that session alone, and
+/// whether the machine can still be reached is not known.
+///
+/// Errors: one waits; the ledgers cannot be read.
+pub fn none_waits(dir: &Path, kernel: &dyn Kernel) -> Result<(), Fault> {
+    let sessions = ledger::sessions(dir)?;
+    let mut waiting = sessions.iter().filter(|found| found.armed.is_some() && same_boot(found, kernel));
+    waiting.next().map_or(Ok(()), |found| {
+        let cause = "it waits to be confirmed, and until then nothing is placed that outlives a restart";
+        let remedy = "run 'pinwise confirm' first, or wait until it has been taken back";
+        Err(Fault::new(Class::No, format!("session {}", found.id()), cause, remedy))
+    })
+}
+
 fn too_late(session: &Session) -> Fault {
     let (object, cause) = (format!("session {}", session.id()), "the time to confirm it is over");
     Fault::new(Class::No, object, cause, "apply it again; 'pinwise undo' takes back what is left")

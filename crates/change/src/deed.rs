@@ -16,7 +16,9 @@ use crate::node_memory::shares;
 use crate::record::Value;
 use crate::refusal::refusal;
 
-pub use subject::{for_thread, is_held_by, is_there, same_kind, same_object, thread, who_is_told};
+pub use subject::{
+    for_thread, is_gone, is_held_by, is_there, same_kind, same_object, says_ended, thread, who_is_told,
+};
 pub use words::{asked, object, place, scheduling_words, still_in_force};
 
 /// Whether `now`, read of what `act` changes, is what `other` found: of the same thing, or of the twin of its file.

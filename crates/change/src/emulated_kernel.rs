@@ -92,6 +92,7 @@ struct Inner {
     crash_at: Option<(u64, When)>,
     refusals: BTreeMap<String, i32>,
     lies: BTreeMap<PathBuf, String>,
+    unreadable: BTreeMap<PathBuf, i32>,
     unprivileged: bool,
 }
 
@@ -219,6 +220,11 @@ impl EmulatedKernel {
     /// Makes whatever is written to `path` read back as `content`.
     pub fn lie(&self, path: impl Into<PathBuf>, content: &str) {
         self.inner().lies.insert(path.into(), content.to_string());
+    }
+
+    /// Fails every reading of a path that is there, or of `ethtool DEVICE`, with `errno`.
+    pub fn refuse_to_read(&self, object: impl Into<PathBuf>, errno: i32) {
+        self.inner().unreadable.insert(object.into(), errno);
     }
 
     /// Takes the right to raise priorities away.

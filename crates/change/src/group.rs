@@ -70,7 +70,7 @@ fn all_gone(
         }
         for member in members.into_iter().filter(|member| signalled.insert(*member)) {
             match kernel.signal(&member, signal) {
-                Err(error) if !crate::take_back::is_gone(&error) => {
+                Err(error) if !crate::deed::says_ended(&error) => {
                     let object = format!("process {}", member.pid);
                     return Err(Fault::io(object, &error, "end it as the user that it runs as, or as root"));
                 }

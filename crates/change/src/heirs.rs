@@ -17,11 +17,12 @@ pub fn of_same_process(a: &Entry, b: &Entry) -> bool {
     }
 }
 
-/// Restores the heirs of an act, which is the oldest of its kind on its process; gives how many there were.
+/// Restores the heirs of the acts of a session from number `from_seq` on that are of the kind of `entry` and about its process, of which
+/// it is the oldest; gives how many there were.
 ///
-/// An heir belongs to that process or a descendant of it, started after the act, is named by no act in `all`, and is
-/// still as the act left the thread.
-pub fn restore(kernel: &dyn Kernel, entry: &Entry, all: &[Entry]) -> usize {
+/// An heir belongs to that process or a descendant of it, is named by no act in `all`, and is still as one of these acts, which it is
+/// younger than, left its thread. It gets what that thread had before the first of them.
+pub fn restore(kernel: &dyn Kernel, entry: &Entry, all: &[Entry], from_seq: u64) -> usize {
     if let (Act::WriteProcessFile { file: ProcessFile::Autogroup, .. }, Value::Text(old)) =
         (&entry.act, &entry.old)
     {
@@ -35,31 +36,45 @@ pub fn restore(kernel: &dyn Kernel, entry: &Entry, all: &[Entry]) -> usize {
     if !kernel.start_time(of.pid, of.pid).is_ok_and(|start| start <= entry.at_ticks) {
         return 0;
     }
-    let processes = kernel.processes().unwrap_or_default();
-    let children = descendants(&processes, of.pid);
-    let children =
-        children.iter().filter(|child| child.start_time_ticks >= entry.at_ticks).map(|child| child.pid);
-    let mut restored = 0;
-    for pid in std::iter::once(of.pid).chain(children) {
-        for tid in kernel.threads(pid).unwrap_or_default() {
-            let Ok(start_time_ticks) = kernel.start_time(pid, tid) else { continue };
-            if start_time_ticks < entry.at_ticks || known.contains(&(tid, start_time_ticks)) {
-                continue;
-            }
-            let heir = deed::for_thread(&entry.act, ThreadRef { pid, tid, start_time_ticks });
-            restored += usize::from(heir.is_some_and(|act| restore_one(kernel, &act, entry)));
-        }
-    }
-    restored
+    let acts: Vec<&Entry> =
+        all.iter().filter(|other| other.seq >= from_seq && of_same_process(other, entry)).collect();
+    let heirs = later_threads(kernel, of.pid, entry.at_ticks);
+    let heirs = heirs.into_iter().filter(|heir| !known.contains(&(heir.tid, heir.start_time_ticks)));
+    heirs.filter(|heir| restore_one(kernel, *heir, &acts)).count()
 }
 
-fn restore_one(kernel: &dyn Kernel, act: &Act, entry: &Entry) -> bool {
-    let Ok(now) = deed::read(kernel, act) else { return false };
-    let ours = match &entry.read_back {
-        Some(left) => deed::same(act, &now, left),
-        None => deed::may_be_ours(act, &now),
+/// Threads of a process and its descendants that were started after a moment.
+fn later_threads(kernel: &dyn Kernel, pid: u32, since_ticks: u64) -> Vec<ThreadRef> {
+    let processes = kernel.processes().unwrap_or_default();
+    let children = descendants(&processes, pid);
+    let children =
+        children.iter().filter(|child| child.start_time_ticks >= since_ticks).map(|child| child.pid);
+    let threads_of = |pid: u32| {
+        let tids = kernel.threads(pid).unwrap_or_default().into_iter();
+        tids.filter_map(move |tid| {
+            Some(ThreadRef { pid, tid, start_time_ticks: kernel.start_time(pid, tid).ok()? })
+        })
     };
-    ours && !deed::same(act, &now, &entry.old) && deed::restore(kernel, act, &entry.old, &now).is_ok()
+    let threads = std::iter::once(pid).chain(children).flat_map(threads_of);
+    threads.filter(|thread| thread.start_time_ticks >= since_ticks).collect()
+}
+
+/// Restores one thread, if it is an heir of one of `acts`, oldest first. Where several left the same, the oldest is taken: which of their
+/// threads started this one nobody knows any more.
+fn restore_one(kernel: &dyn Kernel, heir: ThreadRef, acts: &[&Entry]) -> bool {
+    let Some(act) = acts.first().and_then(|entry| deed::for_thread(&entry.act, heir)) else { return false };
+    let Ok(now) = deed::read(kernel, &act) else { return false };
+    let left = |entry: &&&Entry| {
+        entry.at_ticks <= heir.start_time_ticks
+            && match &entry.read_back {
+                Some(left) => deed::same(&act, &now, left),
+                None => deed::may_be_ours(&entry.act, &now),
+            }
+    };
+    let Some(inherited) = acts.iter().find(left) else { return false };
+    let of_thread = |entry: &&&Entry| deed::same_object(&entry.act, &inherited.act);
+    let old = &acts.iter().find(of_thread).unwrap_or(inherited).old;
+    !deed::same(&act, &now, old) && deed::restore(kernel, &act, old, &now).is_ok()
 }
 
 /// Restores the nice value of a session whose process has ended, by way of another one in it.
@@ -70,8 +85,17 @@ fn restore_session(kernel: &dyn Kernel, entry: &Entry, old: &str) -> usize {
         let Act::WriteProcessFile { file, value, .. } = entry.act else { return 0 };
         if name.is_some() && form::autogroup(&text).map(|(name, _)| name) == name {
             let act = Act::WriteProcessFile { process: seen.process, file, value };
-            return usize::from(restore_one(kernel, &act, entry));
+            return usize::from(restore_as(kernel, &act, entry));
         }
     }
     0
+}
+
+fn restore_as(kernel: &dyn Kernel, act: &Act, entry: &Entry) -> bool {
+    let Ok(now) = deed::read(kernel, act) else { return false };
+    let ours = match &entry.read_back {
+        Some(left) => deed::same(act, &now, left),
+        None => deed::may_be_ours(act, &now),
+    };
+    ours && !deed::same(act, &now, &entry.old) && deed::restore(kernel, act, &entry.old, &now).is_ok()
 }

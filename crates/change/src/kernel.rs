@@ -103,6 +103,11 @@ pub trait Kernel: Send + Sync {
     /// Errors: `InvalidInput` for a file that lies on any other file system.
     fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()>;
 
+    /// Whether there is such a file or folder, whatever reading it would say, as seen in network namespace `netns`.
+    ///
+    /// Errors: what keeps it from being looked at; a namespace that is gone has no files.
+    fn exists(&self, path: &Path, netns: Option<&str>) -> io::Result<bool>;
+
     /// The content of a file of /proc/PID, of this process and never of a later one of the same number.
     ///
     /// Errors: `ESRCH` when it is gone.

@@ -80,6 +80,17 @@ impl Kernel for LiveKernel {
         }
     }
 
+    fn exists(&self, path: &Path, namespace: Option<&str>) -> io::Result<bool> {
+        let there = match namespace {
+            None => fs::metadata(path),
+            Some(name) => netns::within(name, || fs::metadata(path)),
+        };
+        match there {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            there => there.map(|_| true),
+        }
+    }
+
     fn write_file(&self, path: &Path, value: &str, namespace: Option<&str>) -> io::Result<()> {
         match namespace {
             None => write(path, value),

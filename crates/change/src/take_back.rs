@@ -151,7 +151,7 @@ pub fn undo_entries(
             // With the oldest act on a process its other threads are back already, and no more heirs can be born.
             let older = chosen[done + 1..].iter().map(|older| &entries[*older]);
             if older.into_iter().all(|older| !heirs::of_same_process(older, entry)) {
-                heirs = heirs::restore(kernel, entry, entries);
+                heirs = heirs::restore(kernel, entry, entries, scope.from_seq);
             }
         } else if outlives {
             how = match take_back(kernel, entry, &entries[..*i], "", scope.force) {
@@ -189,8 +189,7 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
     }
     let now = match deed::read(kernel, &entry.act) {
         Ok(now) => now,
-        Err(error) if is_gone(&error) => return How::Gone,
-        Err(error) => return How::Refused { why: error.to_string() },
+        Err(error) => return gone_or_refused(kernel, &entry.act, &error),
     };
     if deed::same(&entry.act, &now, &entry.old) {
         return How::Already;
@@ -216,8 +215,14 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
         Ok(now) if deed::same(&entry.act, &now, &entry.old) => How::Restored,
         Ok(now) if force => How::GivenUp { now: now.to_string() },
         Ok(now) => How::Incomplete { now: now.to_string() },
-        Err(error) if is_gone(&error) => How::Gone,
-        Err(error) => How::Refused { why: error.to_string() },
+        Err(error) => gone_or_refused(kernel, &entry.act, &error),
+    }
+}
+
+fn gone_or_refused(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> How {
+    match deed::is_gone(kernel, act, error) {
+        true => How::Gone,
+        false => How::Refused { why: error.to_string() },
     }
 }
 
@@ -293,10 +298,4 @@ fn remove_when_empty(kernel: &dyn Kernel, entry: &Entry, now: &Value) -> io::Res
             result => return result,
         }
     }
-}
-
-/// Whether an error says that the thing is not there any more.
-pub fn is_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
-        || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV))
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use machine::{Act, Class, CpuSet, Fault, ProcessRef, ThreadRef};
 use serde::Serialize;
 
+use crate::deed::says_ended;
 use crate::hand::{Hand, Receipt};
 use crate::kernel::{Kernel, descendants};
-use crate::take_back::is_gone;
 
 /// How often new threads are looked for: a process that starts threads faster than that is not waited for.
 const PASSES: usize = 50;
@@ -69,7 +69,7 @@ impl Hand {
             Ok(receipt) => tree.receipts.push(receipt),
             Err(fault) if fault.class == Class::Storage => return Err(fault),
             // A thread that ended meanwhile is no refusal.
-            Err(_) if self.kernel.start_time(thread.pid, thread.tid).is_err_and(|e| is_gone(&e)) => {}
+            Err(_) if self.kernel.start_time(thread.pid, thread.tid).is_err_and(|e| says_ended(&e)) => {}
             Err(fault) => tree.refused.push((thread, fault)),
         }
         Ok(())

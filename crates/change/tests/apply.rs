@@ -5,8 +5,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use machine::processes::Owner;
 use machine::{Class, Fault, Plan, Planned, Root, Tree};
-use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds};
+use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds, not_left_alone};
 use pinwise_change::confirm::{self, Reverted};
 use pinwise_change::{EmulatedKernel, Hand, Point, UndoOptions, status, undo};
 
@@ -146,6 +147,20 @@ fn a_dry_run_touches_nothing_and_tells_of_everything() {
 }
 
 #[test]
+fn who_runs_here_and_may_set_it_anew_is_named() {
+    let bench = Bench::new();
+    let owner = |name: &str, pid| Owner { name: name.into(), pid, ..Owner::default() };
+    let mut all = plan(&[("38", "0"), ("39", "9")]);
+    all.settings.push(Planned { knob: "nonsense".into(), ..Planned::default() });
+    let told = |owners: &[Owner]| not_left_alone(&bench.root(), &all, owners);
+    assert_eq!(told(&[owner("tuned", None), owner("kubelet", Some(5))]), []);
+    let told = told(&[owner("tuned", Some(4)), owner("kubelet", Some(5))]);
+    // What cannot be asked for is told when it is.
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].setting.target.as_str(), &told[0].by[..]), ("38", &["tuned (process 4)".into()][..]));
+}
+
+#[test]
 fn a_second_plan_is_kept_off_what_the_first_holds() {
     let bench = Bench::new();
     let (first, same) = (plan(&[("38", "0")]), plan(&[("39", "0"), ("38", "1")]));
@@ -196,7 +211,11 @@ fn armed(bench: &Bench, within_ticks: u64) -> String {
 #[test]
 fn what_is_not_confirmed_is_taken_back() {
     let bench = Bench::new();
+    let waits = || confirm::none_waits(bench.dir.path(), &bench.kernel);
+    waits().unwrap();
     let session = armed(&bench, 5);
+    let fault = waits().unwrap_err();
+    assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
     let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
     assert!(told.to_string().contains("by a test"), "{told}");
     confirm::wait(bench.dir.path(), &bench.kernel, &session, &|_| bench.kernel.tick()).unwrap();
@@ -207,6 +226,7 @@ fn what_is_not_confirmed_is_taken_back() {
     assert_eq!(bench.read(IRQ[0]), "0-3");
     let again = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
     assert!(matches!(again, Reverted::NotNeeded));
+    waits().unwrap();
 }
 
 #[test]

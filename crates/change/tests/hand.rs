@@ -237,6 +237,67 @@ fn threads_and_children_that_inherited_a_change_are_restored_with_it() {
 }
 
 #[test]
+fn an_heir_gets_what_the_thread_had_that_it_was_started_by() {
+    let desk = Desk::new();
+    let process = desk.kernel.add_process(50, 1000);
+    let worker = desk.kernel.add_thread(50, 51);
+    desk.kernel.alter(51, |thread| thread.affinity = "0-1".parse().unwrap());
+    let mut hand = desk.hand();
+    // Threads inherit from the first in the emulated kernel; these are told whom they inherit from.
+    let heir = |tid: u32, of: u32| {
+        let thread = desk.kernel.add_thread(50, tid);
+        let affinity = desk.kernel.state().threads[&of].affinity.clone();
+        desk.kernel.alter(tid, |thread| thread.affinity = affinity);
+        thread
+    };
+    hand.perform(&affinity(leader(process), "1")).unwrap();
+    heir(60, 50);
+    hand.perform(&affinity(worker, "2")).unwrap();
+    heir(61, 51);
+    hand.perform(&affinity(leader(process), "3")).unwrap();
+    heir(62, 50);
+    // Older than what it looks like the heir of, so somebody else set it.
+    desk.kernel.alter(60, |thread| thread.affinity = CpuSet::single(3));
+    let undone = hand.undo_all();
+    assert_eq!(undone.iter().map(|undone| undone.heirs).sum::<usize>(), 2);
+    let of = |tid: u32| desk.kernel.state().threads[&tid].affinity.to_list();
+    assert_eq!([50, 51, 61, 62, 60].map(of), ["0-3", "0-1", "0-1", "0-3", "3"]);
+}
+
+#[test]
+fn heirs_of_what_stays_in_force_stay_with_it() {
+    let desk = Desk::new();
+    let process = desk.kernel.add_process(50, 1000);
+    let mut hand = desk.hand();
+    hand.perform(&affinity(leader(process), "1")).unwrap();
+    desk.kernel.add_thread(50, 60);
+    let mark = hand.mark();
+    hand.perform(&affinity(leader(process), "2")).unwrap();
+    desk.kernel.add_thread(50, 61);
+    assert_eq!(hand.undo_to(mark)[0].heirs, 1);
+    let of = |tid: u32| desk.kernel.state().threads[&tid].affinity.to_list();
+    assert_eq!([50, 60, 61].map(of), ["1", "1", "1"]);
+    assert_eq!(hand.undo_all()[0].heirs, 2);
+    assert_eq!([50, 60, 61].map(of), ["0-3", "0-3", "0-3"]);
+}
+
+#[test]
+fn what_is_there_and_cannot_be_read_is_no_loss_but_a_refusal() {
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    hand.perform(&write(RPS, "3")).unwrap();
+    for errno in [libc::ENODEV, libc::ENOENT, libc::ESRCH] {
+        desk.kernel.refuse_to_read(RPS, errno);
+        let undone = hand.undo_all();
+        assert!(matches!(undone[0].how, How::Refused { .. }), "{errno}: {undone:?}");
+    }
+    let state = desk.kernel.state();
+    desk.kernel
+        .set_state(pinwise_change::emulated_kernel::EmulatedState { files: Default::default(), ..state });
+    assert_eq!(hand.undo_all()[0].how, How::Gone);
+}
+
+#[test]
 fn a_thread_that_the_kernel_pins_itself_is_reported_and_the_others_are_moved() {
     let desk = Desk::new();
     let process = desk.kernel.add_process(50, 1000);

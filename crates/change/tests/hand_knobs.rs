@@ -395,6 +395,10 @@ fn a_refusal_by_a_driver_says_what_it_means_and_a_card_that_is_gone_needs_nothin
     let dir = tempfile::tempdir().unwrap();
     let mut hand = self::hand(&kernel, dir.path());
     hand.perform(&acts[3]).unwrap();
+    // It sleeps.
+    kernel.refuse_to_read("ethtool eth0", libc::ENODEV);
+    let undone = hand.undo_all();
+    assert!(matches!(&undone[0].how, How::Refused { .. }), "{undone:?}");
     kernel.set_state(pinwise_change::emulated_kernel::EmulatedState {
         ethtool: Default::default(),
         ..kernel.state()

@@ -123,6 +123,11 @@ impl Capture {
         self.files.keys().map(String::as_str)
     }
 
+    /// The content of one of them.
+    pub fn content(&self, path: &str) -> Option<&[u8]> {
+        self.files.get(path).map(Vec::as_slice)
+    }
+
     /// Masks what names this host and says nothing about its shape: host name, addresses (MAC, IPv4, UUID), serial
     /// numbers, and values of the command line whose names speak of secrets. Names that hold a MAC address, and names of
     /// guests in those of cgroups, become others, each the same everywhere.

@@ -40,6 +40,12 @@ impl MemoryMode {
     }
 }
 
+impl fmt::Display for MemoryMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::ALL.iter().find(|(mode, _)| mode == self).map_or("", |(_, word)| word))
+    }
+}
+
 /// A policy and the nodes that it names; written `bind:0`, `interleave:0-3`, `preferred:1`, `local`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -74,20 +80,26 @@ impl FromStr for MemoryPolicy {
     type Err = Fault;
 
     fn from_str(text: &str) -> Result<Self, Fault> {
-        let wrong = |why: String| Fault::new(Class::Usage, format!("memory {text}"), why, FORM);
+        Self::parse(text).map_err(|why| Fault::new(Class::Usage, format!("memory {text}"), why, FORM))
+    }
+}
+
+impl MemoryPolicy {
+    /// Reads `bind:0-1` and the like; the error says what is wrong with it, in words.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (word, nodes) = text.split_once(':').unwrap_or((text, ""));
         let (mode, _) = *MemoryMode::ALL
             .iter()
             .find(|(_, name)| *name == word)
-            .ok_or_else(|| wrong(format!("'{word}' is no policy")))?;
+            .ok_or_else(|| format!("'{word}' is no policy"))?;
         let nodes = match nodes {
             "" => CpuSet::default(),
-            list => CpuSet::from_list(list).map_err(|why| wrong(why.to_string()))?,
+            list => CpuSet::from_list(list).map_err(|why| why.to_string())?,
         };
         match (mode, nodes.iter().count()) {
             (MemoryMode::Local, 0) | (MemoryMode::Preferred, 1) => {}
             (MemoryMode::Bind | MemoryMode::Interleave, 1..) => {}
-            (_, number) => return Err(wrong(format!("{word} does not go with {number} nodes"))),
+            (_, number) => return Err(format!("{word} does not go with {number} nodes")),
         }
         Ok(Self { mode, nodes })
     }
@@ -95,8 +107,7 @@ impl FromStr for MemoryPolicy {
 
 impl fmt::Display for MemoryPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = MemoryMode::ALL.iter().find(|(mode, _)| *mode == self.mode).map_or("", |(_, word)| word);
-        f.write_str(word)?;
+        write!(f, "{}", self.mode)?;
         if self.nodes.is_empty() { Ok(()) } else { write!(f, ":{}", self.nodes) }
     }
 }

@@ -1,6 +1,6 @@
 //! A plan for people: what it would do to the machine, and what it did.
 
-use change::apply::{ActForeseen, Applied, Foreseen, SettingDone};
+use change::apply::{ActForeseen, Applied, Foreseen, NotLeftAlone, SettingDone};
 use machine::Fault;
 use machine::kept::NotKept;
 use machine::knobs::MaySet;
@@ -110,6 +110,13 @@ impl Page {
 
 fn shown(value: &str) -> &str {
     if value.is_empty() { "(empty)" } else { value }
+}
+
+/// A setting that may not stay, and who may set it anew, on one line.
+pub fn not_left_alone(kept: &NotLeftAlone) -> String {
+    let (knob, target) = (&kept.setting.knob, &kept.setting.target);
+    let line = format!("{knob} of {target} may be set anew by {}, which runs here", kept.by.join(" and "));
+    visible::one_line(&line).into_owned()
 }
 
 /// One setting that was tried, on one line.
@@ -241,5 +248,17 @@ mod tests {
             assert!(text.contains(words), "{words}\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+    }
+    #[test]
+    fn who_may_set_it_anew_is_on_one_line() {
+        let setting =
+            machine::Setting { knob: "swappiness".into(), target: "machine".into(), value: "1".into() };
+        let by = vec!["tuned (process 4)".to_string(), "x\ny (process 5)".to_string()];
+        let line = not_left_alone(&NotLeftAlone { setting, by });
+        assert!(
+            line.starts_with("swappiness of machine may be set anew by tuned (process 4) and "),
+            "{line}"
+        );
+        assert_eq!(line.lines().count(), 1);
     }
 }

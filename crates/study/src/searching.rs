@@ -5,7 +5,7 @@ mod space;
 
 use std::collections::BTreeMap;
 
-use machine::{Class, Fault, Machine, knobs};
+use machine::{Class, Fault, Machine, Setting, knobs};
 
 use crate::arm::{Arm, Common, Role};
 use crate::case::asked::{Asked, Found, Line, Ran};
@@ -25,13 +25,20 @@ const ORDER_SALT: u64 = 0x6f72_6465_7221_0001;
 /// # Errors
 /// CPUs, levels or knobs that this machine cannot have.
 pub fn controls(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
-    let (_, levels) = space::of(recipe, machine)?;
-    let mut settings = levels.iter().flat_map(|(_, levels)| levels).flat_map(|level| &level.settings);
-    settings.try_for_each(|setting| knobs::named(&setting.knob).map(drop))?;
+    settings(recipe, machine)?.iter().try_for_each(|setting| knobs::named(&setting.knob).map(drop))?;
     let common = Common::of(recipe, machine)?;
     let mut arms = common.baselines()?;
     arms.extend(common.mis_tuning(&arms)?);
     Ok(arms)
+}
+
+/// What the arms of a search may set.
+///
+/// # Errors
+/// As [`controls`].
+pub fn settings(recipe: &Recipe, machine: &Machine) -> Result<Vec<Setting>, Fault> {
+    let (_, levels) = space::of(recipe, machine)?;
+    Ok(levels.into_iter().flat_map(|(_, levels)| levels).flat_map(|level| level.settings).collect())
 }
 
 /// A search in a case.

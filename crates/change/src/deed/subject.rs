@@ -1,6 +1,7 @@
 //! What an act is about: which thread, whether it is still there, and whether another act is about the same.
 
 use std::io;
+use std::path::Path;
 
 use machine::{Act, GuestPin, PinScope, ProcessFile, ProcessRef, ThreadRef};
 
@@ -128,4 +129,29 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         // The number was given to another one.
         false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
     }
+}
+
+/// Whether an error about an act means that what the act changed is not there any more, and not merely that it cannot be had at the
+/// moment: drivers answer ENODEV for a device that is there and sleeps, and the folder to go back to may be missing.
+pub fn is_gone(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> bool {
+    let absent = |path: &Path, netns: Option<&str>| {
+        (says_ended(error) || error.raw_os_error() == Some(libc::ENODEV))
+            && kernel.exists(path, netns).is_ok_and(|there| !there)
+    };
+    match act {
+        Act::WriteFile { path, netns, .. } => absent(path, netns.as_deref()),
+        Act::CreateCgroup { path } => absent(path, None),
+        Act::SetEthtool { device, netns, .. } => {
+            absent(&Path::new("/sys/class/net").join(device), netns.as_deref())
+        }
+        Act::PinGuest { pin: GuestPin { scope: PinScope::Definition, .. }, .. } => says_ended(error),
+        // The kernel knows no such thread, or it is another one by now.
+        _ if error.raw_os_error() == Some(libc::ESRCH) => true,
+        _ => says_ended(error) && is_there(kernel, act).is_err_and(|error| says_ended(&error)),
+    }
+}
+
+/// Whether an error about a process or thread says that it has ended.
+pub fn says_ended(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }

@@ -56,7 +56,22 @@ impl Kernel for EmulatedKernel {
 
     fn read_file(&self, path: &Path, netns: Option<&str>) -> io::Result<String> {
         let key = (netns.map(String::from), path.to_path_buf());
-        self.inner().state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))
+        let inner = self.inner();
+        if let Some(errno) = inner.unreadable.get(path) {
+            return Err(error(*errno));
+        }
+        inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))
+    }
+
+    fn exists(&self, path: &Path, netns: Option<&str>) -> io::Result<bool> {
+        let inner = self.inner();
+        let netns = netns.map(String::from);
+        let is_device = |(of, device, _): &(Option<String>, String, Topic)| {
+            *of == netns && path == Path::new("/sys/class/net").join(device)
+        };
+        Ok(inner.state.ethtool.keys().any(is_device)
+            || inner.state.folders.contains(path)
+            || inner.state.files.contains_key(&(netns.clone(), path.to_path_buf())))
     }
 
     fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()> {
@@ -344,7 +359,11 @@ impl Kernel for EmulatedKernel {
 
     fn ethtool(&self, device: &str, netns: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
         let key = (netns.map(String::from), device.to_string(), topic);
-        self.inner().state.ethtool.get(&key).cloned().ok_or_else(|| error(libc::ENODEV))
+        let inner = self.inner();
+        match inner.unreadable.get(Path::new(&format!("ethtool {device}"))) {
+            Some(errno) => Err(error(*errno)),
+            None => inner.state.ethtool.get(&key).cloned().ok_or_else(|| error(libc::ENODEV)),
+        }
     }
 
     fn set_ethtool(&self, device: &str, netns: Option<&str>, setting: &EthtoolSetting) -> io::Result<()> {

@@ -48,18 +48,23 @@ impl Knob for CpusetMems {
 
 /// Reads a value that is a list of nodes, and holds it against those with memory, where they are known.
 pub(super) fn nodes(root: &Root, about: &About, target: &str, value: &str) -> Result<CpuSet, Fault> {
-    let refused = |cause: String, remedy: String| {
-        Fault::new(Class::Usage, format!("{} of {target}", about.id), cause, remedy)
-    };
-    let nodes = CpuSet::from_list(value)
-        .map_err(|why| refused(why.to_string(), "write a list of nodes such as 0-1".into()))?;
+    let nodes = CpuSet::from_list(value).map_err(|why| {
+        let object = format!("{} of {target}", about.id);
+        Fault::new(Class::Usage, object, why, "write a list of nodes such as 0-1")
+    })?;
+    with_memory(root, about, target, nodes)
+}
+
+/// The nodes themselves, if all of them have memory, where that is known.
+pub(super) fn with_memory(root: &Root, about: &About, target: &str, nodes: CpuSet) -> Result<CpuSet, Fault> {
     let Ok(there) = root.cpu_list("/sys/devices/system/node/has_memory") else { return Ok(nodes) };
     let without = nodes.difference(&there);
     match without.is_empty() {
         true => Ok(nodes),
         false => {
             let cause = format!("node {without} is not there or has no memory");
-            Err(refused(cause, format!("choose from {there}")))
+            let object = format!("{} of {target}", about.id);
+            Err(Fault::new(Class::Usage, object, cause, format!("choose from {there}")))
         }
     }
 }

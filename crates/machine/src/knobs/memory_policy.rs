@@ -1,10 +1,10 @@
 //! Memory nodes that a service takes its memory from, from its start on.
 
-use super::cpuset_mems::nodes;
+use super::cpuset_mems::with_memory;
 use super::unit_drop_in::{file, last_of, services, text};
 use super::{About, Knob, MaySet, Target};
 use crate::platform_file::{Aspect, HEAD};
-use crate::{Act, Class, CpuSet, Fault, Root};
+use crate::{Act, Class, Fault, Root};
 
 /// The knob.
 #[derive(Debug)]
@@ -49,38 +49,27 @@ impl Knob for MemoryPolicy {
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
         let file = file(root, &ABOUT, target, Aspect::Memory)?;
-        let (policy, nodes) = parse(root, target, value.trim())?;
-        // Assignments of masks add up, and an empty one begins anew.
-        let mask = nodes.map(|nodes| format!("NUMAMask={}\n", nodes.to_list().replace(',', " ")));
-        let content =
-            format!("{HEAD}[Service]\nNUMAPolicy={policy}\nNUMAMask=\n{}", mask.unwrap_or_default());
+        let content = format!("{HEAD}[Service]\n{}", lines(root, target, value.trim())?);
         Ok(vec![Act::PlaceFile { file, content, keeps: Vec::new() }])
     }
 }
 
-/// The policy's name and its nodes, where it takes any.
-fn parse<'a>(root: &Root, target: &str, value: &'a str) -> Result<(&'a str, Option<CpuSet>), Fault> {
-    let refused = |cause: String| {
-        let object = format!("{} of {target}", ABOUT.id);
-        Err(Fault::new(Class::Usage, object, cause, format!("write {}", ABOUT.unit)))
-    };
-    let (policy, list) = match value.split_once(':') {
-        Some((policy, list)) => (policy, Some(list)),
-        None => (value, None),
-    };
-    match (policy, list) {
-        ("local" | "default", None) => Ok((policy, None)),
-        ("local" | "default", Some(_)) => refused(format!("{policy} names no nodes")),
-        ("bind" | "interleave" | "preferred", list) => {
-            let nodes = nodes(root, &ABOUT, target, list.unwrap_or_default())?;
-            match (policy, nodes.len()) {
-                (_, 0) => refused("no node is named".into()),
-                ("preferred", 2..) => refused("one node alone can be preferred".into()),
-                _ => Ok((policy, Some(nodes))),
-            }
-        }
-        _ => refused(format!("'{value}' is no policy that systemd knows")),
+/// What `NUMAPolicy=` and `NUMAMask=` are to say.
+fn lines(root: &Root, target: &str, value: &str) -> Result<String, Fault> {
+    if value == "default" {
+        return Ok("NUMAPolicy=default\nNUMAMask=\n".into());
     }
+    let policy = crate::MemoryPolicy::parse(value).map_err(|cause| {
+        let object = format!("{} of {target}", ABOUT.id);
+        Fault::new(Class::Usage, object, cause, format!("write {}", ABOUT.unit))
+    })?;
+    let nodes = with_memory(root, &ABOUT, target, policy.nodes)?;
+    // Assignments of masks add up, and an empty one begins anew.
+    let mask = match nodes.is_empty() {
+        true => String::new(),
+        false => format!("NUMAMask={}\n", nodes.to_list().replace(',', " ")),
+    };
+    Ok(format!("NUMAPolicy={}\nNUMAMask=\n{mask}", policy.mode))
 }
 
 #[cfg(test)]

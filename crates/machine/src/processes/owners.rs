@@ -8,7 +8,7 @@ mod systemd;
 
 use serde::{Deserialize, Serialize};
 
-use super::scan::Scan;
+use super::scan::{self, Scan};
 use crate::{Notes, Root};
 use irqbalance::Irqbalance;
 
@@ -64,6 +64,11 @@ const PROGRAMS: [(&str, &str, &str); 20] = [
     ("rtkit", "rtkit-daemon", "real-time priority of threads that ask for it"),
     ("Open vSwitch", "ovs-vswitchd", "affinity of its polling threads"),
 ];
+
+/// The programs of `root` that run or have settings, as far as they can be seen; what irqbalance is about to move is not worked out.
+pub fn that_run(root: &Root) -> Vec<Owner> {
+    read(root, scan::read(root).ok().as_ref(), &mut Notes::new())
+}
 
 /// Finds the programs that run, and reads the settings also of some that do not.
 pub(super) fn read(root: &Root, scan: Option<&Scan>, notes: &mut Notes) -> Vec<Owner> {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use change::apply::{self, ActForeseen, Applied, ApplyOptions, Foreseen, SettingDone};
+use change::apply::{self, ActForeseen, Applied, ApplyOptions, Foreseen, NotLeftAlone, SettingDone};
 use change::{Hand, LiveKernel, confirm, ledger};
 use machine::kept::{Manner, NotKept};
-use machine::{Class, Fault, Machine, Plan, Root};
+use machine::processes::owners;
+use machine::{Class, Fault, Plan, Root};
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -101,7 +102,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 }
 
 fn show(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
-    let owners = Machine::read(root).owners;
+    let owners = owners::that_run(root);
     let settings = apply::foresee(root, &LiveKernel::new(), plan, &owners);
     let kept = args.manner().map(|manner| apply::foresee_kept(root, &LiveKernel::new(), plan, manner));
     let (placed, not_kept) = kept.transpose()?.unwrap_or_default();
@@ -124,6 +125,9 @@ fn show(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
 struct Document<'a> {
     #[serde(flatten)]
     applied: &'a Applied,
+    /// Settings that a program which runs here may set anew.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_left_alone: &'a [NotLeftAlone],
     /// Until when it waits to be confirmed, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     confirm_within_s: Option<f64>,
@@ -134,7 +138,11 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         can_be_confirmed(root, plan)?;
     }
     let interrupted = interrupt::flag()?;
+    let owners = owners::that_run(root);
     let mut hand = Hand::live(&purpose(args, plan))?;
+    if args.persist || apply::first_placed(root, plan).is_some() {
+        confirm::none_waits(&ledger::ledger_dir()?, &LiveKernel::new())?;
+    }
     if !args.over {
         apply::no_other_holds(&ledger::ledger_dir()?, root, &LiveKernel::new(), plan)?;
     }
@@ -152,11 +160,17 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         }
     };
     let stop = || stopped(&interrupted, deadline);
+    let not_left_alone = apply::not_left_alone(root, plan, &owners);
+    if args.format == Format::Text {
+        not_left_alone
+            .iter()
+            .for_each(|kept| eprintln!("pinwise: {}", report::plan_text::not_left_alone(kept)));
+    }
     let options = ApplyOptions { keep_going: args.keep_going, persist: args.manner() };
     let applied = apply::apply(&mut hand, root, plan, options, &stop, &mut tell);
     bar.finish_and_clear();
     hand.finish()?;
-    conclude(args, &applied, deadline)
+    conclude(args, &applied, &not_left_alone, deadline)
 }
 
 /// Errors: a setting would be in force after a restart, with which the revert is gone.
@@ -205,11 +219,16 @@ fn stopped(interrupted: &Arc<AtomicBool>, deadline: Option<Instant>) -> Option<F
     })
 }
 
-fn conclude(args: &Args, applied: &Applied, deadline: Option<Instant>) -> Result<Answer, Fault> {
+fn conclude(
+    args: &Args,
+    applied: &Applied,
+    not_left_alone: &[NotLeftAlone],
+    deadline: Option<Instant>,
+) -> Result<Answer, Fault> {
     let in_force = applied.fault.is_none() && applied.acts_in_force > 0;
     let left_s = deadline.filter(|_| in_force).map(|at| (at - Instant::now()).as_secs_f64());
     match args.format {
-        Format::Json => output::json(&Document { applied, confirm_within_s: left_s })?,
+        Format::Json => output::json(&Document { applied, not_left_alone, confirm_within_s: left_s })?,
         Format::Text => output::text(&report::plan_text::applied(applied, left_s))?,
     }
     match &applied.fault {

@@ -1,7 +1,8 @@
 //! `pinwise plan`: what of a case is worth keeping, as a file that can be applied.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use advise::Planning;
 use machine::{Class, Fault, Plan};
 use serde::Serialize;
 use study::{Case, Facts};
@@ -36,18 +37,26 @@ struct Document<'a> {
     left_out: &'a [String],
 }
 
-/// Plans; the answer is no when nothing of the case is worth keeping.
-pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let case = Case::open(&args.case)?;
+/// The plan of a case; what is left out is told on stderr.
+///
+/// Errors: the case cannot be read; nothing of it is worth keeping.
+pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
+    let case = Case::open(dir)?;
     let facts = Facts::read(&case)?;
-    let mut planning = advise::plan(&facts, &advise::examine(&facts), args.supported);
+    let mut planning = advise::plan(&facts, &advise::examine(&facts), supported);
     planning.left_out.iter().for_each(|why| eprintln!("pinwise: left out: {why}"));
     if planning.plan.settings.is_empty() {
         let cause = "nothing in it is worth keeping";
         let remedy = "prove its findings (pinwise explain --prove), or study other placements";
-        return Err(Fault::new(Class::No, args.case.display(), cause, remedy));
+        return Err(Fault::new(Class::No, dir.display(), cause, remedy));
     }
-    planning.plan.case = Some(args.case.display().to_string());
+    planning.plan.case = Some(dir.display().to_string());
+    Ok(planning)
+}
+
+/// Plans; the answer is no when nothing of the case is worth keeping.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let planning = of_case(&args.case, args.supported)?;
     let text = match args.format {
         Format::Text => planning.plan.to_toml()?,
         Format::Json => output::pretty(&Document { plan: &planning.plan, left_out: &planning.left_out })?,

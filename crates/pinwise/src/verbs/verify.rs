@@ -11,18 +11,20 @@ use crate::cli::Format;
 use crate::output::{self, Answer};
 use crate::run_case;
 use crate::verbs::apply::target;
+use crate::verbs::plan;
 
 /// Flags of `pinwise verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  pinwise verify cases/string-server-1 --plan plan.toml     before and after, in random order, with the study's controls")]
+Examples:
+  pinwise verify cases/string-server-1                      what 'pinwise plan' makes of it, before and after
+  pinwise verify cases/string-server-1 --plan plan.toml     another plan, in random order, with the study's controls")]
 pub struct Args {
     /// The case folder that the plan was made from
     case: PathBuf,
-    /// The plan
+    /// The plan; what 'pinwise plan CASE' makes of the case otherwise
     #[arg(long, value_name = "FILE")]
-    plan: PathBuf,
+    plan: Option<PathBuf>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -45,7 +47,11 @@ fn can_be_set(plan: Plan) -> Result<Plan, Fault> {
 
 /// Verifies; the answer is no unless the plan is shown to be better. The machine is left as it was found.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let plan = can_be_set(Plan::read(&args.plan)?)?;
+    let plan = match &args.plan {
+        Some(path) => Plan::read(path)?,
+        None => plan::of_case(&args.case, false)?.plan,
+    };
+    let plan = can_be_set(plan)?;
     let case = Case::open(&args.case)?;
     let mut verification = verify::open(&case, &plan)?;
     run_case::to_its_end(&mut verification)?;

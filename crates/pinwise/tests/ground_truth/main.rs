@@ -11,6 +11,8 @@ mod applied;
 mod beside_oslat;
 mod distances;
 mod killed;
+#[path = "../killing/mod.rs"]
+mod killing;
 mod noise;
 mod nothing;
 mod pinwise;

@@ -13,6 +13,9 @@ mod going_offline;
 mod guest;
 mod interrupts;
 mod isolation;
+mod killed;
+#[path = "../killing/mod.rs"]
+mod killing;
 mod memory_nodes;
 mod network_card;
 mod rehearse_ends;

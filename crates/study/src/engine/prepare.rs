@@ -19,8 +19,18 @@ use crate::searching;
 /// (docs/journal/0006-many-short-blocks.md).
 const FEWEST_BLOCKS: usize = 14;
 
-/// Knobs that steer interrupts and receive work onto CPUs; how they stand at the start goes into the case.
-const STEERING: [&str; 2] = ["irq-affinity", "rps-cpus"];
+/// Knobs that steer interrupts, and what the kernel does after them, onto CPUs; how they stand at the start goes into the case.
+const STEERING: [&str; 6] = [
+    "device-irqs",
+    "irq-affinity",
+    "irq-default-affinity",
+    "irqbalance-banned-irqs",
+    "rps-sock-flow-entries",
+    "workqueue-cpus",
+];
+
+/// The same of network interfaces, which each network namespace has of its own.
+const STEERING_OF_INTERFACES: [&str; 4] = ["napi-threaded", "rps-cpus", "rps-flow-count", "xps-cpus"];
 
 /// Where a case is to lie and what it is made from.
 #[derive(Debug)]
@@ -53,12 +63,20 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
         ..resolve(recipe, &machine)?
     };
     let netns = namespaces(&study.recipe);
+    // Its arms are not known yet.
+    let of_search = match study.recipe.search {
+        Some(_) => searching::settings(&study.recipe, &machine)?,
+        None => Vec::new(),
+    };
     Case::create_with(&dir, study, |case| {
         case.write_json("machine.json", &machine)?;
         if let Some(capture) = root.take_capture() {
             capture.write(&case.dir().join("machine"))?;
         }
-        case.write_json("as_found.json", &steering_as_found(&netns))?;
+        let mut as_found = steering_as_found(&netns);
+        let arms = case.study.arms.iter().flat_map(|arm| &arm.placement.settings);
+        add_what_arms_set(&mut as_found, arms.chain(&of_search));
+        case.write_json("as_found.json", &as_found)?;
         case.write_json("calibration.json", &calibrate(allowed.last()))?;
         Ok(())
     })
@@ -128,19 +146,19 @@ fn namespaces(recipe: &Recipe) -> Vec<String> {
 /// Reads how interrupts and receive work are steered, in our own namespace and in those of the study. What cannot be
 /// read is left out: a rule then has fewer causes to offer, and says so.
 fn steering_as_found(netns: &[String]) -> Vec<Setting> {
-    let mut found = settings_of(&Root::live(), "");
+    let all = [&STEERING[..], &STEERING_OF_INTERFACES].concat();
+    let mut found = settings_of(&Root::live(), "", &all);
     for name in netns {
         if let Ok(root) = Root::live_in_netns(name) {
-            found
-                .extend(settings_of(&root, &format!("{name}:")).into_iter().filter(|s| s.knob == "rps-cpus"));
+            found.extend(settings_of(&root, &format!("{name}:"), &STEERING_OF_INTERFACES));
         }
     }
     found
 }
 
-fn settings_of(root: &Root, prefix: &str) -> Vec<Setting> {
+fn settings_of(root: &Root, prefix: &str, ids: &[&str]) -> Vec<Setting> {
     let mut found = Vec::new();
-    for knob in knobs::ALL.iter().filter(|k| STEERING.contains(&k.about().id)) {
+    for knob in knobs::ALL.iter().filter(|knob| ids.contains(&knob.about().id)) {
         for target in knob.targets(root).unwrap_or_default() {
             if let Ok(value) = knob.read(root, &target.id) {
                 found.push(Setting {
@@ -152,6 +170,19 @@ fn settings_of(root: &Root, prefix: &str) -> Vec<Setting> {
         }
     }
     found
+}
+
+/// Adds how the machine's settings stand that arms set, whatever knob they are of: a plan tells what was before it.
+fn add_what_arms_set<'a>(found: &mut Vec<Setting>, set: impl Iterator<Item = &'a Setting>) {
+    let root = Root::live();
+    for setting in set {
+        if found.iter().any(|known| known.same_object(setting)) {
+            continue;
+        }
+        // What is of the server is not there yet.
+        let value = knobs::find(&setting.knob).and_then(|knob| knob.read(&root, &setting.target).ok());
+        found.extend(value.map(|value| Setting { value, ..setting.clone() }));
+    }
 }
 
 /// Measures what one timer interrupt costs a computing thread on this machine, on one CPU.
@@ -168,4 +199,38 @@ pub fn free_dir(base: &Path, name: &str) -> PathBuf {
         .map(|n| base.join(format!("{name}-{n}")))
         .find(|dir| !dir.exists())
         .unwrap_or_else(|| base.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Placement;
+
+    #[test]
+    fn the_knobs_that_steer_are_knobs() {
+        for id in STEERING.iter().chain(&STEERING_OF_INTERFACES) {
+            assert!(knobs::find(id).is_some(), "{id}");
+        }
+        let steers = |id: &str| id.contains("irq") || ["rps-", "xps-"].iter().any(|of| id.starts_with(of));
+        let lacking = knobs::ALL
+            .iter()
+            .map(|knob| knob.about().id)
+            .filter(|id| steers(id) && !STEERING.contains(id) && !STEERING_OF_INTERFACES.contains(id));
+        assert_eq!(lacking.collect::<Vec<_>>(), ["napi-defer-hard-irqs"], "which says when and not where");
+    }
+
+    #[test]
+    fn what_arms_set_is_read_once_each() {
+        let Ok(now) = std::fs::read_to_string("/proc/sys/vm/swappiness") else { return };
+        let set = |value: &str| {
+            let setting =
+                Setting { knob: "swappiness".into(), target: "machine".into(), value: value.into() };
+            let mut placement = Placement::default();
+            placement.set(&[setting]);
+            Arm::new("x", Role::Candidate, placement)
+        };
+        let mut found = Vec::new();
+        add_what_arms_set(&mut found, &[set("1"), set("2")]);
+        assert_eq!(found.iter().map(|found| found.value.as_str()).collect::<Vec<_>>(), [now.trim()]);
+    }
 }

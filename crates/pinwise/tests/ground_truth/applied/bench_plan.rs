@@ -1,11 +1,11 @@
 //! A plan of many kinds of setting on this machine, on things that the test made for it where that can be.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use machine::{Plan, Planned, Root, knobs};
+use machine::{Plan, Root};
 
+use crate::killing;
 use crate::pinwise::Bench;
 use crate::testbed::Testbed;
 
@@ -71,7 +71,7 @@ impl BenchPlan {
                 target => vec![target.to_string()],
             };
             for target in targets {
-                settings.extend(planned(&root, knob, &target, values));
+                settings.extend(killing::planned(&root, knob, &target, values));
             }
         }
         let bench = Bench::in_memory();
@@ -95,17 +95,12 @@ impl BenchPlan {
 
     /// Kinds of knob in it.
     pub fn kinds(&self) -> usize {
-        self.plan.settings.iter().map(|setting| &setting.knob).collect::<BTreeSet<_>>().len()
+        killing::kinds(&self.plan)
     }
 
     /// What each setting reads now.
     pub fn readings(&self) -> Vec<String> {
-        let read = |planned: &Planned| {
-            let knob = knobs::find(&planned.knob).unwrap();
-            let value = knob.read(&self.root, &planned.target).unwrap_or_else(|fault| panic!("{fault}"));
-            format!("{} of {}: {value}", planned.knob, planned.target)
-        };
-        self.plan.settings.iter().map(read).collect()
+        killing::readings(&self.root, &self.plan)
     }
 
     /// Runs `pinwise` with these words; it must succeed, or what it said is told.
@@ -133,21 +128,6 @@ impl Drop for BenchPlan {
             let _ = sleeper.wait();
         }
     }
-}
-
-/// The setting at a value that differs from the present one; `None`, with a word, where this kernel does not offer it.
-fn planned(root: &Root, knob: &str, target: &str, values: &[&str; 2]) -> Option<Planned> {
-    let asked = knobs::find(knob).map(|found| found.read(root, target));
-    let now = match asked {
-        Some(Ok(now)) => now,
-        Some(Err(fault)) => {
-            eprintln!("left out: {fault}");
-            return None;
-        }
-        None => panic!("there is no knob {knob}"),
-    };
-    let value = values.iter().find(|value| **value != now).unwrap();
-    Some(Planned { knob: knob.into(), target: target.into(), value: value.to_string(), ..Planned::default() })
 }
 
 /// Until setsid(1) has become sleep(1): what it did before is not to be seen as a change.

@@ -1,11 +1,12 @@
 //! `--confirm-within` on this machine: forgotten, hung up on, killed, confirmed; and two pinwise at once.
 
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use super::bench_plan::BenchPlan;
-use super::tracer::{Ended, run_to};
+use crate::killing::{Ended, SYSCTL_D, placed, run_to};
 use crate::pinwise::{Bench, wait_at_most};
 
 /// How long something may take that takes no time: machines are busy.
@@ -158,4 +159,68 @@ fn an_apply_that_is_killed_in_the_middle_is_taken_back_by_itself() {
     assert_ne!(plan.readings(), before, "150 points into it something must have been changed");
     wait_until("the revert", || status(&plan)["sessions"].as_array().unwrap().is_empty());
     assert_eq!(plan.readings(), before);
+}
+
+/// What is to outlive a restart is placed when it is known that the machine can still be reached, and not before.
+#[test]
+#[ignore = "ground truth: needs root and ip netns; run by `make test`"]
+fn nothing_is_placed_for_good_until_it_is_confirmed() {
+    if !Path::new(SYSCTL_D).is_dir() {
+        eprintln!("skipped: there is no {SYSCTL_D}");
+        return;
+    }
+    let Some(plan) = BenchPlan::new() else { return };
+    let plan = plan.only(&["swappiness", "dirty-expire"]);
+    let before = plan.readings();
+    let path = plan.path().display().to_string();
+    let refused = |words: &[&str]| {
+        let out = plan.bench.run(words);
+        assert!(placed().is_empty(), "{:?}", placed());
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (code, said) = refused(&["apply", &path, "--persist", "--confirm-within", "60s"]);
+    assert_eq!(code, Some(2), "{said}");
+    plan.succeeds(&["apply", &path, "--confirm-within", "3s"]);
+    let (code, said) = refused(&["apply", &path, "--persist", "--over"]);
+    assert!(code == Some(1) && said.contains("waits to be confirmed"), "{code:?} {said}");
+    wait_until("the revert", || status(&plan)["sessions"].as_array().unwrap().is_empty());
+    assert_eq!((plan.readings(), placed()), (before.clone(), Vec::new()));
+
+    plan.succeeds(&["apply", &path, "--confirm-within", "60s"]);
+    plan.succeeds(&["confirm"]);
+    plan.succeeds(&["apply", &path, "--persist", "--over"]);
+    assert_eq!(placed().len(), 1);
+    plan.succeeds(&["undo"]);
+    assert_eq!((plan.readings(), placed()), (before, Vec::new()));
+}
+
+/// A program of the name of one that sets such things.
+#[test]
+#[ignore = "ground truth: needs root and ip netns; run by `make test`"]
+fn who_may_set_it_anew_is_told_before_it_is_set() {
+    let Some(plan) = BenchPlan::new() else { return };
+    let plan = plan.only(&["swappiness", "oom-score"]);
+    let path = plan.path().display().to_string();
+    let program = plan.path().with_file_name("tuned");
+    std::fs::copy("/bin/sleep", &program).unwrap();
+    let mut tuned = std::process::Command::new(&program).arg("600").spawn().unwrap();
+    wait_until("a process named tuned", || {
+        std::fs::read_to_string(format!("/proc/{}/comm", tuned.id())).is_ok_and(|name| name.trim() == "tuned")
+    });
+    let text = plan.bench.run(&["apply", &path]);
+    plan.succeeds(&["undo"]);
+    let json = plan.bench.json(&["apply", &path, "--format", "json"]);
+    plan.succeeds(&["undo"]);
+    let dry_run = plan.bench.run(&["apply", &path, "--dry-run"]);
+    tuned.kill().unwrap();
+    tuned.wait().unwrap();
+    let said = String::from_utf8_lossy(&text.stderr);
+    let line = said.lines().position(|line| line.contains("swappiness of machine may be set anew by tuned"));
+    let set = said.lines().position(|line| line.starts_with("swappiness of machine: "));
+    assert!(line.is_some() && line < set, "{said}");
+    assert!(!said.contains("oom-score of machine may"), "{said}");
+    let told = json["not_left_alone"].as_array().unwrap();
+    assert_eq!((told.len(), told[0]["knob"].as_str()), (1, Some("swappiness")), "{json:#}");
+    let shown = String::from_utf8_lossy(&dry_run.stdout);
+    assert!(shown.contains("RUNS HERE") && shown.contains("tuned (process "), "{shown}");
 }

@@ -3,4 +3,3 @@
 mod bench_plan;
 mod confirmed;
 mod killed;
-mod tracer;

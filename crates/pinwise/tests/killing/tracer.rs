@@ -41,8 +41,13 @@ const TO_WRITE: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_T
 pub enum Ended {
     /// It was killed at the point that was asked for.
     Killed,
-    /// It ended by itself before, with this status of waitpid(2).
-    ByItself(i32),
+    /// It ended by itself before.
+    ByItself {
+        /// Of waitpid(2).
+        status: i32,
+        /// The points that it has.
+        points: usize,
+    },
 }
 
 /// Runs `command` up to point number `at`, from 0, and kills it there. There are two points a lasting call: before it is made,
@@ -66,7 +71,7 @@ pub fn run_to(command: &mut Command, at: usize) -> io::Result<Ended> {
         traced.ptrace(libc::PTRACE_SYSCALL, signal)?;
         let status = traced.wait()?;
         if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
-            return Ok(Ended::ByItself(status));
+            return Ok(Ended::ByItself { status, points });
         }
         let stop = libc::WSTOPSIG(status);
         if stop != libc::SIGTRAP | 0x80 {
