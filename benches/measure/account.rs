@@ -1,7 +1,9 @@
 //! What one reading of all that `pinwise watch` counts costs on a machine of 1,024 CPUs.
 //!
 //! The programs are loaded for such a machine and count for a while on the CPUs that there are. Then their records are copied to all
-//! the others, as the kernel would have written them there. What is measured is the reading of [`Counting`] as it is.
+//! the others, as the kernel would have written them there: once, or again before each reading and on another CPU than the one that reads, so
+//! that everywhere comes what came here, and the reader finds it in no cache of its own. What is measured is the reading of [`Counting`] as
+//! it is.
 
 use std::hint::black_box;
 use std::io;
@@ -15,6 +17,7 @@ use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine, Root};
 use probe::account::{Account, Counting, Names, Target, TracePoints};
 use report::number;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use crate::section::Section;
 use crate::tools;
@@ -44,26 +47,47 @@ pub fn measure() -> io::Result<Section> {
         Counting::begin(&target, machine, &TracePoints::Best)
             .map_err(|missing| io::Error::other(format!("{}: {}", missing.fact, missing.why)))
     };
-    let here = Costs::of(begin(&live)?, &live)?;
+    let online = live.online();
+    let _pinned = Pinned::to(online.first())?;
+    let here = on_its_own(&mut begin(&live)?, &live, || Ok(()))?;
     let large = grown(&live);
-    let counting = begin(&large)?;
+    let mut counting = begin(&large)?;
     std::thread::sleep(COUNTED);
-    let bytes = spread(&live.online())?;
-    let there = Costs::of(counting, &large)?;
+    let bytes = spread(&online)?;
+    let quiet = on_its_own(&mut counting, &large, || Ok(()))?;
+    let busy = on_its_own(&mut counting, &large, || spread_beside(&online))?;
     section.say(format!(
         "{} counters of sources that came, in {:.1} MB of records. CPU time of this process, {A_SECOND} readings a second, \
          {READINGS} in all. Goal: readings take less than 0.5 % of one CPU in user space.",
-        number::count(there.sources),
+        number::count(busy.sources),
         bytes as f64 / 1e6
     ));
     let mut table = format!(
         "| | CPU, ms | of it in user space | in user space, of one CPU, {A_SECOND} a second |\n|---|---:|---:|---:|\n"
     );
-    table.push_str(&there.reading.row("reading, 1,024 CPUs"));
-    table.push_str(&there.telling.row("making an account of it"));
+    let busy_row = format!(
+        "reading, 1,024 CPUs on which came what came here ({:.1} sources a reading and CPU)",
+        busy.came
+    );
+    table.push_str(&busy.reading.row(&busy_row));
+    table.push_str(&busy.telling.row("making an account of it"));
+    table.push_str(
+        &quiet.reading.row("reading, 1,024 CPUs of which all but those that there are did nothing"),
+    );
+    table.push_str(&quiet.telling.row("making an account of it"));
     table.push_str(&here.reading.row(&format!("reading, the {} CPUs that there are", live.online().len())));
     section.say(table.trim_end());
     Ok(section)
+}
+
+/// Measures on a thread that did nothing else before.
+fn on_its_own(
+    counting: &mut Counting,
+    machine: &Machine,
+    meanwhile: impl FnMut() -> io::Result<()> + Send,
+) -> io::Result<Costs> {
+    let measured = std::thread::scope(|scope| scope.spawn(|| Costs::of(counting, machine, meanwhile)).join());
+    measured.map_err(|_| io::Error::other("the thread that reads panicked"))?
 }
 
 /// What readings cost.
@@ -72,17 +96,36 @@ struct Costs {
     telling: Cost,
     /// Sources that came, CPU by CPU.
     sources: usize,
+    /// How many came on a CPU between two readings.
+    came: f64,
 }
 
 impl Costs {
-    fn of(mut counting: Counting, machine: &Machine) -> io::Result<Self> {
+    /// `meanwhile` is done between two readings.
+    fn of(
+        counting: &mut Counting,
+        machine: &Machine,
+        mut meanwhile: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Self> {
         let names = Names::of(machine);
-        let mut costs = Self { reading: Cost::default(), telling: Cost::default(), sources: 0 };
+        let mut costs = Self { reading: Cost::default(), telling: Cost::default(), sources: 0, came: 0.0 };
+        let mut before = Account::default();
         for _ in 0..READINGS {
-            std::thread::sleep(Duration::from_secs(1) / A_SECOND);
+            std::thread::sleep(Duration::from_secs(1) / A_SECOND / 2);
+            meanwhile()?;
+            std::thread::sleep(Duration::from_secs(1) / A_SECOND / 2);
             let snapshot = costs.reading.of_work(|| counting.read())?;
-            let account = costs.telling.of_work(|| black_box(Account::of(&snapshot, false, &names, &[])))?;
+            // On another thread: the kernel splits a thread's time into user and system by all that it did so far.
+            let account = std::thread::scope(|scope| {
+                let telling = scope.spawn(|| {
+                    costs.telling.of_work(|| black_box(Account::of(&snapshot, false, &names, &[])))
+                });
+                telling.join().map_err(|_| io::Error::other("the thread that makes accounts panicked"))
+            })??;
             costs.sources = account.cpus.iter().map(|cpu| cpu.sources.len()).sum();
+            let came = account.since(&before).cpus.iter().map(|cpu| cpu.sources.len()).sum::<usize>();
+            costs.came = came as f64 / account.cpus.len() as f64;
+            before = account;
         }
         Ok(costs)
     }
@@ -137,6 +180,34 @@ fn spread(there: &CpuSet) -> io::Result<usize> {
         bytes += table.bytes();
     }
     Ok(bytes)
+}
+
+/// The same from the last CPU, while nobody else does anything.
+fn spread_beside(there: &CpuSet) -> io::Result<()> {
+    let done = std::thread::scope(|scope| {
+        let copier = scope.spawn(|| Pinned::to(there.last()).and_then(|_pinned| spread(there)));
+        copier.join()
+    });
+    done.map_err(|_| io::Error::other("the thread that copies records panicked"))?.map(|_| ())
+}
+
+/// This thread is kept on a CPU while this lives.
+struct Pinned(rustix::thread::CpuSet);
+
+impl Pinned {
+    fn to(cpu: Option<u32>) -> io::Result<Self> {
+        let before = sched_getaffinity(None)?;
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(cpu.unwrap_or(0) as usize);
+        sched_setaffinity(None, &one)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(None, &self.0);
+    }
 }
 
 /// Somebody to watch.

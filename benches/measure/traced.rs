@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use benches::blocks::{self, Arm};
 use benches::cpu_time::{self, Cost};
+use benches::nothing::Nothing;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::section::Section;
@@ -56,6 +57,10 @@ pub fn measure() -> io::Result<Section> {
     let mut arms = vec![
         Arm::new("nobody watches", move || run(cpu, None)),
         Arm::new("nobody watches (A/A)", move || run(cpu, None)),
+        Arm::new("programs that do nothing at sched_switch and sched_wakeup", move || {
+            let _nothing = Nothing::attach()?;
+            run(cpu, None)
+        }),
         arm(cpu, "pinwise watch of it", ours(&["--process", "TARGET"])),
         arm(cpu, "pinwise watch of another process", ours(&["--process", "OTHER"])),
         arm(cpu, "pinwise watch of all CPUs", ours(&[])),
@@ -86,7 +91,7 @@ pub fn measure() -> io::Result<Section> {
     section.say(
         "CPU time of `perf bench sched pipe` on one CPU, started stopped, watched, continued; order shuffled in blocks. A round \
          trip is two wake-ups and two switches. pinwise accounts for all of it (switches, wake-ups, interrupts, softirqs, timers); \
-         the others do one thing each.",
+         the others do one thing each. The programs that do nothing say what any tracer of switches and wake-ups costs here.",
     );
     section.compare(&format!("{ROUND_TRIPS} round trips"), &outcomes?);
     if !left_out.is_empty() {

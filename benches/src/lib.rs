@@ -6,4 +6,5 @@ pub mod kernel_tables;
 #[path = "../../crates/probe/tests/large/mod.rs"]
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod large;
+pub mod nothing;
 pub mod tree;

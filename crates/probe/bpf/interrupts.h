@@ -47,6 +47,8 @@ inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 wa
 	steps = bpf_map_lookup_elem(&source_steps, &row);
 	if (steps)
 		count_step(steps->steps, ns);
+	/* Last: see struct cpu_head. */
+	*(volatile u32 *)&cpu->came[source] += 1;
 }
 
 /* An interrupt or softirq begins on this CPU. */

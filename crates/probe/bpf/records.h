@@ -81,17 +81,22 @@ struct running_function {
 	u64 address;
 };
 
-/* A thread of the target that was asked for on a CPU. */
+/* A task that was asked for on a CPU. */
 struct known_thread {
 	u64 task; /* address of its record in the kernel */
-	u32 tid;
-	u32 slot;
+	u32 tid; /* with NOT_OF_TARGET where it is none of the target's */
+	u32 slot; /* then: how many threads had been taken in when that was found out */
 };
+
+/* No number of a task has this bit: they end at 2^22. */
+#define NOT_OF_TARGET (1u << 31)
 
 enum { KNOWN_THREADS = 8 };
 
-/* One CPU. Written on that CPU, or under the lock of its run queue. */
-struct cpu_seen {
+/*
+ * What of a CPU is read each time: six lines of its cache. Written on that CPU, or under the lock of its run queue.
+ */
+struct cpu_head {
 	/* Complete slices, net of interrupts. */
 	u64 target_ns; /* threads of the target ran */
 	u64 other_ns; /* other tasks ran */
@@ -124,8 +129,18 @@ struct cpu_seen {
 	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
 	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
 	u32 spare;
-	struct known_thread known[KNOWN_THREADS];
+	/*
+	 * How often each source came, mod 2^32, counted when all else of it has been booked: the rest of a source whose number is
+	 * still that of the last reading need not be read again.
+	 */
+	u32 came[SOURCES];
+	u64 spare_line[4];
+};
 
+/* One CPU, in whole lines of its cache. */
+struct cpu_seen {
+	struct cpu_head; /* its fields are those of this record (-fms-extensions) */
+	struct known_thread known[KNOWN_THREADS];
 	struct source_seen sources[SOURCES];
 };
 
@@ -255,6 +270,7 @@ struct control {
 	u64 began_ns;
 	u64 ended_ns;
 	struct lost lost;
+	u64 adopted; /* threads that were ever taken in */
 };
 
 #endif

@@ -29,27 +29,42 @@ inline_always struct thread_seen *find_thread(struct task_struct *task)
 	return slot ? thread_in(*slot) : 0;
 }
 
+inline_always void know(struct known_thread *known, struct task_struct *task, u32 tid, u32 slot)
+{
+	known->task = (u64)task;
+	known->tid = tid;
+	known->slot = slot;
+}
+
 /*
  * The same by way of the CPU on which it is asked: the same few tasks are asked for there again and again. A task that was
- * found before is known by its address and number, and its slot still has that number; others are looked up.
+ * found before is known by its address and number, and its slot still has that number. One that is none of the target's is
+ * known as that until another thread is taken in, which may be it: `adopted` is read before it is looked up. Others are looked up.
  */
 inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu_seen *cpu)
 {
-	u32 tid = follow(task, pid);
+	u32 tid = follow(task, pid), adopted;
 	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
+	struct control *set = control_of();
 	struct thread_seen *thread;
 
-	if (known->task == (u64)task && known->tid == tid) {
-		thread = thread_in(known->slot);
-		if (thread && thread->tid == tid && thread->state != THREAD_ENDED)
-			return thread;
+	if (!set)
+		return 0;
+	adopted = *(volatile u64 *)&set->adopted;
+	if (known->task == (u64)task) {
+		if (known->tid == (tid | NOT_OF_TARGET) && known->slot == adopted)
+			return 0;
+		if (known->tid == tid) {
+			thread = thread_in(known->slot);
+			if (thread && thread->tid == tid && thread->state != THREAD_ENDED)
+				return thread;
+		}
 	}
 	thread = find_thread(task);
-	if (thread) {
-		known->task = (u64)task;
-		known->tid = tid;
-		known->slot = thread->slot;
-	}
+	if (thread)
+		know(known, task, tid, thread->slot);
+	else
+		know(known, task, tid | NOT_OF_TARGET, adopted);
 	return thread;
 }
 
@@ -116,8 +131,11 @@ inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
 	thread->cpu = cpu_of_task(task);
 	see_faults(&thread->faults_before, task);
 	thread->faults = thread->faults_before;
-	if (mark(task, thread))
+	if (mark(task, thread)) {
+		/* After it: whoever looks it up from here on finds it. */
+		__sync_fetch_and_add(&set->adopted, 1);
 		return thread;
+	}
 	thread->tid = 0;
 	bpf_map_push_elem(&free_slots, &slot, 0);
 	__sync_fetch_and_add(&set->lost.threads, 1);

@@ -19,7 +19,7 @@ mod places;
 mod sheet;
 mod snapshot;
 mod source;
-mod source_lengths;
+mod sources;
 mod stretches;
 mod symbols;
 mod taker;

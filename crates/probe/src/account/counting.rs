@@ -12,15 +12,19 @@ use super::frequency::Frequencies;
 use super::paging::Paging;
 use super::places::places;
 use super::snapshot::{CpuRead, Snapshot};
-use super::source_lengths::SourceLengths;
+use super::sources::{LastRead, Sources};
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
+    Control, CpuHead, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load,
+    thread_state,
 };
 use crate::clock;
 
 /// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
 const TRIES: usize = 100;
+
+/// How many CPUs ahead their records are fetched.
+const AHEAD: usize = 2;
 
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
@@ -56,6 +60,8 @@ pub struct Counting {
     tables: Tables,
     began_ns: u64,
     cpus: Vec<u32>,
+    /// Of each of them, in the same order.
+    last_read: Vec<LastRead>,
     /// How many slots were ever given out: lower ones are given out before higher ones.
     reached: usize,
     /// Tasks by CPU that there is room for.
@@ -110,6 +116,7 @@ impl Counting {
             tables,
             began_ns: 0,
             frequencies: Some(Frequencies::of(&root, &cpus)),
+            last_read: vec![LastRead::default(); cpus.len()],
             cpus,
             reached: 0,
             room_for_takers: sizes.takers as usize,
@@ -135,7 +142,7 @@ impl Counting {
         self.loaded.walk_tasks()?;
         self.adopt_by_number(target)?;
         self.stamp();
-        self.tables.control.set(0, &Control { began_ns: self.began_ns, ..Control::zeroed() });
+        self.tables.control.set_word(0, std::mem::offset_of!(Control, began_ns), self.began_ns);
         let counts_since_ns = clock::monotonic_ns();
         self.loaded.walk_tasks()?;
         self.forget_the_dead(counts_since_ns);
@@ -232,9 +239,8 @@ impl Counting {
 
     /// Ends counting; what was counted stays readable, and no longer moves.
     pub fn stop(&mut self) {
-        let mut control = self.tables.control.get(0).unwrap_or_else(Control::zeroed);
-        control.ended_ns = clock::monotonic_ns();
-        self.tables.control.set(0, &control);
+        let ended_ns = clock::monotonic_ns();
+        self.tables.control.set_word(0, std::mem::offset_of!(Control, ended_ns), ended_ns);
     }
 
     /// What was counted up to now.
@@ -259,14 +265,14 @@ impl Counting {
             cpus: Vec::with_capacity(self.cpus.len()),
             ..Snapshot::default()
         };
-        for &cpu in &self.cpus {
-            // Filled in where it stays: records are long.
-            snapshot.cpus.push(CpuRead { cpu, at_ns: 0, seen: CpuSeen::zeroed() });
-            let Some(read) = snapshot.cpus.last_mut() else { continue };
-            match self.read_cpu(cpu, &mut read.seen, &mut snapshot.source_lengths) {
-                true => read.at_ns = now(),
-                false => drop(snapshot.cpus.pop()),
+        for (at, &cpu) in self.cpus.iter().enumerate() {
+            if let Some(&next) = self.cpus.get(at + AHEAD) {
+                LastRead::expect(next as usize, &self.tables.cpus);
             }
+            let Some((seen, sources)) = read_cpu(&self.tables, cpu, &mut self.last_read[at]) else {
+                continue;
+            };
+            snapshot.cpus.push(CpuRead { cpu, at_ns: now(), seen, sources });
         }
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
@@ -289,22 +295,6 @@ impl Counting {
     fn paging_since(&self) -> Result<Paging, Missing> {
         let before = self.paging_before.as_ref().map_err(Clone::clone)?;
         Ok(Paging::read(&self.root)?.since(before))
-    }
-
-    /// Copies the record of a CPU and the lengths of its sources as they were between two interrupts; false where there is none.
-    fn read_cpu(&self, cpu: u32, seen: &mut CpuSeen, lengths: &mut SourceLengths) -> bool {
-        let interrupted = std::mem::offset_of!(CpuSeen, interrupted_ns);
-        for _ in 0..TRIES {
-            lengths.forget(cpu);
-            if !self.tables.cpus.copy(cpu as usize, seen) {
-                return false;
-            }
-            lengths.read(cpu, seen, &self.tables.source_steps);
-            if self.tables.cpus.word(cpu as usize, interrupted) == Some(seen.interrupted_ns) {
-                break;
-            }
-        }
-        true
     }
 
     /// Copies a thread's record as it was between two events.
@@ -346,6 +336,24 @@ impl Counting {
             let Some(thread) = thread else { continue };
             self.ended.push((thread.since_ns, thread));
             self.free(slot);
+        }
+    }
+}
+
+/// Copies what is known of a CPU as it was between two interrupts; `None` where there is no such record.
+fn read_cpu(tables: &Tables, cpu: u32, last: &mut LastRead) -> Option<(CpuHead, Arc<Sources>)> {
+    let cpu = cpu as usize;
+    let mut head = CpuHead::zeroed();
+    let mut tries = 0;
+    loop {
+        if !tables.cpus.copy_part(cpu, 0, &mut head) {
+            return None;
+        }
+        let sources = last.update(cpu, &head, &tables.cpus, &tables.source_steps);
+        tries += 1;
+        let interrupted_ns = tables.cpus.word(cpu, std::mem::offset_of!(CpuHead, interrupted_ns));
+        if interrupted_ns == Some(head.interrupted_ns) || tries == TRIES {
+            return Some((head, sources));
         }
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::distribution::Distribution;
 use super::frequency::Frequency;
 use super::source::{Interruptions, Source};
-use crate::bpf::CpuSeen;
+use super::sources::Sources;
+use crate::bpf::CpuHead;
 use crate::ticks::TickDependency;
 
 /// One CPU in the window. Tasks, idling and interrupts add up to the window, but for the time in which a program was left
@@ -58,16 +58,10 @@ pub struct TickKept {
 }
 
 impl CpuAccount {
-    /// Out of the kernel's record, read at `at_ns`; the slice that goes on is added. `lengths` are by source.
+    /// Out of the kernel's record, read at `at_ns`; the slice that goes on is added.
     ///
     /// A CPU on which nothing was seen to change hands is taken as idle if no task was on it when counting began.
-    pub(super) fn of(
-        cpu: u32,
-        began_ns: u64,
-        at_ns: u64,
-        seen: &CpuSeen,
-        lengths: impl Fn(usize) -> Distribution,
-    ) -> Self {
+    pub(super) fn of(cpu: u32, began_ns: u64, at_ns: u64, seen: &CpuHead, sources: &Sources) -> Self {
         let mut account = Self {
             cpu,
             wall_ns: at_ns.saturating_sub(began_ns),
@@ -85,16 +79,15 @@ impl CpuAccount {
             tick_kept: tick_kept(seen),
             sources: BTreeMap::new(),
         };
-        let counted = Source::ALL.iter().zip(&seen.sources).enumerate();
-        for (number, (source, seen)) in counted.filter(|(_, (_, seen))| seen.all.count > 0) {
-            account.sources.insert(*source, Interruptions::of(seen, lengths(number)));
+        for (source, seen, lengths) in sources.iter() {
+            account.sources.insert(source, Interruptions::of(seen, lengths));
         }
         account.goes_on(began_ns, at_ns, seen);
         account
     }
 
     /// Adds the slice that has not ended.
-    fn goes_on(&mut self, began_ns: u64, at_ns: u64, seen: &CpuSeen) {
+    fn goes_on(&mut self, began_ns: u64, at_ns: u64, seen: &CpuHead) {
         let from_ns = if seen.switched_at_ns == 0 { began_ns } else { seen.switched_at_ns };
         let slice_ns = at_ns.saturating_sub(from_ns).saturating_sub(seen.slice_interrupted_ns);
         let into = match (seen.current_slot, seen.current_tid) {
@@ -112,7 +105,7 @@ impl CpuAccount {
     }
 }
 
-fn tick_kept(seen: &CpuSeen) -> Vec<TickKept> {
+fn tick_kept(seen: &CpuHead) -> Vec<TickKept> {
     let counted = seen.tick_kept.iter().enumerate().filter(|(_, times)| **times > 0);
     let named = counted.filter_map(|(bit, times)| {
         Some(TickKept { dependency: TickDependency::from_mask(1 << bit)?, times: *times })

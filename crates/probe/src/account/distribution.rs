@@ -1,71 +1,106 @@
 //! Stretches of time sorted by their length.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bpf::{BUCKETS, STEPS_BITS};
 
-/// How many stretches fell into each step: four steps to each power of two. Takes memory only when it has any.
+/// How many stretches fell into each step: four steps to each power of two. Takes memory only for steps from the first to the last that
+/// have any.
 #[derive(Debug, Clone, Default)]
-pub struct Distribution(Vec<u64>);
+pub struct Distribution {
+    /// The step that the first of the counts is of.
+    first: usize,
+    counts: Vec<u64>,
+}
 
 impl Distribution {
     /// None yet, with the memory for them: for those that count while they may not ask for any.
     pub(crate) fn with_room() -> Self {
-        Self(vec![0; BUCKETS])
+        Self { first: 0, counts: vec![0; BUCKETS] }
     }
 
     /// What the kernel counted.
     pub(super) fn of(steps: &[u32; BUCKETS]) -> Self {
-        match steps.iter().any(|count| *count > 0) {
-            true => Self(steps.iter().map(|count| u64::from(*count)).collect()),
-            false => Self::default(),
-        }
+        let Some(first) = steps.iter().position(|count| *count > 0) else { return Self::default() };
+        let last = steps.iter().rposition(|count| *count > 0).unwrap_or(first);
+        Self::from(first, &steps[first..=last])
     }
 
     /// What the kernel counted from this step on; nothing before it and after these.
-    pub(super) fn from(step: usize, counts: &[u32]) -> Self {
-        let mut steps = vec![0; BUCKETS];
-        steps.iter_mut().skip(step).zip(counts).for_each(|(to, count)| *to = u64::from(*count));
-        Self(steps)
+    pub(super) fn from(first: usize, counts: &[u32]) -> Self {
+        Self { first, counts: counts.iter().map(|count| u64::from(*count)).collect() }
     }
 
     /// Counts one stretch; asks for no memory where there is room.
     pub(crate) fn insert(&mut self, ns: u64) {
-        self.0.resize(BUCKETS, 0);
-        self.0[step_of(ns)] += 1;
+        self.add(step_of(ns), 1);
+    }
+
+    /// Adds to a step, which is one of [`BUCKETS`].
+    fn add(&mut self, step: usize, count: u64) {
+        self.make_room(step..step + 1);
+        self.counts[step - self.first] += count;
+    }
+
+    /// Takes in these steps.
+    fn make_room(&mut self, steps: Range<usize>) {
+        if self.counts.is_empty() {
+            self.first = steps.start;
+        }
+        if steps.start < self.first {
+            self.counts.splice(0..0, std::iter::repeat_n(0, self.first - steps.start));
+            self.first = steps.start;
+        }
+        if steps.end > self.range().end {
+            self.counts.resize(steps.end - self.first, 0);
+        }
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.first..self.first + self.counts.len()
     }
 
     /// Forgets all, and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.0.fill(0);
+        self.counts.fill(0);
     }
 
     /// Adds another distribution.
     pub(super) fn merge(&mut self, other: &Self) {
-        if !other.0.is_empty() {
-            self.0.resize(BUCKETS, 0);
+        if other.counts.is_empty() {
+            return;
         }
-        self.0.iter_mut().zip(&other.0).for_each(|(sum, count)| *sum += count);
+        self.make_room(other.range());
+        let from = other.first - self.first;
+        self.counts[from..].iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
     }
 
     /// What this has more than an earlier one of the same counting. The kernel counts each step in 32 bits and begins anew when
     /// they are full: some days of a busy source.
     pub(super) fn since(&self, earlier: &Self) -> Self {
-        let before = earlier.0.iter().copied().chain(std::iter::repeat(0));
-        let more =
-            self.0.iter().zip(before).map(|(now, before)| now.wrapping_sub(before) & u64::from(u32::MAX));
-        let more: Vec<u64> = more.collect();
-        if more.iter().any(|count| *count > 0) { Self(more) } else { Self::default() }
+        let mut since = self.clone();
+        if since.counts.is_empty() || earlier.counts.is_empty() {
+            return since;
+        }
+        since.make_room(earlier.range());
+        let from = earlier.first - since.first;
+        for (now, before) in since.counts.iter_mut().skip(from).zip(&earlier.counts) {
+            *now = now.wrapping_sub(*before);
+        }
+        since.counts.iter_mut().for_each(|more| *more &= u64::from(u32::MAX));
+        if since.is_empty() { Self::default() } else { since }
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.0.iter().sum()
+        self.counts.iter().sum()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|count| *count == 0)
+        self.counts.iter().all(|count| *count == 0)
     }
 
     /// The longest length of the step in which this share of all stretches ends; `None` when there was none.
@@ -85,7 +120,7 @@ impl Distribution {
     }
 
     fn counted(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + '_ {
-        self.0.iter().copied().enumerate().filter(|(_, count)| *count > 0)
+        self.range().zip(self.counts.iter().copied()).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -108,10 +143,10 @@ impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut read = Self::default();
         for (step, count) in Vec::<(usize, u64)>::deserialize(deserializer)? {
-            read.0.resize(BUCKETS, 0);
-            let of_step = read.0.get_mut(step);
-            *of_step.ok_or_else(|| serde::de::Error::custom(format_args!("there is no step {step}")))? +=
-                count;
+            if step >= BUCKETS {
+                return Err(serde::de::Error::custom(format_args!("there is no step {step}")));
+            }
+            read.add(step, count);
         }
         Ok(read)
     }
@@ -189,6 +224,24 @@ mod tests {
         let before = Distribution::of(&steps);
         steps[9] = 4;
         assert_eq!(Distribution::of(&steps).since(&before).count(), 5);
+    }
+
+    #[test]
+    fn steps_are_taken_in_on_either_side() {
+        let of = |lengths: &[u64]| {
+            let mut all = Distribution::default();
+            lengths.iter().for_each(|ns| all.insert(*ns));
+            all
+        };
+        let (long, short, both) = (of(&[1 << 40, 1 << 50]), of(&[3, 90]), of(&[90, 1 << 50, 3, 1 << 40]));
+        let (mut one, mut other) = (long.clone(), short.clone());
+        one.merge(&short);
+        other.merge(&long);
+        assert!(one == both && other == both);
+        assert_eq!((both.since(&long), both.since(&short)), (short.clone(), long));
+        assert_eq!(both.since(&Distribution::default()), both);
+        assert_eq!(Distribution::default().since(&Distribution::with_room()), Distribution::default());
+        assert!(short.counts.len() < BUCKETS);
     }
 
     #[test]

@@ -177,10 +177,9 @@ impl Account {
 }
 
 fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
-    let of = |CpuRead { cpu, at_ns, seen }: &CpuRead| {
-        let lengths = |source: usize| snapshot.source_lengths.of(*cpu, source);
+    let of = |CpuRead { cpu, at_ns, seen, sources }: &CpuRead| {
         let frequency = snapshot.frequency.as_ref().and_then(|seen| seen.get(cpu)).copied();
-        CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, lengths) }
+        CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, sources) }
     };
     snapshot.cpus.iter().map(of).collect()
 }

@@ -1,14 +1,15 @@
 //! What the tables say at one moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use machine::{CpuSet, Missing};
 
 use super::frequency::Frequency;
 use super::paging::Paging;
-use super::source_lengths::SourceLengths;
+use super::sources::Sources;
 use crate::bpf::{
-    CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen,
+    CpuHead, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen,
 };
 
 /// All tables, copied, since counting began.
@@ -19,7 +20,6 @@ pub struct Snapshot {
     pub(crate) at_ns: u64,
     /// In ascending order.
     pub(crate) cpus: Vec<CpuRead>,
-    pub(crate) source_lengths: SourceLengths,
     /// With the moment at which each was read.
     pub(crate) threads: Vec<(u64, ThreadSeen)>,
     /// Waiting of threads that ended and are in no reading any more, of which it is not known who was on the CPU, ns.
@@ -42,19 +42,21 @@ pub struct Snapshot {
 }
 
 /// The kernel's record of a CPU.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct CpuRead {
     /// Number.
     pub(crate) cpu: u32,
     /// When it was read, CLOCK_MONOTONIC ns.
     pub(crate) at_ns: u64,
     /// As it was then.
-    pub(crate) seen: CpuSeen,
+    pub(crate) seen: CpuHead,
+    /// What interrupted it; shared with other readings where nothing came meanwhile.
+    pub(crate) sources: Arc<Sources>,
 }
 
 impl Snapshot {
     /// The record of a CPU.
-    pub(crate) fn cpu(&self, cpu: u32) -> Option<&CpuSeen> {
+    pub(crate) fn cpu(&self, cpu: u32) -> Option<&CpuHead> {
         let found = self.cpus.binary_search_by_key(&cpu, |read| read.cpu);
         Some(&self.cpus.get(found.ok()?)?.seen)
     }

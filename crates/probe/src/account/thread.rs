@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::distribution::Distribution;
 use super::names::Names;
 use super::stretches::Stretches;
-use crate::bpf::{CpuSeen, Faults, ThreadSeen, thread_state};
+use crate::bpf::{CpuHead, Faults, ThreadSeen, thread_state};
 
 /// One thread in the window. What it was on a CPU (with interrupts), preempted, in the run queue, throttled, asleep and
 /// blocked adds up to its time in the window.
@@ -111,7 +111,7 @@ pub struct FromIdle {
 
 impl ThreadAccount {
     /// Out of the kernel's record, read at `at_ns`; `cpu` is the CPU on which it ran last, for what goes on there.
-    pub(super) fn of(at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuSeen>, names: &Names) -> Self {
+    pub(super) fn of(at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuHead>, names: &Names) -> Self {
         let faults = faults(seen);
         let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
         let mut account = Self {
@@ -150,7 +150,7 @@ impl ThreadAccount {
     }
 
     /// Adds the stretch that has not ended.
-    fn goes_on(&mut self, at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuSeen>) {
+    fn goes_on(&mut self, at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuHead>) {
         let stretch_ns = at_ns.saturating_sub(seen.since_ns);
         let stretches = match seen.state {
             thread_state::RUNNING => {

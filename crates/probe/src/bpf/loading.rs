@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use aya::maps::Map;
@@ -45,11 +47,18 @@ pub(super) struct Programs {
 /// Programs that run, for as long as this lives.
 pub(crate) struct Loaded {
     ebpf: Ebpf,
-    attached: Vec<&'static str>,
+    attached: Vec<Attached>,
     /// What is not counted because its trace point is not there.
     pub(crate) missing: Vec<Missing>,
     /// Whether trace points with types are used.
     pub(crate) typed: bool,
+}
+
+/// A program that is attached.
+struct Attached {
+    program: &'static str,
+    /// What the kernel tells of it, open: to be read again and again.
+    told: Option<File>,
 }
 
 impl Programs {
@@ -128,7 +137,8 @@ impl Loaded {
         trace_point: &'static str,
         btf: &Btf,
     ) -> Result<(), ProgramError> {
-        match self.program(program)? {
+        let loaded = self.program(program)?;
+        match loaded {
             Program::BtfTracePoint(typed) => {
                 typed.load(trace_point, btf)?;
                 typed.attach()?;
@@ -139,7 +149,9 @@ impl Loaded {
             }
             _ => return Err(broken(format!("{program} is no program for a trace point"))),
         }
-        self.attached.push(program);
+        let fd = loaded.fd()?.as_fd().as_raw_fd();
+        let told = File::open(format!("/proc/self/fdinfo/{fd}")).ok();
+        self.attached.push(Attached { program, told });
         Ok(())
     }
 
@@ -184,20 +196,29 @@ impl Loaded {
 
     /// Whether a program is attached.
     pub(crate) fn runs(&self, program: &str) -> bool {
-        self.attached.contains(&program)
+        self.attached.iter().any(|attached| attached.program == program)
     }
 
     /// How often the kernel left a program out because it was running already on that CPU, by program: those events are in no
     /// figure. Source: `recursion_misses` of /proc/self/fdinfo.
     pub(crate) fn misses(&self) -> BTreeMap<&'static str, u64> {
-        let of = |name: &&'static str| {
-            let fd = self.ebpf.program(name)?.fd().ok()?.as_fd().as_raw_fd();
-            let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
-            let count = info.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?;
-            Some((*name, count.trim().parse().ok()?))
-        };
-        self.attached.iter().filter_map(of).filter(|(_, count)| *count > 0).collect()
+        let mut told = [0; 1_024];
+        let mut missed = BTreeMap::new();
+        for Attached { program, told: file } in &self.attached {
+            let read = file.as_ref().and_then(|file| file.read_at(&mut told, 0).ok()).unwrap_or(0);
+            match number_after(&told[..read], b"recursion_misses:") {
+                Some(count) if count > 0 => missed.insert(*program, count),
+                _ => None,
+            };
+        }
+        missed
     }
+}
+
+/// The number behind a word at the beginning of a line.
+fn number_after(text: &[u8], word: &[u8]) -> Option<u64> {
+    let line = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(word))?;
+    std::str::from_utf8(line).ok()?.trim().parse().ok()
 }
 
 fn broken(why: String) -> ProgramError {
@@ -261,4 +282,18 @@ fn no_btf(error: &BtfError) -> Missing {
         reasons(error)
     );
     Missing::new(EVENTS, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_found_by_the_word_at_the_beginning_of_its_line() {
+        let told = b"pos:\t0\nrun_cnt:\t9\nrecursion_misses:\t77\nverified_insns:\t1\n";
+        assert_eq!(number_after(told, b"recursion_misses:"), Some(77));
+        assert_eq!(number_after(told, b"misses:"), None);
+        assert_eq!(number_after(b"recursion_misses:\tx", b"recursion_misses:"), None);
+        assert_eq!(number_after(b"", b"recursion_misses:"), None);
+    }
 }

@@ -53,17 +53,36 @@ impl<T: Record> Mapped<T> {
 
     /// Copies a record into memory that is there; false beyond the end.
     pub(crate) fn copy(&self, index: usize, into: &mut T) -> bool {
-        if index >= self.len {
+        self.copy_part(index, 0, into)
+    }
+
+    /// Copies a part of a record that is a record by itself and lies `offset` bytes in it; false beyond the end.
+    pub(crate) fn copy_part<P: Record>(&self, index: usize, offset: usize, into: &mut P) -> bool {
+        let words = size_of::<P>() / 8;
+        let Some(first) = self.place_of(index, offset) else { return false };
+        if offset + size_of::<P>() > size_of::<T>() {
             return false;
         }
-        let words = size_of::<T>() / 8;
         let to = std::ptr::from_mut(into).cast::<u64>();
         for word in 0..words {
-            // SAFETY: `index < len`, so that the word lies in the mapping; records are whole words (see `Record`), and `to`
+            // SAFETY: all of the part lies in a record that lies in the mapping; records are whole words (see `Record`), and `to`
             // has as many.
-            unsafe { to.add(word).write(self.start.as_ptr().add(index * words + word).read_volatile()) };
+            unsafe { to.add(word).write(self.start.as_ptr().add(first + word).read_volatile()) };
         }
         true
+    }
+
+    /// Has the processor fetch what is going to be read of a record; it does not wait for it.
+    #[inline]
+    pub(crate) fn expect(&self, index: usize, offset: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(word) = self.place_of(index, offset) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: within the mapping; nothing is read or written.
+            unsafe { _mm_prefetch(self.start.as_ptr().add(word).cast::<i8>(), _MM_HINT_T0) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (index, offset);
     }
 
     /// Appends numbers of 32 bits of a record, by their places in it; nothing beyond its end.
@@ -79,12 +98,26 @@ impl<T: Record> Mapped<T> {
 
     /// One word of a record. `offset` is that of a field of eight bytes.
     pub(crate) fn word(&self, index: usize, offset: usize) -> Option<u64> {
+        let word = self.place_of(index, offset)?;
+        // SAFETY: within the record, which lies within the mapping.
+        Some(unsafe { self.start.as_ptr().add(word).read_volatile() })
+    }
+
+    /// Writes one word of a record: what the kernel writes into its others meanwhile stays. `offset` as above; nothing happens
+    /// beyond the end.
+    pub(crate) fn set_word(&mut self, index: usize, offset: usize, value: u64) {
+        if let Some(word) = self.place_of(index, offset) {
+            // SAFETY: within the record, which lies within the mapping.
+            unsafe { self.start.as_ptr().add(word).write_volatile(value) };
+        }
+    }
+
+    /// Where a word of a record lies, in words; `None` beyond the end.
+    fn place_of(&self, index: usize, offset: usize) -> Option<usize> {
         if index >= self.len || !offset.is_multiple_of(8) || offset >= size_of::<T>() {
             return None;
         }
-        let word = index * (size_of::<T>() / 8) + offset / 8;
-        // SAFETY: within the record, which lies within the mapping.
-        Some(unsafe { self.start.as_ptr().add(word).read_volatile() })
+        Some(index * (size_of::<T>() / 8) + offset / 8)
     }
 
     /// Writes a record. Nothing happens beyond the end.

@@ -23,8 +23,8 @@ pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use mapped::Mapped;
 pub(crate) use records::{
-    BUCKETS, Control, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place, Record,
-    RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum, TakerKey,
-    TakerSeen, Tally, ThreadSeen, thread_state,
+    BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place,
+    Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum,
+    TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
 };
 pub(crate) use tables::Tables;

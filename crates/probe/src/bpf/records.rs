@@ -94,7 +94,7 @@ records! {
 
     KnownThread = "known_thread" { task: u64, tid: u32, slot: u32, }
 
-    CpuSeen = "cpu_seen" {
+    CpuHead = "cpu_head" {
         target_ns: u64,
         other_ns: u64,
         idle_ns: u64,
@@ -120,9 +120,11 @@ records! {
         current_tid: u32,
         idle_state: u32,
         spare: u32,
-        known: [KnownThread; KNOWN_THREADS],
-        sources: [SourceSeen; SOURCES],
+        came: [u32; SOURCES],
+        spare_line: [u64; 4],
     }
+
+    CpuSeen = "cpu_seen" { head: CpuHead, known: [KnownThread; KNOWN_THREADS], sources: [SourceSeen; SOURCES], }
 
     SourceSteps = "source_steps" { steps: [u32; BUCKETS], }
 
@@ -190,7 +192,7 @@ records! {
 
     Lost = "lost" { threads: u64, takers: u64, lines: u64, functions: u64, routes: u64, }
 
-    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, }
+    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, adopted: u64, }
 }
 
 #[cfg(test)]
@@ -207,7 +209,8 @@ mod tests {
         let mut c = String::from("#include \"maps.h\"\n#include \"event_records.h\"\n");
         for (record, size, fields) in LAYOUTS.iter().chain(event_records::LAYOUTS) {
             writeln!(c, "_Static_assert(sizeof(struct {record}) == {size}, \"size of {record}\");").unwrap();
-            for (field, offset) in *fields {
+            // The head of a CPU has no name there: its fields are those of the whole.
+            for (field, offset) in fields.iter().filter(|(field, _)| *field != "head") {
                 let place = format!("__builtin_offsetof(struct {record}, {field})");
                 writeln!(c, "_Static_assert({place} == {offset}, \"{record}.{field}\");").unwrap();
             }
@@ -243,7 +246,7 @@ mod tests {
         std::fs::write(&file, assertions()).unwrap();
         let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
         let compiled = Command::new("clang-14")
-            .args(["-target", "bpfel", "-fsyntax-only", "-Wno-unused-function", "-I"])
+            .args(["-target", "bpfel", "-fsyntax-only", "-fms-extensions", "-Wno-unused-function", "-I"])
             .arg(headers)
             .arg(&file)
             .output();

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::sync::Arc;
 
-use crate::bpf::{CpuSeen, Mapped, SOURCES, SourceSeen, Tally};
+use crate::bpf::{CpuHead, CpuSeen, Mapped, SOURCES, SourceSeen, Tally};
 use crate::clock;
 
 /// Sums of a CPU since counting began, or the difference of two such readings. Times are net, ns.
@@ -65,9 +65,10 @@ pub(super) trait OwnCpu {
     fn read(&self, into: &mut Seen);
 }
 
-// Slot and number are read as one word, the slot first.
+// The head of a record lies at its beginning. Slot and number are read as one word, the slot first.
+const _: () = assert!(offset_of!(CpuSeen, head) == 0);
 #[cfg(target_endian = "little")]
-const _: () = assert!(offset_of!(CpuSeen, current_slot) % 8 == 0);
+const _: () = assert!(offset_of!(CpuHead, current_slot) % 8 == 0);
 
 /// The CPU on which the caller is pinned.
 pub(super) struct LiveCpu {
@@ -93,8 +94,8 @@ impl OwnCpu for LiveCpu {
         match &self.records {
             None => 0,
             Some(_) => {
-                let interrupted_ns = self.word(offset_of!(CpuSeen, interrupted_ns));
-                interrupted_ns.wrapping_add(self.word(offset_of!(CpuSeen, switches)))
+                let interrupted_ns = self.word(offset_of!(CpuHead, interrupted_ns));
+                interrupted_ns.wrapping_add(self.word(offset_of!(CpuHead, switches)))
             }
         }
     }
@@ -109,11 +110,11 @@ impl OwnCpu for LiveCpu {
             into.counts[source] = self.word(tally + offset_of!(Tally, count));
             into.net_ns[source] = self.word(tally + offset_of!(Tally, total_ns));
         }
-        into.switches = self.word(offset_of!(CpuSeen, switches));
-        into.other_ns = self.word(offset_of!(CpuSeen, other_ns));
-        into.idle_ns = self.word(offset_of!(CpuSeen, idle_ns));
-        into.steal_ns = self.word(offset_of!(CpuSeen, steal_ns));
+        into.switches = self.word(offset_of!(CpuHead, switches));
+        into.other_ns = self.word(offset_of!(CpuHead, other_ns));
+        into.idle_ns = self.word(offset_of!(CpuHead, idle_ns));
+        into.steal_ns = self.word(offset_of!(CpuHead, steal_ns));
         // Slot and thread number of who has the CPU share this word; the slot is 0 for others than the target.
-        into.loop_is_known = self.word(offset_of!(CpuSeen, current_slot)) as u32 != 0;
+        into.loop_is_known = self.word(offset_of!(CpuHead, current_slot)) as u32 != 0;
     }
 }

@@ -1,0 +1,54 @@
+//! Programs in the kernel that do nothing, at the trace points where those of watch meet each task: what they cost no tracer of
+//! switches and wake-ups can do without.
+
+use std::io;
+
+use aya::programs::{BtfTracePoint, ProgramError};
+use aya::{Btf, Ebpf, include_bytes_aligned};
+
+/// Their trace points, and their names.
+const HOOKS: [&str; 2] = ["sched_switch", "sched_wakeup"];
+
+/// They run for as long as this lives.
+pub struct Nothing {
+    _programs: Ebpf,
+}
+
+impl Nothing {
+    /// Loads and attaches them.
+    ///
+    /// # Errors
+    /// When the kernel has no trace points with types (5.12 and later, with BTF), or does not permit it (root).
+    pub fn attach() -> io::Result<Self> {
+        let btf = Btf::from_sys_fs().map_err(io::Error::other)?;
+        let object = include_bytes_aligned!("../../crates/probe/bpf/nothing.tp_btf.o");
+        let mut programs = Ebpf::load(object).map_err(io::Error::other)?;
+        for hook in HOOKS {
+            let program = programs.program_mut(hook);
+            let program =
+                program.ok_or_else(|| io::Error::other(format!("the object has no program {hook}")))?;
+            attach(program, hook, &btf).map_err(io::Error::other)?;
+        }
+        Ok(Self { _programs: programs })
+    }
+}
+
+fn attach(program: &mut aya::programs::Program, hook: &str, btf: &Btf) -> Result<(), ProgramError> {
+    let program: &mut BtfTracePoint = program.try_into()?;
+    program.load(hook, btf)?;
+    program.attach().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_can_be_attached() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        Nothing::attach().unwrap();
+    }
+}
