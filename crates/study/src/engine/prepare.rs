@@ -230,7 +230,8 @@ mod tests {
             Arm::new("x", Role::Candidate, placement)
         };
         let mut found = Vec::new();
-        add_what_arms_set(&mut found, &[set("1"), set("2")]);
+        let arms = [set("1"), set("2")];
+        add_what_arms_set(&mut found, arms.iter().flat_map(|arm| &arm.placement.settings));
         assert_eq!(found.iter().map(|found| found.value.as_str()).collect::<Vec<_>>(), [now.trim()]);
     }
 }
