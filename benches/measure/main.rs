@@ -1,10 +1,11 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, traced, noise. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
 mod changes;
 mod counters;
+mod engine;
 mod growth;
 mod map;
 mod noise;
@@ -22,13 +23,14 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
     ("watch", watch::measure),
     ("account", account::measure),
     ("changes", changes::measure),
+    ("engine", engine::measure),
     ("traced", traced::measure),
     ("noise", noise::measure),
 ];
