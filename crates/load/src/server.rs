@@ -12,6 +12,7 @@ use change::{Hand, Launch, Launched, Stdout};
 use machine::{Class, CpuSet, Fault, Placement, ProcessRef, Scheduling};
 use serde::{Deserialize, Serialize};
 
+use crate::attached::Attached;
 use crate::netns::within;
 use crate::string::server::ServerOptions;
 use crate::template::Command;
@@ -30,6 +31,10 @@ pub struct ServerSpec {
     /// Command with the placeholders of [`PLACEHOLDERS`]; empty until somebody says which server it is.
     #[serde(skip_serializing_if = "Command::is_empty")]
     pub command: Command,
+    /// A server that runs already, in the place of a command: a process number (with its descendants), a systemd unit, or a cgroup.
+    /// It is neither started nor ended; in each trial its threads are placed, and put back after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<String>,
     /// Variables beside (or in place of) those of our own environment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -58,6 +63,7 @@ impl Default for ServerSpec {
     fn default() -> Self {
         Self {
             command: Command::default(),
+            running: None,
             env: BTreeMap::new(),
             cwd: None,
             netns: None,
@@ -87,9 +93,18 @@ impl ServerSpec {
         Self { command: Command::new(words), ..default }
     }
 
-    /// Fails when the spec makes no sense: no command, unknown placeholder, timeout out of range.
+    /// Whether it names no server: then the built-in one is meant.
+    pub fn is_unnamed(&self) -> bool {
+        self.command.is_empty() && self.running.is_none()
+    }
+
+    /// Fails when the spec makes no sense: no command, unknown placeholder, timeout out of range; what only a start can give, of a
+    /// server that runs already.
     pub fn check(&self) -> Result<(), Fault> {
-        self.command.check("server: command", &PLACEHOLDERS)?;
+        match &self.running {
+            Some(_) => self.check_running()?,
+            None => self.command.check("server: command", &PLACEHOLDERS)?,
+        }
         if self.port == Some(0) {
             return Err(Fault::new(
                 Class::Usage,
@@ -111,10 +126,36 @@ impl ServerSpec {
     }
 }
 
-/// A server that runs. Dropping it ends it.
+impl ServerSpec {
+    fn check_running(&self) -> Result<(), Fault> {
+        let wrong = |key: &str, cause: &str, remedy: &str| {
+            Err(Fault::new(Class::Usage, format!("server: {key}"), cause, remedy))
+        };
+        let at_start = [
+            ("command", !self.command.is_empty()),
+            ("env", !self.env.is_empty()),
+            ("cwd", self.cwd.is_some()),
+            ("confine", self.confine),
+            ("scheduling", self.scheduling.is_some()),
+        ];
+        if let Some((key, _)) = at_start.iter().find(|(_, given)| *given) {
+            return wrong(
+                key,
+                "a server that runs already is not started",
+                "leave it out, or leave running out",
+            );
+        }
+        match self.port {
+            None => wrong("port", "it is not known where the running server listens", "name it (ss -ltnp)"),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// A server that runs. Dropping it ends it, if it was started here.
 #[derive(Debug)]
 pub struct Server {
-    launched: Launched,
+    life: Life,
     argv: Vec<String>,
     at: SocketAddr,
     log: PathBuf,
@@ -122,7 +163,39 @@ pub struct Server {
     ready_after: Duration,
 }
 
+/// Whose it is.
+#[derive(Debug)]
+enum Life {
+    Ours(Launched),
+    Theirs(Attached),
+}
+
 impl Server {
+    /// The server of `spec` that runs already, once it accepts connections. Where it runs is for others to say.
+    ///
+    /// Fails when there is no such process, unit or cgroup, or when it does not answer in time.
+    fn attach(spec: &ServerSpec, running: &str) -> Result<Self, Fault> {
+        let attached = Attached::find(running)?;
+        let at = SocketAddr::new(spec.address, spec.port.unwrap_or_default());
+        let (argv, log) = (vec![running.to_string()], PathBuf::new());
+        let life = Life::Theirs(attached);
+        let server = Self { life, argv, at, log, started: Instant::now(), ready_after: Duration::ZERO };
+        server.ready(spec)
+    }
+
+    /// Itself, when it accepts connections.
+    fn ready(mut self, spec: &ServerSpec) -> Result<Self, Fault> {
+        let timeout = Duration::from_secs_f64(spec.ready_timeout_s);
+        let netns = spec.netns.as_deref();
+        if let Err(fault) = within(netns, || self.wait_until_ready(timeout)).and_then(|ready| ready) {
+            // The fault of the start says more than one of the end could.
+            let _ = self.stop();
+            return Err(fault);
+        }
+        self.ready_after = self.started.elapsed();
+        Ok(self)
+    }
+
     /// Starts the server on `placement.server_cpus` and waits until it accepts connections; its output goes to
     /// `server.log` in `dir`.
     ///
@@ -135,6 +208,9 @@ impl Server {
         dir: &Path,
     ) -> Result<Self, Fault> {
         spec.check()?;
+        if let Some(running) = &spec.running {
+            return Self::attach(spec, running);
+        }
         let netns = spec.netns.as_deref();
         let port = match spec.port {
             Some(port) => {
@@ -158,17 +234,8 @@ impl Server {
             log: log.clone(),
             stdout: Stdout::Log,
         };
-        let launched = hand.launch(&launch)?;
-        let mut server =
-            Self { launched, argv, at, log, started: Instant::now(), ready_after: Duration::ZERO };
-        let timeout = Duration::from_secs_f64(spec.ready_timeout_s);
-        if let Err(fault) = within(netns, || server.wait_until_ready(timeout)).and_then(|ready| ready) {
-            // The fault of the start says more than one of the end could.
-            let _ = server.launched.stop(GRACE);
-            return Err(fault);
-        }
-        server.ready_after = server.started.elapsed();
-        Ok(server)
+        let life = Life::Ours(hand.launch(&launch)?);
+        Self { life, argv, at, log, started: Instant::now(), ready_after: Duration::ZERO }.ready(spec)
     }
 
     fn wait_until_ready(&mut self, timeout: Duration) -> Result<(), Fault> {
@@ -184,13 +251,17 @@ impl Server {
                 return self.still_runs();
             }
             if self.started.elapsed() > timeout {
-                let cause = format!(
-                    "never listened on port {} within {} s; {}",
-                    self.at.port(),
-                    timeout.as_secs_f64(),
-                    log_tail::of_file(&self.log)
-                );
-                let remedy = "check that its command uses {port} (and {address}), or raise ready_timeout_s";
+                let (last, remedy) = match &self.life {
+                    Life::Ours(_) => (
+                        format!("; {}", log_tail::of_file(&self.log)),
+                        "check that its command uses {port} (and {address}), or raise ready_timeout_s",
+                    ),
+                    Life::Theirs(_) => {
+                        (String::new(), "name the address and port that it listens on (ss -ltnp)")
+                    }
+                };
+                let (port, after_s) = (self.at.port(), timeout.as_secs_f64());
+                let cause = format!("never listened on port {port} within {after_s} s{last}");
                 return Err(Fault::new(Class::WorkloadFailed, self.name(), cause, remedy));
             }
             std::thread::sleep(pause);
@@ -200,9 +271,12 @@ impl Server {
 
     /// Fails, with the exit status and the last lines of the log, once the server's first process has ended.
     pub fn still_runs(&mut self) -> Result<(), Fault> {
-        match self.launched.try_wait()? {
-            None => Ok(()),
-            Some(status) => Err(self.ended(status)),
+        match &mut self.life {
+            Life::Theirs(attached) => attached.still_runs(),
+            Life::Ours(launched) => match launched.try_wait()? {
+                None => Ok(()),
+                Some(status) => Err(self.ended(status)),
+            },
         }
     }
 
@@ -221,19 +295,28 @@ impl Server {
         format!("server '{}'", shell_words::join(&self.argv))
     }
 
-    /// Ends it: SIGTERM, and SIGKILL after five seconds.
-    pub fn stop(mut self) -> Result<Ended, Fault> {
-        self.launched.stop(GRACE)
+    /// Ends it: SIGTERM, and SIGKILL after five seconds. `None` of one that ran before: it goes on.
+    pub fn stop(self) -> Result<Option<Ended>, Fault> {
+        match self.life {
+            Life::Ours(mut launched) => launched.stop(GRACE).map(Some),
+            Life::Theirs(_) => Ok(None),
+        }
     }
 
     /// Its first process.
     pub fn process(&self) -> ProcessRef {
-        self.launched.process()
+        match &self.life {
+            Life::Ours(launched) => launched.process(),
+            Life::Theirs(attached) => attached.first(),
+        }
     }
 
-    /// Every living process of it.
-    pub fn members(&self) -> Result<Vec<ProcessRef>, Fault> {
-        self.launched.members()
+    /// Its processes, where it ran before: those have to be placed one by one.
+    pub fn ran_before(&self) -> Option<&[ProcessRef]> {
+        match &self.life {
+            Life::Ours(_) => None,
+            Life::Theirs(attached) => Some(attached.processes()),
+        }
     }
 
     /// Where it listens.

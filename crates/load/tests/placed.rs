@@ -120,7 +120,7 @@ fn the_built_in_pair_runs_where_it_is_placed() {
     assert_eq!(outcome.units["requests_per_s"], "requests/s");
     assert!(running.poll().is_none(), "an outcome is given once");
     server.still_runs().unwrap();
-    let ended = server.stop().unwrap();
+    let ended = server.stop().unwrap().unwrap();
     assert!(ended.status.unwrap().success() && !ended.killed, "it ends on SIGTERM: {ended}");
 }
 

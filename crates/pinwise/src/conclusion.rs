@@ -76,11 +76,14 @@ fn latency_by_arm(case: &Case) -> Result<BTreeMap<String, Vec<(f64, f64)>>, Faul
 /// How server and load are started, as a shell would take it.
 fn commands(case: &Case) -> Commands {
     let recipe = &case.study.recipe;
-    let server = match (recipe.server.command.is_empty(), case.study.string_rounds) {
+    let server = match (recipe.server.is_unnamed(), case.study.string_rounds) {
         (true, Some(rounds)) => {
             format!("pinwise string-server --address {{address}} --port {{port}} --rounds {rounds}")
         }
-        _ => recipe.server.command.to_string(),
+        _ => match &recipe.server.running {
+            Some(running) => format!("# {running}, which runs already"),
+            None => recipe.server.command.to_string(),
+        },
     };
     let load = match &recipe.load {
         LoadSpec::Command(load) => load.command.to_string(),

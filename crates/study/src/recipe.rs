@@ -217,10 +217,11 @@ impl Default for Recipe {
 impl Recipe {
     /// What reports call the study.
     pub fn title(&self) -> String {
-        match (self.name.is_empty(), self.server.command.is_empty()) {
-            (false, _) => self.name.clone(),
-            (true, true) => "built-in string server".into(),
-            (true, false) => self.server.command.to_string(),
+        match (&self.server.running, self.server.is_unnamed()) {
+            _ if !self.name.is_empty() => self.name.clone(),
+            (Some(running), _) => format!("{running}, which runs already"),
+            (None, true) => "built-in string server".into(),
+            (None, false) => self.server.command.to_string(),
         }
     }
 
@@ -289,7 +290,7 @@ impl Recipe {
 
     /// Holds server and load to what a trial can start.
     fn check_filled(&self) -> Result<(), Fault> {
-        if !self.server.command.is_empty() {
+        if !self.server.is_unnamed() {
             self.server.check()?;
         }
         self.load.workload().check()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use load::{CommandLoad, Extract, LoadSpec};
+use load::{Command, CommandLoad, Extract, LoadSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use study::Recipe;
 use study::engine::prepare::{Request, free_dir, make_case};
@@ -22,6 +22,8 @@ Examples:
   pinwise study --server 'redis-server --port {port} --save \"\"' --load command \\
       --command 'redis-benchmark -p {port} -n 60000 -q -t get --csv' \\
       --figure 'requests_per_s=\"GET\",\"([0-9.]+)\"'
+  pinwise study --running nginx.service --port 80 --load command \\
+      --command 'wrk -t1 -c16 -d{seconds} http://{address}:{port}/' --figure 'requests_per_s=Requests/sec: +([0-9.]+)'
   pinwise study --search=60                              the best set of CPUs, in 60 trials and a confirmation
   pinwise study --aa 2                                   all placements alike: what it says when there is nothing to say
   pinwise study recipes/redis.toml -o cases/redis        the same from a file")]
@@ -31,6 +33,10 @@ pub struct Args {
     /// Command line of the server; {port}, {address}, {cpu} and {cpus} are filled in. Without it: the built-in string server
     #[arg(long, value_name = "CMD")]
     server: Option<String>,
+    /// A server that runs already: a process number, a systemd unit or a cgroup. It is placed in each trial, put back after, and never
+    /// ended; needs --port
+    #[arg(long, value_name = "PID|UNIT", conflicts_with = "server")]
+    running: Option<String>,
     /// Port of the server; without it a free one is chosen for each trial
     #[arg(long)]
     port: Option<u16>,
@@ -128,7 +134,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         output::text(&recipe.to_toml()?)?;
         return Ok(Answer::Done);
     }
-    let name = if recipe.server.command.is_empty() { "string-server" } else { "server" };
+    let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
     let dir = args.output.clone().unwrap_or_else(|| free_dir(Path::new("cases"), name));
     let request = Request {
         dir,
@@ -161,6 +167,10 @@ fn recipe(args: &Args) -> Result<Recipe, Fault> {
 fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     if let Some(command) = &args.server {
         recipe.server.command = command.parse()?;
+    }
+    if let Some(running) = &args.running {
+        recipe.server.running = Some(running.clone());
+        recipe.server.command = Command::default();
     }
     set(&mut recipe.work_us, args.work_us);
     set(&mut recipe.server.address, args.address);

@@ -18,6 +18,7 @@ mod nothing;
 mod pinwise;
 mod placed_guests;
 mod real_servers;
+mod running;
 mod searched;
 mod steered;
 mod stormed;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Undone, own};
 use load::{Command, Outcome, Server, ServerSpec, children};
-use machine::plan::SERVER;
-use machine::{Class, CpuSet, Fault, Neighbour, Placement, Root, Setting, knobs};
+use machine::plan::{PIN, SERVER};
+use machine::{Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs};
 use probe::{Recording, Sampler};
 
 use super::conclude::{Run, conclude};
@@ -71,6 +71,11 @@ impl LiveTrials {
         let server_began = Instant::now();
         let mut server = Server::start(&self.server_spec(&recipe), placement, &mut self.hand, dir)?;
         let server_start_s = server_began.elapsed().as_secs_f64();
+        if let (Some(processes), Some(cpus)) = (server.ran_before(), &placement.server_cpus) {
+            for setting in pinned(processes, cpus) {
+                not_as_asked.extend(self.set(&setting)?);
+            }
+        }
         for setting in of_server {
             let target = server.process().pid.to_string();
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
@@ -132,7 +137,7 @@ impl LiveTrials {
     /// The server of the recipe; the built-in one where it names none.
     fn server_spec(&self, recipe: &Recipe) -> ServerSpec {
         let asked = &recipe.server;
-        if !asked.command.is_empty() {
+        if !asked.is_unnamed() {
             return asked.clone();
         }
         let rounds = self.study.string_rounds_of(recipe);
@@ -224,6 +229,16 @@ impl Trials for LiveTrials {
         // What is still in force matters more than a trial that failed, after which the study would go on.
         taken_back.and(trial)
     }
+}
+
+/// What places each process of a server that runs already.
+fn pinned(processes: &[ProcessRef], cpus: &CpuSet) -> Vec<Setting> {
+    let of = |process: &ProcessRef| Setting {
+        knob: PIN.into(),
+        target: process.pid.to_string(),
+        value: cpus.to_list(),
+    };
+    processes.iter().map(of).collect()
 }
 
 /// Fails when something of a trial is still in force.

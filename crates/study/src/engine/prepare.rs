@@ -11,7 +11,7 @@ use crate::arm::{self, Arm, Role};
 use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
 use crate::facts::Calibration;
-use crate::recipe::Recipe;
+use crate::recipe::{Factor, Recipe};
 use crate::searching;
 
 /// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
@@ -54,7 +54,7 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     // TOML holds signed 64-bit integers.
     recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
     let allowed = usable(&machine)?;
-    let string_rounds = recipe.server.command.is_empty().then(|| rounds_for(recipe.work_us));
+    let string_rounds = recipe.server.is_unnamed().then(|| rounds_for(recipe.work_us));
     let study = Resolved {
         pinwise: version,
         made_unix_s: now.as_secs(),
@@ -93,6 +93,9 @@ pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault>
         if is_search { searching::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };
     // Rather than after the first trials, when it is an arm's turn.
     arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
+    if recipe.server.running.is_some() {
+        without_memory(&recipe, &arms)?;
+    }
     if recipe.budget.blocks == 0 {
         recipe.budget.blocks = blocks_for(&arms, recipe.precision.alpha);
     }
@@ -112,6 +115,21 @@ pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault>
         stages: Vec::new(),
         found: None,
     })
+}
+
+/// A memory policy holds from the start of a server: one that runs already has had its start.
+fn without_memory(recipe: &Recipe, arms: &[Arm]) -> Result<(), Fault> {
+    let is_memory = |factor: &Factor| matches!(factor, Factor::Memory { .. });
+    let asked = arms.iter().any(|arm| arm.placement.memory.is_some()) || recipe.factors.iter().any(is_memory);
+    match asked {
+        false => Ok(()),
+        true => Err(Fault::new(
+            Class::Usage,
+            "memory",
+            "the server runs already, and where its memory comes from is said at its start",
+            "move its pages with a factor of kind knob (process-memory-nodes of server), or have the study start it",
+        )),
+    }
 }
 
 /// Where this process may run: the CPUs that are online and that its affinity and cpuset allow.
