@@ -1,11 +1,12 @@
 //! Taking a figure out of what a load tool printed.
 
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Where a figure stands in the output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extract {
     /// A regular expression (syntax of the `regex` crate); the group named `value`, or else the first group, is the

@@ -10,6 +10,7 @@ use change::exit_words::exit_words;
 use change::launch::Ended;
 use change::{Hand, Launch, Launched, Stdout};
 use machine::{Class, CpuSet, Fault, Placement, ProcessRef, Scheduling};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::attached::Attached;
@@ -25,7 +26,7 @@ pub const PLACEHOLDERS: [&str; 5] = ["address", "cpu", "cpus", "dir", "port"];
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How a server is started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSpec {
     /// Command with the placeholders of [`PLACEHOLDERS`]; empty until somebody says which server it is.

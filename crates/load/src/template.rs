@@ -1,10 +1,12 @@
 //! Command lines with placeholders, as recipes and flags give them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use machine::{Class, Fault};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Program and arguments in which `{port}`, `{address}`, `{cpus}`, `{cpu}` (and for loads `{seconds}`) stand for what a
@@ -133,6 +135,23 @@ impl FromStr for Command {
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shell_words::join(&self.0))
+    }
+}
+
+impl JsonSchema for Command {
+    fn schema_name() -> Cow<'static, str> {
+        "Command".into()
+    }
+
+    /// Both forms that a recipe may have.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A command line in shell quoting, or an array of its words; no shell runs it.",
+            "anyOf": [
+                { "type": "string" },
+                { "type": "array", "items": { "type": "string" } },
+            ],
+        })
     }
 }
 

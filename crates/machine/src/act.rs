@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, EthtoolSetting, GuestPin, PlatformFile, Setting};
@@ -30,7 +31,7 @@ pub struct ThreadRef {
 }
 
 /// A scheduling policy with its parameters (sched(7)).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case")]
 pub enum Scheduling {
     /// SCHED_OTHER with a nice value, -20 to 19.

@@ -1,10 +1,12 @@
 //! Sets of CPU or node numbers, in the two forms that the kernel prints: lists (`0-3,8`) and masks (`ff,00000001`).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -250,6 +252,23 @@ impl Extend<u32> for CpuSet {
 impl FromIterator<u32> for CpuSet {
     fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> Self {
         Self(numbers.into_iter().collect())
+    }
+}
+
+impl JsonSchema for CpuSet {
+    fn schema_name() -> Cow<'static, str> {
+        "CpuSet".into()
+    }
+
+    /// Both forms that a recipe may have.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "CPU numbers, as a list (\"0-3,8\") or as an array ([0, 1]).",
+            "anyOf": [
+                { "type": "string" },
+                { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": HIGHEST - 1 } },
+            ],
+        })
     }
 }
 

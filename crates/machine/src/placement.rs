@@ -1,11 +1,12 @@
 //! Placements: where a server, its load and their surroundings are to be.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, MemoryPolicy};
 
 /// One knob at one value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     /// The knob's id, as `pinwise list knobs` prints it.
@@ -24,7 +25,7 @@ impl Setting {
 }
 
 /// A command that runs beside the server for the length of a trial: a batch job, a logger, a deliberate disturbance.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Neighbour {
     /// Command line; `{cpu}` and `{cpus}` stand for where it runs.

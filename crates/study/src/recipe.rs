@@ -3,21 +3,24 @@
 mod factor;
 mod keys;
 pub mod place;
+mod schema;
 mod search;
 
 use std::collections::BTreeMap;
 
 use load::{LoadSpec, ServerSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::factor::{Factor, Fill};
 use self::place::Place;
+pub use self::schema::schema;
 pub use self::search::Search;
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// Which way a figure is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// More is better: throughput.
@@ -46,7 +49,7 @@ impl Direction {
 }
 
 /// What size of difference matters, and how sure a claim must be.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Precision {
     /// Differences up to this share count as equal: 0.03 is 3 %.
@@ -62,7 +65,7 @@ impl Default for Precision {
 }
 
 /// How long and how often.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
     /// Complete blocks; 0: as many as the comparisons need, at least 14.
@@ -94,7 +97,7 @@ impl Default for Budget {
 }
 
 /// A figure that is compared beside the one that decides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Also {
     /// Its name.
@@ -106,7 +109,7 @@ pub struct Also {
 
 /// When a trial counts as disturbed by what is neither server nor load. The rule looks at the disturbance alone, never at the
 /// figure, so that repeating a trial favours no placement.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Disturbed {
     /// CPU time of other programs than server and load, in CPUs.
@@ -122,7 +125,7 @@ impl Default for Disturbed {
 }
 
 /// A whole study, as a file says it or as flags say it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recipe {
     /// Title in reports.
@@ -178,6 +181,7 @@ pub struct Recipe {
     pub disturbed: Disturbed,
     /// Words in braces that commands of server and load may use beside those that a trial fills in, and their values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub variables: BTreeMap<String, toml::Value>,
     /// Free remarks that are copied into the case.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -330,7 +334,9 @@ mod tests {
     #[test]
     fn every_recipe_that_we_ship_is_one() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
-        let recipes: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+        let files = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+        let recipes: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
         assert!(!recipes.is_empty());
         for path in recipes {
             let text = std::fs::read_to_string(&path).unwrap();

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use machine::{Class, Fault};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flags::{self, Flags};
 
 /// How the intended send times of an open loop are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
     /// Exponential gaps, as from many independent users.
@@ -33,7 +34,7 @@ impl FromStr for Spacing {
 }
 
 /// The string load of a recipe: one line out, one line back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StringLoad {
     /// Network namespace (/run/netns/NAME) that the client runs in; none for our own.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use change::exit_words::exit_words;
 use change::{Hand, Launch, Stdout};
 use machine::{Class, Fault, Missing, Placement};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{About, Workload, missing_netns};
@@ -34,7 +35,7 @@ pub static ABOUT: About = About {
 pub const PLACEHOLDERS: [&str; 6] = ["address", "cpu", "cpus", "dir", "port", "seconds"];
 
 /// A load tool and how to read its output.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandLoad {
     /// Command with the placeholders of [`PLACEHOLDERS`].

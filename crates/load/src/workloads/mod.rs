@@ -4,6 +4,7 @@ use std::path::Path;
 
 use change::Hand;
 use machine::{Fault, Missing, Placement};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::running::Running;
@@ -52,7 +53,7 @@ pub trait Workload {
 }
 
 /// The load of a recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "driver", rename_all = "kebab-case")]
 pub enum LoadSpec {
     /// The built-in load generator: a line out, a line back.

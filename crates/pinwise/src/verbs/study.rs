@@ -125,10 +125,17 @@ pub struct Args {
     /// Print the recipe that the flags mean, and run nothing
     #[arg(long)]
     print_recipe: bool,
+    /// Print the schema of recipes for editors (JSON Schema, as recipes/recipe.schema.json), and run nothing
+    #[arg(long, exclusive = true)]
+    print_schema: bool,
 }
 
 /// Makes the case, runs it, and says what came out.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
+    if args.print_schema {
+        output::json(&study::recipe::schema())?;
+        return Ok(Answer::Done);
+    }
     let recipe = recipe(args)?;
     if args.print_recipe {
         output::text(&recipe.to_toml()?)?;

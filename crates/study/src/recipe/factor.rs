@@ -1,12 +1,13 @@
 //! Factors: what a study varies, and the levels of each.
 
 use machine::CpuSet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
 
 /// In which order the CPUs of a server that grows are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {
     /// One thread of each core, node by node; then the other threads, in the same order of cores.
@@ -30,7 +31,7 @@ impl Fill {
 }
 
 /// What is varied.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Factor {
     /// The server on each of these CPUs in turn; none named: every CPU that pinwise may use.
@@ -87,6 +88,7 @@ pub enum Factor {
         /// `load.connections`, `server.env.GOMAXPROCS`, `variables.threads`.
         key: String,
         /// The values.
+        #[schemars(with = "Vec<serde_json::Value>")]
         values: Vec<toml::Value>,
     },
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use machine::Setting;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a level of a factor, the baseline or the mis-tuning says; what it does not say stays as the baseline has it, and what
 /// that does not say either is left to the kernel.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Place {
     /// Name in tables; without one it is made from what follows.
@@ -24,6 +25,7 @@ pub struct Place {
     pub memory: Option<String>,
     /// Keys of the recipe and their values here: `load.connections`, `server.env.GOMAXPROCS`, `variables.threads`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub keys: BTreeMap<String, toml::Value>,
     /// Knobs that are set.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,12 +1,13 @@
 //! What is searched where there are too many placements to try each of them.
 
 use machine::{Class, Fault};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Factor, Recipe};
 
 /// A search for the best CPUs of the server, or of server and load, and of the levels of the other factors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Search {
     /// Numbers of CPUs that the server may have; none: every number up to 24 CPUs, multiples of a sixteenth of the machine beyond.
