@@ -46,6 +46,8 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// Write the report of a case as one HTML file, or print it
     Report(verbs::report::Args),
+    /// Several cases on one sheet: figures by CPUs, per CPU and per GHz, how far each scales
+    Compare(verbs::compare::Args),
     /// What of a case is worth keeping, as a file that can be applied
     Plan(verbs::plan::Args),
     /// Put a plan in force, so that it can always be taken back

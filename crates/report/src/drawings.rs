@@ -2,6 +2,7 @@
 
 pub mod bars;
 pub mod curves;
+pub mod growth;
 pub mod order;
 
 mod kind;

@@ -10,6 +10,7 @@ pub mod account_screen;
 pub mod account_tables;
 pub mod account_text;
 mod arrangement;
+pub mod compare_text;
 pub mod counters_text;
 pub mod distances_text;
 mod drawings;

@@ -41,6 +41,15 @@ pub fn figure(value: f64) -> String {
     grouped(value, decimals_for(value))
 }
 
+/// A coefficient of a law: four digits after the point, or as many as are needed to see that it is not 0.
+pub fn coefficient(value: f64) -> String {
+    match value.abs() {
+        size if size == 0.0 || size >= 0.001 => figure(value),
+        size if size < 1e-9 => "0".into(),
+        _ => format!("{value:.1e}"),
+    }
+}
+
 /// A whole number with thousands separated.
 pub fn count(value: usize) -> String {
     grouped(value as f64, 0)

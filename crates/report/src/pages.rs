@@ -7,6 +7,7 @@ pub mod latency;
 pub mod machine;
 pub mod methods;
 pub mod repeat;
+pub mod scaling;
 pub mod search;
 pub mod summary;
 pub mod time;
@@ -37,6 +38,7 @@ pub static ALL: &[&dyn Page] = &[
     &summary::Summary,
     &bars::Bars,
     &effects::Effects,
+    &scaling::ScalingPage,
     &search::Search,
     &findings::Findings,
     &latency::Latency,

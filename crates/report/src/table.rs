@@ -1,6 +1,6 @@
 //! The terminal table of a study: the answer, the figures, the controls, the findings, and what is missing.
 
-mod columns;
+pub(crate) mod columns;
 mod effects;
 mod findings;
 mod rows;

@@ -7,6 +7,7 @@
 pub mod arm;
 pub mod case;
 pub mod combine;
+pub mod comparison;
 pub mod design;
 pub mod engine;
 pub mod evidence;

@@ -7,6 +7,7 @@ use crate::output::Answer;
 
 pub mod apply;
 pub mod capture;
+pub mod compare;
 pub mod completions;
 pub mod confirm;
 pub mod explain;
@@ -40,6 +41,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Resume(args) => resume::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Compare(args) => compare::run(&args),
         Verb::Plan(args) => plan::run(&args),
         Verb::Apply(args) => apply::run(&args),
         Verb::Confirm(args) => confirm::run(&args),

@@ -3,7 +3,7 @@
 use report::{CaseView, Commands, html};
 use study::Facts;
 
-use crate::{build, e5, others};
+use crate::{build, e5, others, scaling};
 
 fn of(facts: &Facts) -> String {
     html::render(&CaseView {
@@ -144,4 +144,41 @@ fn a_proof_is_shown_with_what_came_out() {
     let html = html::render(&e5::view(&facts, &findings));
     assert!(html.contains("held: +31.0 % [+29.0, +33.0]") && html.contains("proofs/0000"), "the outcome");
     check_nesting(&html);
+}
+
+/// The section of a page, without the others.
+fn section<'a>(html: &'a str, id: &str) -> &'a str {
+    let (_, section) = html.split_once(&format!("<section id=\"{id}\"")).unwrap();
+    section.split_once("</section>").unwrap().0
+}
+
+#[test]
+fn a_study_that_scales_has_a_curve_an_order_of_filling() {
+    let facts = scaling::facts("[1, 2, 4, 6, 9, 12, 18, 24]");
+    let html = of(&facts);
+    check_nesting(&html);
+    let page = section(&html, "scaling");
+    let count = |part: &str| page.matches(part).count();
+    // One a legend and one a drawing, of each order.
+    assert_eq!((count("class=\"curve fast\""), count("class=\"curve unpinned\"")), (2, 2), "{page}");
+    assert_eq!((count("class=\"law-band"), count("class=\"ideal\"")), (2, 2));
+    assert_eq!(count("<circle"), 2 * 8 * 10, "a dot a trial");
+    let knees = facts.evidence.growth.iter().filter(|growth| growth.law.as_ref().unwrap().knee.is_some());
+    assert_eq!(count(">knee "), knees.count());
+    for growth in &facts.evidence.growth {
+        assert!(page.contains(growth.fill.word()));
+        let law = growth.law.as_ref().unwrap();
+        let last = law.curve.last().unwrap();
+        assert!(page.contains(&report::number::figure(last.measured)), "{last:?}");
+    }
+}
+
+#[test]
+fn too_few_numbers_of_cpus_are_shown_without_a_law() {
+    let html = of(&scaling::facts("[1, 6, 24]"));
+    check_nesting(&html);
+    let page = section(&html, "scaling");
+    assert_eq!((page.matches("<circle").count(), page.matches("law-band").count()), (2 * 3 * 10, 0));
+    assert!(page.contains("No law: three numbers are fitted"), "{page}");
+    assert!(section(&e5_html(), "scaling").contains("no factor of kind cores"));
 }

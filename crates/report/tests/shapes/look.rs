@@ -6,7 +6,7 @@ use std::path::Path;
 use report::table::{Style, render};
 use report::{CaseView, html};
 
-use crate::{e5, others};
+use crate::{e5, others, scaling};
 
 #[test]
 #[ignore = "writes files for people to look at"]
@@ -26,6 +26,8 @@ fn write_reports() {
         ("empty", others::empty()),
         ("hostile", others::hostile()),
         ("unobserved", others::unobserved()),
+        ("scaling", scaling::facts("[1, 2, 4, 6, 9, 12, 18, 24]")),
+        ("lawless", scaling::facts("[1, 6, 24]")),
     ];
     for (name, facts) in &shapes {
         let findings = if *name == "e5" { e5::findings(facts) } else { advise::examine(facts) };

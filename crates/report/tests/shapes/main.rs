@@ -11,4 +11,5 @@ mod html;
 mod json;
 mod look;
 mod others;
+mod scaling;
 mod table;

@@ -1,0 +1,72 @@
+//! `pinwise compare`: several cases on one sheet.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use machine::{Class, Fault};
+use report::compare_text;
+use study::comparison::{self, Side};
+use study::{Case, Facts};
+
+use crate::cli::Format;
+use crate::output::{self, Answer};
+
+/// Flags of `pinwise compare`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pinwise compare cases/opteron cases/xeon                  how far each scales: per CPU, per GHz, at equal CPUs
+  pinwise compare cases/before cases/after --format json | jq .arms
+No difference between cases is claimed: their trials share no block. To test one, study both placements in one case.")]
+pub struct Args {
+    /// The case folders, two or more; ratios are to the first
+    #[arg(required = true, num_args = 2.., value_name = "CASE")]
+    cases: Vec<PathBuf>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Reads the cases and prints the sheet. Nothing is written into them.
+pub fn run(args: &Args) -> Result<Answer, Fault> {
+    let names = names(&args.cases)?;
+    let facts: Vec<Facts> = args.cases.iter().map(|dir| read(dir)).collect::<Result<_, Fault>>()?;
+    let sides: Vec<Side<'_>> = names.iter().zip(&facts).map(|(name, facts)| Side { name, facts }).collect();
+    let sheet = comparison::compare(&sides)?;
+    match args.format {
+        Format::Json => output::json(&sheet)?,
+        Format::Text => output::text(&compare_text::render(&sheet, output::style()))?,
+    }
+    Ok(Answer::Done)
+}
+
+fn read(dir: &Path) -> Result<Facts, Fault> {
+    let case = Case::open(dir)?;
+    case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
+    Facts::read(&case)
+}
+
+/// The last part of each path where those are all different, else the whole paths.
+fn names(dirs: &[PathBuf]) -> Result<Vec<String>, Fault> {
+    let last = |dir: &PathBuf| dir.file_name().map(|name| name.to_string_lossy().into_owned());
+    let whole: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
+    let short: Option<Vec<String>> = dirs.iter().map(last).collect();
+    let is_told_apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    if let Some(twice) = whole.iter().enumerate().find(|(at, name)| whole[..*at].contains(name)) {
+        return Err(Fault::new(Class::Usage, twice.1, "it is named twice", "name each case once"));
+    }
+    Ok(short.filter(is_told_apart).unwrap_or(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_called_by_the_last_part_that_tells_them_apart() {
+        let of = |dirs: &[&str]| names(&dirs.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["cases/a/", "cases/b"]).unwrap(), ["a", "b"]);
+        assert_eq!(of(&["x/a", "y/a"]).unwrap(), ["x/a", "y/a"]);
+        assert!(of(&["a", "b", "a"]).unwrap_err().to_string().contains("named twice"));
+    }
+}

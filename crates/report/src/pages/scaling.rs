@@ -1,0 +1,110 @@
+//! How far the server scales: one curve an order of filling, and the numbers of the law.
+
+use study::evidence::Growth;
+use study::statistics::scaling::{Estimate, Scaling};
+
+use super::{About, Page, table};
+use crate::drawings::growth;
+use crate::headline::sentence_start;
+use crate::{CaseView, Html, number, svg, told};
+
+/// See [`About::docs`].
+pub struct ScalingPage;
+
+static ABOUT: About = About {
+    id: "scaling",
+    title: "Scaling",
+    docs: "The figure by the number of CPUs that the server has, one curve an order of taking them, and the law that fits it.",
+};
+
+impl Page for ScalingPage {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let mut html = Html::new();
+        let evidence = &case.facts.evidence;
+        if evidence.growth.is_empty() {
+            html.element(
+                "p",
+                &[],
+                "The study has no factor of kind cores: it says nothing of how the server scales.",
+            );
+            return html;
+        }
+        let level = number::share(1.0 - evidence.precision.alpha);
+        if let Some(drawing) = growth::draw(case.facts) {
+            legend(&mut html, &evidence.growth);
+            html.add(&drawing);
+            let caption = format!(
+                "A dot is a trial. The line is the law g N / (1 + a (N - 1) + b N (N - 1)), the band its {level} interval at the numbers \
+                 of CPUs that were measured; the dotted line is what ideal scaling would be. At the knee a further CPU adds less than \
+                 half of what the first one does."
+            );
+            html.element("p", &[("class", &"caption")], caption);
+        }
+        evidence.growth.iter().for_each(|growth| numbers(&mut html, growth, &level));
+        html
+    }
+}
+
+/// One entry an order of filling: colour and dash.
+fn legend(html: &mut Html, curves: &[Growth]) {
+    html.within("p", &[("class", &"legend")], |p| {
+        for curve in curves {
+            p.within("span", &[], |entry| {
+                let class = growth::class(curve.fill);
+                entry.within(
+                    "svg",
+                    &[("width", &18), ("height", &14), ("viewBox", &"0 0 18 14"), ("aria-hidden", &"true")],
+                    |drawn| svg::path(drawn, &format!("curve {class}"), &[(0.0, 8.0), (18.0, 8.0)], ""),
+                );
+                entry.text(format!(" {}", curve.fill.word()));
+            });
+        }
+    });
+}
+
+/// The numbers of one curve, in words and as a table.
+fn numbers(html: &mut Html, growth: &Growth, level: &str) {
+    html.element("h3", &[], sentence_start(growth.fill.word()));
+    let Some(law) = &growth.law else {
+        let why = growth.why.as_deref().unwrap_or("it was not fitted");
+        html.element("p", &[], format!("No law: {why}."));
+        return;
+    };
+    html.element("p", &[], told::knee_and_peak(law));
+    html.element("p", &[], parameters(law, level));
+    let rows: Vec<Vec<String>> = law
+        .curve
+        .iter()
+        .map(|at| {
+            let share = |e: f64| number::share(e);
+            let left = &at.efficiency;
+            let left = format!("{} [{}, {}]", share(left.value), share(left.low), share(left.high));
+            vec![at.n.to_string(), number::figure(at.measured), within(&at.x), left]
+        })
+        .collect();
+    let (by_law, left) = (format!("by the law [{level}]"), format!("left of each CPU [{level}]"));
+    let heads = ["CPUs", "measured (median)", &by_law, &left];
+    table(html, &heads, &[0, 1, 2, 3], &rows);
+}
+
+fn parameters(law: &Scaling, level: &str) -> String {
+    format!(
+        "One CPU g {}; contention a {}; coherency b {} (intervals at {level}).",
+        within(&law.g),
+        coefficient(&law.a),
+        coefficient(&law.b)
+    )
+}
+
+fn coefficient(e: &Estimate) -> String {
+    let [value, low, high] = [e.value, e.low, e.high].map(number::coefficient);
+    format!("{value} [{low}, {high}]")
+}
+
+fn within(e: &Estimate) -> String {
+    format!("{} [{}, {}]", number::figure(e.value), number::figure(e.low), number::figure(e.high))
+}

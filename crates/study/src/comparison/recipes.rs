@@ -1,0 +1,89 @@
+//! What differs between the studies themselves, so that nobody takes it for a difference of machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::Value;
+
+use super::Side;
+use crate::Trust;
+
+/// Keys that say nothing of what is measured.
+const NO_MATTER: [&str; 3] = ["name", "seed", "notes"];
+
+/// Notes on the recipes, the built-in server's work, and how far each case may be trusted.
+pub(super) fn notes(sides: &[Side<'_>]) -> Vec<String> {
+    let mut notes = differing_keys(sides);
+    notes.extend(own_work(sides));
+    notes.extend(levels(sides));
+    for side in sides {
+        match &side.facts.evidence.trust {
+            Trust::Sound => {}
+            Trust::Insensitive { why } | Trust::Untrustworthy { why } | Trust::TooFew { why } => {
+                notes.push(format!("{} makes no claim of its own: {why}", side.name));
+            }
+        }
+        let open = side.facts.evidence.incomplete_blocks;
+        if open > 0 {
+            notes.push(format!("{}: {open} blocks are not complete", side.name));
+        }
+    }
+    notes
+}
+
+/// A line for each key of the recipes that is not the same in all.
+fn differing_keys(sides: &[Side<'_>]) -> Vec<String> {
+    let flat: Vec<BTreeMap<String, String>> = sides.iter().map(flattened).collect();
+    let keys: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+    let mut notes = Vec::new();
+    for key in keys {
+        let values: Vec<&str> =
+            flat.iter().map(|keys| keys.get(key).map_or("absent", String::as_str)).collect();
+        if values.windows(2).any(|pair| pair[0] != pair[1]) {
+            let told = sides.iter().zip(values).map(|(side, value)| format!("{} {value}", side.name));
+            notes.push(format!("the recipes differ in {key}: {}", told.collect::<Vec<_>>().join("; ")));
+        }
+    }
+    notes
+}
+
+fn flattened(side: &Side<'_>) -> BTreeMap<String, String> {
+    let mut flat = BTreeMap::new();
+    // A recipe that came out of a file can be written down again.
+    if let Ok(Value::Table(table)) = Value::try_from(&side.facts.study.recipe) {
+        for (key, value) in table.iter().filter(|(key, _)| !NO_MATTER.contains(&key.as_str())) {
+            flatten(key, value, &mut flat);
+        }
+    }
+    flat
+}
+
+fn flatten(key: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Table(table) => {
+            table.iter().for_each(|(word, value)| flatten(&format!("{key}.{word}"), value, into));
+        }
+        other => drop(into.insert(key.to_string(), other.to_string())),
+    }
+}
+
+/// The built-in server's work is so many us *of each machine*: a faster CPU is given more of it.
+fn own_work(sides: &[Side<'_>]) -> Option<String> {
+    let rounds = |side: &Side<'_>| Some((side.name.to_string(), side.facts.study.string_rounds?));
+    let known: Vec<(String, u64)> = sides.iter().filter_map(rounds).collect();
+    if known.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+        return None;
+    }
+    let told: Vec<String> = known.iter().map(|(name, rounds)| format!("{name} {rounds}")).collect();
+    Some(format!(
+        "the built-in server's work was measured out on each machine, in time: rounds a request are {}. So the figures tell how \
+         each machine scales, not how fast its CPUs are",
+        told.join(", ")
+    ))
+}
+
+fn levels(sides: &[Side<'_>]) -> Option<String> {
+    let of = |side: &Side<'_>| side.facts.evidence.precision.alpha;
+    let differ = sides.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]));
+    let told: Vec<String> = sides.iter().map(|side| format!("{} {}", side.name, 1.0 - of(side))).collect();
+    differ.then(|| format!("the intervals of the laws are at different levels: {}", told.join(", ")))
+}
