@@ -9,6 +9,7 @@ mod attached;
 pub mod children;
 mod clock;
 mod exe;
+pub mod drive;
 pub mod extract;
 pub mod headroom;
 pub mod interrupt_cost;

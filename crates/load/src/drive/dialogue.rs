@@ -1,0 +1,47 @@
+//! What a protocol is to the engine: the client's side of one connection, without sockets and without clocks.
+
+/// What a dialogue has understood of what came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// Everything that comes before the first request is said and answered: requests may be asked from now on.
+    Ready,
+    /// The answer of this lane's request is in whole, and is right.
+    Answered(u32),
+    /// The answer of this lane's request is in, and is not what it has to be; the words say what came and what should have come.
+    Wrong(u32, String),
+    /// The server has said why it ends the connection, or has broken the protocol: nothing more can come of this connection.
+    Over(String),
+}
+
+/// The client's side of one connection: bytes in, bytes out.
+///
+/// A connection has one or several *lanes*, each with one request at a time: one for a protocol that answers in turn, one a channel
+/// where requests are out side by side. The engine begins a request on a free lane ([`ask`](Self::ask)), sends what was put into `out`,
+/// gives to [`hear`](Self::hear) what comes, and takes the time from when the request was *meant* to go out to [`News::Answered`].
+/// It makes a connection anew after a failure, and, where connections are not kept, for each request: then [`open`](Self::open) is called
+/// again on the same dialogue.
+pub trait Dialogue {
+    /// Requests that can be out at the same time, at least 1.
+    fn lanes(&self) -> u32 {
+        1
+    }
+
+    /// A fresh connection: forgets the one before, and puts what has to be said before the first request into `out`. True when requests
+    /// may be asked at once; else [`News::Ready`] says when.
+    fn open(&mut self, out: &mut Vec<u8>) -> bool {
+        let _ = out;
+        true
+    }
+
+    /// Puts the request of this lane into `out`; `number` counts the requests of the run over all connections of a thread, from 0.
+    fn ask(&mut self, lane: u32, number: u64, out: &mut Vec<u8>);
+
+    /// Takes what has come, from its start on: puts into `news` what it means, and into `out` what has to be said at once (a heartbeat, an
+    /// acknowledgement). Gives how many bytes were understood; the rest comes again with more behind it.
+    fn hear(&mut self, came: &[u8], out: &mut Vec<u8>, news: &mut Vec<News>) -> usize;
+
+    /// The run is over: puts a farewell into `out`, where the protocol has one. The server's answer to it is not heard.
+    fn close(&mut self, out: &mut Vec<u8>) {
+        let _ = out;
+    }
+}
