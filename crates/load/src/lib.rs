@@ -5,11 +5,12 @@
 //! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps one busy.
 
 mod allowed_cpus;
+pub mod amqp;
 mod attached;
 pub mod children;
 mod clock;
-mod exe;
 pub mod drive;
+mod exe;
 pub mod extract;
 pub mod headroom;
 pub mod interrupt_cost;
