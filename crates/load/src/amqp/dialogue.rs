@@ -195,13 +195,17 @@ impl Amqp {
             },
             Said::QosSet => consume(&self.load, lane, out),
             Said::Consuming if self.load.confirms => method::confirm_select(out, channel),
-            Said::Consuming | Said::ConfirmsSelected if self.load.confirms == (said == Said::ConfirmsSelected) => match left {
-                1 => {
-                    self.phase = Phase::Ready;
-                    news.push(News::Ready);
+            Said::Consuming | Said::ConfirmsSelected
+                if self.load.confirms == (said == Said::ConfirmsSelected) =>
+            {
+                match left {
+                    1 => {
+                        self.phase = Phase::Ready;
+                        news.push(News::Ready);
+                    }
+                    _ => self.phase = Phase::Making(left.saturating_sub(1)),
                 }
-                _ => self.phase = Phase::Making(left.saturating_sub(1)),
-            },
+            }
             said => return Err(ends(&format!("channel {channel}"), channel, said, out)),
         }
         Ok(())

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::field::Value;
 use super::message::MARK_BYTES;
+use crate::drive::{Keys, driven_load};
 
 /// The type of queue that the messages go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,51 +46,36 @@ pub enum Argument {
     Text(String),
 }
 
-/// The AMQP load of a recipe: a message out, the same message back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AmqpLoad {
-    /// Channels of each connection, each with a queue and a consumer of its own and one message on its way.
-    pub channels: u32,
-    /// Size of a message's body, bytes.
-    pub message_bytes: u32,
-    /// User to log in as (PLAIN).
-    pub user: String,
-    /// The user's password. It stands in the case as the recipe has it.
-    pub password: String,
-    /// Virtual host.
-    pub vhost: String,
-    /// Type of the queues. Transient classic ones are exclusive and auto-delete: newer brokers take no other transient queues.
-    pub queue: Kind,
-    /// Further arguments of the queues, such as `x-queue-version`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub queue_arguments: BTreeMap<String, Argument>,
-    /// Whether messages outlive the broker: durable queues, delivery mode 2.
-    pub persistent: bool,
-    /// Publisher confirms: a message counts once it is back *and* the broker has confirmed it.
-    pub confirms: bool,
-    /// Whether deliveries are acknowledged; otherwise the broker forgets them as it sends them.
-    pub acks: bool,
-    /// Messages that a consumer may have without having acknowledged them (basic.qos); none to leave it unsaid.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefetch: Option<u16>,
-}
-
-impl Default for AmqpLoad {
-    fn default() -> Self {
-        Self {
-            channels: 1,
-            message_bytes: MARK_BYTES as u32,
-            user: "guest".into(),
-            password: "guest".into(),
-            vhost: "/".into(),
-            queue: Kind::Classic,
-            queue_arguments: BTreeMap::new(),
-            persistent: false,
-            confirms: false,
-            acks: false,
-            prefetch: None,
-        }
+driven_load! {
+    /// The AMQP load of a recipe: a message out, the same message back.
+    pub struct AmqpLoad {
+        id: "amqp",
+        connections: 1,
+        keep_alive: true,
+        /// Channels of each connection, each with a queue and a consumer of its own and one message on its way.
+        pub channels: u32 = 1,
+        /// Size of a message's body, bytes.
+        pub message_bytes: u32 = MARK_BYTES as u32,
+        /// User to log in as (PLAIN).
+        pub user: String = "guest".into(),
+        /// The user's password. It stands in the case, and in the list of processes, as the recipe has it.
+        pub password: String = "guest".into(),
+        /// Virtual host.
+        pub vhost: String = "/".into(),
+        /// Type of the queues. Transient classic ones are exclusive and auto-delete: newer brokers take no other transient queues.
+        pub queue: Kind = Kind::Classic,
+        /// Further arguments of the queues, such as `x-queue-version`.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub queue_arguments: BTreeMap<String, Argument> = BTreeMap::new(),
+        /// Whether messages outlive the broker: durable queues, delivery mode 2.
+        pub persistent: bool = false,
+        /// Publisher confirms: a message counts once it is back *and* the broker has confirmed it.
+        pub confirms: bool = false,
+        /// Whether deliveries are acknowledged; otherwise the broker forgets them as it sends them.
+        pub acks: bool = false,
+        /// Messages that a consumer may have without having acknowledged them (basic.qos); none to leave it unsaid.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub prefetch: Option<u16> = None,
     }
 }
 
@@ -103,6 +89,7 @@ const MOST_MESSAGE_BYTES: u32 = 512 << 20;
 impl AmqpLoad {
     /// Fails, naming the key, when a value makes no sense.
     pub fn check(&self) -> Result<(), Fault> {
+        self.pace().check(self.id())?;
         self.check_sizes()?;
         self.check_texts()?;
         let fault = |key: &str, cause: &str, remedy: &str| {
@@ -115,6 +102,7 @@ impl AmqpLoad {
             (Kind::Stream, true, None) => {
                 fault("prefetch", "a stream cannot be read without", "set it, to 1")
             }
+            _ if !self.keep_alive => fault("keep_alive", "a queue is of its connection", "leave it out"),
             (_, _, Some(0)) => fault("prefetch", "0 means no limit", "leave it out"),
             (_, false, Some(_)) => fault(
                 "prefetch",
@@ -196,6 +184,8 @@ mod tests {
         let long = "x".repeat(256);
         let bad = [
             (AmqpLoad { channels: 0, ..default.clone() }, "channels"),
+            (AmqpLoad { connections: 0, ..default.clone() }, "connections"),
+            (AmqpLoad { keep_alive: false, ..default.clone() }, "keep_alive"),
             (AmqpLoad { channels: 65_536, ..default.clone() }, "channels"),
             (AmqpLoad { message_bytes: 11, ..default.clone() }, "message_bytes"),
             (AmqpLoad { vhost: long, ..default.clone() }, "vhost"),

@@ -7,12 +7,14 @@ use machine::{Fault, Missing, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::amqp::options::AmqpLoad;
 use crate::drive::{Driven, Keys};
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
 pub use command::CommandLoad;
 
+pub mod amqp;
 pub mod command;
 pub mod string;
 
@@ -30,7 +32,7 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 2] = [&string::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 3] = [&string::ABOUT, &amqp::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -59,6 +61,8 @@ pub trait Workload {
 pub enum LoadSpec {
     /// The built-in load generator: a line out, a line back.
     String(StringLoad),
+    /// AMQP 0-9-1: a message out, the same message back.
+    Amqp(AmqpLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -74,6 +78,7 @@ impl LoadSpec {
     pub fn workload(&self) -> &dyn Workload {
         match self {
             Self::String(load) => load,
+            Self::Amqp(load) => load,
             Self::Command(load) => load,
         }
     }
@@ -82,6 +87,7 @@ impl LoadSpec {
     pub fn driven(&self) -> Option<&dyn Driven> {
         match self {
             Self::String(load) => Some(load),
+            Self::Amqp(load) => Some(load),
             Self::Command(_) => None,
         }
     }
@@ -90,6 +96,7 @@ impl LoadSpec {
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
             Self::String(load) => load.set_seconds(seconds),
+            Self::Amqp(load) => load.set_seconds(seconds),
             Self::Command(load) => load.seconds = seconds,
         }
     }
@@ -153,7 +160,7 @@ mod tests {
     fn unknown_keys_and_drivers_are_named() {
         let error = |text: &str| toml::from_str::<LoadSpec>(text).unwrap_err().to_string();
         assert!(error("driver = 'string'\nconection = 3").contains("conection"));
-        assert!(error("driver = 'amqp'").contains("amqp"));
+        assert!(error("driver = 'mqtt'").contains("mqtt"));
         assert!(error("connections = 3").contains("driver"));
     }
 
