@@ -218,7 +218,6 @@ fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
 fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     match (args.load.as_deref(), &args.command) {
         (None, None) => {}
-        (Some("string"), None) => recipe.load = LoadSpec::default(),
         (Some("command") | None, Some(command)) => {
             recipe.load = LoadSpec::Command(CommandLoad::new(command.parse()?))
         }
@@ -230,38 +229,17 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 "give it with --command 'wrk ... {port}'",
             ));
         }
-        (Some("string"), Some(_)) => {
+        (Some(driver), None) => recipe.load = driver_named(driver)?,
+        (Some(driver), Some(_)) => {
             return Err(Fault::new(
                 Class::Usage,
                 "--command",
-                "the string load takes none",
+                format!("the {driver} load takes none"),
                 "choose --load command",
-            ));
-        }
-        (Some(other), _) => {
-            return Err(Fault::new(
-                Class::Usage,
-                format!("--load {other}"),
-                "there is no such driver",
-                "choose string or command (pinwise list workloads)",
             ));
         }
     }
     match &mut recipe.load {
-        LoadSpec::String(load) => {
-            set(&mut load.connections, args.connections);
-            load.keep_alive |= args.keep_alive;
-            load.rate_per_s = args.rate.or(load.rate_per_s);
-            load.netns = args.load_netns.clone().or(load.netns.take());
-            if let Some(figure) = args.figures.first() {
-                return Err(Fault::new(
-                    Class::Usage,
-                    format!("--figure {figure}"),
-                    "the string load tells its own figures",
-                    "choose --load command",
-                ));
-            }
-        }
         LoadSpec::Command(load) => {
             for (flag, given) in [
                 ("--connections", args.connections.is_some()),
@@ -272,7 +250,7 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                     return Err(Fault::new(
                         Class::Usage,
                         flag,
-                        "only the string load knows it",
+                        "only loads that pinwise drives know it",
                         "put it into --command, in the tool's own way",
                     ));
                 }
@@ -298,8 +276,43 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 recipe.metric = load.figures.keys().next().cloned().unwrap_or_default();
             }
         }
+        driven => {
+            if let Some(figure) = args.figures.first() {
+                return Err(Fault::new(
+                    Class::Usage,
+                    format!("--figure {figure}"),
+                    format!("the {} load tells its own figures", driven.workload().about().id),
+                    "choose --load command",
+                ));
+            }
+            *recipe = recipe.overridden(&driven_keys(args))?;
+        }
     }
     Ok(())
+}
+
+/// A load by its name, as it is without further keys.
+fn driver_named(name: &str) -> Result<LoadSpec, Fault> {
+    let named = toml::Table::from_iter([("driver".to_string(), name.into())]);
+    named.try_into().map_err(|_| {
+        Fault::new(
+            Class::Usage,
+            format!("--load {name}"),
+            "there is no such driver",
+            "see 'pinwise list workloads' for the drivers",
+        )
+    })
+}
+
+/// The flags that all loads know which pinwise drives, as keys of a recipe.
+fn driven_keys(args: &Args) -> BTreeMap<String, toml::Value> {
+    let given = [
+        ("load.connections", args.connections.map(toml::Value::from)),
+        ("load.keep_alive", args.keep_alive.then(|| true.into())),
+        ("load.rate_per_s", args.rate.map(toml::Value::from)),
+        ("load.netns", args.load_netns.clone().map(toml::Value::from)),
+    ];
+    given.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
 }
 
 fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
