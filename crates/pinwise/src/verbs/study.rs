@@ -1,5 +1,6 @@
 //! `pinwise study`: runs a study and says what came out.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use load::{Command, CommandLoad, Extract, LoadSpec};
@@ -285,7 +286,10 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                     "choose --load command",
                 ));
             }
-            *recipe = recipe.overridden(&driven_keys(args))?;
+            let keys = driven_keys(args);
+            if !keys.is_empty() {
+                *recipe = recipe.overridden(&keys)?;
+            }
         }
     }
     Ok(())
