@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::amqp::options::AmqpLoad;
-use crate::drive::{Driven, Keys};
+use crate::drive::{Driven, Keys, Pace};
+pub use crate::echo::options::LatencyLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
@@ -16,6 +17,7 @@ pub use command::CommandLoad;
 
 pub mod amqp;
 pub mod command;
+pub mod latency;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -32,7 +34,7 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 3] = [&string::ABOUT, &amqp::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 4] = [&string::ABOUT, &latency::ABOUT, &amqp::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -61,6 +63,8 @@ pub trait Workload {
 pub enum LoadSpec {
     /// The built-in load generator: a line out, a line back.
     String(StringLoad),
+    /// Messages that come back, at a fixed rate.
+    Latency(LatencyLoad),
     /// AMQP 0-9-1: a message out, the same message back.
     Amqp(AmqpLoad),
     /// Any load tool, by its command line.
@@ -78,6 +82,7 @@ impl LoadSpec {
     pub fn workload(&self) -> &dyn Workload {
         match self {
             Self::String(load) => load,
+            Self::Latency(load) => load,
             Self::Amqp(load) => load,
             Self::Command(load) => load,
         }
@@ -87,17 +92,40 @@ impl LoadSpec {
     pub fn driven(&self) -> Option<&dyn Driven> {
         match self {
             Self::String(load) => Some(load),
+            Self::Latency(load) => Some(load),
             Self::Amqp(load) => Some(load),
             Self::Command(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
+        match self {
+            Self::String(load) => Some(load),
+            Self::Latency(load) => Some(load),
+            Self::Amqp(load) => Some(load),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// The load of this name with its defaults; none where there is no such load, or where it means nothing without a command.
+    pub fn named(id: &str) -> Option<Self> {
+        match id {
+            "string" => Some(Self::String(StringLoad::default())),
+            "latency" => Some(Self::Latency(LatencyLoad::default())),
+            _ => None,
         }
     }
 
     /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
-            Self::String(load) => load.set_seconds(seconds),
-            Self::Amqp(load) => load.set_seconds(seconds),
             Self::Command(load) => load.seconds = seconds,
+            _ => {
+                if let Some(load) = self.driven_mut() {
+                    load.set_pace(Pace { seconds, ..load.pace() });
+                }
+            }
         }
     }
 
@@ -141,6 +169,8 @@ mod tests {
             let spec: LoadSpec =
                 toml::from_str(about.example).unwrap_or_else(|e| panic!("{}: {e}", about.id));
             assert_eq!(spec.workload().about().id, about.id, "the example is of this load");
+            let named = LoadSpec::named(about.id).map(|named| named.workload().about().id);
+            assert_eq!(named, spec.driven().map(|_| about.id), "{} has defaults", about.id);
             spec.workload().check().unwrap();
         }
     }
