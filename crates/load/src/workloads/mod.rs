@@ -113,6 +113,7 @@ impl LoadSpec {
         match id {
             "string" => Some(Self::String(StringLoad::default())),
             "latency" => Some(Self::Latency(LatencyLoad::default())),
+            "amqp" => Some(Self::Amqp(AmqpLoad::default())),
             _ => None,
         }
     }
