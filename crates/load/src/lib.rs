@@ -5,6 +5,7 @@
 //! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps one busy.
 
 mod allowed_cpus;
+pub mod amqp;
 mod attached;
 pub mod children;
 mod clock;

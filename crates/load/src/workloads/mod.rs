@@ -7,6 +7,7 @@ use machine::{Fault, Missing, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::amqp::options::AmqpLoad;
 use crate::drive::{Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 use crate::running::Running;
@@ -14,6 +15,7 @@ use crate::server::Server;
 pub use crate::string::options::StringLoad;
 pub use command::CommandLoad;
 
+pub mod amqp;
 pub mod command;
 pub mod latency;
 pub mod string;
@@ -32,7 +34,7 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 3] = [&string::ABOUT, &latency::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 4] = [&string::ABOUT, &latency::ABOUT, &amqp::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -63,6 +65,8 @@ pub enum LoadSpec {
     String(StringLoad),
     /// Messages that come back, at a fixed rate.
     Latency(LatencyLoad),
+    /// AMQP 0-9-1: a message out, the same message back.
+    Amqp(AmqpLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -79,6 +83,7 @@ impl LoadSpec {
         match self {
             Self::String(load) => load,
             Self::Latency(load) => load,
+            Self::Amqp(load) => load,
             Self::Command(load) => load,
         }
     }
@@ -88,6 +93,7 @@ impl LoadSpec {
         match self {
             Self::String(load) => Some(load),
             Self::Latency(load) => Some(load),
+            Self::Amqp(load) => Some(load),
             Self::Command(_) => None,
         }
     }
@@ -97,6 +103,7 @@ impl LoadSpec {
         match self {
             Self::String(load) => Some(load),
             Self::Latency(load) => Some(load),
+            Self::Amqp(load) => Some(load),
             Self::Command(_) => None,
         }
     }
@@ -106,6 +113,7 @@ impl LoadSpec {
         match id {
             "string" => Some(Self::String(StringLoad::default())),
             "latency" => Some(Self::Latency(LatencyLoad::default())),
+            "amqp" => Some(Self::Amqp(AmqpLoad::default())),
             _ => None,
         }
     }
@@ -183,7 +191,7 @@ mod tests {
     fn unknown_keys_and_drivers_are_named() {
         let error = |text: &str| toml::from_str::<LoadSpec>(text).unwrap_err().to_string();
         assert!(error("driver = 'string'\nconection = 3").contains("conection"));
-        assert!(error("driver = 'amqp'").contains("amqp"));
+        assert!(error("driver = 'mqtt'").contains("mqtt"));
         assert!(error("connections = 3").contains("driver"));
     }
 
