@@ -3,13 +3,12 @@
 //!
 //! ```text
 //! cargo run --release -p pinwise-load --example string_pair -- string-server --port 4242 --rounds 10000
-//! cargo run --release -p pinwise-load --example string_pair -- string-load --port 4242 --rounds 10000 --seconds 3
+//! cargo run --release -p pinwise-load --example string_pair -- drive --driver string --port 4242 --rounds 10000 --seconds 3
 //! ```
 
 use std::process::ExitCode;
 
 use load::storm::{self, StormOptions};
-use load::string::client::{self, ClientOptions};
 use load::string::server::{self, ServerOptions};
 use load::string::work;
 use machine::{Class, Fault};
@@ -27,14 +26,14 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &[String]) -> Result<(), Fault> {
-    let verbs = "choose string-server, string-load, storm, interrupt-cost CPU or rounds US";
+    let verbs = "choose string-server, drive, storm, interrupt-cost CPU or rounds US";
     let Some((verb, args)) = args.split_first() else {
         return Err(Fault::new(Class::Usage, "verb", "none is given", verbs));
     };
     match (verb.as_str(), args) {
         ("string-server", args) => server::serve(&ServerOptions::from_args(args)?),
-        ("string-load", args) => {
-            let document = client::run(&ClientOptions::from_args(args)?)?;
+        ("drive", args) => {
+            let document = load::drive::run(args)?;
             let text = serde_json::to_string(&document)
                 .map_err(|why| Fault::new(Class::Storage, "outcome", why, "report it"))?;
             println!("{text}");

@@ -22,6 +22,20 @@ pub struct Interval {
     pub latency: String,
 }
 
+impl Interval {
+    /// Takes in what another thread completed in the same interval. A histogram that cannot be read is left out: ours all can.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.failed += other.failed;
+        if let (Ok(mut latency), Ok(others)) =
+            (Latency::from_text(&self.latency), Latency::from_text(&other.latency))
+        {
+            latency.add(&others);
+            self.latency = latency.to_text();
+        }
+    }
+}
+
 /// Whether the load generator had room left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Headroom {
@@ -105,6 +119,7 @@ pub fn unit_of(figure: &str) -> Option<&'static str> {
     match figure {
         "requests_per_s" => Some("requests/s"),
         "client_busy" => Some("share"),
+        "client_cpu_s" => Some("s"),
         "completed" | "unfinished" => Some("requests"),
         _ if figure.starts_with("failed") => Some("requests"),
         _ if figure.starts_with("latency_") && figure.ends_with("_us") => Some("us"),

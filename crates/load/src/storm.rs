@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use machine::{Class, Fault, Root};
 use rustix::io::Errno;
 
+use crate::flags::Flags;
 use crate::perf_event;
-use crate::string::flags::Flags;
-use crate::string::signals;
+use crate::signals;
 
 /// Interrupts a second that may be asked for. At 50,000 a small guest does nothing else any more.
 pub const RATES_PER_S: std::ops::RangeInclusive<u32> = 100..=20_000;

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pinwise_load::string::client::{ClientOptions, Document, Spacing, StringLoad, drive};
+use pinwise_load::StringLoad;
+use pinwise_load::drive::{Document, Driven, Spacing};
 use pinwise_load::string::protocol;
 use pinwise_load::string::server::{ServerOptions, StringServer};
 use rustix::event::{EventfdFlags, eventfd};
@@ -71,7 +72,7 @@ fn right_answer(line: &[u8], stream: &mut TcpStream) {
 }
 
 fn run(at: SocketAddr, load: StringLoad) -> Document {
-    drive(&ClientOptions { address: at.ip(), port: at.port(), load }, None).unwrap()
+    load.drive(at, None).unwrap()
 }
 
 fn short() -> StringLoad {
@@ -110,6 +111,32 @@ fn a_closed_loop_gets_right_answers_in_both_modes() {
         assert!(document.outcome.figures["unfinished"] <= 4.0);
         assert!(document.outcome.figures["latency_p50_us"] <= document.outcome.figures["latency_max_us"]);
     }
+}
+
+#[test]
+fn two_threads_share_connections_rate_and_requests() {
+    let server = BuiltIn::start("127.0.0.1");
+    let closed =
+        StringLoad { threads: 2, keep_alive: true, connections: 5, max_requests: Some(301), ..short() };
+    let document = run(server.at, StringLoad { seconds: 20.0, ..closed });
+    is_consistent(&document);
+    assert_eq!((document.broken, document.outcome.figures["completed"]), (None, 301.0));
+    let open = StringLoad {
+        threads: 2,
+        rate_per_s: Some(400.0),
+        spacing: Spacing::Uniform,
+        seconds: 1.0,
+        ..short()
+    };
+    let document = run(server.at, open);
+    is_consistent(&document);
+    let figures = &document.outcome.figures;
+    let asked = figures["completed"] + figures["unfinished"];
+    assert!((398.0..=401.0).contains(&asked), "{figures:?}");
+    assert!(
+        figures["client_cpu_s"] > 0.0 && figures["client_busy"] <= figures["client_cpu_s"] / 0.9,
+        "{figures:?}"
+    );
 }
 
 #[test]
@@ -289,11 +316,7 @@ fn a_load_that_is_stopped_says_so() {
     let server = BuiltIn::start("127.0.0.1");
     let stop = Arc::new(AtomicBool::new(false));
     let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
-    let options = ClientOptions {
-        address: server.at.ip(),
-        port: server.at.port(),
-        load: StringLoad { seconds: 60.0, ..short() },
-    };
+    let load = StringLoad { seconds: 60.0, ..short() };
     let document = std::thread::scope(|scope| {
         let (event, stop) = (&event, &stop);
         scope.spawn(move || {
@@ -301,7 +324,7 @@ fn a_load_that_is_stopped_says_so() {
             stop.store(true, Ordering::SeqCst);
             rustix::io::write(event, &1u64.to_ne_bytes()).unwrap();
         });
-        drive(&options, Some(event.as_fd())).unwrap()
+        load.drive(server.at, Some(event.as_fd())).unwrap()
     });
     assert!(stop.load(Ordering::SeqCst));
     assert!(document.broken.unwrap().cause.contains("stopped"));

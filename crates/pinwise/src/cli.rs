@@ -72,9 +72,9 @@ pub enum Verb {
     /// The built-in string server (studies start it)
     #[command(hide = true)]
     StringServer(verbs::raw::Args),
-    /// The built-in load generator (studies start it)
+    /// A load against a server, as a recipe's [load] would say it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
-    StringLoad(verbs::raw::Args),
+    Drive(verbs::raw::Args),
     /// What a guest of 'pinwise rehearse PLAN' runs: writes its map and counts the ticks of CPUs that should have none
     #[command(hide = true)]
     RehearsalChecks(verbs::rehearse::InsideArgs),

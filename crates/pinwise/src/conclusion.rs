@@ -1,9 +1,9 @@
 //! From the files of a case to evidence, findings and report.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use advise::Finding;
-use load::string::client::ClientOptions;
 use load::{LoadSpec, Outcome};
 use machine::Fault;
 use report::{CaseView, Commands, html, json, table};
@@ -87,11 +87,12 @@ fn commands(case: &Case) -> Commands {
     };
     let load = match &recipe.load {
         LoadSpec::Command(load) => load.command.to_string(),
-        LoadSpec::String(load) => {
-            let options = ClientOptions { address: recipe.server.address, port: 0, load: load.clone() };
-            let mut words = vec!["pinwise string-load".to_string()];
-            words.extend(options.to_args());
-            words.join(" ").replace("--port 0", "--port {port}")
+        driven => {
+            let at = SocketAddr::new(recipe.server.address, 0);
+            // What a study could write down can be written as flags.
+            let flags = load::drive::flags::to_args(at, driven).unwrap_or_default();
+            format!("pinwise {} {}", load::drive::VERB, shell_words::join(flags))
+                .replace("--port 0", "--port {port}")
         }
     };
     Commands { server, load }

@@ -81,7 +81,7 @@ pub fn find() -> Result<PathBuf, Fault> {
 /// The whole command line, without the program.
 pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String> {
     let mut line = Line::default();
-    line.add("-machine", "q35").add("-accel", "tcg,thread=multi");
+    line.add("-machine", "q35").add("-accel", "tcg,thread=single");
     // Linux reads threads and dies from the CPUs of this maker alone, as QEMU tells them.
     line.add("-cpu", "max,vendor=GenuineIntel");
     line.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").add("-display", "none");

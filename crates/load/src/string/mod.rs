@@ -1,10 +1,8 @@
 //! The built-in pair that every study can fall back on: a string server with work of a fixed amount for each
-//! request, and the load generator that drives it (or any other server that answers a line with a line).
+//! request, and the load that drives it (or any other server that answers a line with a line).
 
-pub mod client;
-pub(crate) mod flags;
+pub(crate) mod dialogue;
 pub mod options;
 pub mod protocol;
 pub mod server;
-pub(crate) mod signals;
 pub mod work;

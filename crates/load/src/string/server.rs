@@ -11,9 +11,9 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use serde::{Deserialize, Serialize};
 
-use super::flags::{self, Flags};
 use super::protocol;
-use super::signals;
+use crate::flags::{self, Flags};
+use crate::signals;
 
 /// Where the string server listens and how much it works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use machine::{Fault, Missing, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::drive::{Driven, Keys};
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
@@ -77,11 +78,18 @@ impl LoadSpec {
         }
     }
 
-    /// Sets how long the load is to run, s: the string load for exactly so long; a command sees it as `{seconds}`,
-    /// rounded up.
+    /// The load, if the engine drives it; none for a command.
+    pub fn driven(&self) -> Option<&dyn Driven> {
+        match self {
+            Self::String(load) => Some(load),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
-            Self::String(load) => load.seconds = seconds,
+            Self::String(load) => load.set_seconds(seconds),
             Self::Command(load) => load.seconds = seconds,
         }
     }
@@ -89,22 +97,22 @@ impl LoadSpec {
     /// Network namespace (/run/netns/NAME) that the load runs in; none for ours.
     pub fn netns(&self) -> Option<&String> {
         match self {
-            Self::String(load) => load.netns.as_ref(),
             Self::Command(load) => load.netns.as_ref(),
+            _ => self.driven().and_then(Keys::netns),
         }
     }
 
     /// How long the load is to run, s.
     pub fn seconds(&self) -> f64 {
         match self {
-            Self::String(load) => load.seconds,
             Self::Command(load) => load.seconds,
+            _ => self.driven().map_or(0.0, |load| load.pace().seconds),
         }
     }
 }
 
 /// What is missing when a network namespace is asked for that does not exist.
-fn missing_netns(netns: Option<&str>) -> Option<Missing> {
+pub(crate) fn missing_netns(netns: Option<&str>) -> Option<Missing> {
     let name = netns?;
     let path = Path::new("/run/netns").join(name);
     let why = format!("{} does not exist: see 'ip netns list'", path.display());

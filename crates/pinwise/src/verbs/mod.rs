@@ -53,7 +53,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Completions(args) => completions::run(&args),
         Verb::Man => man::run(),
         Verb::StringServer(args) => raw::serve(&args),
-        Verb::StringLoad(args) => raw::load(&args),
+        Verb::Drive(args) => raw::drive(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
         Verb::Revert(args) => revert::run(&args),

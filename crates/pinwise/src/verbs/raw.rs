@@ -1,6 +1,5 @@
-//! The hidden verbs that studies start: the built-in string server and its load generator.
+//! The verbs that studies start: the built-in string server, and the load.
 
-use load::string::client::{self, ClientOptions};
 use load::string::server::{self, ServerOptions};
 use machine::Fault;
 
@@ -9,7 +8,7 @@ use crate::output::{self, Answer};
 /// Flags that the load crate reads itself, so that what it writes it can read back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// See the load crate: ServerOptions::from_args, ClientOptions::from_args
+    /// See the load crate: ServerOptions::from_args, drive::flags::from_args
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,
 }
@@ -20,9 +19,9 @@ pub fn serve(args: &Args) -> Result<Answer, Fault> {
     Ok(Answer::Done)
 }
 
-/// Drives a string server and prints one JSON document.
-pub fn load(args: &Args) -> Result<Answer, Fault> {
-    let document = client::run(&ClientOptions::from_args(&args.flags)?)?;
+/// Drives a server and prints one JSON document.
+pub fn drive(args: &Args) -> Result<Answer, Fault> {
+    let document = load::drive::run(&args.flags)?;
     output::json(&document)?;
     Ok(Answer::Done)
 }

@@ -101,11 +101,13 @@ fn a_cpu_that_goes_and_comes_back_leaves_the_sums_whole() {
             "{FUNCTIONS}
             cpu() {{ echo $1 > /sys/devices/system/cpu/cpu3/online; }}
             on 3 \"$spin\"; victim=$!
-            pinwise watch --process $victim --format json --for 30s > sheet 2> said &
+            pinwise watch --process $victim --format json --for 60s > sheet 2> said &
             watch=$!
-            # Its programs are attached when it holds so many of them.
-            while [ $(ls -l /proc/$watch/fd | grep -c bpf) -lt 30 ]; do sleep 0.2; done
-            sleep 2; cpu 0; sleep 2; cpu 1; sleep 2
+            # Its programs are attached when it holds many of them and gets no more.
+            held() {{ ls -l /proc/$watch/fd | grep -c bpf; }}
+            before=0; now=$(held)
+            while [ $now -lt 30 ] || [ $now -ne $before ]; do sleep 3; before=$now; now=$(held); done
+            cpu 0; sleep 2; cpu 1; sleep 2
             kill -INT $watch; wait $watch || echo $? > code"
         ),
     );

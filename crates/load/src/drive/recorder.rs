@@ -23,6 +23,8 @@ pub(super) enum Failure {
     WrongAnswer,
     /// No answer in time.
     TimedOut,
+    /// The server said why it ended the connection, or broke the protocol.
+    Over,
     /// No local port was free (EADDRNOTAVAIL).
     AddressUnavailable,
     /// Any other error of the kernel.
@@ -49,6 +51,7 @@ impl Failure {
             Self::ClosedEarly => "failed_closed_early",
             Self::WrongAnswer => "failed_wrong_answer",
             Self::TimedOut => "failed_timed_out",
+            Self::Over => "failed_connection_over",
             Self::AddressUnavailable => "failed_no_local_port",
             Self::Other(_) => "failed_other",
         }
@@ -62,6 +65,7 @@ impl Failure {
             Self::ClosedEarly => "connection closed before the answer".into(),
             Self::WrongAnswer => "wrong answer".into(),
             Self::TimedOut => "no answer in time".into(),
+            Self::Over => "the server ended the connection".into(),
             Self::AddressUnavailable => {
                 "no local port free (EADDRNOTAVAIL): see net.ipv4.ip_local_port_range and connections in TIME_WAIT"
                     .into()
@@ -150,6 +154,25 @@ impl Recorder {
         self.failures.values().sum()
     }
 
+    /// Takes in what another thread counted from the same moment on.
+    pub(super) fn add(&mut self, mut other: Self) {
+        let until_ns = self.interval_from_ns.max(other.interval_from_ns);
+        self.advance(until_ns);
+        other.advance(until_ns);
+        for (mine, other) in self.intervals.iter_mut().zip(&other.intervals) {
+            mine.add(other);
+        }
+        self.interval.add(&other.interval);
+        self.interval_failed += other.interval_failed;
+        self.overall.add(&other.overall);
+        for (failure, n) in other.failures {
+            *self.failures.entry(failure).or_default() += n;
+        }
+        if other.last_success_ns > self.last_success_ns {
+            (self.last_success_ns, self.failed_since) = (other.last_success_ns, other.failed_since);
+        }
+    }
+
     /// Closes the last, shorter interval; gives the intervals and the figures of the whole run.
     pub(super) fn finish(mut self, to_ns: u64) -> (Vec<Interval>, BTreeMap<String, f64>) {
         self.advance(to_ns);
@@ -186,6 +209,26 @@ mod tests {
         assert!(intervals.windows(2).all(|w| w[0].to_ns == w[1].from_ns));
         assert_eq!(intervals[3].to_ns - intervals[3].from_ns, 50);
         assert_eq!((figures["completed"], figures["failed"], figures["failed_reset"]), (2.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn what_two_threads_counted_is_one_count() {
+        let mut first = Recorder::new(1_000);
+        first.done(2_000, 500_000);
+        first.done(1_000 + INTERVAL_NS + 5, 20_000);
+        let mut second = Recorder::new(1_000);
+        second.done(3_000, 900_000);
+        second.done(1_000 + 2 * INTERVAL_NS + 5, 30_000);
+        second.fail(1_000 + 2 * INTERVAL_NS + 6, Failure::TimedOut);
+        first.add(second);
+        assert_eq!(first.failed_since, (1, Some(Failure::TimedOut)), "of the thread that succeeded last");
+        let (intervals, figures) = first.finish(1_000 + 2 * INTERVAL_NS + 50);
+        assert_eq!(
+            intervals.iter().map(|i| (i.completed, i.failed)).collect::<Vec<_>>(),
+            [(2, 0), (1, 0), (1, 1)]
+        );
+        assert_eq!((figures["completed"], figures["latency_max_us"]), (4.0, 900.0));
+        assert_eq!(crate::latency::Latency::from_text(&intervals[0].latency).unwrap().count(), 2);
     }
 
     #[test]

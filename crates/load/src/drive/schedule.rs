@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-use crate::string::options::{Spacing, StringLoad};
+use super::pace::{Pace, Spacing};
 
 /// The intended send times of an open loop. They come from the clock alone, never from how the server does: a request
 /// that is late because all connections are busy keeps the time at which it was due.
@@ -17,13 +17,17 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule that `load` asks for; none for a closed loop.
-    pub(super) fn of(load: &StringLoad, from_ns: u64) -> Option<Self> {
-        let rate_per_s = load.rate_per_s?;
-        let random = ChaCha8Rng::seed_from_u64(load.seed);
-        let mut schedule =
-            Self { gap_ns: 1e9 / rate_per_s, spacing: load.spacing, random, from_ns, next_ns: 0.0 };
+    /// The schedule that `pace` asks for; none for a closed loop. `phase`: by how much of a gap it comes before that of another thread, 0
+    /// to 1, so that equal gaps stay equal over all of them.
+    pub(super) fn of(pace: &Pace, from_ns: u64, phase: f64) -> Option<Self> {
+        let rate_per_s = pace.rate_per_s?;
+        let gap_ns = 1e9 / rate_per_s;
+        let random = ChaCha8Rng::seed_from_u64(pace.seed);
+        let mut schedule = Self { gap_ns, spacing: pace.spacing, random, from_ns, next_ns: 0.0 };
         schedule.step();
+        if schedule.spacing == Spacing::Uniform {
+            schedule.next_ns -= phase * gap_ns;
+        }
         Some(schedule)
     }
 
@@ -58,10 +62,14 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::Keys;
+
+    fn pace(rate_per_s: Option<f64>, spacing: Spacing) -> Pace {
+        Pace { rate_per_s, spacing, ..crate::StringLoad::default().pace() }
+    }
 
     fn dues(spacing: Spacing, n: usize) -> Vec<u64> {
-        let load = StringLoad { rate_per_s: Some(1000.0), spacing, ..StringLoad::default() };
-        let mut schedule = Schedule::of(&load, 5_000).unwrap();
+        let mut schedule = Schedule::of(&pace(Some(1000.0), spacing), 5_000, 0.0).unwrap();
         (0..n)
             .map(|_| {
                 let due = schedule.next_due_ns();
@@ -89,9 +97,13 @@ mod tests {
 
     #[test]
     fn a_closed_loop_has_no_schedule_and_what_was_not_taken_is_counted() {
-        assert!(Schedule::of(&StringLoad::default(), 0).is_none());
-        let load =
-            StringLoad { rate_per_s: Some(1000.0), spacing: Spacing::Uniform, ..StringLoad::default() };
-        assert_eq!(Schedule::of(&load, 0).unwrap().left_until(10_500_000), 10);
+        assert!(Schedule::of(&pace(None, Spacing::Poisson), 0, 0.0).is_none());
+        let uniform = pace(Some(1000.0), Spacing::Uniform);
+        assert_eq!(
+            Schedule::of(&uniform, 0, 0.25).unwrap().next_due_ns(),
+            750_000,
+            "a quarter of a gap earlier"
+        );
+        assert_eq!(Schedule::of(&uniform, 0, 0.0).unwrap().left_until(10_500_000), 10);
     }
 }

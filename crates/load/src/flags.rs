@@ -86,7 +86,7 @@ mod tests {
 
     fn flags(args: &[&str]) -> Result<Flags, Fault> {
         let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
-        Flags::parse("string-load", &args, &["keep-alive"])
+        Flags::parse("string-server", &args, &["keep-alive"])
     }
 
     #[test]

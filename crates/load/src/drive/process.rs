@@ -1,0 +1,96 @@
+//! A load in a process of its own: started, told what to do by its flags, and listened to.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use change::exit_words::exit_words;
+use change::{Hand, Launch, Stdout};
+use machine::{Class, Fault, Missing, Placement};
+
+use super::document::Document;
+use super::flags;
+use super::pace::Keys;
+use crate::outcome::Outcome;
+use crate::running::{Finished, Running};
+use crate::server::Server;
+use crate::signals;
+use crate::workloads::{LoadSpec, missing_netns};
+
+/// The verb of the binary that is the load; see [`run`].
+pub const VERB: &str = "drive";
+
+/// Beyond its own length: for starting, for connections that are made before the clock starts, for printing.
+const MARGIN_S: f64 = 25.0;
+
+/// A load that the engine drives.
+pub trait Driven: Keys {
+    /// Drives `server` to the end of the load, or until `stop` becomes readable.
+    ///
+    /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is told in the document.
+    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault>;
+}
+
+/// Runs the load that the flags say to its end, or until SIGTERM or SIGINT; the verb `pinwise drive`. See [`flags`].
+///
+/// Fails as [`Driven::drive`] does, and when a flag is unknown or malformed.
+pub fn run(args: &[String]) -> Result<Document, Fault> {
+    let (server, load) = flags::from_args(args)?;
+    load.workload().check()?;
+    let signals = signals::terminate().map_err(|error| {
+        Fault::new(Class::WorkloadFailed, "signalfd", error, "check the limit of open files (ulimit -n)")
+    })?;
+    match load.driven() {
+        Some(driven) => driven.drive(server, Some(signals.as_fd())),
+        None => {
+            let remedy = "run the command itself";
+            Err(Fault::new(Class::Usage, "--driver command", "it is not driven by pinwise", remedy))
+        }
+    }
+}
+
+/// What every load of the engine needs that this machine lacks.
+pub(crate) fn needs(load: &dyn Driven) -> Vec<Missing> {
+    missing_netns(load.netns().map(String::as_str)).into_iter().collect()
+}
+
+/// Starts the load against `server` on `placement.load_cpus`; `dir` takes its log.
+pub(crate) fn start(
+    load: &LoadSpec,
+    server: &Server,
+    placement: &Placement,
+    hand: &mut Hand,
+    dir: &Path,
+) -> Result<Running, Fault> {
+    load.workload().check()?;
+    let driven = load.driven();
+    let mut argv = vec![crate::exe(driven.and_then(Keys::exe)), VERB.into()];
+    argv.extend(flags::to_args(server.address(), load)?);
+    let launch = Launch {
+        argv,
+        env: Vec::new(),
+        cwd: None,
+        netns: load.netns().cloned(),
+        cpus: placement.load_cpus.clone(),
+        scheduling: None,
+        memory: None,
+        cpuset_cgroup: false,
+        log: dir.join("load.log"),
+        stdout: Stdout::Piped,
+    };
+    Running::start(hand, launch, Duration::from_secs_f64(load.seconds() + MARGIN_S), reckon)
+}
+
+fn reckon(finished: Finished) -> Result<Outcome, Fault> {
+    if !finished.status.success() {
+        return Err(finished.fault(exit_words(finished.status), "see the message above"));
+    }
+    let document: Document = serde_json::from_slice(&finished.stdout).map_err(|why| {
+        finished.fault(format!("printed no outcome: {why}"), "check that `exe` is this version of pinwise")
+    })?;
+    match document.broken {
+        None => Ok(document.outcome),
+        Some(broken) => Err(Fault { class: Class::WorkloadFailed, ..broken.into() }),
+    }
+}
