@@ -62,7 +62,8 @@ impl<'a> Reader<'a> {
             // Indefinite, or more than 4 GB.
             0x80 | 0x85.. => return Err(Unreadable::Malformed),
             long => {
-                let (bytes, rest) = rest.split_at_checked(usize::from(long & 0x7f)).ok_or(Unreadable::Torn)?;
+                let (bytes, rest) =
+                    rest.split_at_checked(usize::from(long & 0x7f)).ok_or(Unreadable::Torn)?;
                 (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
             }
         };
@@ -124,7 +125,9 @@ mod tests {
         for bytes in [&[0x30, 0x80][..], &[0x30, 0x85, 0, 0], &[0x1f], &[0x3f, 0x81]] {
             assert_eq!(Reader(bytes).next(), Err(Unreadable::Malformed), "{bytes:x?}");
         }
-        for bytes in [&[][..], &[0x30], &[0x30, 2, 0], &[0x30, 0x82, 1], &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff, 0]] {
+        for bytes in
+            [&[][..], &[0x30], &[0x30, 2, 0], &[0x30, 0x82, 1], &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff, 0]]
+        {
             assert_eq!(Reader(bytes).next(), Err(Unreadable::Torn), "{bytes:x?}");
         }
         assert_eq!(Reader(&[4, 0x84, 0, 0, 0, 1, 9]).next(), Ok((4, &[9][..])), "a longer form is allowed");

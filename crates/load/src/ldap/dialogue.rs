@@ -108,7 +108,9 @@ impl Ldap {
         let Some((dn, password)) = &plan.bind else { return };
         let password = |out: &mut Vec<u8>| password.write(user, out);
         match plan.operation {
-            Operation::SearchBind => message::bind(out, id, |out| out.extend_from_slice(&self.found_dn), password),
+            Operation::SearchBind => {
+                message::bind(out, id, |out| out.extend_from_slice(&self.found_dn), password)
+            }
             _ => message::bind(out, id, |out| dn.write(user, out), password),
         }
     }
@@ -125,9 +127,13 @@ impl Ldap {
             (Step::Opening, said) if id != self.id => Some(News::Over(self.of_another(id, &said))),
             (_, said) if id != self.id => Some(News::Wrong(0, self.of_another(id, &said))),
             (Step::Opening, Said::Bound(outcome)) if outcome.code == 0 => Some(News::Ready),
-            (Step::Opening, said) => Some(News::Over(format!("bind before the first search: {}", words(&said)))),
+            (Step::Opening, said) => {
+                Some(News::Over(format!("bind before the first search: {}", words(&said))))
+            }
             (Step::Binding, Said::Bound(outcome)) if outcome.code == 0 => Some(News::Answered(0)),
-            (Step::Binding, said) => Some(News::Wrong(0, format!("bind as {}: {}", self.bound_dn(), words(&said)))),
+            (Step::Binding, said) => {
+                Some(News::Wrong(0, format!("bind as {}: {}", self.bound_dn(), words(&said))))
+            }
             (Step::Searching { entries, elsewhere }, Said::Entry(dn)) => {
                 self.found_dn.clear();
                 self.found_dn.extend_from_slice(dn);
@@ -149,7 +155,13 @@ impl Ldap {
         format!("message {id} ({}) came, where request {} is out", words(said), self.id)
     }
 
-    fn searched(&mut self, entries: u64, elsewhere: bool, outcome: Outcome<'_>, out: &mut Vec<u8>) -> Option<News> {
+    fn searched(
+        &mut self,
+        entries: u64,
+        elsewhere: bool,
+        outcome: Outcome<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<News> {
         let wrong = |why: String| Some(News::Wrong(0, why));
         if outcome.code != 0 {
             return wrong(format!("search: {}", result_code::words(outcome.code, outcome.said)));
@@ -165,7 +177,11 @@ impl Ldap {
             expected.write(self.user, &mut self.wanted_dn);
             if !self.wanted_dn.eq_ignore_ascii_case(&self.found_dn) {
                 let of = |dn: &[u8]| String::from_utf8_lossy(dn).into_owned();
-                return wrong(format!("search: found {}, where {} has to be", of(&self.found_dn), of(&self.wanted_dn)));
+                return wrong(format!(
+                    "search: found {}, where {} has to be",
+                    of(&self.found_dn),
+                    of(&self.wanted_dn)
+                ));
             }
         }
         match self.plan.operation {

@@ -111,7 +111,8 @@ fn item(text: &[u8], at: &mut usize) -> Result<Filter, String> {
     let whole = &text[*at..end];
     let equals = whole.iter().position(|b| *b == b'=').ok_or_else(|| format!("at {at}: '=' is missing"))?;
     let (attribute, value) = (&whole[..equals], &whole[equals + 1..]);
-    if !attribute.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b';')) || equals == 0 {
+    if !attribute.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b';')) || equals == 0
+    {
         let (name, of) = (String::from_utf8_lossy(attribute), "equality, presence and substrings are known");
         return Err(format!("at {at}: '{name}' is no attribute ({of})"));
     }

@@ -31,7 +31,12 @@ pub(super) struct Search {
 }
 
 /// Appends a simple bind.
-pub(super) fn bind(out: &mut Vec<u8>, id: u32, dn: impl FnOnce(&mut Vec<u8>), password: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn bind(
+    out: &mut Vec<u8>,
+    id: u32,
+    dn: impl FnOnce(&mut Vec<u8>),
+    password: impl FnOnce(&mut Vec<u8>),
+) {
     message(out, id, BIND_REQUEST, |out| {
         ber::number(out, INTEGER, LDAP_VERSION);
         ber::element(out, OCTET_STRING, dn);

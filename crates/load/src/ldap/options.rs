@@ -101,7 +101,10 @@ impl LdapLoad {
         }
         match self.operation {
             Operation::Bind => {
-                self.check_absent("bind", &[("filter", self.filter.is_some()), ("expect_dn", self.expect_dn.is_some())])?;
+                self.check_absent(
+                    "bind",
+                    &[("filter", self.filter.is_some()), ("expect_dn", self.expect_dn.is_some())],
+                )?;
                 self.check_credentials()
             }
             Operation::SearchBind => {
@@ -117,7 +120,11 @@ impl LdapLoad {
                     self.check_credentials()?;
                 }
                 if self.expect_dn.is_some() && self.entries_expected() != 1 {
-                    return wrong("expect_dn", "only one entry can have it", "set entries = 1, or leave it out");
+                    return wrong(
+                        "expect_dn",
+                        "only one entry can have it",
+                        "set entries = 1, or leave it out",
+                    );
                 }
                 self.parsed_filter().map(drop)
             }
@@ -126,7 +133,9 @@ impl LdapLoad {
 
     fn check_absent(&self, operation: &str, keys: &[(&str, bool)]) -> Result<(), Fault> {
         match keys.iter().find(|(_, given)| *given) {
-            Some((key, _)) => wrong(key, format!("operation {operation} does not look at it"), "leave it out"),
+            Some((key, _)) => {
+                wrong(key, format!("operation {operation} does not look at it"), "leave it out")
+            }
             None => Ok(()),
         }
     }
@@ -148,7 +157,11 @@ impl LdapLoad {
 
     pub(super) fn parsed_filter(&self) -> Result<Filter, Fault> {
         let Some(text) = &self.filter else {
-            return wrong("filter", "none is given", &format!("say what to search for, such as (uid=user{PLACEHOLDER})"));
+            return wrong(
+                "filter",
+                "none is given",
+                &format!("say what to search for, such as (uid=user{PLACEHOLDER})"),
+            );
         };
         Filter::parse(text).or_else(|why| wrong("filter", why, "mend it: see ldapsearch(1) and RFC 4515"))
     }

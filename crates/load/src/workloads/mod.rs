@@ -8,12 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Driven, Keys};
+pub use crate::http::options::HttpLoad;
+pub use crate::ldap::options::LdapLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
 pub use command::CommandLoad;
 
 pub mod command;
+pub mod http;
+pub mod ldap;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -30,7 +34,7 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 2] = [&string::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 4] = [&string::ABOUT, &http::ABOUT, &ldap::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -59,6 +63,10 @@ pub trait Workload {
 pub enum LoadSpec {
     /// The built-in load generator: a line out, a line back.
     String(StringLoad),
+    /// One request of HTTP/1.1 again and again.
+    Http(HttpLoad),
+    /// Authentications and searches at a directory.
+    Ldap(LdapLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -74,6 +82,8 @@ impl LoadSpec {
     pub fn workload(&self) -> &dyn Workload {
         match self {
             Self::String(load) => load,
+            Self::Http(load) => load,
+            Self::Ldap(load) => load,
             Self::Command(load) => load,
         }
     }
@@ -82,6 +92,8 @@ impl LoadSpec {
     pub fn driven(&self) -> Option<&dyn Driven> {
         match self {
             Self::String(load) => Some(load),
+            Self::Http(load) => Some(load),
+            Self::Ldap(load) => Some(load),
             Self::Command(_) => None,
         }
     }
@@ -90,6 +102,8 @@ impl LoadSpec {
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
             Self::String(load) => load.set_seconds(seconds),
+            Self::Http(load) => load.set_seconds(seconds),
+            Self::Ldap(load) => load.set_seconds(seconds),
             Self::Command(load) => load.seconds = seconds,
         }
     }

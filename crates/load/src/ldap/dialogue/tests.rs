@@ -63,7 +63,8 @@ fn over(mut news: Vec<News>) -> String {
 #[test]
 fn a_bind_is_what_libldap_sends_and_slapd_answers() {
     let mut client = binding();
-    let sent = "302e0201016029020103041b7569643d75736572372c64633d6578616d706c652c64633d636f6d800773656372657437";
+    let sent =
+        "302e0201016029020103041b7569643d75736572372c64633d6578616d706c652c64633d636f6d800773656372657437";
     assert_eq!(asked(&mut client), hex(sent));
     assert_eq!(heard(&mut client, &hex(BOUND), &[]).0, [News::Answered(0)]);
     let mut out = Vec::new();
@@ -77,9 +78,18 @@ fn a_bind_is_what_libldap_sends_and_slapd_answers() {
 
 #[test]
 fn what_is_not_the_answer_is_wrong_in_words() {
-    assert_eq!(why(answers(binding(), REFUSED)), "bind as uid=user7,dc=example,dc=com: invalidCredentials (49)");
-    assert!(why(answers(binding(), "300c02010261070a010004000400")).contains("message 2 (success (0)) came, where request 1"));
-    assert!(why(answers(binding(), "300c02010165070a013304000400")).contains("busy (51)"), "the end of a search");
+    assert_eq!(
+        why(answers(binding(), REFUSED)),
+        "bind as uid=user7,dc=example,dc=com: invalidCredentials (49)"
+    );
+    assert!(
+        why(answers(binding(), "300c02010261070a010004000400"))
+            .contains("message 2 (success (0)) came, where request 1")
+    );
+    assert!(
+        why(answers(binding(), "300c02010165070a013304000400")).contains("busy (51)"),
+        "the end of a search"
+    );
     assert!(why(answers(binding(), "300c02010161070a016304000400")).contains("(99)"));
     assert!(why(answers(searching(""), "300c02010165070a012004000400")).contains("noSuchObject (32)"));
     // ldapsearch -z 2: the entries came, and not all of them.
@@ -91,7 +101,10 @@ fn what_is_not_the_answer_is_wrong_in_words() {
 #[test]
 fn the_server_that_ends_the_connection_is_heard() {
     let words = over(answers(binding(), NOTICE));
-    assert_eq!(words, "the server ends the connection: protocolError (2), the server says: unknown LDAP request");
+    assert_eq!(
+        words,
+        "the server ends the connection: protocolError (2), the server says: unknown LDAP request"
+    );
     let words = over(heard(&mut binding(), &hex(BOUND), &[]).0);
     assert!(words.contains("nothing was asked"), "{words}");
     assert!(over(answers(binding(), "485454502f312e31")).contains("no LDAP message"));
@@ -110,7 +123,10 @@ fn entries_are_counted_and_their_dn_is_looked_at() {
     let expect = "entries = 1\nexpect_dn = 'UID=user7,dc=example,dc=com'";
     assert_eq!(answers(searching(expect), ONE_ENTRY), [News::Answered(0)]);
     let words = why(answers(searching("entries = 1\nexpect_dn = 'uid=user8,dc=example,dc=com'"), ONE_ENTRY));
-    assert_eq!(words, "search: found uid=user7,dc=example,dc=com, where uid=user8,dc=example,dc=com has to be");
+    assert_eq!(
+        words,
+        "search: found uid=user7,dc=example,dc=com, where uid=user8,dc=example,dc=com has to be"
+    );
     let elsewhere = "300c02010173070405613a2f2f62300c02010165070a010004000400";
     assert!(why(answers(searching(""), elsewhere)).contains("another server"));
 }
@@ -124,7 +140,10 @@ fn a_search_binds_first_where_it_is_told_to() {
     client.ask(0, 0, &mut out);
     assert_eq!(heard(&mut client, &hex("300c02010265070a010004000400"), &[]).0, [News::Answered(0)]);
     assert!(!client.open(&mut out), "a fresh connection is nobody's");
-    assert!(over(heard(&mut client, &hex(REFUSED), &[]).0).contains("before the first search: invalidCredentials"));
+    assert!(
+        over(heard(&mut client, &hex(REFUSED), &[]).0)
+            .contains("before the first search: invalidCredentials")
+    );
 }
 
 fn search_binding() -> Ldap {
@@ -148,7 +167,8 @@ fn search_binding_of_user_7() -> Ldap {
 fn what_a_search_found_is_bound_as() {
     let (news, out) = heard(&mut search_binding_of_user_7(), &hex(ONE_ENTRY), &[]);
     assert_eq!(news, []);
-    let sent = "302e0201026029020103041b7569643d75736572372c64633d6578616d706c652c64633d636f6d800773656372657437";
+    let sent =
+        "302e0201026029020103041b7569643d75736572372c64633d6578616d706c652c64633d636f6d800773656372657437";
     assert_eq!(out, hex(sent));
     let whole = format!("{ONE_ENTRY}300c02010261070a010004000400");
     assert_eq!(heard(&mut search_binding_of_user_7(), &hex(&whole), &[]).0, [News::Answered(0)]);
