@@ -1,5 +1,5 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, ldap. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
@@ -7,6 +7,7 @@ mod changes;
 mod counters;
 mod engine;
 mod growth;
+mod ldap;
 mod map;
 mod noise;
 mod plot;
@@ -23,7 +24,7 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
@@ -33,6 +34,7 @@ const PARTS: [Part; 9] = [
     ("engine", engine::measure),
     ("traced", traced::measure),
     ("noise", noise::measure),
+    ("ldap", ldap::measure),
 ];
 
 fn main() -> ExitCode {

@@ -48,7 +48,11 @@ impl Plan {
             bind: pattern(&load.password).map(|password| (bind_dn, password)),
             search,
             entries: load.entries_expected(),
-            expected_dn: pattern(&load.expect_dn),
+            expected_dn: match load.operation {
+                Operation::Search => pattern(&load.expect_dn),
+                Operation::SearchBind => pattern(&load.bind_dn),
+                Operation::Bind => None,
+            },
             users: load.users,
             seed: load.seed,
         }))

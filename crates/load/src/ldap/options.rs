@@ -48,7 +48,7 @@ impl Scope {
 }
 
 driven_load! {
-    /// The ldap load of a recipe. In `bind_dn`, `password`, `base`, `filter` and `expect_dn` `{n}` stands for a number below `users` that
+    /// The ldap load of a recipe. Keys that an operation does not need are not looked at, so that a study can vary it. In `bind_dn`, `password`, `base`, `filter` and `expect_dn` `{n}` stands for a number below `users` that
     /// is drawn for each request anew.
     pub struct LdapLoad {
         id: "ldap",
@@ -56,7 +56,8 @@ driven_load! {
         keep_alive: true,
         /// What a request is.
         pub operation: Operation = Operation::Bind,
-        /// The DN to bind as. With operation `search`: bound once on each connection before its first search; none to stay nobody.
+        /// The DN to bind as. With operation `search-bind`, where given: the one that the search has to find. With `search`: bound once on
+        /// each connection before its first search; none to stay nobody. In comparisons case does not matter.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub bind_dn: Option<String> = None,
         /// The password of a bind.
@@ -77,7 +78,7 @@ driven_load! {
         /// makes the server look at every entry.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub entries: Option<u64> = None,
-        /// The DN that the one entry found has to have; case does not matter.
+        /// With operation `search`: the DN that the one entry found has to have.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub expect_dn: Option<String> = None,
     }
@@ -100,15 +101,8 @@ impl LdapLoad {
             return wrong("users", "nobody can be asked about", "give at least 1");
         }
         match self.operation {
-            Operation::Bind => {
-                self.check_absent(
-                    "bind",
-                    &[("filter", self.filter.is_some()), ("expect_dn", self.expect_dn.is_some())],
-                )?;
-                self.check_credentials()
-            }
+            Operation::Bind => self.check_credentials(),
             Operation::SearchBind => {
-                self.check_absent("search-bind", &[("bind_dn", self.bind_dn.is_some())])?;
                 if self.entries_expected() != 1 {
                     return wrong("entries", "search-bind authenticates the one entry found", "leave it out");
                 }
@@ -128,15 +122,6 @@ impl LdapLoad {
                 }
                 self.parsed_filter().map(drop)
             }
-        }
-    }
-
-    fn check_absent(&self, operation: &str, keys: &[(&str, bool)]) -> Result<(), Fault> {
-        match keys.iter().find(|(_, given)| *given) {
-            Some((key, _)) => {
-                wrong(key, format!("operation {operation} does not look at it"), "leave it out")
-            }
-            None => Ok(()),
         }
     }
 
@@ -199,7 +184,6 @@ mod tests {
             ("bind_dn = 'cn=a'", "password"),
             ("bind_dn = 'cn=a'\npassword = ''", "password"),
             ("bind_dn = 'cn=a'\npassword = 'b'\nusers = 0", "users"),
-            ("bind_dn = 'cn=a'\npassword = 'b'\nfilter = '(a=b)'", "filter"),
             ("bind_dn = 'cn=a'\npassword = 'b'\nconnections = 0", "connections"),
             ("operation = 'search'", "filter"),
             ("operation = 'search'\nfilter = 'uid=a'", "filter"),
@@ -207,7 +191,6 @@ mod tests {
             ("operation = 'search'\nfilter = '(a=b)'\npassword = 'b'", "bind_dn"),
             ("operation = 'search-bind'\nfilter = '(a=b)'", "password"),
             ("operation = 'search-bind'\nfilter = '(a=b)'\npassword = 'b'\nentries = 2", "entries"),
-            ("operation = 'search-bind'\nfilter = '(a=b)'\npassword = 'b'\nbind_dn = 'cn=a'", "bind_dn"),
         ] {
             let why = of(text).check().unwrap_err().to_string();
             assert!(why.contains(&format!("ldap load: {key}")), "{text}: {why}");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use load::{Command, CommandLoad, Extract, LoadSpec};
+use load::{Command, CommandLoad, Extract, HttpLoad, LdapLoad, LoadSpec, StringLoad};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use study::Recipe;
 use study::engine::prepare::{Request, free_dir, make_case};
@@ -194,6 +194,7 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     match (args.load.as_deref(), &args.command) {
         (None, None) => {}
         (Some("string"), None) => recipe.load = LoadSpec::default(),
+        (Some("http"), None) => recipe.load = LoadSpec::Http(HttpLoad::default()),
         (Some("command") | None, Some(command)) => {
             recipe.load = LoadSpec::Command(CommandLoad::new(command.parse()?))
         }
@@ -205,12 +206,20 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 "give it with --command 'wrk ... {port}'",
             ));
         }
-        (Some("string"), Some(_)) => {
+        (Some(driver @ ("string" | "http")), Some(_)) => {
             return Err(Fault::new(
                 Class::Usage,
                 "--command",
-                "the string load takes none",
+                format!("the {driver} load takes none"),
                 "choose --load command",
+            ));
+        }
+        (Some("ldap"), _) => {
+            return Err(Fault::new(
+                Class::Usage,
+                "--load ldap",
+                "no flag says whom to authenticate",
+                "write a recipe with a [load] table (pinwise list workloads; recipes/openldap-null.toml)",
             ));
         }
         (Some(other), _) => {
@@ -218,21 +227,23 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 Class::Usage,
                 format!("--load {other}"),
                 "there is no such driver",
-                "choose string or command (pinwise list workloads)",
+                "choose string, http or command (pinwise list workloads)",
             ));
         }
     }
     match &mut recipe.load {
-        LoadSpec::String(load) => {
-            set(&mut load.connections, args.connections);
-            load.keep_alive |= args.keep_alive;
-            load.rate_per_s = args.rate.or(load.rate_per_s);
-            load.netns = args.load_netns.clone().or(load.netns.take());
+        LoadSpec::String(StringLoad { connections, keep_alive, rate_per_s, netns, .. })
+        | LoadSpec::Http(HttpLoad { connections, keep_alive, rate_per_s, netns, .. })
+        | LoadSpec::Ldap(LdapLoad { connections, keep_alive, rate_per_s, netns, .. }) => {
+            set(connections, args.connections);
+            *keep_alive |= args.keep_alive;
+            *rate_per_s = args.rate.or(*rate_per_s);
+            *netns = args.load_netns.clone().or(netns.take());
             if let Some(figure) = args.figures.first() {
                 return Err(Fault::new(
                     Class::Usage,
                     format!("--figure {figure}"),
-                    "the string load tells its own figures",
+                    "a load of pinwise tells its own figures",
                     "choose --load command",
                 ));
             }
@@ -247,7 +258,7 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                     return Err(Fault::new(
                         Class::Usage,
                         flag,
-                        "only the string load knows it",
+                        "only loads of pinwise know it",
                         "put it into --command, in the tool's own way",
                     ));
                 }

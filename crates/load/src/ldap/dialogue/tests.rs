@@ -149,7 +149,7 @@ fn a_search_binds_first_where_it_is_told_to() {
 fn search_binding() -> Ldap {
     client(
         "operation = 'search-bind'\nbase = 'dc=example,dc=com'\nfilter = '(uid=user{n})'\npassword = 'secret{n}'\n\
-         users = 8\nexpect_dn = 'uid=user{n},dc=example,dc=com'\nseed = 3",
+         users = 8\nbind_dn = 'uid=user{n},dc=example,dc=com'\nseed = 3",
     )
 }
 
