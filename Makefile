@@ -17,7 +17,7 @@ study: build
 test: setup-tests
 	$(CARGO) test --workspace --no-fail-fast -- --test-threads=1
 	CARGO=$(CARGO) scripts/ground-truth
-	$(CARGO) test --workspace --test 'guests*' --no-fail-fast -- --ignored --test-threads=1
+	$(CARGO) test --workspace --test 'guests*' --no-fail-fast -- --ignored --test-threads=2
 
 ## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine.
 bench: build

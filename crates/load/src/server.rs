@@ -17,10 +17,13 @@ use crate::attached::Attached;
 use crate::netns::within;
 use crate::string::server::ServerOptions;
 use crate::template::Command;
-use crate::{allowed_cpus, log_tail, port};
+use crate::{allowed_cpus, log_tail, port, template};
 
-/// What a server's command may ask to have filled in.
+/// What a server's command and environment may ask to have filled in.
 pub const PLACEHOLDERS: [&str; 5] = ["address", "cpu", "cpus", "dir", "port"];
+
+/// The folder that [`ServerSpec::prepare`] fills, as commands name it.
+pub const DATA: &str = "data";
 
 /// How long a server has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -36,7 +39,13 @@ pub struct ServerSpec {
     /// It is neither started nor ended; in each trial its threads are placed, and put back after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub running: Option<String>,
-    /// Variables beside (or in place of) those of our own environment.
+    /// A command that makes what all trials share, as a database that they only read: run once, before the first trial, in a folder of
+    /// its own, which `{data}` names in this command, in `command` and in `env`. The folder goes when the study is over.
+    #[serde(skip_serializing_if = "Command::is_empty")]
+    pub prepare: Command,
+    /// How long that may take, s.
+    pub prepare_timeout_s: f64,
+    /// Variables beside (or in place of) those of our own environment, with the placeholders of [`PLACEHOLDERS`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Folder to start in; none for ours.
@@ -65,6 +74,8 @@ impl Default for ServerSpec {
         Self {
             command: Command::default(),
             running: None,
+            prepare: Command::default(),
+            prepare_timeout_s: 600.0,
             env: BTreeMap::new(),
             cwd: None,
             netns: None,
@@ -99,41 +110,60 @@ impl ServerSpec {
         self.command.is_empty() && self.running.is_none()
     }
 
-    /// Fails when the spec makes no sense: no command, unknown placeholder, timeout out of range; what only a start can give, of a
+    /// The same with these words in braces filled in, in commands and environment; every other placeholder stays as it is.
+    pub fn with_variables(&self, variables: &BTreeMap<String, String>) -> Self {
+        let env =
+            self.env.iter().map(|(name, value)| (name.clone(), template::substituted(value, variables)));
+        Self {
+            command: self.command.with_variables(variables),
+            prepare: self.prepare.with_variables(variables),
+            env: env.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Fails when the spec makes no sense: no command, unknown placeholder, number out of range; what only a start can give, of a
     /// server that runs already.
     pub fn check(&self) -> Result<(), Fault> {
         match &self.running {
             Some(_) => self.check_running()?,
-            None => self.command.check("server: command", &PLACEHOLDERS)?,
+            None => self.check_started()?,
         }
+        let wrong = |key: &str, cause: String, remedy: &str| {
+            Err(Fault::new(Class::Usage, format!("server: {key}"), cause, remedy))
+        };
         if self.port == Some(0) {
-            return Err(Fault::new(
-                Class::Usage,
-                "server: port",
-                "0 is no port",
-                "leave it out to have one chosen",
-            ));
+            return wrong("port", "0 is no port".into(), "leave it out to have one chosen");
         }
-        if !(self.ready_timeout_s > 0.0 && self.ready_timeout_s <= 3_600.0) {
-            let cause = format!("{} is out of range", self.ready_timeout_s);
-            return Err(Fault::new(
-                Class::Usage,
-                "server: ready_timeout_s",
-                cause,
-                "choose above 0, to 3600",
-            ));
+        for (key, most, value) in [
+            ("ready_timeout_s", 3_600.0, self.ready_timeout_s),
+            ("prepare_timeout_s", 86_400.0, self.prepare_timeout_s),
+        ] {
+            if !(value > 0.0 && value <= most) {
+                return wrong(key, format!("{value} is out of range"), &format!("choose above 0, to {most}"));
+            }
         }
         Ok(())
     }
-}
 
-impl ServerSpec {
+    fn check_started(&self) -> Result<(), Fault> {
+        let mut known = PLACEHOLDERS.to_vec();
+        if !self.prepare.is_empty() {
+            known.push(DATA);
+            self.prepare.check("server: prepare", &[DATA])?;
+        }
+        self.command.check("server: command", &known)?;
+        let nothing = known.iter().map(|name| (*name, String::new())).collect();
+        self.env.values().try_for_each(|value| template::fill(value, &nothing).map(drop))
+    }
+
     fn check_running(&self) -> Result<(), Fault> {
         let wrong = |key: &str, cause: &str, remedy: &str| {
             Err(Fault::new(Class::Usage, format!("server: {key}"), cause, remedy))
         };
         let at_start = [
             ("command", !self.command.is_empty()),
+            ("prepare", !self.prepare.is_empty()),
             ("env", !self.env.is_empty()),
             ("cwd", self.cwd.is_some()),
             ("confine", self.confine),
@@ -221,11 +251,13 @@ impl Server {
             None => port::free(spec.address, netns)?,
         };
         let at = SocketAddr::new(spec.address, port);
-        let argv = spec.command.fill(&values(at, placement.server_cpus.as_ref(), dir)?)?;
+        let values = values(at, placement.server_cpus.as_ref(), dir)?;
+        let argv = spec.command.fill(&values)?;
+        let filled = |(name, value): (&String, &String)| Ok((name.clone(), template::fill(value, &values)?));
         let log = dir.join("server.log");
         let launch = Launch {
             argv: argv.clone(),
-            env: spec.env.clone().into_iter().collect(),
+            env: spec.env.iter().map(filled).collect::<Result<_, Fault>>()?,
             cwd: spec.cwd.clone(),
             netns: spec.netns.clone(),
             cpus: placement.server_cpus.clone(),

@@ -57,7 +57,8 @@ impl Command {
     }
 }
 
-fn fill(word: &str, values: &BTreeMap<&str, String>) -> Result<String, Fault> {
+/// The word with every placeholder filled in. Fails on one that `values` does not have, naming it.
+pub(crate) fn fill(word: &str, values: &BTreeMap<&str, String>) -> Result<String, Fault> {
     let mut out = String::with_capacity(word.len());
     let mut rest = word;
     while let Some(at) = rest.find('{') {
@@ -80,7 +81,8 @@ fn fill(word: &str, values: &BTreeMap<&str, String>) -> Result<String, Fault> {
     Ok(out)
 }
 
-fn substituted(word: &str, variables: &BTreeMap<String, String>) -> String {
+/// The word with these variables filled in; what else stands in braces stays as it is.
+pub(crate) fn substituted(word: &str, variables: &BTreeMap<String, String>) -> String {
     let (mut out, mut rest) = (String::with_capacity(word.len()), word);
     while let Some(at) = rest.find('{') {
         out.push_str(&rest[..at]);

@@ -4,20 +4,25 @@ use std::path::PathBuf;
 
 use machine::{Class, Fault, Machine, Root};
 use study::Case;
-use study::engine::{self, live::LiveTrials};
+use study::engine::data::Data;
+use study::engine::{self, live::LiveTrials, needs};
 
 use crate::interrupt;
 use crate::progress::Progress;
 
 /// Runs the case to its end.
 pub fn to_its_end(case: &mut Case) -> Result<(), Fault> {
+    needs::check(&case.study.recipe)?;
     let interrupted = interrupt::flag()?;
     let mut progress = Progress::new(&case.study.recipe);
     let allowed = engine::prepare::usable(&Machine::read(&Root::live()))?;
-    let mut trials = LiveTrials::new(&case.study, own_binary()?, allowed, interrupted.clone())?;
+    let mut trials = LiveTrials::new(case, own_binary()?, allowed, interrupted.clone())?;
     let ran = engine::run(case, &mut trials, &interrupted, &mut |event| progress.show(&event));
     progress.finish();
     let taken_back = trials.finish();
+    if ran.is_ok() {
+        Data::of_case(case.dir()).remove();
+    }
     ran.and(taken_back)
 }
 

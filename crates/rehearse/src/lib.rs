@@ -8,6 +8,7 @@
 
 pub mod acpi;
 pub mod cache;
+mod emulation;
 pub mod guest;
 pub mod kernel;
 pub mod layout;
@@ -17,6 +18,7 @@ pub mod qemu;
 pub mod shape;
 pub mod userland;
 
+pub use emulation::Emulation;
 pub use guest::{Guest, Outcome};
 pub use kernel::Kernel;
 pub use layout::Layout;

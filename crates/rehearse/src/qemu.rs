@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use machine::{Class, Fault};
 
 use crate::shape::{Disk, DiskKind, Nic};
-use crate::{Kernel, Layout, Shape};
+use crate::{Emulation, Kernel, Layout, Shape};
 
 /// The emulator.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -27,6 +27,8 @@ pub struct Boot<'a> {
     pub folder: &'a Path,
     /// Where network cards lead.
     pub cards: Cards,
+    /// How its CPUs are emulated.
+    pub emulation: Emulation,
 }
 
 /// Where network cards lead.
@@ -81,7 +83,7 @@ pub fn find() -> Result<PathBuf, Fault> {
 /// The whole command line, without the program.
 pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String> {
     let mut line = Line::default();
-    line.add("-machine", "q35").add("-accel", "tcg,thread=single");
+    line.add("-machine", "q35").add("-accel", boot.emulation.option());
     // Linux reads threads and dies from the CPUs of this maker alone, as QEMU tells them.
     line.add("-cpu", "max,vendor=GenuineIntel");
     line.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").add("-display", "none");
@@ -291,7 +293,8 @@ mod tests {
             modules: "/k/m".into(),
             config: None,
         };
-        let boot = Boot { kernel: &kernel, cmdline: "nohz_full=2", root, folder: Path::new("/run/1"), cards };
+        let (cmdline, folder, emulation) = ("nohz_full=2", Path::new("/run/1"), Emulation::InTurn);
+        let boot = Boot { kernel: &kernel, cmdline, root, folder, cards, emulation };
         arguments(&shape, &layout, &boot).join(" ")
     }
 

@@ -183,6 +183,13 @@ pub struct Recipe {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub variables: BTreeMap<String, toml::Value>,
+    /// Programs that server and load need, and the packages of Debian that have them: `slapd = "slapd"`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub needs: BTreeMap<String, String>,
+    /// Keys and their values at the size for real machines (`--full`): `"budget.blocks" = 30`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub full: BTreeMap<String, toml::Value>,
     /// Free remarks that are copied into the case.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
@@ -213,6 +220,8 @@ impl Default for Recipe {
             load: LoadSpec::default(),
             settings: Vec::new(),
             neighbours: Vec::new(),
+            needs: BTreeMap::new(),
+            full: BTreeMap::new(),
             notes: BTreeMap::new(),
         }
     }
@@ -288,6 +297,9 @@ impl Recipe {
         }
         if let Some(search) = &self.search {
             search.check(self)?;
+        }
+        if !self.full.is_empty() {
+            self.clone().at_full_size()?;
         }
         self.clone().filled().map(drop)
     }

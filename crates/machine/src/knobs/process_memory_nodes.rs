@@ -24,7 +24,7 @@ static ABOUT: About = About {
             numa-balancing), which moves pages to the node that touches them; libvirt (numatune); its cgroup's cpuset.mems",
     risk: "The process waits for pages that are being moved: some seconds for each 10 GiB. As root, pages that it shares with \
            others (libraries, shared memory) are moved too. Pages that are pinned stay (RDMA, io_uring, vfio). Undo brings as many \
-           bytes back to each node as there were, not each page to its own, and tells where it could not.",
+           bytes back to each node as there were, not each page to its own (a huge page as a whole), and tells where it could not.",
     may_set: MaySet::OwnProcesses,
     source: "migrate_pages(2); move_pages(2); numa(7), /proc/PID/numa_maps",
 };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use load::{Command, CommandLoad, Extract, HttpLoad, LdapLoad, LoadSpec, StringLoad};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use study::Recipe;
+use study::engine::needs;
 use study::engine::prepare::{Request, free_dir, make_case};
 use study::recipe::{Direction, Factor};
 
@@ -26,7 +27,8 @@ Examples:
       --command 'wrk -t1 -c16 -d{seconds} http://{address}:{port}/' --figure 'requests_per_s=Requests/sec: +([0-9.]+)'
   pinwise study --search=60                              the best set of CPUs, in 60 trials and a confirmation
   pinwise study --aa 2                                   all placements alike: what it says when there is nothing to say
-  pinwise study recipes/redis.toml -o cases/redis        the same from a file")]
+  pinwise study recipes/redis.toml -o cases/redis        the same from a file
+  pinwise study recipes/redis.toml --key load.seconds=3  the same with another value of a key")]
 pub struct Args {
     /// A recipe (TOML); flags override its keys
     recipe: Option<PathBuf>,
@@ -113,6 +115,12 @@ pub struct Args {
     /// Differences up to this share count as equal
     #[arg(long, value_name = "SHARE")]
     margin: Option<f64>,
+    /// The recipe at its size for real machines, where it has one (its table 'full')
+    #[arg(long, requires = "recipe")]
+    full: bool,
+    /// Any key of the recipe: KEY=VALUE, the value as in TOML; may be given several times (load.connections=64)
+    #[arg(long = "key", value_name = "KEY=VALUE")]
+    keys: Vec<String>,
     /// Seed of the order of trials
     #[arg(long)]
     seed: Option<u64>,
@@ -141,6 +149,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         output::text(&recipe.to_toml()?)?;
         return Ok(Answer::Done);
     }
+    needs::check(&recipe)?;
     let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
     let dir = args.output.clone().unwrap_or_else(|| free_dir(Path::new("cases"), name));
     let request = Request {
@@ -164,11 +173,27 @@ fn recipe(args: &Args) -> Result<Recipe, Fault> {
             Recipe::from_toml(&text, &path.display().to_string())?
         }
     };
+    if args.full {
+        recipe = recipe.at_full_size()?;
+    }
+    if !args.keys.is_empty() {
+        let keys = args.keys.iter().map(|given| key(given)).collect::<Result<_, Fault>>()?;
+        recipe = recipe.overridden(&keys)?;
+    }
     server_flags(args, &mut recipe)?;
     load_flags(args, &mut recipe)?;
     design_flags(args, &mut recipe)?;
     recipe.check()?;
     Ok(recipe)
+}
+
+/// `budget.blocks=20`: what is no TOML is text.
+fn key(given: &str) -> Result<(String, toml::Value), Fault> {
+    let (key, value) = given.split_once('=').ok_or_else(|| {
+        Fault::new(Class::Usage, format!("--key {given}"), "it has no value", "write it as KEY=VALUE")
+    })?;
+    let value = value.parse::<toml::Value>().unwrap_or_else(|_| toml::Value::String(value.to_string()));
+    Ok((key.trim().to_string(), value))
 }
 
 fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {

@@ -7,6 +7,8 @@ use crate::guest;
 /// A process with 64 MiB from CPU 0's node and 32 MiB from the node of the CPU that it was moved to, in `$pid`; `on` prints its pages by
 /// node.
 const SCENE: &str = r#"
+    # A huge page moves as a whole, wherever its parts were to go: of so small a process it is two per cent.
+    echo never > /sys/kernel/mm/transparent_hugepage/enabled
     on() {
         awk '{ for (i = 1; i <= NF; i++) if (split($i, part, "=") == 2 && part[1] ~ /^N[0-9]+$/) pages[part[1]] += part[2] }
              END { for (node in pages) print node, pages[node] }' /proc/$pid/numa_maps | sort

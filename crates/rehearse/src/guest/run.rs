@@ -12,7 +12,7 @@ use crate::cache::{self, storage};
 use crate::qemu::{self, Boot, Cards};
 use crate::userland::Userland;
 use crate::userland::debian;
-use crate::{Kernel, Layout, os};
+use crate::{Emulation, Kernel, Layout, os};
 
 /// How often a running guest is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -56,7 +56,9 @@ impl<'a> Prepared<'a> {
         inputs::write(guest, &kernel, &layout, &folder, command)?;
         let cards = Cards::possible();
         let root = root.as_deref();
-        let boot = Boot { kernel: &kernel, cmdline: &guest.cmdline, root, folder: folder.path(), cards };
+        let emulation = Emulation::of_this_qemu();
+        let (cmdline, path) = (&*guest.cmdline, folder.path());
+        let boot = Boot { kernel: &kernel, cmdline, root, folder: path, cards, emulation };
         let arguments = qemu::arguments(&guest.shape, &layout, &boot);
         Ok(Self { guest, kernel, arguments, cards, folder })
     }

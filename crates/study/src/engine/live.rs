@@ -13,8 +13,9 @@ use machine::{Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Sett
 use probe::{Recording, Sampler};
 
 use super::conclude::{Run, conclude};
+use super::data::Data;
 use super::{Planned, Trials, still_placed};
-use crate::case::Resolved;
+use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
 use crate::trial::{Parts, Trial};
 
@@ -28,19 +29,22 @@ pub struct LiveTrials {
     study: Resolved,
     exe: PathBuf,
     allowed: CpuSet,
+    data: Data,
     interrupted: Arc<AtomicBool>,
 }
 
 impl LiveTrials {
-    /// Trials of `study`; `exe` is the pinwise binary that serves as built-in server and load.
+    /// Trials of `case`; `exe` is the pinwise binary that serves as built-in server and load.
     pub fn new(
-        study: &Resolved,
+        case: &Case,
         exe: PathBuf,
         allowed: CpuSet,
         interrupted: Arc<AtomicBool>,
     ) -> Result<Self, Fault> {
+        let study = case.study.clone();
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
-        Ok(Self { root: Arc::new(Root::live()), hand, study: study.clone(), exe, allowed, interrupted })
+        let data = Data::of_case(case.dir());
+        Ok(Self { root: Arc::new(Root::live()), hand, study, exe, allowed, data, interrupted })
     }
 
     /// Ends the session; fails when something could not be taken back.
@@ -51,9 +55,10 @@ impl LiveTrials {
     }
 
     fn run_placed(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
-        let began = Instant::now();
         let placement = &planned.arm.placement;
         let recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
+        let server = self.data.prepared(self.server_spec(&recipe), &mut self.hand, &self.interrupted)?;
+        let began = Instant::now();
         // Our own threads keep off the server's CPU, where the placement leaves us another.
         own::run_on(&self.observer_cpus(placement))?;
         let mut not_as_asked = Vec::new();
@@ -69,7 +74,7 @@ impl LiveTrials {
             .map(|neighbour| self.start_neighbour(neighbour, dir))
             .collect::<Result<Vec<Launched>, Fault>>()?;
         let server_began = Instant::now();
-        let mut server = Server::start(&self.server_spec(&recipe), placement, &mut self.hand, dir)?;
+        let mut server = Server::start(&server, placement, &mut self.hand, dir)?;
         let server_start_s = server_began.elapsed().as_secs_f64();
         if let (Some(processes), Some(cpus)) = (server.ran_before(), &placement.server_cpus) {
             for setting in pinned(processes, cpus) {

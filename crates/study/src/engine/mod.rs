@@ -13,7 +13,9 @@ use crate::trial::Trial;
 
 pub mod as_run;
 mod conclude;
+pub mod data;
 pub mod live;
+pub mod needs;
 pub mod prepare;
 pub mod prove;
 mod small_study;

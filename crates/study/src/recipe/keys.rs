@@ -17,21 +17,47 @@ impl Recipe {
     /// # Errors
     /// A key that is none, that no level may change, or a value that it cannot have.
     pub fn with_keys(&self, keys: &BTreeMap<String, Value>) -> Result<Self, Fault> {
+        if let Some(key) = keys.keys().find(|key| !OPEN.iter().any(|open| key.starts_with(open))) {
+            let remedy = format!("choose one that begins with {}", OPEN.join(" or "));
+            return Err(Fault::new(Class::Usage, format!("key {key}"), "no level may change it", remedy));
+        }
+        self.put_all(keys)?.filled()
+    }
+
+    /// The recipe with any keys at these values, as if its file said so; checked.
+    ///
+    /// # Errors
+    /// A key that is none, or a value that it cannot have.
+    pub fn overridden(&self, keys: &BTreeMap<String, Value>) -> Result<Self, Fault> {
+        let changed = self.put_all(keys)?;
+        changed.check()?;
+        Ok(changed)
+    }
+
+    /// The recipe at the size for real machines, which its table `full` says.
+    ///
+    /// # Errors
+    /// It has no such table, or the table has a key that is none.
+    pub fn at_full_size(mut self) -> Result<Self, Fault> {
+        let full = std::mem::take(&mut self.full);
+        if full.is_empty() {
+            let remedy = "leave --full out, or say with --key what is to be larger";
+            return Err(Fault::new(Class::Usage, "--full", "this recipe has one size only", remedy));
+        }
+        self.overridden(&full)
+    }
+
+    fn put_all(&self, keys: &BTreeMap<String, Value>) -> Result<Self, Fault> {
         let mut whole = Value::try_from(self)
             .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))?;
         for (key, value) in keys {
-            if !OPEN.iter().any(|open| key.starts_with(open)) {
-                let remedy = format!("choose one that begins with {}", OPEN.join(" or "));
-                return Err(Fault::new(Class::Usage, format!("key {key}"), "no level may change it", remedy));
-            }
             put(&mut whole, key, value.clone())?;
         }
-        let changed: Recipe = whole.try_into().map_err(|e: toml::de::Error| {
+        whole.try_into().map_err(|e: toml::de::Error| {
             let names: Vec<&str> = keys.keys().map(String::as_str).collect();
             let remedy = "see docs/study.md for the keys of a recipe";
             Fault::new(Class::Usage, format!("key {}", names.join(", ")), e.message(), remedy)
-        })?;
-        changed.filled()
+        })
     }
 
     /// The recipe with its variables in the commands of server and load, and in the server's environment; it has none then.
@@ -40,7 +66,7 @@ impl Recipe {
             .into_iter()
             .map(|(name, value)| (name, text(&value)))
             .collect();
-        self.server.command = self.server.command.with_variables(&texts);
+        self.server = self.server.with_variables(&texts);
         if let LoadSpec::Command(load) = &mut self.load {
             load.command = load.command.with_variables(&texts);
         }
@@ -108,6 +134,18 @@ mod tests {
         .unwrap();
         assert_eq!(changed.server.env["GOMAXPROCS"], "3");
         assert_eq!(changed.server.ready_timeout_s, 4.0);
+    }
+
+    #[test]
+    fn the_full_size_is_the_recipe_with_other_keys() {
+        let mut small = recipe();
+        assert!(small.clone().at_full_size().unwrap_err().to_string().contains("one size only"));
+        let larger = |key: &str, value: i64| BTreeMap::from([(key.to_string(), Value::Integer(value))]);
+        small.full = larger("budget.blocks", 30);
+        let full = small.clone().at_full_size().unwrap();
+        assert!(full.budget.blocks == 30 && full.full.is_empty());
+        small.full = larger("budget.block", 30);
+        assert!(small.at_full_size().unwrap_err().to_string().contains("budget.block"));
     }
 
     #[test]

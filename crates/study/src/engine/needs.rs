@@ -1,0 +1,102 @@
+//! What a recipe needs that this machine lacks, told before anything is made or run.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use machine::{Class, Fault};
+use rustix::fs::{Access, access};
+
+use crate::recipe::Recipe;
+
+/// Where programs of administrators lie, which PATH of an ordinary user may leave out.
+const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Holds the recipe to what is there.
+///
+/// # Errors
+/// Names every program that is missing, with the command that installs it on Debian; or what else the load lacks.
+pub fn check(recipe: &Recipe) -> Result<(), Fault> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let lacking: Vec<(&str, &str)> = recipe
+        .needs
+        .iter()
+        .filter(|(program, _)| !is_there(program, &folders))
+        .map(|(program, packages)| (program.as_str(), packages.as_str()))
+        .collect();
+    if let Some((program, folder)) =
+        lacking.iter().find_map(|(program, _)| Some((program, left_out(program)?)))
+    {
+        let (cause, remedy) =
+            (format!("is in {folder}, which PATH leaves out"), format!("PATH=$PATH:{folder} pinwise ..."));
+        return Err(Fault::new(Class::MachineLacks, *program, cause, remedy));
+    }
+    if !lacking.is_empty() {
+        return Err(not_installed(&lacking));
+    }
+    match recipe.load.workload().needs().into_iter().next() {
+        None => Ok(()),
+        Some(missing) => Err(Fault::new(
+            Class::MachineLacks,
+            format!("load: {}", missing.fact),
+            missing.why,
+            "install or make it, then run the study again",
+        )),
+    }
+}
+
+fn not_installed(lacking: &[(&str, &str)]) -> Fault {
+    let programs: Vec<&str> = lacking.iter().map(|(program, _)| *program).collect();
+    let packages: BTreeSet<&str> =
+        lacking.iter().flat_map(|(_, packages)| packages.split_whitespace()).collect();
+    let packages: Vec<&str> = packages.into_iter().collect();
+    Fault::new(
+        Class::MachineLacks,
+        programs.join(", "),
+        "is needed by the recipe and not installed",
+        format!("apt install {}", packages.join(" ")),
+    )
+}
+
+fn is_there(program: &str, folders: &[PathBuf]) -> bool {
+    match program.contains('/') {
+        true => is_executable(Path::new(program)),
+        false => folders.iter().any(|folder| is_executable(&folder.join(program))),
+    }
+}
+
+/// The folder that has it although PATH does not lead there.
+fn left_out(program: &str) -> Option<&'static str> {
+    ALSO_IN
+        .into_iter()
+        .find(|folder| !program.contains('/') && is_executable(&Path::new(folder).join(program)))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needing(needs: &[(&str, &str)]) -> Result<(), Fault> {
+        let needs =
+            needs.iter().map(|(program, packages)| (program.to_string(), packages.to_string())).collect();
+        check(&Recipe { needs, ..Recipe::default() })
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_the_command_that_installs_it() {
+        needing(&[("sh", "dash"), ("/bin/sh", "dash")]).unwrap();
+        let fault = needing(&[("pinwise-no-such", "b-tools a"), ("/nowhere/at/all", "a"), ("sh", "dash")])
+            .unwrap_err();
+        assert_eq!(fault.class, Class::MachineLacks);
+        let words = fault.to_string();
+        assert!(
+            words.contains("/nowhere/at/all, pinwise-no-such: is needed")
+                && words.contains("apt install a b-tools"),
+            "{words}"
+        );
+    }
+}
