@@ -130,11 +130,11 @@ impl Ldap {
             }
             (Step::Opening, said) if id != self.id => Some(News::Over(self.of_another(id, &said))),
             (_, said) if id != self.id => Some(News::Wrong(0, self.of_another(id, &said))),
-            (Step::Opening, Said::Bound(outcome)) if outcome.code == 0 => Some(News::Ready),
+            (Step::Opening, Said::Bound(Outcome { code: 0, .. })) => Some(News::Ready),
             (Step::Opening, said) => {
                 Some(News::Over(format!("bind before the first search: {}", words(&said))))
             }
-            (Step::Binding, Said::Bound(outcome)) if outcome.code == 0 => Some(News::Answered(0)),
+            (Step::Binding, Said::Bound(Outcome { code: 0, .. })) => Some(News::Answered(0)),
             (Step::Binding, said) => {
                 Some(News::Wrong(0, format!("bind as {}: {}", self.bound_dn(), words(&said))))
             }
@@ -214,8 +214,9 @@ fn following(id: u32) -> u32 {
 
 fn words(said: &Said<'_>) -> String {
     match said {
-        Said::Bound(outcome) | Said::Searched(outcome) | Said::Extended(outcome) => {
-            result_code::words(outcome.code, outcome.said)
+        Said::Bound(outcome) | Said::Extended(outcome) => result_code::words(outcome.code, outcome.said),
+        Said::Searched(outcome) => {
+            format!("end of a search, {}", result_code::words(outcome.code, outcome.said))
         }
         Said::Entry(dn) => format!("entry {}", String::from_utf8_lossy(dn)),
         Said::Reference => "a reference to another server".into(),

@@ -32,11 +32,6 @@ impl Pattern {
         Self(pieces)
     }
 
-    /// Whether it is the same for every number.
-    pub(super) fn is_plain(&self) -> bool {
-        self.0.len() == 1
-    }
-
     /// Appends the text with this number.
     pub(super) fn write(&self, number: u64, out: &mut Vec<u8>) {
         for (at, piece) in self.0.iter().enumerate() {
@@ -66,6 +61,5 @@ mod tests {
         assert_eq!(of("uid=user{n},dc=com"), "uid=user42,dc=com");
         assert_eq!(of("{n}{n}"), "4242");
         assert_eq!(of("plain {m} {n"), "plain {m} {n");
-        assert!(Pattern::new(b"plain").is_plain() && !Pattern::new(b"{n}").is_plain());
     }
 }

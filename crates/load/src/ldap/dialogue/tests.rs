@@ -87,7 +87,7 @@ fn what_is_not_the_answer_is_wrong_in_words() {
             .contains("message 2 (success (0)) came, where request 1")
     );
     assert!(
-        why(answers(binding(), "300c02010165070a013304000400")).contains("busy (51)"),
+        why(answers(binding(), "300c02010165070a013304000400")).contains("end of a search, busy (51)"),
         "the end of a search"
     );
     assert!(why(answers(binding(), "300c02010161070a016304000400")).contains("(99)"));
