@@ -179,12 +179,14 @@ fn a_slapd_that_is_killed_in_a_trial_marks_it_with_the_cause() {
     let bench = Bench::new();
     let case = bench.case().display().to_string();
     let short = ["--blocks", "2", "--window", "1.5", "--warm-up", "0.1", "--attempts", "1", "-o", &case];
-    let mut study = bench
-        .command(&[&["study", &recipe("openldap-null.toml")], &short[..]].concat())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut study = Study(
+        bench
+            .command(&[&["study", &recipe("openldap-null.toml")], &short[..]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
     let finished = || std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap_or_default();
     // A study whose very first trial fails ends with it.
     wait_at_most(Duration::from_secs(30), "a finished trial", || finished().lines().count() >= 1);
@@ -195,12 +197,22 @@ fn a_slapd_that_is_killed_in_a_trial_marks_it_with_the_cause() {
     let trials = finished().lines().count();
     assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     wait_at_most(Duration::from_secs(30), "the end of that trial", || finished().lines().count() > trials);
-    assert!(Command::new("kill").args(["-INT", &study.id().to_string()]).status().unwrap().success());
-    assert_eq!(study.wait().unwrap().code(), Some(130));
+    assert!(Command::new("kill").args(["-INT", &study.0.id().to_string()]).status().unwrap().success());
+    assert_eq!(study.0.wait().unwrap().code(), Some(130));
     let trial: Value = serde_json::from_str(finished().lines().nth(trials).unwrap()).unwrap();
     let cause = trial["failed"].as_str().unwrap_or_default();
     assert!(cause.contains("killed by signal 9"), "{trial:#}");
     nothing_is_left(&bench);
+}
+
+/// A study that ends with the test, whatever comes of it.
+struct Study(Child);
+
+impl Drop for Study {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
+        let _ = self.0.wait();
+    }
 }
 
 /// The server of the trial that runs now.
@@ -208,5 +220,5 @@ fn slapd_of(bench: &Bench) -> Option<i32> {
     let is_slapd = |pid: &i32| {
         std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "slapd")
     };
-    running_with(&bench.case().join("trials")).into_iter().find(is_slapd)
+    running_with(&bench.case()).into_iter().find(is_slapd)
 }
