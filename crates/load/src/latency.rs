@@ -67,6 +67,22 @@ impl Latency {
         figures
     }
 
+    /// Minimum, maximum, mean, p50, p99 and p99.9, us; none when nothing was counted.
+    pub(crate) fn summary_us(&self) -> Option<[f64; 6]> {
+        let quantile = |q: f64| self.0.value_at_quantile(q) as f64;
+        let all = || {
+            [
+                self.0.min() as f64,
+                self.0.max() as f64,
+                self.0.mean(),
+                quantile(0.5),
+                quantile(0.99),
+                quantile(0.999),
+            ]
+        };
+        (!self.0.is_empty()).then(all)
+    }
+
     /// The curve as (quantile, us), at quantiles that lie evenly on a logarithmic axis of the tail: 0, 0.5, 0.9, 0.99 and
     /// four between each, up to the last that one latency in the histogram still stands for.
     pub fn curve(&self) -> Vec<(f64, f64)> {

@@ -20,7 +20,7 @@ use crate::template::Command;
 use crate::{allowed_cpus, log_tail, port, template};
 
 /// What a server's command and environment may ask to have filled in.
-pub const PLACEHOLDERS: [&str; 5] = ["address", "cpu", "cpus", "dir", "port"];
+pub const PLACEHOLDERS: [&str; 6] = ["address", "cpu", "cpus", "dir", "exe", "port"];
 
 /// The folder that [`ServerSpec::prepare`] fills, as commands name it.
 pub const DATA: &str = "data";
@@ -386,5 +386,6 @@ pub(crate) fn values(
         ("cpu", cpus.first().map(|cpu| cpu.to_string()).unwrap_or_default()),
         ("cpus", cpus.to_list()),
         ("dir", dir.display().to_string()),
+        ("exe", crate::exe(None)),
     ]))
 }

@@ -1,13 +1,13 @@
 //! One connection of the load: a socket, what is to be sent, what has come, and the lanes of its dialogue.
 
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType};
+use rustix::net::{self, RecvFlags, SendFlags, Shutdown};
 
 use super::dialogue::{Dialogue, News};
+use super::endpoint::{Endpoint, Transport};
 use super::recorder::Failure;
 
 /// An answer longer than this is none, bytes.
@@ -84,7 +84,7 @@ pub(super) enum Received {
 /// A socket that is used again and again, and the dialogue on it.
 pub(super) struct Connection<D> {
     fd: OwnedFd,
-    server: SocketAddr,
+    server: Endpoint,
     index: u64,
     pub(super) state: State,
     pub(super) dialogue: D,
@@ -100,15 +100,8 @@ pub(super) struct Connection<D> {
 
 const INTEREST: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
-fn socket(server: SocketAddr, epoll: &OwnedFd, index: u64) -> Result<OwnedFd, Errno> {
-    let family = match server {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
-    // A load that waits for a full segment measures Nagle's delay.
-    net::sockopt::set_tcp_nodelay(&fd, true)?;
+fn socket(server: &Endpoint, epoll: &OwnedFd, index: u64) -> Result<OwnedFd, Errno> {
+    let fd = server.socket()?;
     // Edge-triggered: a socket between two requests is hung up all the time, which must not wake us.
     epoll::add(epoll, &fd, EventData::new_u64(index), INTEREST)?;
     Ok(fd)
@@ -116,10 +109,10 @@ fn socket(server: SocketAddr, epoll: &OwnedFd, index: u64) -> Result<OwnedFd, Er
 
 impl<D: Dialogue> Connection<D> {
     /// A fresh socket, known to `epoll` as `index`.
-    pub(super) fn new(server: SocketAddr, epoll: &OwnedFd, index: usize, dialogue: D) -> Result<Self, Errno> {
+    pub(super) fn new(server: Endpoint, epoll: &OwnedFd, index: usize, dialogue: D) -> Result<Self, Errno> {
         let index = index as u64;
         Ok(Self {
-            fd: socket(server, epoll, index)?,
+            fd: socket(&server, epoll, index)?,
             server,
             index,
             state: State::Unconnected,
@@ -134,7 +127,7 @@ impl<D: Dialogue> Connection<D> {
 
     /// A fresh socket in place of one whose state is not to be trusted; all lanes are free.
     pub(super) fn renew(&mut self, epoll: &OwnedFd) -> Result<(), Errno> {
-        self.fd = socket(self.server, epoll, self.index)?;
+        self.fd = socket(&self.server, epoll, self.index)?;
         self.wants_out = false;
         self.lanes.fill(Lane::Free);
         self.forget();
@@ -150,7 +143,7 @@ impl<D: Dialogue> Connection<D> {
 
     /// Connects and says what comes first. Nothing is sent yet: see [`flush`](Self::flush).
     pub(super) fn open(&mut self) -> Result<(), Broken> {
-        match net::connect(&self.fd, &self.server) {
+        match self.server.connect(&self.fd) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
@@ -197,7 +190,8 @@ impl<D: Dialogue> Connection<D> {
     /// Sends what there is to send, as far as the socket takes it.
     pub(super) fn flush(&mut self, epoll: &OwnedFd) -> Result<(), Broken> {
         while self.sent < self.out.len() {
-            match net::send(&self.fd, &self.out[self.sent..], SendFlags::NOSIGNAL) {
+            let until = self.sent + self.server.first_part(self.out.len() - self.sent);
+            match net::send(&self.fd, &self.out[self.sent..until], SendFlags::NOSIGNAL) {
                 Ok(n) => self.sent += n,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return self.want_out(epoll),
@@ -251,7 +245,8 @@ impl<D: Dialogue> Connection<D> {
             true => {
                 Err(Broken::Over(format!("an answer of more than {LONGEST_ANSWER_BYTES} bytes has no end")))
             }
-            false if n == buffer.len() => Ok(Received::All),
+            // One reading takes one datagram, and others may wait.
+            false if n == buffer.len() || self.server.transport == Transport::Udp => Ok(Received::All),
             false => Ok(Received::Some),
         }
     }

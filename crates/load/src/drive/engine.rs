@@ -5,7 +5,6 @@
 //! coordinated omission). Every answer is checked by the dialogue; every failure is counted by kind.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
@@ -16,6 +15,7 @@ use rustix::time::{
 
 use super::connection::{Broken, Connection, Lane, Received, Request, State};
 use super::dialogue::{Dialogue, News};
+use super::endpoint::Endpoint;
 use super::pace::Pace;
 use super::recorder::{Failure, INTERVAL_NS, Recorder};
 use super::schedule::Schedule;
@@ -107,7 +107,7 @@ impl<'a, D: Dialogue> Engine<'a, D> {
     pub(super) fn new(
         pace: &'a Pace,
         phase: f64,
-        server: SocketAddr,
+        server: Endpoint,
         dialogue: impl Fn(u32) -> D,
         stop: Option<BorrowedFd<'_>>,
     ) -> Result<Self, Errno> {

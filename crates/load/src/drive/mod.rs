@@ -8,6 +8,7 @@
 mod connection;
 pub mod dialogue;
 mod document;
+pub mod endpoint;
 mod engine;
 pub mod flags;
 pub(crate) mod pace;
@@ -18,8 +19,9 @@ mod threads;
 
 pub use dialogue::{Dialogue, News};
 pub use document::{Broken, Document};
+pub use endpoint::{Endpoint, Transport};
 pub(crate) use pace::driven_load;
 pub use pace::{Keys, Pace, Spacing};
 pub use process::{Driven, VERB, run};
-pub(crate) use process::{needs, start};
+pub(crate) use process::{needs, start, start_with};
 pub use threads::drive;

@@ -197,8 +197,15 @@ macro_rules! driven_load {
                 self.exe.as_deref()
             }
 
-            fn set_seconds(&mut self, seconds: f64) {
-                self.seconds = seconds;
+            fn set_pace(&mut self, pace: crate::drive::Pace) {
+                let crate::drive::Pace { connections, threads, keep_alive, rate_per_s, spacing, .. } = pace;
+                (self.connections, self.threads, self.keep_alive) = (connections, threads, keep_alive);
+                (self.rate_per_s, self.spacing, self.seed) = (rate_per_s, spacing, pace.seed);
+                (self.seconds, self.max_requests, self.timeout_s) = (pace.seconds, pace.max_requests, pace.timeout_s);
+            }
+
+            fn set_netns(&mut self, netns: Option<String>) {
+                self.netns = netns;
             }
         }
     };
@@ -219,8 +226,11 @@ pub trait Keys {
     /// The binary that is the load; none for the one that runs.
     fn exe(&self) -> Option<&std::path::Path>;
 
-    /// Sets its length, s.
-    fn set_seconds(&mut self, seconds: f64);
+    /// Sets how hard and how long.
+    fn set_pace(&mut self, pace: Pace);
+
+    /// Sets where it runs.
+    fn set_netns(&mut self, netns: Option<String>);
 }
 
 /// For serde: what is left out of a recipe that is written down.

@@ -63,6 +63,18 @@ pub(crate) fn start(
     hand: &mut Hand,
     dir: &Path,
 ) -> Result<Running, Fault> {
+    start_with(load, server, placement, hand, dir, Ok)
+}
+
+/// The same; `then` makes what else is to be made of the outcome.
+pub(crate) fn start_with(
+    load: &LoadSpec,
+    server: &Server,
+    placement: &Placement,
+    hand: &mut Hand,
+    dir: &Path,
+    then: impl FnOnce(Outcome) -> Result<Outcome, Fault> + Send + 'static,
+) -> Result<Running, Fault> {
     load.workload().check()?;
     let driven = load.driven();
     let mut argv = vec![crate::exe(driven.and_then(Keys::exe)), VERB.into()];
@@ -79,7 +91,8 @@ pub(crate) fn start(
         log: dir.join("load.log"),
         stdout: Stdout::Piped,
     };
-    Running::start(hand, launch, Duration::from_secs_f64(load.seconds() + MARGIN_S), reckon)
+    let timeout = Duration::from_secs_f64(load.seconds() + MARGIN_S);
+    Running::start(hand, launch, timeout, |finished| reckon(finished).and_then(then))
 }
 
 fn reckon(finished: Finished) -> Result<Outcome, Fault> {

@@ -1,6 +1,5 @@
 //! The threads of a load: each an engine of its own, all from the same moment on.
 
-use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,6 +9,7 @@ use rustix::io::Errno;
 
 use super::dialogue::Dialogue;
 use super::document::{self, Document, Part};
+use super::endpoint::Endpoint;
 use super::engine::{End, Engine};
 use super::pace::Pace;
 use crate::clock::monotonic_ns;
@@ -20,10 +20,11 @@ use crate::clock::monotonic_ns;
 /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is told in the document.
 pub fn drive<D: Dialogue>(
     pace: &Pace,
-    server: SocketAddr,
+    server: impl Into<Endpoint>,
     dialogue: impl Fn(u32) -> D + Sync,
     stop: Option<BorrowedFd<'_>>,
 ) -> Result<Document, Fault> {
+    let server = server.into();
     let start = Start::of(pace.threads);
     let parts: Vec<Result<Part, Errno>> = std::thread::scope(|scope| {
         let (start, dialogue) = (&start, &dialogue);
@@ -37,7 +38,7 @@ pub fn drive<D: Dialogue>(
             .collect()
     });
     let parts = parts.into_iter().collect::<Result<Vec<_>, _>>().map_err(kernel_refused)?;
-    document::of(parts, pace, server).ok_or_else(|| kernel_refused(Errno::CANCELED))
+    document::of(parts, pace, server.at).ok_or_else(|| kernel_refused(Errno::CANCELED))
 }
 
 fn kernel_refused(error: Errno) -> Fault {
@@ -47,7 +48,7 @@ fn kernel_refused(error: Errno) -> Fault {
 fn one<D: Dialogue>(
     pace: &Pace,
     number: u32,
-    server: SocketAddr,
+    server: Endpoint,
     dialogue: &(impl Fn(u32) -> D + Sync),
     stop: Option<BorrowedFd<'_>>,
     start: &Start,

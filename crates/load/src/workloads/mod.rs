@@ -7,7 +7,8 @@ use machine::{Fault, Missing, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{Driven, Keys};
+use crate::drive::{Driven, Keys, Pace};
+pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
 use crate::running::Running;
@@ -17,6 +18,7 @@ pub use command::CommandLoad;
 
 pub mod command;
 pub mod http;
+pub mod latency;
 pub mod ldap;
 pub mod string;
 
@@ -34,7 +36,7 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 4] = [&string::ABOUT, &http::ABOUT, &ldap::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 5] = [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -63,6 +65,8 @@ pub trait Workload {
 pub enum LoadSpec {
     /// The built-in load generator: a line out, a line back.
     String(StringLoad),
+    /// Messages that come back, at a fixed rate.
+    Latency(LatencyLoad),
     /// One request of HTTP/1.1 again and again.
     Http(HttpLoad),
     /// Authentications and searches at a directory.
@@ -82,6 +86,7 @@ impl LoadSpec {
     pub fn workload(&self) -> &dyn Workload {
         match self {
             Self::String(load) => load,
+            Self::Latency(load) => load,
             Self::Http(load) => load,
             Self::Ldap(load) => load,
             Self::Command(load) => load,
@@ -92,19 +97,44 @@ impl LoadSpec {
     pub fn driven(&self) -> Option<&dyn Driven> {
         match self {
             Self::String(load) => Some(load),
+            Self::Latency(load) => Some(load),
             Self::Http(load) => Some(load),
             Self::Ldap(load) => Some(load),
             Self::Command(_) => None,
         }
     }
 
+    /// The same, to be changed.
+    pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
+        match self {
+            Self::String(load) => Some(load),
+            Self::Latency(load) => Some(load),
+            Self::Http(load) => Some(load),
+            Self::Ldap(load) => Some(load),
+            Self::Command(_) => None,
+        }
+    }
+
+    /// The load of this name with its defaults; none where there is no such load, or where it means nothing without a command.
+    pub fn named(id: &str) -> Option<Self> {
+        match id {
+            "string" => Some(Self::String(StringLoad::default())),
+            "latency" => Some(Self::Latency(LatencyLoad::default())),
+            "http" => Some(Self::Http(HttpLoad::default())),
+            "ldap" => Some(Self::Ldap(LdapLoad::default())),
+            _ => None,
+        }
+    }
+
     /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
-            Self::String(load) => load.set_seconds(seconds),
-            Self::Http(load) => load.set_seconds(seconds),
-            Self::Ldap(load) => load.set_seconds(seconds),
             Self::Command(load) => load.seconds = seconds,
+            _ => {
+                if let Some(load) = self.driven_mut() {
+                    load.set_pace(Pace { seconds, ..load.pace() });
+                }
+            }
         }
     }
 
@@ -148,6 +178,8 @@ mod tests {
             let spec: LoadSpec =
                 toml::from_str(about.example).unwrap_or_else(|e| panic!("{}: {e}", about.id));
             assert_eq!(spec.workload().about().id, about.id, "the example is of this load");
+            let named = LoadSpec::named(about.id).map(|named| named.workload().about().id);
+            assert_eq!(named, spec.driven().map(|_| about.id), "{} has defaults", about.id);
             spec.workload().check().unwrap();
         }
     }

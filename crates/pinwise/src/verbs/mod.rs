@@ -53,6 +53,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Completions(args) => completions::run(&args),
         Verb::Man => man::run(),
         Verb::StringServer(args) => raw::serve(&args),
+        Verb::EchoServer(args) => raw::echo(&args),
         Verb::Drive(args) => raw::drive(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),

@@ -1,5 +1,6 @@
-//! The verbs that studies start: the built-in string server, and the load.
+//! The verbs that studies start: the built-in servers, and the load.
 
+use load::echo::{self, server::EchoOptions};
 use load::string::server::{self, ServerOptions};
 use machine::Fault;
 
@@ -8,7 +9,7 @@ use crate::output::{self, Answer};
 /// Flags that the load crate reads itself, so that what it writes it can read back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// See the load crate: ServerOptions::from_args, drive::flags::from_args
+    /// See the load crate: ServerOptions::from_args, EchoOptions::from_args, drive::flags::from_args
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,
 }
@@ -16,6 +17,12 @@ pub struct Args {
 /// Serves until SIGTERM.
 pub fn serve(args: &Args) -> Result<Answer, Fault> {
     server::serve(&ServerOptions::from_args(&args.flags)?)?;
+    Ok(Answer::Done)
+}
+
+/// Sends back what it gets until SIGTERM.
+pub fn echo(args: &Args) -> Result<Answer, Fault> {
+    echo::server::serve(&EchoOptions::from_args(&args.flags)?)?;
     Ok(Answer::Done)
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use load::{Command, CommandLoad, Extract, HttpLoad, LdapLoad, LoadSpec, StringLoad};
+use load::drive::Driven;
+use load::{Command, CommandLoad, Extract, LoadSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use study::Recipe;
 use study::engine::needs;
@@ -48,7 +49,8 @@ pub struct Args {
     /// Network namespace (ip netns) that the server runs in
     #[arg(long, value_name = "NAME")]
     server_netns: Option<String>,
-    /// How the server is driven: string (one line out, one line back) or command (any load tool)
+    /// How the server is driven: a driver of 'pinwise list workloads', as string (one line out, one line back) or command (any load
+    /// tool); its keys by --key load.KEY=VALUE
     #[arg(long, value_name = "DRIVER")]
     load: Option<String>,
     /// Network namespace that the load runs in
@@ -60,13 +62,13 @@ pub struct Args {
     /// A figure in the load tool's output: NAME=REGEX (its first group, or the one named value) or NAME=json:/POINTER
     #[arg(long = "figure", value_name = "NAME=WHERE")]
     figures: Vec<String>,
-    /// Connections of the string load
+    /// Connections of the load
     #[arg(long, value_name = "N")]
     connections: Option<u32>,
-    /// Keep connections open instead of one a request (string load)
+    /// Keep connections open instead of one a request
     #[arg(long)]
     keep_alive: bool,
-    /// Open loop at this many requests a second (string load); without it a closed loop
+    /// Open loop at this many requests a second; without it a closed loop
     #[arg(long, value_name = "PER_S")]
     rate: Option<f64>,
     /// Work per request of the built-in server, us
@@ -218,8 +220,6 @@ fn server_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
 fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     match (args.load.as_deref(), &args.command) {
         (None, None) => {}
-        (Some("string"), None) => recipe.load = LoadSpec::default(),
-        (Some("http"), None) => recipe.load = LoadSpec::Http(HttpLoad::default()),
         (Some("command") | None, Some(command)) => {
             recipe.load = LoadSpec::Command(CommandLoad::new(command.parse()?))
         }
@@ -231,84 +231,70 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 "give it with --command 'wrk ... {port}'",
             ));
         }
-        (Some(driver @ ("string" | "http")), Some(_)) => {
-            return Err(Fault::new(
-                Class::Usage,
-                "--command",
-                format!("the {driver} load takes none"),
-                "choose --load command",
-            ));
-        }
-        (Some("ldap"), _) => {
-            return Err(Fault::new(
-                Class::Usage,
-                "--load ldap",
-                "no flag says whom to authenticate",
-                "write a recipe with a [load] table (pinwise list workloads; recipes/openldap-null.toml)",
-            ));
-        }
-        (Some(other), _) => {
-            return Err(Fault::new(
-                Class::Usage,
-                format!("--load {other}"),
-                "there is no such driver",
-                "choose string, http or command (pinwise list workloads)",
-            ));
+        (Some(named), command) => {
+            let Some(load) = LoadSpec::named(named) else {
+                let remedy = "choose one of: pinwise list workloads";
+                let cause = "there is no such driver";
+                return Err(Fault::new(Class::Usage, format!("--load {named}"), cause, remedy));
+            };
+            if command.is_some() {
+                let cause = format!("the {named} load takes none");
+                return Err(Fault::new(Class::Usage, "--command", cause, "choose --load command"));
+            }
+            recipe.load = load;
         }
     }
-    match &mut recipe.load {
-        LoadSpec::String(StringLoad { connections, keep_alive, rate_per_s, netns, .. })
-        | LoadSpec::Http(HttpLoad { connections, keep_alive, rate_per_s, netns, .. })
-        | LoadSpec::Ldap(LdapLoad { connections, keep_alive, rate_per_s, netns, .. }) => {
-            set(connections, args.connections);
-            *keep_alive |= args.keep_alive;
-            *rate_per_s = args.rate.or(*rate_per_s);
-            *netns = args.load_netns.clone().or(netns.take());
-            if let Some(figure) = args.figures.first() {
-                return Err(Fault::new(
-                    Class::Usage,
-                    format!("--figure {figure}"),
-                    "a load of pinwise tells its own figures",
-                    "choose --load command",
-                ));
-            }
+    match recipe.load.driven_mut() {
+        Some(load) => driven_flags(args, load),
+        None => command_flags(args, recipe),
+    }
+}
+
+/// Flags of a load that pinwise drives itself.
+fn driven_flags(args: &Args, load: &mut dyn Driven) -> Result<(), Fault> {
+    let mut pace = load.pace();
+    set(&mut pace.connections, args.connections);
+    pace.keep_alive |= args.keep_alive;
+    pace.rate_per_s = args.rate.or(pace.rate_per_s);
+    load.set_pace(pace);
+    if args.load_netns.is_some() {
+        load.set_netns(args.load_netns.clone());
+    }
+    match args.figures.first() {
+        None => Ok(()),
+        Some(figure) => {
+            let cause = format!("the {} load tells its own figures", load.id());
+            Err(Fault::new(Class::Usage, format!("--figure {figure}"), cause, "choose --load command"))
         }
-        LoadSpec::Command(load) => {
-            for (flag, given) in [
-                ("--connections", args.connections.is_some()),
-                ("--keep-alive", args.keep_alive),
-                ("--rate", args.rate.is_some()),
-            ] {
-                if given {
-                    return Err(Fault::new(
-                        Class::Usage,
-                        flag,
-                        "only loads of pinwise know it",
-                        "put it into --command, in the tool's own way",
-                    ));
-                }
-            }
-            load.netns = args.load_netns.clone().or(load.netns.take());
-            for figure in &args.figures {
-                let (name, place) = figure.split_once('=').ok_or_else(|| {
-                    Fault::new(
-                        Class::Usage,
-                        format!("--figure {figure}"),
-                        "it has no '='",
-                        "give NAME=REGEX or NAME=json:/POINTER",
-                    )
-                })?;
-                let place = match place.strip_prefix("json:") {
-                    Some(pointer) => Extract::JsonPointer(pointer.to_string()),
-                    None => Extract::Regex(place.to_string()),
-                };
-                load.figures.insert(name.to_string(), place);
-            }
-            if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1
-            {
-                recipe.metric = load.figures.keys().next().cloned().unwrap_or_default();
-            }
-        }
+    }
+}
+
+/// Flags of a load that is a command.
+fn command_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
+    let LoadSpec::Command(load) = &mut recipe.load else { return Ok(()) };
+    let of_others = [
+        ("--connections", args.connections.is_some()),
+        ("--keep-alive", args.keep_alive),
+        ("--rate", args.rate.is_some()),
+    ];
+    if let Some((flag, _)) = of_others.iter().find(|(_, given)| *given) {
+        let (cause, remedy) = ("a command does not know it", "put it into --command, in the tool's own way");
+        return Err(Fault::new(Class::Usage, *flag, cause, remedy));
+    }
+    load.netns = args.load_netns.clone().or(load.netns.take());
+    for figure in &args.figures {
+        let (name, place) = figure.split_once('=').ok_or_else(|| {
+            let (cause, remedy) = ("it has no '='", "give NAME=REGEX or NAME=json:/POINTER");
+            Fault::new(Class::Usage, format!("--figure {figure}"), cause, remedy)
+        })?;
+        let place = match place.strip_prefix("json:") {
+            Some(pointer) => Extract::JsonPointer(pointer.to_string()),
+            None => Extract::Regex(place.to_string()),
+        };
+        load.figures.insert(name.to_string(), place);
+    }
+    if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
+        recipe.metric = load.figures.keys().next().cloned().unwrap_or_default();
     }
     Ok(())
 }

@@ -104,7 +104,7 @@ fn a_cpu_that_goes_and_comes_back_leaves_the_sums_whole() {
             pinwise watch --process $victim --format json --for 60s > sheet 2> said &
             watch=$!
             # Its programs are attached when it holds many of them and gets no more.
-            held() {{ ls -l /proc/$watch/fd | grep -c bpf; }}
+            held() {{ ls -l /proc/$watch/fd | grep -c bpf || true; }}
             before=0; now=$(held)
             while [ $now -lt 30 ] || [ $now -ne $before ]; do sleep 3; before=$now; now=$(held); done
             cpu 0; sleep 2; cpu 1; sleep 2

@@ -1,0 +1,263 @@
+//! The echo server: sends back what it gets, over TCP, a Unix socket of the same port's name, and UDP; single-threaded.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use machine::{Class, Fault};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+
+use crate::drive::endpoint::{abstract_name, set_busy_poll, unix_address};
+use crate::flags::Flags;
+use crate::signals;
+
+/// Where the echo server listens, and how its sockets are set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EchoOptions {
+    /// Address of TCP and UDP.
+    pub address: IpAddr,
+    /// Port of TCP and UDP, and of the Unix socket's name ([`abstract_name`]); 0 lets the kernel choose.
+    pub port: u16,
+    /// TCP_NODELAY: answers go out at once.
+    pub nodelay: bool,
+    /// SO_BUSY_POLL, us; 0: not asked for.
+    pub busy_poll_us: u32,
+}
+
+impl EchoOptions {
+    /// Reads `--port P [--address A] [--nodelay true|false] [--busy-poll-us US]`. Fails on unknown, missing or malformed flags.
+    pub fn from_args(args: &[String]) -> Result<Self, Fault> {
+        let mut given = Flags::parse("echo-server", args, &[])?;
+        let options = Self {
+            address: given.optional("address")?.unwrap_or(IpAddr::from([127, 0, 0, 1])),
+            port: given.required("port")?,
+            nodelay: given.optional("nodelay")?.unwrap_or(true),
+            busy_poll_us: given.optional("busy-poll-us")?.unwrap_or(0),
+        };
+        given.finish()?;
+        Ok(options)
+    }
+}
+
+/// Serves until SIGTERM or SIGINT arrives; the hidden verb `pinwise echo-server`.
+///
+/// Fails when it cannot listen, or when the kernel refuses a call that it needs.
+pub fn serve(options: &EchoOptions) -> Result<(), Fault> {
+    let signals = signals::terminate().map_err(|e| failed("signalfd", e))?;
+    EchoServer::bind(options)?.run(signals.as_fd())
+}
+
+fn failed(object: &str, error: Errno) -> Fault {
+    Fault::new(Class::WorkloadFailed, object, error, "try again; if it stays, it is a fault of pinwise")
+}
+
+/// Event data of what is no client; clients use their descriptor's number.
+const TCP: u64 = u64::MAX;
+const UNIX: u64 = u64::MAX - 1;
+const UDP: u64 = u64::MAX - 2;
+const STOP: u64 = u64::MAX - 3;
+
+/// A client that sends faster than it reads is not read from while this much waits for it, bytes.
+const MOST_PENDING_BYTES: usize = 32 << 20;
+
+/// Datagrams that are answered before others have their turn.
+const DATAGRAMS_AT_A_TIME: usize = 64;
+
+/// An echo server that listens already.
+pub struct EchoServer {
+    options: EchoOptions,
+    local: SocketAddr,
+    epoll: OwnedFd,
+    tcp: OwnedFd,
+    unix: OwnedFd,
+    udp: OwnedFd,
+    /// By descriptor number.
+    clients: Vec<Option<Client>>,
+    buffer: Vec<u8>,
+}
+
+struct Client {
+    fd: OwnedFd,
+    /// What the socket did not take yet.
+    pending: Vec<u8>,
+    interest: EventFlags,
+}
+
+impl EchoServer {
+    /// Listens on all three. Fails as [`serve`] does.
+    pub fn bind(options: &EchoOptions) -> Result<Self, Fault> {
+        let at = SocketAddr::new(options.address, options.port);
+        let refused = |object: String| {
+            move |error: Errno| {
+                let remedy = "choose a port that nobody listens on, and an address of this machine";
+                Fault::new(Class::MachineLacks, object, format!("cannot listen: {error}"), remedy)
+            }
+        };
+        let tcp = bound(at, SocketType::STREAM).map_err(refused(format!("{at} (TCP)")))?;
+        let local =
+            net::getsockname(&tcp).ok().and_then(|address| SocketAddr::try_from(address).ok()).unwrap_or(at);
+        net::listen(&tcp, 1024).map_err(refused(format!("{at} (TCP)")))?;
+        let udp = bound(local, SocketType::DGRAM).map_err(refused(format!("{local} (UDP)")))?;
+        let unix = listen_unix(local.port()).map_err(refused(format!("@{}", abstract_name(local.port()))))?;
+        if options.busy_poll_us > 0 {
+            set_busy_poll(&udp, options.busy_poll_us).map_err(|e| failed("SO_BUSY_POLL", e))?;
+        }
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| failed("epoll", e))?;
+        for (socket, key) in [(&tcp, TCP), (&unix, UNIX), (&udp, UDP)] {
+            epoll::add(&epoll, socket, EventData::new_u64(key), EventFlags::IN)
+                .map_err(|e| failed("epoll", e))?;
+        }
+        let (options, clients, buffer) = (options.clone(), Vec::new(), vec![0; 256 << 10]);
+        Ok(Self { options, local, epoll, tcp, unix, udp, clients, buffer })
+    }
+
+    /// Where it really listens.
+    pub fn local_address(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Serves until `stop` becomes readable. Fails when epoll does.
+    pub fn run(mut self, stop: BorrowedFd<'_>) -> Result<(), Fault> {
+        self.serve_until(stop).map_err(|e| failed("echo server", e))
+    }
+
+    fn serve_until(&mut self, stop: BorrowedFd<'_>) -> Result<(), Errno> {
+        epoll::add(&self.epoll, stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        let mut events = Vec::with_capacity(64);
+        loop {
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+                Err(Errno::INTR) => continue,
+                other => other?,
+            };
+            for event in &events {
+                match event.data.u64() {
+                    STOP => return epoll::delete(&self.epoll, stop),
+                    TCP => self.accept(true)?,
+                    UNIX => self.accept(false)?,
+                    UDP => self.answer_datagrams(),
+                    number => self.turn(number as usize, event.flags)?,
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, is_tcp: bool) -> Result<(), Errno> {
+        let listener = if is_tcp { &self.tcp } else { &self.unix };
+        let Ok(fd) = net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) else {
+            // Of one that ended before it was accepted (accept(2)); level-triggered, so that others come again.
+            return Ok(());
+        };
+        if is_tcp && self.options.nodelay {
+            sockopt::set_tcp_nodelay(&fd, true)?;
+        }
+        if self.options.busy_poll_us > 0 {
+            set_busy_poll(&fd, self.options.busy_poll_us)?;
+        }
+        let number = fd.as_raw_fd() as usize;
+        epoll::add(&self.epoll, &fd, EventData::new_u64(number as u64), EventFlags::IN)?;
+        if self.clients.len() <= number {
+            self.clients.resize_with(number + 1, || None);
+        }
+        self.clients[number] = Some(Client { fd, pending: Vec::new(), interest: EventFlags::IN });
+        Ok(())
+    }
+
+    /// What cannot be sent back is lost, as on any network.
+    fn answer_datagrams(&mut self) {
+        for _ in 0..DATAGRAMS_AT_A_TIME {
+            let Ok((n, _, Some(from))) = net::recvfrom(&self.udp, &mut self.buffer[..], RecvFlags::empty())
+            else {
+                return;
+            };
+            let _ = net::sendto(&self.udp, &self.buffer[..n], SendFlags::NOSIGNAL, &from);
+        }
+    }
+
+    fn turn(&mut self, number: usize, flags: EventFlags) -> Result<(), Errno> {
+        let Some(client) = self.clients.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
+        let goes_on = (!flags.contains(EventFlags::OUT) || client.flush()) && client.echo(&mut self.buffer);
+        if !goes_on {
+            self.clients[number] = None;
+            return Ok(());
+        }
+        let wanted = client.wanted();
+        if wanted != client.interest {
+            client.interest = wanted;
+            epoll::modify(&self.epoll, &client.fd, EventData::new_u64(number as u64), wanted)?;
+        }
+        Ok(())
+    }
+}
+
+impl Client {
+    fn wanted(&self) -> EventFlags {
+        match (self.pending.is_empty(), self.pending.len() < MOST_PENDING_BYTES) {
+            (true, _) => EventFlags::IN,
+            (false, true) => EventFlags::IN | EventFlags::OUT,
+            (false, false) => EventFlags::OUT,
+        }
+    }
+
+    /// Reads once and sends it back. False when the client has gone.
+    fn echo(&mut self, buffer: &mut [u8]) -> bool {
+        if self.pending.len() >= MOST_PENDING_BYTES {
+            return true;
+        }
+        let n = match net::recv(&self.fd, &mut buffer[..], RecvFlags::empty()) {
+            Ok((0, _)) => return false,
+            Ok((n, _)) => n,
+            Err(Errno::AGAIN | Errno::INTR) => return true,
+            Err(_) => return false,
+        };
+        if !self.pending.is_empty() {
+            self.pending.extend_from_slice(&buffer[..n]);
+            return self.flush();
+        }
+        match send_some(&self.fd, &buffer[..n]) {
+            Ok(sent) => self.pending.extend_from_slice(&buffer[sent..n]),
+            Err(_) => return false,
+        }
+        true
+    }
+
+    fn flush(&mut self) -> bool {
+        match send_some(&self.fd, &self.pending) {
+            Ok(sent) => drop(self.pending.drain(..sent)),
+            Err(_) => return false,
+        }
+        true
+    }
+}
+
+/// Sends what the socket takes now; 0 when it is full.
+fn send_some(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    match net::send(fd, bytes, SendFlags::NOSIGNAL) {
+        Ok(n) => Ok(n),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+fn bound(at: SocketAddr, kind: SocketType) -> Result<OwnedFd, Errno> {
+    let family = match at {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let socket = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+    if kind == SocketType::STREAM {
+        // A restart for each trial must not wait for connections of the last one in TIME_WAIT.
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+    }
+    net::bind(&socket, &at)?;
+    Ok(socket)
+}
+
+fn listen_unix(port: u16) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    net::bind(&socket, &unix_address(port)?)?;
+    net::listen(&socket, 1024)?;
+    Ok(socket)
+}

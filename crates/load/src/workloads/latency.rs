@@ -1,0 +1,68 @@
+//! The latency load: messages that come back, at a fixed rate.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use change::Hand;
+use machine::{Fault, Missing, Placement};
+
+use super::{About, LatencyLoad, LoadSpec, Workload};
+use crate::drive::{self, Document, Driven, Keys};
+use crate::echo::dialogue::EchoDialogue;
+use crate::running::Running;
+use crate::seconds;
+use crate::server::Server;
+
+/// What it is.
+pub static ABOUT: About = About {
+    id: "latency",
+    title: "ping-pong: messages of one length at a fixed rate, and how long each took to come back",
+    docs: "Sends messages of `message_bytes` to the built-in echo server (`pinwise echo-server --port {port}`) at `rate_per_s`, at \
+           most `prefetch` of them under way on a connection, over `transport` tcp, unix or udp; with `nodelay` or Nagle's delay, with \
+           `busy_poll_us` or without. Latency counts from when a message was due. Each must come back once and unchanged. Gives the figures of \
+           the string load, and in the trial's folder latency.csv: for each second the rate that was achieved, and min, max, mean, \
+           p50, p99 and p99.9 of that second alone. Without `rate_per_s` it is a closed loop over `prefetch` messages.",
+    example: "driver = \"latency\"\nrate_per_s = 10000.0\nspacing = \"uniform\"\nmessage_bytes = 1024\ntransport = \"tcp\"\nseconds = 5.0\n",
+};
+
+/// The file in the trial's folder.
+const CSV: &str = "latency.csv";
+
+impl Workload for LatencyLoad {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        LatencyLoad::check(self)
+    }
+
+    fn needs(&self) -> Vec<Missing> {
+        drive::needs(self)
+    }
+
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Running, Fault> {
+        let file = dir.join(CSV);
+        drive::start_with(&LoadSpec::Latency(self.clone()), server, placement, hand, dir, move |outcome| {
+            std::fs::write(&file, seconds::csv(&outcome.intervals)).map_err(|why| {
+                Fault::io(file.display(), &why, "free some space, or choose another folder")
+            })?;
+            Ok(outcome)
+        })
+    }
+}
+
+impl Driven for LatencyLoad {
+    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+        LatencyLoad::check(self)?;
+        let dialogue = |_| EchoDialogue::new(self.message_bytes as usize, self.prefetch);
+        drive::drive(&self.pace(), self.endpoint(server), dialogue, stop)
+    }
+}
