@@ -88,7 +88,9 @@ fn ours(pinwise: &Path, port: u16, (connections, channels): (u32, u32)) -> io::R
     let document: serde_json::Value = serde_json::from_slice(&ran.stdout).map_err(|_| failed())?;
     let figure = |name: &str| document["outcome"]["figures"][name].as_f64();
     match (document["broken"].is_null(), figure("completed"), figure("client_cpu_s"), figure("failed")) {
-        (true, Some(completed), Some(cpu_s), Some(0.0)) => Ok([completed / cpu_s, completed / WINDOW_S as f64]),
+        (true, Some(completed), Some(cpu_s), Some(0.0)) => {
+            Ok([completed / cpu_s, completed / WINDOW_S as f64])
+        }
         _ => Err(io::Error::other(document.to_string())),
     }
 }
@@ -104,7 +106,8 @@ fn theirs(classes: &str, port: u16, (connections, channels): (u32, u32)) -> io::
     let mut java = command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let pid = java.id();
     let watched = java.stdout.take().map(|stdout| {
-        let rates = BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| received_per_s(&line));
+        let rates =
+            BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| received_per_s(&line));
         // Seconds without a message are its start.
         let mut rates = rates.skip_while(|rate| *rate < 100.0).skip(WARM_UP_S);
         let _ = rates.next();
@@ -139,7 +142,8 @@ fn received_per_s(line: &str) -> Option<f64> {
 fn cpu_s(pid: u32) -> io::Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    let ticks: f64 = behind_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+    let ticks: f64 =
+        behind_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
     Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
@@ -158,7 +162,9 @@ fn classes(folder: &Path) -> io::Result<String> {
     let (pom, list): (PathBuf, PathBuf) = (folder.join("pom.xml"), folder.join("classes"));
     std::fs::write(&pom, project)?;
     let mut maven = Command::new("mvn");
-    maven.args(["-q", "-B", "dependency:build-classpath"]).arg(format!("-Dmdep.outputFile={}", list.display()));
+    maven
+        .args(["-q", "-B", "dependency:build-classpath"])
+        .arg(format!("-Dmdep.outputFile={}", list.display()));
     let ran = maven.arg("-f").arg(&pom).stdin(Stdio::null()).output()?;
     match ran.status.success() {
         true => Ok(std::fs::read_to_string(list)?.trim().to_string()),

@@ -1,5 +1,5 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, amqp. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, amqp, ldap. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
@@ -8,6 +8,7 @@ mod changes;
 mod counters;
 mod engine;
 mod growth;
+mod ldap;
 mod map;
 mod noise;
 mod plot;
@@ -24,7 +25,7 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
@@ -35,6 +36,7 @@ const PARTS: [Part; 10] = [
     ("traced", traced::measure),
     ("noise", noise::measure),
     ("amqp", amqp::measure),
+    ("ldap", ldap::measure),
 ];
 
 fn main() -> ExitCode {

@@ -40,6 +40,12 @@ pub trait Dialogue {
     /// acknowledgement). Gives how many bytes were understood; the rest comes again with more behind it.
     fn hear(&mut self, came: &[u8], out: &mut Vec<u8>, news: &mut Vec<News>) -> usize;
 
+    /// Whether the connection takes another request after the answer that is just in; false where the server has said with it that it
+    /// ends the connection, as HTTP's may. The engine then makes it anew, and nothing has failed.
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     /// The run is over: puts a farewell into `out`, where the protocol has one. The server's answer to it is not heard.
     fn close(&mut self, out: &mut Vec<u8>) {
         let _ = out;

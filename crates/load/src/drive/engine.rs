@@ -379,7 +379,8 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             // The late answer of a request that was given up, or of none.
             _ => return Ok(()),
         }
-        if !self.pace.keep_alive && !connection.is_busy() && !connection.hang_up() {
+        let to_keep = self.pace.keep_alive && connection.dialogue.goes_on();
+        if !to_keep && !connection.is_busy() && !connection.hang_up() {
             connection.renew(&self.epoll)?;
         }
         self.free.push((index, lane));

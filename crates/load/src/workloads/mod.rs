@@ -1,4 +1,4 @@
-//! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`].
+//! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`] and in `of_each`.
 
 use std::path::Path;
 
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::amqp::options::AmqpLoad;
 use crate::drive::{Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
+pub use crate::http::options::HttpLoad;
+pub use crate::ldap::options::LdapLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
@@ -17,7 +19,9 @@ pub use command::CommandLoad;
 
 pub mod amqp;
 pub mod command;
+pub mod http;
 pub mod latency;
+pub mod ldap;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -34,7 +38,8 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 4] = [&string::ABOUT, &latency::ABOUT, &amqp::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 6] =
+    [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &amqp::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -65,6 +70,10 @@ pub enum LoadSpec {
     String(StringLoad),
     /// Messages that come back, at a fixed rate.
     Latency(LatencyLoad),
+    /// One request of HTTP/1.1 again and again.
+    Http(HttpLoad),
+    /// Authentications and searches at a directory.
+    Ldap(LdapLoad),
     /// AMQP 0-9-1: a message out, the same message back.
     Amqp(AmqpLoad),
     /// Any load tool, by its command line.
@@ -77,45 +86,40 @@ impl Default for LoadSpec {
     }
 }
 
+/// One thing for every load that the engine drives, another for a command.
+macro_rules! of_each {
+    ($spec:expr, $load:ident => $driven:expr, $command:ident => $other:expr) => {
+        match $spec {
+            LoadSpec::String($load) => $driven,
+            LoadSpec::Latency($load) => $driven,
+            LoadSpec::Http($load) => $driven,
+            LoadSpec::Ldap($load) => $driven,
+            LoadSpec::Amqp($load) => $driven,
+            LoadSpec::Command($command) => $other,
+        }
+    };
+}
+
 impl LoadSpec {
     /// The load that these options are for.
     pub fn workload(&self) -> &dyn Workload {
-        match self {
-            Self::String(load) => load,
-            Self::Latency(load) => load,
-            Self::Amqp(load) => load,
-            Self::Command(load) => load,
-        }
+        of_each!(self, load => load, load => load)
     }
 
     /// The load, if the engine drives it; none for a command.
     pub fn driven(&self) -> Option<&dyn Driven> {
-        match self {
-            Self::String(load) => Some(load),
-            Self::Latency(load) => Some(load),
-            Self::Amqp(load) => Some(load),
-            Self::Command(_) => None,
-        }
+        of_each!(self, load => Some(load), _command => None)
     }
 
     /// The same, to be changed.
     pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
-        match self {
-            Self::String(load) => Some(load),
-            Self::Latency(load) => Some(load),
-            Self::Amqp(load) => Some(load),
-            Self::Command(_) => None,
-        }
+        of_each!(self, load => Some(load), _command => None)
     }
 
     /// The load of this name with its defaults; none where there is no such load, or where it means nothing without a command.
     pub fn named(id: &str) -> Option<Self> {
-        match id {
-            "string" => Some(Self::String(StringLoad::default())),
-            "latency" => Some(Self::Latency(LatencyLoad::default())),
-            "amqp" => Some(Self::Amqp(AmqpLoad::default())),
-            _ => None,
-        }
+        let alone = toml::Table::from_iter([("driver".to_string(), toml::Value::from(id))]);
+        Self::deserialize(alone).ok()
     }
 
     /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.

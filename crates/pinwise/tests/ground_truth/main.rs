@@ -16,6 +16,7 @@ mod killed;
 mod killing;
 mod noise;
 mod nothing;
+mod openldap;
 mod pinwise;
 mod placed_guests;
 mod real_servers;

@@ -1,0 +1,58 @@
+//! The http load: one request of HTTP/1.1 again and again.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use change::Hand;
+use machine::{Fault, Missing, Placement};
+
+use super::{About, HttpLoad, LoadSpec, Workload};
+use crate::drive::{self, Document, Driven, Keys};
+use crate::http::{Http, Plan};
+use crate::running::Running;
+use crate::server::Server;
+
+/// What it is.
+pub static ABOUT: About = About {
+    id: "http",
+    title: "one request of HTTP/1.1 again and again, each answer checked",
+    docs: "Drives any HTTP/1.1 server with one request: `method`, `path`, `headers`, `body`. Connections are kept, or each request \
+          has its own; closed loop over `connections`, or open at `rate_per_s`. An answer is read to its end (Content-Length or \
+          chunked) and is right when it has `status` and, where given, `expect_body`. A server that says with its answer that it ends \
+          the connection is connected to anew, without a failure. Answers that end with the connection are not understood. Gives \
+          the figures of the string load.",
+    example: "driver = \"http\"\npath = \"/\"\nstatus = 200\nconnections = 16\n",
+};
+
+impl Workload for HttpLoad {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        HttpLoad::check(self)
+    }
+
+    fn needs(&self) -> Vec<Missing> {
+        drive::needs(self)
+    }
+
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Running, Fault> {
+        drive::start(&LoadSpec::Http(self.clone()), server, placement, hand, dir)
+    }
+}
+
+impl Driven for HttpLoad {
+    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+        HttpLoad::check(self)?;
+        let plan = Plan::of(self, server)?;
+        drive::drive(&self.pace(), server, |_| Http::new(plan.clone()), stop)
+    }
+}

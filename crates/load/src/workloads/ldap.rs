@@ -1,0 +1,60 @@
+//! The ldap load: authentications and searches at a directory.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use change::Hand;
+use machine::{Fault, Missing, Placement};
+
+use super::{About, LdapLoad, LoadSpec, Workload};
+use crate::drive::{self, Document, Driven, Keys};
+use crate::ldap::{Ldap, Plan};
+use crate::running::Running;
+use crate::server::Server;
+
+/// What it is.
+pub static ABOUT: About = About {
+    id: "ldap",
+    title: "authentications (bind; search, then bind) and searches at a directory, LDAPv3",
+    docs: "Drives OpenLDAP or any LDAPv3 server by simple binds (operation = \"bind\"), by a search for an entry and a bind as it \
+          (\"search-bind\"), or by searches (\"search\"). `{n}` in bind_dn, password, base, filter and expect_dn is a number below `users`, \
+          drawn for each request. Connections are kept, or each request has its own; closed loop over `connections`, or open at \
+          `rate_per_s`. An answer is right when it belongs to the request, its result code is 0 and the number of entries (and \
+          their DN, where given) is as told; the first wrong one is told in words. Passwords of this load stand in the case and in \
+          the load's command line. Gives the figures of the string load.",
+    example: "driver = \"ldap\"\noperation = \"bind\"\nbind_dn = \"uid=user{n},dc=example,dc=com\"\npassword = \"secret{n}\"\n\
+              users = 100000\nconnections = 4\n",
+};
+
+impl Workload for LdapLoad {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        LdapLoad::check(self)
+    }
+
+    fn needs(&self) -> Vec<Missing> {
+        drive::needs(self)
+    }
+
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Running, Fault> {
+        drive::start(&LoadSpec::Ldap(self.clone()), server, placement, hand, dir)
+    }
+}
+
+impl Driven for LdapLoad {
+    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+        LdapLoad::check(self)?;
+        let plan = Plan::of(self)?;
+        drive::drive(&self.pace(), server, |connection| Ldap::new(plan.clone(), connection), stop)
+    }
+}
