@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::pinwise::{Bench, SHORT_TRIALS, wait_at_most};
+use crate::pinwise::{Bench, wait_at_most};
 
 /// Processes of which `holds` is so.
 fn processes(holds: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
@@ -49,16 +49,20 @@ fn a_broker_is_studied_killed_once_and_nothing_of_it_stays() {
     let bench = Bench::new();
     let case = bench.case().display().to_string();
     let arguments = ["study", recipe, "--blocks", "1", "--attempts", "2", "--format", "json", "-o", &case];
-    let mut command = bench.command(&[&arguments[..], &SHORT_TRIALS].concat());
+    let lengths = ["--window", "1.5", "--warm-up", "0.2"];
+    let mut command = bench.command(&[&arguments[..], &lengths].concat());
     let study = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
     let mut found = None;
-    wait_at_most(Duration::from_secs(90), "a broker under load", || {
-        found = under_load(&case);
+    // A study whose very first trial fails ends.
+    wait_at_most(Duration::from_secs(90), "a broker under load in the second trial", || {
+        let finished = std::fs::metadata(bench.case().join("trials.jsonl")).is_ok_and(|file| file.len() > 0);
+        found = finished.then(|| under_load(&case)).flatten();
         found.is_some()
     });
     let (broker, port) = found.unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    // Its channels are made first.
+    std::thread::sleep(Duration::from_millis(900));
     rustix::process::kill_process(
         rustix::process::Pid::from_raw(broker).unwrap(),
         rustix::process::Signal::KILL,
