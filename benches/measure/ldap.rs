@@ -13,7 +13,7 @@ use crate::section::Section;
 use crate::tools;
 
 /// Simple binds of a run.
-const BINDS: u32 = 40_000;
+const BINDS: u32 = 20_000;
 /// Connections, all kept.
 const CONNECTIONS: u32 = 4;
 /// Blocks of three runs each.
