@@ -1,8 +1,9 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, ldap. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, amqp, ldap. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
+mod amqp;
 mod changes;
 mod counters;
 mod engine;
@@ -24,7 +25,7 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
@@ -34,6 +35,7 @@ const PARTS: [Part; 10] = [
     ("engine", engine::measure),
     ("traced", traced::measure),
     ("noise", noise::measure),
+    ("amqp", amqp::measure),
     ("ldap", ldap::measure),
 ];
 

@@ -5,6 +5,7 @@
 //! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps one busy.
 
 mod allowed_cpus;
+pub mod amqp;
 mod attached;
 pub mod children;
 mod clock;
@@ -45,4 +46,4 @@ pub use server::{Server, ServerSpec};
 pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
-pub use workloads::{CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, StringLoad, Workload};
+pub use workloads::{AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, StringLoad, Workload};

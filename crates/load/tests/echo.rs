@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on is to fail there")]
 
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use pinwise_load::LatencyLoad;
 use pinwise_load::drive::{Document, Driven, Spacing, Transport};
 use pinwise_load::echo::server::{EchoOptions, EchoServer};
+use pinwise_load::{LatencyLoad, monotonic_ns};
 use rustix::event::{EventfdFlags, eventfd};
 
 const TRANSPORTS: [Transport; 3] = [Transport::Tcp, Transport::Unix, Transport::Udp];
@@ -109,4 +111,66 @@ fn nobody_there_is_told_over_each_transport() {
         let cause = document.broken.unwrap().cause;
         assert!(cause.contains("refused"), "{transport:?}: {cause}");
     }
+}
+
+/// A server on one thread that sends back what it gets, and does nothing at all for 100 ms in each second. It gives each pause as it
+/// really was, CLOCK_MONOTONIC ns.
+fn pausing(pauses: usize) -> (SocketAddr, JoinHandle<Vec<(u64, u64)>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        let mut buffer = vec![0; 1 << 20];
+        let mut seen = Vec::new();
+        let mut next_ns = monotonic_ns() + 450_000_000;
+        loop {
+            if seen.len() < pauses && monotonic_ns() >= next_ns {
+                let from_ns = monotonic_ns();
+                std::thread::sleep(Duration::from_millis(100));
+                seen.push((from_ns, monotonic_ns()));
+                next_ns += 1_000_000_000;
+            }
+            match stream.read(&mut buffer) {
+                Ok(0) => return seen,
+                Ok(n) => stream.write_all(&buffer[..n]).unwrap(),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(_) => return seen,
+            }
+        }
+    });
+    (at, thread)
+}
+
+#[test]
+fn a_pause_of_the_server_is_seen_by_all_that_were_due_in_it() {
+    let (at, server) = pausing(4);
+    let load = LatencyLoad {
+        rate_per_s: Some(2000.0),
+        spacing: Spacing::Uniform,
+        message_bytes: 64,
+        ..short(Transport::Tcp)
+    };
+    let document = LatencyLoad { prefetch: 2000, seconds: 4.2, ..load }.drive(at, None).unwrap();
+    let pauses = server.join().unwrap();
+    let outcome = &document.outcome;
+    assert_eq!((pauses.len(), figure(&document, "failed")), (4, 0.0));
+    // What each message that was due in a pause had to wait until its end; outside of pauses nothing worth mention.
+    let gap_ns = 500_000;
+    let due =
+        (1..).map(|count| outcome.from_ns + count * gap_ns).take_while(|due_ns| *due_ns < outcome.to_ns);
+    let waited = |due_ns: u64| {
+        let pause = pauses.iter().find(|(from_ns, to_ns)| (*from_ns..*to_ns).contains(&due_ns));
+        pause.map_or(0, |(_, to_ns)| to_ns - due_ns)
+    };
+    let mut waits: Vec<u64> = due.map(waited).collect();
+    waits.sort_unstable();
+    for (name, share) in [("latency_p99_us", 0.99), ("latency_p999_us", 0.999)] {
+        let truth_us = waits[(waits.len() as f64 * share) as usize] as f64 / 1e3;
+        let told_us = figure(&document, name);
+        // A machine that others use adds to it; nothing takes away from it.
+        assert!(told_us >= truth_us * 0.95, "{name}: {told_us} us told, {truth_us} us by the pauses");
+    }
+    assert!(figure(&document, "latency_p50_us") < 50_000.0);
 }

@@ -1,4 +1,4 @@
-//! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`].
+//! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`] and in `of_each`.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use machine::{Fault, Missing, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::amqp::options::AmqpLoad;
 use crate::drive::{Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
@@ -16,6 +17,7 @@ use crate::server::Server;
 pub use crate::string::options::StringLoad;
 pub use command::CommandLoad;
 
+pub mod amqp;
 pub mod command;
 pub mod http;
 pub mod latency;
@@ -36,7 +38,8 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 5] = [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 6] =
+    [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &amqp::ABOUT, &command::ABOUT];
 
 /// A load with its options.
 pub trait Workload {
@@ -71,6 +74,8 @@ pub enum LoadSpec {
     Http(HttpLoad),
     /// Authentications and searches at a directory.
     Ldap(LdapLoad),
+    /// AMQP 0-9-1: a message out, the same message back.
+    Amqp(AmqpLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -81,49 +86,40 @@ impl Default for LoadSpec {
     }
 }
 
+/// One thing for every load that the engine drives, another for a command.
+macro_rules! of_each {
+    ($spec:expr, $load:ident => $driven:expr, $command:ident => $other:expr) => {
+        match $spec {
+            LoadSpec::String($load) => $driven,
+            LoadSpec::Latency($load) => $driven,
+            LoadSpec::Http($load) => $driven,
+            LoadSpec::Ldap($load) => $driven,
+            LoadSpec::Amqp($load) => $driven,
+            LoadSpec::Command($command) => $other,
+        }
+    };
+}
+
 impl LoadSpec {
     /// The load that these options are for.
     pub fn workload(&self) -> &dyn Workload {
-        match self {
-            Self::String(load) => load,
-            Self::Latency(load) => load,
-            Self::Http(load) => load,
-            Self::Ldap(load) => load,
-            Self::Command(load) => load,
-        }
+        of_each!(self, load => load, load => load)
     }
 
     /// The load, if the engine drives it; none for a command.
     pub fn driven(&self) -> Option<&dyn Driven> {
-        match self {
-            Self::String(load) => Some(load),
-            Self::Latency(load) => Some(load),
-            Self::Http(load) => Some(load),
-            Self::Ldap(load) => Some(load),
-            Self::Command(_) => None,
-        }
+        of_each!(self, load => Some(load), _command => None)
     }
 
     /// The same, to be changed.
     pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
-        match self {
-            Self::String(load) => Some(load),
-            Self::Latency(load) => Some(load),
-            Self::Http(load) => Some(load),
-            Self::Ldap(load) => Some(load),
-            Self::Command(_) => None,
-        }
+        of_each!(self, load => Some(load), _command => None)
     }
 
     /// The load of this name with its defaults; none where there is no such load, or where it means nothing without a command.
     pub fn named(id: &str) -> Option<Self> {
-        match id {
-            "string" => Some(Self::String(StringLoad::default())),
-            "latency" => Some(Self::Latency(LatencyLoad::default())),
-            "http" => Some(Self::Http(HttpLoad::default())),
-            "ldap" => Some(Self::Ldap(LdapLoad::default())),
-            _ => None,
-        }
+        let alone = toml::Table::from_iter([("driver".to_string(), toml::Value::from(id))]);
+        Self::deserialize(alone).ok()
     }
 
     /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
@@ -199,7 +195,7 @@ mod tests {
     fn unknown_keys_and_drivers_are_named() {
         let error = |text: &str| toml::from_str::<LoadSpec>(text).unwrap_err().to_string();
         assert!(error("driver = 'string'\nconection = 3").contains("conection"));
-        assert!(error("driver = 'amqp'").contains("amqp"));
+        assert!(error("driver = 'mqtt'").contains("mqtt"));
         assert!(error("connections = 3").contains("driver"));
     }
 

@@ -9,6 +9,7 @@
 
 mod applied;
 mod beside_oslat;
+mod broker;
 mod distances;
 mod killed;
 #[path = "../killing/mod.rs"]

@@ -1,0 +1,205 @@
+//! The AMQP load beside RabbitMQ's own, PerfTest: messages for a second of client CPU time at the same shape, and what the broker
+//! does with either.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use benches::blocks::{self, Ratio, middle};
+use change::{Hand, LiveKernel};
+use load::Server;
+use machine::{CpuSet, Placement};
+use report::number;
+use study::Recipe;
+
+use crate::section::Section;
+use crate::tools;
+
+const BLOCKS: usize = 7;
+const MESSAGE_BYTES: u32 = 12;
+/// Seconds of PerfTest that do not count, beyond its own start: the JVM compiles.
+const WARM_UP_S: usize = 4;
+const WINDOW_S: usize = 5;
+
+/// The tool beside ours, as Maven knows it; its log library it leaves to its user.
+const ARTEFACTS: [(&str, &str, &str); 2] =
+    [("com.rabbitmq", "perf-test", "2.16.0"), ("ch.qos.logback", "logback-classic", "1.2.13")];
+
+/// Connections, and channels of each; a queue a channel, a message on its way in each.
+const SHAPES: [(u32, u32); 2] = [(1, 500), (10, 50)];
+
+/// What one run gives: messages for a second of client CPU time, and messages a second.
+type Figures = [f64; 2];
+
+/// Measures the load.
+pub fn measure() -> io::Result<Section> {
+    let mut section = Section::new("The AMQP load, beside RabbitMQ PerfTest");
+    let folder = tempfile::tempdir()?;
+    let classes = match classes(folder.path()) {
+        Ok(classes) => classes,
+        Err(why) => {
+            section.say(format!("Not measured: PerfTest cannot be had by Maven ({why})."));
+            return Ok(section);
+        }
+    };
+    let (mut hand, server) = match broker(folder.path()) {
+        Ok(broker) => broker,
+        Err(why) => {
+            section.say(format!("Not measured: RabbitMQ does not start ({why})."));
+            return Ok(section);
+        }
+    };
+    let (port, pinwise) = (server.address().port(), tools::pinwise()?);
+    let measured = blocks::figures(2 * SHAPES.len(), BLOCKS, |arm| {
+        let shape = SHAPES[arm / 2];
+        match arm % 2 {
+            0 => ours(&pinwise, port, shape),
+            _ => theirs(&classes, port, shape),
+        }
+    });
+    server.stop().map_err(io::Error::other)?;
+    hand.undo_all();
+    tell(&mut section, &measured?);
+    Ok(section)
+}
+
+/// The broker of the recipe, on CPU 0.
+fn broker(folder: &Path) -> io::Result<(Hand, Server)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recipes/rabbitmq-nodes.toml");
+    let recipe = Recipe::from_toml(&std::fs::read_to_string(&path)?, &path.display().to_string())
+        .map_err(io::Error::other)?;
+    let mut hand = Hand::with(Arc::new(LiveKernel::new()), &folder.join("ledger"), "bench of the AMQP load")
+        .map_err(io::Error::other)?;
+    let placement = Placement { server_cpus: CpuSet::from_list("0").ok(), ..Placement::default() };
+    let dir = folder.join("broker");
+    std::fs::create_dir(&dir)?;
+    let server = Server::start(&recipe.server, &placement, &mut hand, &dir).map_err(io::Error::other)?;
+    Ok((hand, server))
+}
+
+fn ours(pinwise: &Path, port: u16, (connections, channels): (u32, u32)) -> io::Result<Figures> {
+    let mut command = on_cpu_1(pinwise);
+    command.args(["drive", "--driver", "amqp", "--port", &port.to_string(), "--confirms"]);
+    command.args(["--connections", &connections.to_string(), "--channels", &channels.to_string()]);
+    command.args(["--message-bytes", &MESSAGE_BYTES.to_string(), "--seconds", &WINDOW_S.to_string()]);
+    let ran = command.stdin(Stdio::null()).output()?;
+    let failed = || io::Error::other(String::from_utf8_lossy(&ran.stderr).into_owned());
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).map_err(|_| failed())?;
+    let figure = |name: &str| document["outcome"]["figures"][name].as_f64();
+    match (document["broken"].is_null(), figure("completed"), figure("client_cpu_s"), figure("failed")) {
+        (true, Some(completed), Some(cpu_s), Some(0.0)) => {
+            Ok([completed / cpu_s, completed / WINDOW_S as f64])
+        }
+        _ => Err(io::Error::other(document.to_string())),
+    }
+}
+
+/// PerfTest's CPU time is taken between two lines of its output, when its start is long over.
+fn theirs(classes: &str, port: u16, (connections, channels): (u32, u32)) -> io::Result<Figures> {
+    let (connections, channels) = (connections.to_string(), channels.to_string());
+    let mut command = on_cpu_1(Path::new("java"));
+    command.args(["-cp", classes, "com.rabbitmq.perf.PerfTest"]);
+    command.args(["--uri", &format!("amqp://127.0.0.1:{port}"), "-s", &MESSAGE_BYTES.to_string()]);
+    command.args(["-x", &connections, "-X", &channels, "-y", &connections, "-Y", &channels, "-c", "1", "-a"]);
+    command.args(["--queue-pattern", "queue-%d", "--queue-pattern-from", "1", "--queue-pattern-to", "500"]);
+    let mut java = command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let pid = java.id();
+    let watched = java.stdout.take().map(|stdout| {
+        let rates =
+            BufReader::new(stdout).lines().map_while(Result::ok).filter_map(|line| received_per_s(&line));
+        // Seconds without a message are its start.
+        let mut rates = rates.skip_while(|rate| *rate < 100.0).skip(WARM_UP_S);
+        let _ = rates.next();
+        let before_s = cpu_s(pid)?;
+        let window: Vec<f64> = rates.take(WINDOW_S).collect();
+        Ok::<_, io::Error>((window, cpu_s(pid)? - before_s))
+    });
+    let _ = java.kill();
+    java.wait()?;
+    match watched.transpose()? {
+        Some((window, cpu_s)) if window.len() == WINDOW_S => {
+            let messages: f64 = window.iter().sum();
+            Ok([messages / cpu_s, messages / WINDOW_S as f64])
+        }
+        _ => Err(io::Error::other("PerfTest ended early: run it by hand to see why")),
+    }
+}
+
+fn on_cpu_1(program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", "1"]).arg(program);
+    command
+}
+
+/// The rate of a line such as `time: 7.287s, sent: 3722 msg/s, ..., received: 3256 msg/s, ...`: of the second before it.
+fn received_per_s(line: &str) -> Option<f64> {
+    let (_, rate) = line.split_once("received: ")?;
+    rate.split_once(" msg/s")?.0.parse().ok()
+}
+
+/// User and system time of a process so far, s.
+fn cpu_s(pid: u32) -> io::Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let behind_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let ticks: f64 =
+        behind_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+    Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// The class path of PerfTest, fetched as this machine's Maven fetches.
+fn classes(folder: &Path) -> io::Result<String> {
+    let dependency = |(group, artefact, version): (&str, &str, &str)| {
+        format!(
+            "<dependency><groupId>{group}</groupId><artifactId>{artefact}</artifactId><version>{version}</version></dependency>"
+        )
+    };
+    let project = format!(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>pinwise</groupId><artifactId>bench</artifactId>\
+         <version>1</version><packaging>pom</packaging><dependencies>{}</dependencies></project>",
+        ARTEFACTS.map(dependency).concat()
+    );
+    let (pom, list): (PathBuf, PathBuf) = (folder.join("pom.xml"), folder.join("classes"));
+    std::fs::write(&pom, project)?;
+    let mut maven = Command::new("mvn");
+    maven
+        .args(["-q", "-B", "dependency:build-classpath"])
+        .arg(format!("-Dmdep.outputFile={}", list.display()));
+    let ran = maven.arg("-f").arg(&pom).stdin(Stdio::null()).output()?;
+    match ran.status.success() {
+        true => Ok(std::fs::read_to_string(list)?.trim().to_string()),
+        false => {
+            let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+            Err(io::Error::other(said.lines().next().unwrap_or("it said nothing").to_string()))
+        }
+    }
+}
+
+fn tell(section: &mut Section, measured: &[[Vec<f64>; 2]]) {
+    section.say(format!(
+        "Broker on CPU 0, client on CPU 1; messages of {MESSAGE_BYTES} bytes through transient classic queues, a queue a channel, no \
+         acknowledgements; a channel publishes again when the broker has confirmed its message (PerfTest: `-c 1 -a`, on connections \
+         of its own for consumers), pinwise when the message is back too and compared. PerfTest's start and {WARM_UP_S} s more do \
+         not count. {BLOCKS} blocks in random order; others used both CPUs at the same time where the load above says so. Goal: 3 x \
+         the messages a client CPU second; the same broker throughput."
+    ));
+    let mut table = String::from(
+        "| connections x channels | | messages a client CPU second | of PerfTest | messages/s | of PerfTest |\n|---|---|---:|---:|---:|---:|\n",
+    );
+    for ((connections, channels), pair) in SHAPES.iter().zip(measured.chunks(2)) {
+        let [ours, theirs] = pair else { continue };
+        let ratio = |figure: usize| {
+            Ratio::of(&ours[figure], &theirs[figure]).map_or_else(|| "-".into(), |ratio| ratio.to_string())
+        };
+        let figures = |arm: &[Vec<f64>; 2]| [0, 1].map(|figure| number::figure(middle(&arm[figure])));
+        let ([our_cost, our_rate], [their_cost, their_rate]) = (figures(ours), figures(theirs));
+        table.push_str(&format!(
+            "| {connections} x {channels} | pinwise drive --driver amqp | {our_cost} | {} | {our_rate} | {} |\n\
+             | | PerfTest {} | {their_cost} | 1 | {their_rate} | 1 |\n",
+            ratio(0),
+            ratio(1),
+            ARTEFACTS[0].2,
+        ));
+    }
+    section.say(table.trim_end().to_string());
+}

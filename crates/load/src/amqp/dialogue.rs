@@ -1,0 +1,335 @@
+//! The client's side of one AMQP connection: a lane is a channel with a queue and a consumer of its own.
+
+use super::field::Value;
+use super::frame::{self, BODY, Frame, HEADER, HEARTBEAT, METHOD, OVERHEAD_BYTES};
+use super::lane::{Lane, Progress};
+use super::message::Bodies;
+use super::method::{self, Declaration, Said};
+use super::options::{AmqpLoad, Kind};
+use crate::drive::{Dialogue, News};
+
+/// The largest frame that is asked for, bytes: what RabbitMQ offers. A smaller offer is taken.
+const FRAME_BYTES: u32 = 131_072;
+
+/// A durable queue that was not deleted goes away when nobody has used it for this long, ms.
+const EXPIRES_MS: i64 = 600_000;
+
+/// How far the connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// connection.start is awaited.
+    Greeted,
+    /// connection.tune is awaited.
+    LoggedIn,
+    /// connection.open-ok is awaited.
+    Opening,
+    /// Channels, queues and consumers are made; so many are not ready.
+    Making(u32),
+    Ready,
+    /// Nothing more can come of it.
+    Over,
+}
+
+/// The dialogue.
+#[derive(Debug)]
+pub(crate) struct Amqp {
+    load: AmqpLoad,
+    /// Tells our queues from those of others.
+    tag: u64,
+    /// Connections that were opened.
+    opened: u64,
+    bodies: Bodies,
+    phase: Phase,
+    frame_bytes: usize,
+    lanes: Vec<Lane>,
+}
+
+impl Amqp {
+    /// A dialogue of this load; `tag` is another number for each dialogue of each process that may use the same broker.
+    pub(crate) fn new(load: &AmqpLoad, tag: u64) -> Self {
+        Self {
+            load: load.clone(),
+            tag,
+            opened: 0,
+            bodies: Bodies::new(load.message_bytes as usize),
+            phase: Phase::Over,
+            frame_bytes: FRAME_BYTES as usize,
+            lanes: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, frame: Frame<'_>, out: &mut Vec<u8>, news: &mut Vec<News>) -> Result<(), String> {
+        match (frame.kind, frame.channel) {
+            (HEARTBEAT, _) => {
+                frame::put(out, HEARTBEAT, 0, |_| ());
+                Ok(())
+            }
+            (METHOD, channel) => {
+                let said = method::read(frame.payload).ok_or("a method came that ends too early")?;
+                match channel {
+                    0 => self.connection_said(said, out),
+                    _ => self.channel_said(channel, said, out, news),
+                }
+            }
+            (HEADER, channel) => {
+                let bytes =
+                    method::content_bytes(frame.payload).ok_or("a content header came that is none")?;
+                let (lane, bodies) = self.lane(channel)?;
+                match lane.content(bytes, bodies)? {
+                    Some(tag) => self.arrived(channel, tag, out, news),
+                    None => Ok(()),
+                }
+            }
+            (BODY, channel) => {
+                let (lane, bodies) = self.lane(channel)?;
+                match lane.body(frame.payload, bodies)? {
+                    Some(tag) => self.arrived(channel, tag, out, news),
+                    None => Ok(()),
+                }
+            }
+            (kind, _) => Err(format!("a frame of type {kind} came")),
+        }
+    }
+
+    fn lane(&mut self, channel: u16) -> Result<(&mut Lane, &Bodies), String> {
+        let lane = usize::from(channel).checked_sub(1).and_then(|index| self.lanes.get_mut(index));
+        Ok((
+            lane.ok_or_else(|| format!("something came for channel {channel}, which is not open"))?,
+            &self.bodies,
+        ))
+    }
+
+    fn arrived(
+        &mut self,
+        channel: u16,
+        tag: u64,
+        out: &mut Vec<u8>,
+        news: &mut Vec<News>,
+    ) -> Result<(), String> {
+        if self.load.acks {
+            method::ack(out, channel, tag);
+        }
+        let (lane, _) = self.lane(channel)?;
+        let waited = lane.waits();
+        tell(channel, waited, lane.arrived(), news)
+    }
+
+    fn connection_said(&mut self, said: Said<'_>, out: &mut Vec<u8>) -> Result<(), String> {
+        match (said, self.phase) {
+            (Said::Start { mechanisms }, Phase::Greeted) => {
+                if !mechanisms.split(|b| *b == b' ').any(|way| way == b"PLAIN") {
+                    let ways = shown(mechanisms);
+                    return Err(format!("the broker takes no login by user and password, but {ways}"));
+                }
+                method::start_ok(out, &self.load.user, &self.load.password);
+                self.phase = Phase::LoggedIn;
+            }
+            (Said::Tune { channels, frame_bytes }, Phase::LoggedIn) => {
+                self.tuned(channels, frame_bytes)?;
+                method::tune_ok(out, self.load.channels as u16, self.frame_bytes as u32);
+                method::connection_open(out, &self.load.vhost);
+                self.phase = Phase::Opening;
+            }
+            (Said::ConnectionOpened, Phase::Opening) => {
+                for lane in &self.lanes {
+                    method::channel_open(out, lane.channel());
+                }
+                self.phase = Phase::Making(self.lanes.len() as u32);
+            }
+            (Said::Unblocked, _) => {}
+            (said, _) => return Err(ends("the connection", 0, said, out)),
+        }
+        Ok(())
+    }
+
+    fn tuned(&mut self, channels: u16, frame_bytes: u32) -> Result<(), String> {
+        if channels != 0 && u32::from(channels) < self.load.channels {
+            let most = format!("the broker takes at most {channels} channels a connection");
+            return Err(format!(
+                "{most}, not {}: raise its channel_max, or lower `channels`",
+                self.load.channels
+            ));
+        }
+        // 0 is no limit; 4096 is the least that a broker may offer.
+        if frame_bytes != 0 {
+            self.frame_bytes = frame_bytes.clamp(4096, FRAME_BYTES) as usize;
+        }
+        Ok(())
+    }
+
+    fn channel_said(
+        &mut self,
+        channel: u16,
+        said: Said<'_>,
+        out: &mut Vec<u8>,
+        news: &mut Vec<News>,
+    ) -> Result<(), String> {
+        match (said, self.phase) {
+            (Said::Delivered { tag }, Phase::Ready | Phase::Making(_)) => self.lane(channel)?.0.deliver(tag),
+            (Said::Confirmed { tag, kept }, Phase::Ready) => {
+                let (lane, _) = self.lane(channel)?;
+                let waited = lane.waits();
+                tell(channel, waited, lane.confirm(tag, kept), news)
+            }
+            (said, Phase::Making(left)) => self.make(channel, said, left, out, news),
+            (said, _) => Err(ends(&format!("channel {channel}"), channel, said, out)),
+        }
+    }
+
+    /// The next step of a channel's making; each waits for the answer to the one before, as the protocol asks for.
+    fn make(
+        &mut self,
+        channel: u16,
+        said: Said<'_>,
+        left: u32,
+        out: &mut Vec<u8>,
+        news: &mut Vec<News>,
+    ) -> Result<(), String> {
+        self.lane(channel)?;
+        let lane = &self.lanes[usize::from(channel) - 1];
+        match said {
+            Said::ChannelOpened => declare(&self.load, lane, out),
+            Said::QueueDeclared => match self.load.prefetch {
+                Some(prefetch) => method::qos(out, channel, prefetch),
+                None => consume(&self.load, lane, out),
+            },
+            Said::QosSet => consume(&self.load, lane, out),
+            Said::Consuming if self.load.confirms => method::confirm_select(out, channel),
+            Said::Consuming | Said::ConfirmsSelected
+                if self.load.confirms == (said == Said::ConfirmsSelected) =>
+            {
+                match left {
+                    1 => {
+                        self.phase = Phase::Ready;
+                        news.push(News::Ready);
+                    }
+                    _ => self.phase = Phase::Making(left.saturating_sub(1)),
+                }
+            }
+            said => return Err(ends(&format!("channel {channel}"), channel, said, out)),
+        }
+        Ok(())
+    }
+}
+
+impl Dialogue for Amqp {
+    fn lanes(&self) -> u32 {
+        self.load.channels
+    }
+
+    fn open(&mut self, out: &mut Vec<u8>) -> bool {
+        self.opened += 1;
+        let (bytes, persistent) = (self.bodies.len(), self.load.persistent);
+        let lane = |index| {
+            let queue = format!("pinwise-{:x}-{}-{index}", self.tag, self.opened);
+            Lane::new(index, queue, bytes, persistent)
+        };
+        self.lanes = (0..self.load.channels).map(lane).collect();
+        self.frame_bytes = FRAME_BYTES as usize;
+        self.phase = Phase::Greeted;
+        out.extend(method::PROTOCOL);
+        false
+    }
+
+    fn ask(&mut self, lane: u32, number: u64, out: &mut Vec<u8>) {
+        let Some(lane) = self.lanes.get_mut(lane as usize) else { return };
+        let (channel, bodies) = (lane.channel(), &self.bodies);
+        let (mark, head) = lane.ask(number, self.load.confirms);
+        out.extend(head);
+        let (mut from, most) = (0, self.frame_bytes - OVERHEAD_BYTES);
+        while from < bodies.len() {
+            let to = bodies.len().min(from + most);
+            frame::put(out, BODY, channel, |w| bodies.put(w.0, &mark, from, to));
+            from = to;
+        }
+    }
+
+    fn hear(&mut self, came: &[u8], out: &mut Vec<u8>, news: &mut Vec<News>) -> usize {
+        let mut understood = 0;
+        while self.phase != Phase::Over {
+            let taken = match frame::first(&came[understood..], self.frame_bytes) {
+                Ok(None) => return understood,
+                Ok(Some(frame)) => {
+                    understood += frame.len();
+                    self.take(frame, out, news)
+                }
+                Err(why) => Err(why),
+            };
+            if let Err(why) = taken {
+                self.phase = Phase::Over;
+                news.push(News::Over(why));
+            }
+        }
+        came.len()
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) {
+        if self.phase != Phase::Ready {
+            return;
+        }
+        if !self.load.exclusive() {
+            for lane in &self.lanes {
+                method::queue_delete(out, lane.channel(), &lane.queue);
+            }
+        }
+        method::connection_close(out);
+        self.phase = Phase::Over;
+    }
+}
+
+/// What came of a message; what comes for one that is not on its way can be no answer, and ends the connection.
+fn tell(channel: u16, waited: bool, progress: Progress, news: &mut Vec<News>) -> Result<(), String> {
+    let lane = u32::from(channel) - 1;
+    match progress {
+        Progress::Pending => {}
+        Progress::Answered => news.push(News::Answered(lane)),
+        Progress::Wrong(why) if waited => news.push(News::Wrong(lane, why)),
+        Progress::Wrong(why) => return Err(why),
+    }
+    Ok(())
+}
+
+fn declare(load: &AmqpLoad, lane: &Lane, out: &mut Vec<u8>) {
+    let mut arguments: Vec<(&str, Value<'_>)> = load.arguments();
+    if load.queue != Kind::Classic {
+        arguments.push(("x-queue-type", Value::Text(load.queue.name())));
+    }
+    // A stream knows no such argument.
+    if !load.exclusive() && load.queue != Kind::Stream {
+        arguments.push(("x-expires", Value::Whole(EXPIRES_MS)));
+    }
+    let exclusive = load.exclusive();
+    let queue = Declaration { queue: &lane.queue, durable: !exclusive, exclusive, arguments: &arguments };
+    method::queue_declare(out, lane.channel(), &queue);
+}
+
+fn consume(load: &AmqpLoad, lane: &Lane, out: &mut Vec<u8>) {
+    let from_next = [("x-stream-offset", Value::Text("next"))];
+    let arguments = match load.queue {
+        Kind::Stream => &from_next[..],
+        Kind::Classic | Kind::Quorum => &[],
+    };
+    method::consume(out, lane.channel(), &lane.queue, !load.acks, arguments);
+}
+
+/// Why the broker ends it, in words; what it has to hear then goes into `out`.
+fn ends(what: &str, channel: u16, said: Said<'_>, out: &mut Vec<u8>) -> String {
+    match said {
+        Said::Closed { connection, code, text } => {
+            method::close_ok(out, connection, channel);
+            format!("the broker ended {what}: {code} {}", shown(text))
+        }
+        Said::Blocked(why) => {
+            format!("the broker takes no more messages, its memory or disk alarm is raised: {}", shown(why))
+        }
+        Said::Cancelled => format!("the broker cancelled the consumer of {what}: its queue is gone"),
+        Said::Returned { code, text } => {
+            format!("the broker returned a message of {what}: {code} {}", shown(text))
+        }
+        said => format!("the broker said on {what} what nobody asked for: {said:?}"),
+    }
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}

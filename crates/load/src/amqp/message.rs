@@ -1,0 +1,95 @@
+//! What is published, and whether it came back as it was: lane and number in front, then bytes that are the same in each message.
+
+/// Lane and number: the smallest message.
+pub(super) const MARK_BYTES: usize = 12;
+
+/// The body of every message, but for its mark.
+#[derive(Debug, Clone)]
+pub(super) struct Bodies {
+    /// As long as a body; its first [`MARK_BYTES`] are not used.
+    filler: Vec<u8>,
+}
+
+impl Bodies {
+    /// Bodies of this size, at least [`MARK_BYTES`]. No short pattern repeats in them, so that a shifted body differs.
+    pub(super) fn new(bytes: usize) -> Self {
+        let mut x = 0x2545_f491u32;
+        let next = || {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+            (x >> 24) as u8
+        };
+        Self { filler: std::iter::repeat_with(next).take(bytes.max(MARK_BYTES)).collect() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.filler.len()
+    }
+
+    /// Appends the bytes `from..to` of this mark's body.
+    pub(super) fn put(&self, out: &mut Vec<u8>, mark: &[u8; MARK_BYTES], from: usize, to: usize) {
+        out.extend(mark.get(from..to.min(MARK_BYTES)).unwrap_or_default());
+        out.extend(self.filler.get(from.max(MARK_BYTES)..to).unwrap_or_default());
+    }
+
+    /// Whether `part` is what this mark's body has at `from`.
+    pub(super) fn same(&self, mark: &[u8; MARK_BYTES], from: usize, part: &[u8]) -> bool {
+        let (in_mark, behind) = part.split_at(part.len().min(MARK_BYTES.saturating_sub(from)));
+        let filler_from = from + in_mark.len();
+        (in_mark.is_empty() || mark.get(from..from + in_mark.len()) == Some(in_mark))
+            && self.filler.get(filler_from..filler_from + behind.len()) == Some(behind)
+    }
+}
+
+/// The mark of a lane's message.
+pub(super) fn mark(lane: u32, number: u64) -> [u8; MARK_BYTES] {
+    let mut mark = [0; MARK_BYTES];
+    mark[..4].copy_from_slice(&lane.to_be_bytes());
+    mark[4..].copy_from_slice(&number.to_be_bytes());
+    mark
+}
+
+/// Which message a body says it is, in words.
+pub(super) fn name(body: &[u8]) -> String {
+    match (body.first_chunk::<4>(), body.get(4..MARK_BYTES).map(<[u8; 8]>::try_from)) {
+        (Some(lane), Some(Ok(number))) => {
+            let channel = u64::from(u32::from_be_bytes(*lane)) + 1;
+            format!("message {} of channel {channel}", u64::from_be_bytes(number))
+        }
+        _ => "a message without a number".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_in_any_two_parts_is_the_same_body_and_no_other() {
+        for bytes in [12, 13, 40] {
+            let (bodies, of) = (Bodies::new(bytes), mark(3, 77));
+            let mut body = Vec::new();
+            bodies.put(&mut body, &of, 0, bytes);
+            assert_eq!(body.len(), bytes);
+            for cut in 0..=bytes {
+                let mut parts = Vec::new();
+                bodies.put(&mut parts, &of, 0, cut);
+                bodies.put(&mut parts, &of, cut, bytes);
+                assert_eq!(parts, body);
+                assert!(bodies.same(&of, 0, &body[..cut]) && bodies.same(&of, cut, &body[cut..]), "{cut}");
+                assert!(cut == 0 || !bodies.same(&mark(3, 78), 0, &body[..cut]) || cut < 12);
+                if let Some(last) = body.get(cut) {
+                    assert!(!bodies.same(&of, cut, &[last ^ 1]));
+                }
+            }
+            assert!(!bodies.same(&of, bytes, b"x"), "more than the body");
+        }
+    }
+
+    #[test]
+    fn a_strange_message_is_named() {
+        assert_eq!(name(&mark(4, 9)), "message 9 of channel 5");
+        assert!(name(b"short").contains("without a number"));
+    }
+}

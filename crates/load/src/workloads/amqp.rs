@@ -1,0 +1,63 @@
+//! The AMQP load: a message out, the same message back.
+
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use change::Hand;
+use machine::{Fault, Missing, Placement};
+
+use super::{About, AmqpLoad, LoadSpec, Workload};
+use crate::amqp::Amqp;
+use crate::clock::monotonic_ns;
+use crate::drive::{self, Document, Driven, Keys};
+use crate::running::Running;
+use crate::server::Server;
+
+/// What it is.
+pub static ABOUT: About = About {
+    id: "amqp",
+    title: "AMQP 0-9-1 (RabbitMQ): a message out through a queue, the same message back",
+    docs: "Each of `channels` on each of `connections` publishes to a queue of its own, waits for the message on its own consumer, \
+          compares it byte by byte, and publishes the next one; or, at `rate_per_s`, when it is due. As it stands: transient classic \
+          queues, exclusive and auto-delete, no confirms, no acknowledgements. `confirms`, `acks` with `prefetch`, `persistent` and \
+          `queue` (classic, quorum, stream) make the variants. A message that is lost, changed, late by a number or there twice is a \
+          failure; an alarm of the broker and whatever else ends a connection is told in the broker's words. Connections, channels \
+          and queues are made before the clock starts. Gives requests_per_s (messages that made the round), latency_p50_us, \
+          latency_p90_us, latency_p99_us, latency_p999_us, latency_max_us, completed, failed (and failed_... by kind), unfinished, \
+          client_busy, client_cpu_s, and ten intervals a second.",
+    example: "driver = \"amqp\"\nchannels = 500\nmessage_bytes = 12\nseconds = 5.0\n",
+};
+
+impl Workload for AmqpLoad {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        AmqpLoad::check(self)
+    }
+
+    fn needs(&self) -> Vec<Missing> {
+        drive::needs(self)
+    }
+
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Running, Fault> {
+        drive::start(&LoadSpec::Amqp(self.clone()), server, placement, hand, dir)
+    }
+}
+
+impl Driven for AmqpLoad {
+    fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
+        AmqpLoad::check(self)?;
+        // Queues that outlive their connection must not meet those of another process or of an earlier run.
+        let run = (monotonic_ns() << 16) ^ u64::from(std::process::id());
+        drive::drive(&self.pace(), server, |index| Amqp::new(self, run.wrapping_add(index.into())), stop)
+    }
+}

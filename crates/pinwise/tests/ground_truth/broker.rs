@@ -1,0 +1,86 @@
+//! RabbitMQ by the recipe that we ship: one block of it, in which the broker is killed in the middle of a trial.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::pinwise::{Bench, SHORT_TRIALS, wait_at_most};
+
+/// Processes of which `holds` is so.
+fn processes(holds: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    all.filter(|dir| dir.join("environ").exists() && holds(dir)).collect()
+}
+
+fn file(dir: &Path, name: &str) -> String {
+    let bytes = std::fs::read(dir.join(name)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+/// Every process that was started with this folder in its environment: the broker and whatever it starts.
+fn of_folder(folder: &str) -> Vec<PathBuf> {
+    processes(|dir| file(dir, "environ").contains(folder))
+}
+
+/// The Erlang machine of a broker of this folder whose load runs, and the port that it listens on.
+fn under_load(folder: &str) -> Option<(i32, u16)> {
+    let beam = of_folder(folder).into_iter().find(|dir| file(dir, "comm").starts_with("beam"))?;
+    let environment = file(&beam, "environ");
+    let port = environment.split(' ').find_map(|word| word.strip_prefix("RABBITMQ_NODE_PORT="))?;
+    let load = format!("--port {port} ");
+    let driven = processes(|dir| {
+        let line = file(dir, "cmdline");
+        line.contains(" drive ") && line.contains(&load)
+    });
+    let pid = beam.file_name()?.to_str()?.parse().ok()?;
+    (!driven.is_empty()).then_some((pid, port.parse().ok()?))
+}
+
+#[test]
+#[ignore = "ground truth: needs rabbitmq-server, and a minute; run by `make test`"]
+fn a_broker_is_studied_killed_once_and_nothing_of_it_stays() {
+    if !Path::new("/usr/lib/rabbitmq/bin/rabbitmq-server").exists() {
+        return eprintln!("skipped: rabbitmq-server is not installed (scripts/setup test installs it)");
+    }
+    let recipe = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/rabbitmq-nodes.toml");
+    let bench = Bench::new();
+    let case = bench.case().display().to_string();
+    let arguments = ["study", recipe, "--blocks", "1", "--attempts", "2", "--format", "json", "-o", &case];
+    let mut command = bench.command(&[&arguments[..], &SHORT_TRIALS].concat());
+    let study = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    let mut found = None;
+    wait_at_most(Duration::from_secs(90), "a broker under load", || {
+        found = under_load(&case);
+        found.is_some()
+    });
+    let (broker, port) = found.unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(broker).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
+    let out = study.wait_with_output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    eprintln!("studied in {:.1} s", began.elapsed().as_secs_f64());
+
+    let trials = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
+    let trials: Vec<Value> = trials.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let failed: Vec<&str> = trials.iter().filter_map(|trial| trial["failed"].as_str()).collect();
+    assert!(matches!(&failed[..], [cause] if cause.contains("137")), "{failed:?}");
+    let result: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let arms = result["arms"].as_array().unwrap();
+    assert_eq!(arms.len(), 5, "{arms:#?}");
+    let rate = |arm: &Value| arm["figure"]["mean"].as_f64();
+    assert!(arms.iter().all(|arm| rate(arm).is_some_and(|rate| rate > 100.0)), "{arms:#?}");
+
+    let left = of_folder(&case);
+    assert!(left.is_empty(), "{:?}", left.iter().map(|dir| file(dir, "cmdline")).collect::<Vec<_>>());
+    TcpListener::bind(("127.0.0.1", port)).expect("the port is free again");
+    let status = bench.json(&["status", "--format", "json"]);
+    assert!(status["sessions"].as_array().is_none_or(Vec::is_empty), "{status:#}");
+}
