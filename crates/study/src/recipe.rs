@@ -81,6 +81,9 @@ pub struct Budget {
     pub looks: Vec<usize>,
     /// How often a trial is run at most until one is neither disturbed nor failed.
     pub attempts: usize,
+    /// Most requests that may fail in a trial, share of all; with more it has failed. A wrong answer never passes. Of loads that pinwise
+    /// drives itself.
+    pub most_failed_share: f64,
 }
 
 impl Default for Budget {
@@ -92,6 +95,7 @@ impl Default for Budget {
             trial_timeout_s: 120.0,
             looks: Vec::new(),
             attempts: 3,
+            most_failed_share: 0.001,
         }
     }
 }
@@ -278,6 +282,7 @@ impl Recipe {
         range("work_us", self.work_us, 0.0, 1e6)?;
         range("samples_per_s", self.samples_per_s, 1.0, 100.0)?;
         range("budget.attempts", self.budget.attempts as f64, 1.0, 20.0)?;
+        range("budget.most_failed_share", self.budget.most_failed_share, 0.0, 1.0)?;
         range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
         range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
         range("most_arms", self.most_arms as f64, 2.0, 400.0)?;

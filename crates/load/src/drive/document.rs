@@ -98,9 +98,11 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
     let to_ns = left.to_ns;
     let (intervals, mut figures) = whole.finish(to_ns);
     figures.insert("unfinished".into(), (left.in_flight + left.never_begun) as f64);
-    let elapsed_ns = to_ns.saturating_sub(from_ns).max(1);
-    figures.insert("client_busy".into(), busiest_ns as f64 / elapsed_ns as f64);
-    figures.insert("client_cpu_s".into(), left.cpu_ns as f64 / 1e9);
+    // One that never began was not busy for any time.
+    if to_ns > from_ns {
+        figures.insert("client_busy".into(), busiest_ns as f64 / (to_ns - from_ns) as f64);
+        figures.insert("client_cpu_s".into(), left.cpu_ns as f64 / 1e9);
+    }
     let units = figures.keys().filter_map(|f| Some((f.clone(), unit_of(f)?.to_string()))).collect();
     let outcome = Outcome { figures, units, intervals, from_ns, to_ns, headroom: None, missing };
     Some(Document { outcome, broken })

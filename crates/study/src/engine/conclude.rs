@@ -37,6 +37,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     let observation = run.recording.window(from_ns, to_ns);
     let mut missing = run.outcome.missing.clone();
     let mut figures = run.outcome.figures.clone();
+    require_right(recipe, &run.outcome)?;
     if !run.outcome.intervals.is_empty() {
         match run.outcome.window(from_ns, to_ns) {
             Ok(windowed) => figures.extend(windowed),
@@ -112,6 +113,30 @@ fn add_cpu_cost(figures: &mut BTreeMap<String, f64>, observation: &Observation) 
 }
 
 /// The figure that decides must be there and must be a positive number: it is compared by ratios.
+/// Fails when more requests failed than the recipe lets pass, or one answer was wrong: a server that fails fast, or answers without having
+/// done the work, is no faster one. What a command tells has names of its own, of which nothing is known.
+fn require_right(recipe: &Recipe, outcome: &Outcome) -> Result<(), Fault> {
+    let figure = |name: &str| outcome.figures.get(name).copied().unwrap_or(0.0);
+    let (failed, all) = (figure("failed"), figure("failed") + figure("completed"));
+    let most = recipe.budget.most_failed_share * all;
+    if outcome.intervals.is_empty() || (failed <= most && figure("failed_wrong_answer") == 0.0) {
+        return Ok(());
+    }
+    let kinds: Vec<String> = outcome
+        .figures
+        .iter()
+        .filter_map(|(name, count)| {
+            Some(format!("{} {count}", name.strip_prefix("failed_")?.replace('_', " ")))
+        })
+        .collect();
+    Err(Fault::new(
+        Class::WorkloadFailed,
+        "load",
+        format!("{failed} of {all} requests failed ({})", kinds.join(", ")),
+        "see server.log and load.log of the trial; what may fail is budget.most_failed_share",
+    ))
+}
+
 fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<(), Fault> {
     let names: Vec<&str> = figures.keys().map(String::as_str).collect();
     match figures.get(&recipe.metric) {
@@ -178,6 +203,27 @@ mod tests {
         assert_eq!(disturbed(&rule, &seen(None, None)), None);
         let why = disturbed(&rule, &seen(Some(0.7), Some(0.2))).unwrap();
         assert!(why.contains("0.70 CPUs") && why.contains("20 %"), "{why}");
+    }
+
+    #[test]
+    fn failed_requests_and_wrong_answers_are_no_faster_server() {
+        let recipe = Recipe::default();
+        let interval =
+            load::Interval { from_ns: 0, to_ns: 1, completed: 0, failed: 0, latency: String::new() };
+        let outcome = |figures: &[(&str, f64)]| Outcome {
+            figures: figures.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
+            intervals: vec![interval.clone()],
+            ..Outcome::default()
+        };
+        let good = outcome(&[("completed", 10_000.0), ("failed", 1.0), ("failed_reset", 1.0)]);
+        require_right(&recipe, &good).unwrap();
+        let many = outcome(&[("completed", 900.0), ("failed", 100.0), ("failed_timed_out", 100.0)]);
+        let why = require_right(&recipe, &many).unwrap_err().to_string();
+        assert!(why.contains("100 of 1000 requests failed (timed out 100)"), "{why}");
+        let wrong = outcome(&[("completed", 1e6), ("failed", 1.0), ("failed_wrong_answer", 1.0)]);
+        assert!(require_right(&recipe, &wrong).is_err());
+        let of_a_command = Outcome { intervals: Vec::new(), ..many };
+        require_right(&recipe, &of_a_command).unwrap();
     }
 
     #[test]

@@ -118,7 +118,7 @@ mod tests {
             "[budget]\nblock = 3",
             "[server]\ncomand = 'x'",
             "[load]\ndriver = 'string'\nconection = 3",
-            "[load]\ndriver = 'amqp'",
+            "[load]\ndriver = 'smtp'",
             "[load]\ndriver = 'command'\ncommand = 'x'\nfigures = {}\nkeep_alive = true",
             "[baseline]\nservers = '0'",
             "[[factors]]\nkind = 'each-core'",
