@@ -22,6 +22,6 @@ pub use document::{Broken, Document};
 pub use endpoint::{Endpoint, Transport};
 pub(crate) use pace::driven_load;
 pub use pace::{Keys, Pace, Spacing};
-pub use process::{Driven, VERB, run};
-pub(crate) use process::{needs, start, start_with};
+pub(crate) use process::start;
+pub use process::{Afterwards, Driven, VERB, run};
 pub use threads::drive;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use change::exit_words::exit_words;
 use change::{Hand, Launch, Stdout};
-use machine::{Class, Fault, Missing, Placement};
+use machine::{Class, Fault, Placement};
 
 use super::document::Document;
 use super::flags;
@@ -16,7 +16,7 @@ use crate::outcome::Outcome;
 use crate::running::{Finished, Running};
 use crate::server::Server;
 use crate::signals;
-use crate::workloads::{LoadSpec, missing_netns};
+use crate::workloads::{About, LoadSpec};
 
 /// The verb of the binary that is the load; see [`run`].
 pub const VERB: &str = "drive";
@@ -24,8 +24,26 @@ pub const VERB: &str = "drive";
 /// Beyond its own length: for starting, for connections that are made before the clock starts, for printing.
 const MARGIN_S: f64 = 25.0;
 
+/// What [`Driven::afterwards`] gives.
+pub type Afterwards = Box<dyn FnOnce(Outcome) -> Result<Outcome, Fault> + Send>;
+
 /// A load that the engine drives.
 pub trait Driven: Keys {
+    /// What it is.
+    fn about(&self) -> &'static About;
+
+    /// Fails, naming the option, when its options make no sense.
+    fn check(&self) -> Result<(), Fault>;
+
+    /// It as a recipe says it.
+    fn spec(&self) -> LoadSpec;
+
+    /// What else is to be made of the outcome of a trial in the folder `dir`.
+    fn afterwards(&self, dir: &Path) -> Afterwards {
+        let _ = dir;
+        Box::new(Ok)
+    }
+
     /// Drives `server` to the end of the load, or until `stop` becomes readable.
     ///
     /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is told in the document.
@@ -50,35 +68,17 @@ pub fn run(args: &[String]) -> Result<Document, Fault> {
     }
 }
 
-/// What every load of the engine needs that this machine lacks.
-pub(crate) fn needs(load: &dyn Driven) -> Vec<Missing> {
-    missing_netns(load.netns().map(String::as_str)).into_iter().collect()
-}
-
 /// Starts the load against `server` on `placement.load_cpus`; `dir` takes its log.
 pub(crate) fn start(
-    load: &LoadSpec,
+    load: &dyn Driven,
     server: &Server,
     placement: &Placement,
     hand: &mut Hand,
     dir: &Path,
 ) -> Result<Running, Fault> {
-    start_with(load, server, placement, hand, dir, Ok)
-}
-
-/// The same; `then` makes what else is to be made of the outcome.
-pub(crate) fn start_with(
-    load: &LoadSpec,
-    server: &Server,
-    placement: &Placement,
-    hand: &mut Hand,
-    dir: &Path,
-    then: impl FnOnce(Outcome) -> Result<Outcome, Fault> + Send + 'static,
-) -> Result<Running, Fault> {
-    load.workload().check()?;
-    let driven = load.driven();
-    let mut argv = vec![crate::exe(driven.and_then(Keys::exe)), VERB.into()];
-    argv.extend(flags::to_args(server.address(), load)?);
+    load.check()?;
+    let mut argv = vec![crate::exe(load.exe()), VERB.into()];
+    argv.extend(flags::to_args(server.address(), &load.spec())?);
     let launch = Launch {
         argv,
         env: Vec::new(),
@@ -91,7 +91,8 @@ pub(crate) fn start_with(
         log: dir.join("load.log"),
         stdout: Stdout::Piped,
     };
-    let timeout = Duration::from_secs_f64(load.seconds() + MARGIN_S);
+    let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
+    let then = load.afterwards(dir);
     Running::start(hand, launch, timeout, |finished| reckon(finished).and_then(then))
 }
 

@@ -2,17 +2,13 @@
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
-use change::Hand;
-use machine::{Fault, Missing, Placement};
+use machine::Fault;
 
-use super::{About, AmqpLoad, LoadSpec, Workload};
+use super::{About, AmqpLoad, LoadSpec};
 use crate::amqp::Amqp;
 use crate::clock::monotonic_ns;
 use crate::drive::{self, Document, Driven, Keys};
-use crate::running::Running;
-use crate::server::Server;
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -29,7 +25,7 @@ pub static ABOUT: About = About {
     example: "driver = \"amqp\"\nchannels = 500\nmessage_bytes = 12\nseconds = 5.0\n",
 };
 
-impl Workload for AmqpLoad {
+impl Driven for AmqpLoad {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -38,22 +34,10 @@ impl Workload for AmqpLoad {
         AmqpLoad::check(self)
     }
 
-    fn needs(&self) -> Vec<Missing> {
-        drive::needs(self)
+    fn spec(&self) -> LoadSpec {
+        LoadSpec::Amqp(self.clone())
     }
 
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &Path,
-    ) -> Result<Running, Fault> {
-        drive::start(&LoadSpec::Amqp(self.clone()), server, placement, hand, dir)
-    }
-}
-
-impl Driven for AmqpLoad {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
         AmqpLoad::check(self)?;
         // Queues that outlive their connection must not meet those of another process or of an earlier run.

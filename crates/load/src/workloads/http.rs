@@ -2,16 +2,12 @@
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
-use change::Hand;
-use machine::{Fault, Missing, Placement};
+use machine::Fault;
 
-use super::{About, HttpLoad, LoadSpec, Workload};
+use super::{About, HttpLoad, LoadSpec};
 use crate::drive::{self, Document, Driven, Keys};
 use crate::http::{Http, Plan};
-use crate::running::Running;
-use crate::server::Server;
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -25,7 +21,7 @@ pub static ABOUT: About = About {
     example: "driver = \"http\"\npath = \"/\"\nstatus = 200\nconnections = 16\n",
 };
 
-impl Workload for HttpLoad {
+impl Driven for HttpLoad {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -34,22 +30,10 @@ impl Workload for HttpLoad {
         HttpLoad::check(self)
     }
 
-    fn needs(&self) -> Vec<Missing> {
-        drive::needs(self)
+    fn spec(&self) -> LoadSpec {
+        LoadSpec::Http(self.clone())
     }
 
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &Path,
-    ) -> Result<Running, Fault> {
-        drive::start(&LoadSpec::Http(self.clone()), server, placement, hand, dir)
-    }
-}
-
-impl Driven for HttpLoad {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
         HttpLoad::check(self)?;
         let plan = Plan::of(self, server)?;

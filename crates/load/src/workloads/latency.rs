@@ -4,15 +4,12 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use change::Hand;
-use machine::{Fault, Missing, Placement};
+use machine::Fault;
 
-use super::{About, LatencyLoad, LoadSpec, Workload};
-use crate::drive::{self, Document, Driven, Keys};
+use super::{About, LatencyLoad, LoadSpec};
+use crate::drive::{self, Afterwards, Document, Driven, Keys};
 use crate::echo::dialogue::EchoDialogue;
-use crate::running::Running;
 use crate::seconds;
-use crate::server::Server;
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -29,7 +26,7 @@ pub static ABOUT: About = About {
 /// The file in the trial's folder.
 const CSV: &str = "latency.csv";
 
-impl Workload for LatencyLoad {
+impl Driven for LatencyLoad {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -38,28 +35,20 @@ impl Workload for LatencyLoad {
         LatencyLoad::check(self)
     }
 
-    fn needs(&self) -> Vec<Missing> {
-        drive::needs(self)
+    fn spec(&self) -> LoadSpec {
+        LoadSpec::Latency(self.clone())
     }
 
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &Path,
-    ) -> Result<Running, Fault> {
+    fn afterwards(&self, dir: &Path) -> Afterwards {
         let file = dir.join(CSV);
-        drive::start_with(&LoadSpec::Latency(self.clone()), server, placement, hand, dir, move |outcome| {
+        Box::new(move |outcome| {
             std::fs::write(&file, seconds::csv(&outcome.intervals)).map_err(|why| {
                 Fault::io(file.display(), &why, "free some space, or choose another folder")
             })?;
             Ok(outcome)
         })
     }
-}
 
-impl Driven for LatencyLoad {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
         LatencyLoad::check(self)?;
         let dialogue = |_| EchoDialogue::new(self.message_bytes as usize, self.prefetch);

@@ -2,16 +2,12 @@
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
-use change::Hand;
-use machine::{Fault, Missing, Placement};
+use machine::Fault;
 
-use super::{About, LdapLoad, LoadSpec, Workload};
+use super::{About, LdapLoad, LoadSpec};
 use crate::drive::{self, Document, Driven, Keys};
 use crate::ldap::{Ldap, Plan};
-use crate::running::Running;
-use crate::server::Server;
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -27,7 +23,7 @@ pub static ABOUT: About = About {
               users = 100000\nconnections = 4\n",
 };
 
-impl Workload for LdapLoad {
+impl Driven for LdapLoad {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -36,22 +32,10 @@ impl Workload for LdapLoad {
         LdapLoad::check(self)
     }
 
-    fn needs(&self) -> Vec<Missing> {
-        drive::needs(self)
+    fn spec(&self) -> LoadSpec {
+        LoadSpec::Ldap(self.clone())
     }
 
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &Path,
-    ) -> Result<Running, Fault> {
-        drive::start(&LoadSpec::Ldap(self.clone()), server, placement, hand, dir)
-    }
-}
-
-impl Driven for LdapLoad {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
         LdapLoad::check(self)?;
         let plan = Plan::of(self)?;

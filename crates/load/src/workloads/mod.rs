@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::amqp::options::AmqpLoad;
-use crate::drive::{Driven, Keys, Pace};
+use crate::drive::{self, Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
@@ -60,6 +60,31 @@ pub trait Workload {
         hand: &mut Hand,
         dir: &Path,
     ) -> Result<Running, Fault>;
+}
+
+/// What the engine drives is started in a process of its own, whatever it speaks.
+impl<L: Driven> Workload for L {
+    fn about(&self) -> &'static About {
+        Driven::about(self)
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        Driven::check(self)
+    }
+
+    fn needs(&self) -> Vec<Missing> {
+        missing_netns(self.netns().map(String::as_str)).into_iter().collect()
+    }
+
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &Path,
+    ) -> Result<Running, Fault> {
+        drive::start(self, server, placement, hand, dir)
+    }
 }
 
 /// The load of a recipe.
@@ -152,7 +177,7 @@ impl LoadSpec {
 }
 
 /// What is missing when a network namespace is asked for that does not exist.
-pub(crate) fn missing_netns(netns: Option<&str>) -> Option<Missing> {
+fn missing_netns(netns: Option<&str>) -> Option<Missing> {
     let name = netns?;
     let path = Path::new("/run/netns").join(name);
     let why = format!("{} does not exist: see 'ip netns list'", path.display());

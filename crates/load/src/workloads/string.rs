@@ -2,15 +2,11 @@
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
-use change::Hand;
-use machine::{Fault, Missing, Placement};
+use machine::Fault;
 
-use super::{About, LoadSpec, StringLoad, Workload};
+use super::{About, LoadSpec, StringLoad};
 use crate::drive::{self, Document, Driven, Keys};
-use crate::running::Running;
-use crate::server::Server;
 use crate::string::dialogue::{Exchanges, StringDialogue};
 
 /// What it is.
@@ -26,7 +22,7 @@ pub static ABOUT: About = About {
     example: "driver = \"string\"\nconnections = 16\nkeep_alive = false\nseconds = 5.0\n",
 };
 
-impl Workload for StringLoad {
+impl Driven for StringLoad {
     fn about(&self) -> &'static About {
         &ABOUT
     }
@@ -35,22 +31,10 @@ impl Workload for StringLoad {
         StringLoad::check(self)
     }
 
-    fn needs(&self) -> Vec<Missing> {
-        drive::needs(self)
+    fn spec(&self) -> LoadSpec {
+        LoadSpec::String(self.clone())
     }
 
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &Path,
-    ) -> Result<Running, Fault> {
-        drive::start(&LoadSpec::String(self.clone()), server, placement, hand, dir)
-    }
-}
-
-impl Driven for StringLoad {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
         StringLoad::check(self)?;
         // Before the clock starts: precomputing the answers costs what the server's work costs.
