@@ -1,7 +1,5 @@
 //! How hard and how long a load drives, whatever its protocol; and the keys of a recipe that say so.
 
-use std::str::FromStr;
-
 use machine::{Class, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,18 +13,6 @@ pub enum Spacing {
     Poisson,
     /// Equal gaps.
     Uniform,
-}
-
-impl FromStr for Spacing {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "poisson" => Ok(Self::Poisson),
-            "uniform" => Ok(Self::Uniform),
-            _ => Err("choose poisson or uniform".into()),
-        }
-    }
 }
 
 /// What the engine has to know of a load beside its protocol. The keys of recipes are those of [`driven_load`].

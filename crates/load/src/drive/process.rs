@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use change::exit_words::exit_words;
-use change::{Hand, Launch, Stdout};
+use change::{Hand, Launch};
 use machine::{Class, Fault, Placement};
 
 use super::document::Document;
@@ -81,15 +81,10 @@ pub(crate) fn start(
     argv.extend(flags::to_args(server.address(), &load.spec())?);
     let launch = Launch {
         argv,
-        env: Vec::new(),
-        cwd: None,
         netns: load.netns().cloned(),
         cpus: placement.load_cpus.clone(),
-        scheduling: None,
-        memory: None,
-        cpuset_cgroup: false,
         log: dir.join("load.log"),
-        stdout: Stdout::Piped,
+        ..Launch::default()
     };
     let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
     let then = load.afterwards(dir);

@@ -11,6 +11,7 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, Socket
 use crate::drive::endpoint::{abstract_name, set_busy_poll, unix_address};
 use crate::flags::Flags;
 use crate::signals;
+use crate::sockets::{self, Outbox, bound};
 
 /// Where the echo server listens, and how its sockets are set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,9 +79,7 @@ pub struct EchoServer {
 }
 
 struct Client {
-    fd: OwnedFd,
-    /// What the socket did not take yet.
-    pending: Vec<u8>,
+    out: Outbox,
     interest: EventFlags,
 }
 
@@ -88,16 +87,10 @@ impl EchoServer {
     /// Listens on all three. Fails as [`serve`] does.
     pub fn bind(options: &EchoOptions) -> Result<Self, Fault> {
         let at = SocketAddr::new(options.address, options.port);
-        let refused = |object: String| {
-            move |error: Errno| {
-                let remedy = "choose a port that nobody listens on, and an address of this machine";
-                Fault::new(Class::MachineLacks, object, format!("cannot listen: {error}"), remedy)
-            }
-        };
+        let refused = |what: String| move |error: Errno| sockets::cannot_listen(what, error);
         let tcp = bound(at, SocketType::STREAM).map_err(refused(format!("{at} (TCP)")))?;
-        let local =
-            net::getsockname(&tcp).ok().and_then(|address| SocketAddr::try_from(address).ok()).unwrap_or(at);
         net::listen(&tcp, 1024).map_err(refused(format!("{at} (TCP)")))?;
+        let local = sockets::local_address(&tcp, at)?;
         let udp = bound(local, SocketType::DGRAM).map_err(refused(format!("{local} (UDP)")))?;
         let unix = listen_unix(local.port()).map_err(refused(format!("@{}", abstract_name(local.port()))))?;
         if options.busy_poll_us > 0 {
@@ -160,7 +153,8 @@ impl EchoServer {
         if self.clients.len() <= number {
             self.clients.resize_with(number + 1, || None);
         }
-        self.clients[number] = Some(Client { fd, pending: Vec::new(), interest: EventFlags::IN });
+        self.clients[number] =
+            Some(Client { out: Outbox::new(fd, MOST_PENDING_BYTES), interest: EventFlags::IN });
         Ok(())
     }
 
@@ -177,81 +171,33 @@ impl EchoServer {
 
     fn turn(&mut self, number: usize, flags: EventFlags) -> Result<(), Errno> {
         let Some(client) = self.clients.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
-        let goes_on = (!flags.contains(EventFlags::OUT) || client.flush()) && client.echo(&mut self.buffer);
+        let goes_on =
+            (!flags.contains(EventFlags::OUT) || client.out.flush().is_ok()) && client.echo(&mut self.buffer);
         if !goes_on {
             self.clients[number] = None;
             return Ok(());
         }
-        let wanted = client.wanted();
+        let wanted = client.out.wanted(true);
         if wanted != client.interest {
             client.interest = wanted;
-            epoll::modify(&self.epoll, &client.fd, EventData::new_u64(number as u64), wanted)?;
+            epoll::modify(&self.epoll, &client.out.fd, EventData::new_u64(number as u64), wanted)?;
         }
         Ok(())
     }
 }
 
 impl Client {
-    fn wanted(&self) -> EventFlags {
-        match (self.pending.is_empty(), self.pending.len() < MOST_PENDING_BYTES) {
-            (true, _) => EventFlags::IN,
-            (false, true) => EventFlags::IN | EventFlags::OUT,
-            (false, false) => EventFlags::OUT,
-        }
-    }
-
     /// Reads once and sends it back. False when the client has gone.
     fn echo(&mut self, buffer: &mut [u8]) -> bool {
-        if self.pending.len() >= MOST_PENDING_BYTES {
+        if self.out.is_full() {
             return true;
         }
-        let n = match net::recv(&self.fd, &mut buffer[..], RecvFlags::empty()) {
-            Ok((0, _)) => return false,
-            Ok((n, _)) => n,
-            Err(Errno::AGAIN | Errno::INTR) => return true,
-            Err(_) => return false,
-        };
-        if !self.pending.is_empty() {
-            self.pending.extend_from_slice(&buffer[..n]);
-            return self.flush();
+        match net::recv(&self.out.fd, &mut buffer[..], RecvFlags::empty()) {
+            Ok((0, _)) => false,
+            Ok((n, _)) => self.out.send(&buffer[..n]).is_ok(),
+            Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
         }
-        match send_some(&self.fd, &buffer[..n]) {
-            Ok(sent) => self.pending.extend_from_slice(&buffer[sent..n]),
-            Err(_) => return false,
-        }
-        true
     }
-
-    fn flush(&mut self) -> bool {
-        match send_some(&self.fd, &self.pending) {
-            Ok(sent) => drop(self.pending.drain(..sent)),
-            Err(_) => return false,
-        }
-        true
-    }
-}
-
-/// Sends what the socket takes now; 0 when it is full.
-fn send_some(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    match net::send(fd, bytes, SendFlags::NOSIGNAL) {
-        Ok(n) => Ok(n),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-        Err(error) => Err(error),
-    }
-}
-
-fn bound(at: SocketAddr, kind: SocketType) -> Result<OwnedFd, Errno> {
-    let family = match at {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
-    let socket = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
-    if kind == SocketType::STREAM {
-        // A restart for each trial must not wait for connections of the last one in TIME_WAIT.
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-    }
-    net::bind(&socket, &at)?;
-    Ok(socket)
 }
 
 fn listen_unix(port: u16) -> Result<OwnedFd, Errno> {

@@ -8,12 +8,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use machine::{Class, Fault};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, RecvFlags, SocketFlags, SocketType};
 use serde::{Deserialize, Serialize};
 
 use super::protocol;
 use crate::flags::{self, Flags};
 use crate::signals;
+use crate::sockets::{self, Outbox};
 
 /// Where the string server listens and how much it works.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,11 +71,12 @@ impl StringServer {
     /// Listens at the address and port. Fails as [`serve`] does.
     pub fn bind(options: &ServerOptions) -> Result<Self, Fault> {
         let at = SocketAddr::new(options.address, options.port);
-        let listener = listen(at).map_err(|e| cannot_listen(at, e))?;
-        let local = net::getsockname(&listener)
-            .ok()
-            .and_then(|a| SocketAddr::try_from(a).ok())
-            .ok_or_else(|| Fault::new(Class::WorkloadFailed, at, "getsockname failed", "try again"))?;
+        let listen = || {
+            let listener = sockets::bound(at, SocketType::STREAM)?;
+            net::listen(&listener, 4096).map(|()| listener)
+        };
+        let listener = listen().map_err(|error| sockets::cannot_listen(at, error))?;
+        let local = sockets::local_address(&listener, at)?;
         Ok(Self { listener, local, rounds: options.rounds })
     }
 
@@ -89,34 +91,6 @@ impl StringServer {
     }
 }
 
-fn listen(at: SocketAddr) -> Result<OwnedFd, Errno> {
-    let family = match at {
-        SocketAddr::V4(_) => AddressFamily::INET,
-        SocketAddr::V6(_) => AddressFamily::INET6,
-    };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
-    // A restart for each trial must not wait for connections of the last one in TIME_WAIT.
-    sockopt::set_socket_reuseaddr(&socket, true)?;
-    net::bind(&socket, &at)?;
-    net::listen(&socket, 4096)?;
-    Ok(socket)
-}
-
-fn cannot_listen(at: SocketAddr, error: Errno) -> Fault {
-    let (class, remedy) = match error {
-        Errno::ADDRINUSE => {
-            (Class::MachineLacks, "another process listens there: stop it or choose another port")
-        }
-        Errno::ADDRNOTAVAIL => {
-            (Class::Usage, "choose an address of this machine, or of its network namespace")
-        }
-        Errno::ACCESS => (Class::NotPermitted, "ports below 1024 need root: choose a higher port"),
-        _ => (Class::WorkloadFailed, "check address and port"),
-    };
-    Fault::new(class, format!("{at}"), format!("cannot listen: {error}"), remedy)
-}
-
 fn failed(object: &str, error: Errno) -> Fault {
     Fault::new(Class::WorkloadFailed, object, error, "try again; if it stays, it is a fault of pinwise")
 }
@@ -129,11 +103,10 @@ const STOP: u64 = u64::MAX - 1;
 const MOST_PENDING_BYTES: usize = 64 * 1024;
 
 struct Client {
-    fd: OwnedFd,
+    /// The socket, and answers that it did not take yet.
+    out: Outbox,
     /// The start of a line whose end has not come.
     partial: Vec<u8>,
-    /// Answers that the socket did not take yet.
-    pending: Vec<u8>,
     interest: EventFlags,
     closing: bool,
 }
@@ -210,13 +183,13 @@ impl<'a> Loop<'a> {
     /// A new client's line is there already most of the time: answering at once spares a wait.
     fn welcome(&mut self, fd: OwnedFd) -> Result<(), Errno> {
         let number = fd.as_raw_fd() as usize;
-        let mut client =
-            Client { fd, partial: Vec::new(), pending: Vec::new(), interest: EventFlags::IN, closing: false };
+        let out = Outbox::new(fd, MOST_PENDING_BYTES);
+        let mut client = Client { out, partial: Vec::new(), interest: EventFlags::IN, closing: false };
         if client.read(self.server.rounds, &mut self.out) == Next::Close {
             return Ok(());
         }
         client.interest = client.wanted();
-        epoll::add(&self.epoll, &client.fd, EventData::new_u64(number as u64), client.interest)?;
+        epoll::add(&self.epoll, &client.out.fd, EventData::new_u64(number as u64), client.interest)?;
         if self.clients.len() <= number {
             self.clients.resize_with(number + 1, || None);
         }
@@ -241,7 +214,7 @@ impl<'a> Loop<'a> {
         let wanted = client.wanted();
         if wanted != client.interest {
             client.interest = wanted;
-            epoll::modify(&self.epoll, &client.fd, EventData::new_u64(number as u64), wanted)?;
+            epoll::modify(&self.epoll, &client.out.fd, EventData::new_u64(number as u64), wanted)?;
         }
         Ok(())
     }
@@ -257,20 +230,16 @@ impl<'a> Loop<'a> {
 
 impl Client {
     fn wanted(&self) -> EventFlags {
-        match (self.pending.is_empty(), self.pending.len() < MOST_PENDING_BYTES && !self.closing) {
-            (true, _) => EventFlags::IN,
-            (false, true) => EventFlags::IN | EventFlags::OUT,
-            (false, false) => EventFlags::OUT,
-        }
+        self.out.wanted(!self.closing)
     }
 
     /// Reads once and answers every whole line.
     fn read(&mut self, rounds: u64, out: &mut Vec<u8>) -> Next {
-        if self.closing || self.pending.len() >= MOST_PENDING_BYTES {
+        if self.closing || self.out.is_full() {
             return Next::Keep;
         }
         let mut buffer = [0u8; 4096];
-        let n = match net::recv(&self.fd, &mut buffer[..], RecvFlags::empty()) {
+        let n = match net::recv(&self.out.fd, &mut buffer[..], RecvFlags::empty()) {
             Ok((0, _)) => return Next::Close,
             Ok((n, _)) => n,
             Err(Errno::AGAIN | Errno::INTR) => return Next::Keep,
@@ -303,37 +272,19 @@ impl Client {
     }
 
     fn send(&mut self, answers: &[u8]) -> Next {
-        if !self.pending.is_empty() {
-            self.pending.extend_from_slice(answers);
-            return self.flush();
-        }
-        match send_some(&self.fd, answers) {
-            Ok(sent) => self.pending.extend_from_slice(&answers[sent..]),
-            Err(_) => return Next::Close,
-        }
-        self.after_send()
+        let sent = self.out.send(answers);
+        self.after(sent)
     }
 
     fn flush(&mut self) -> Next {
-        match send_some(&self.fd, &self.pending) {
-            Ok(sent) => drop(self.pending.drain(..sent)),
-            Err(_) => return Next::Close,
+        let sent = self.out.flush();
+        self.after(sent)
+    }
+
+    fn after(&self, sent: Result<(), Errno>) -> Next {
+        match sent {
+            Ok(()) if !(self.closing && self.out.is_empty()) => Next::Keep,
+            _ => Next::Close,
         }
-        self.after_send()
-    }
-
-    fn after_send(&self) -> Next {
-        if self.closing && self.pending.is_empty() { Next::Close } else { Next::Keep }
-    }
-}
-
-/// Sends what the socket takes now; 0 when it is full.
-fn send_some(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    if bytes.is_empty() {
-        return Ok(0);
-    }
-    match net::send(fd, bytes, SendFlags::NOSIGNAL) {
-        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-        other => other,
     }
 }

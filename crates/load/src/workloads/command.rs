@@ -1,12 +1,11 @@
 //! The command load: any load tool, by its command line, with its figures taken from what it prints.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use change::exit_words::exit_words;
-use change::{Hand, Launch, Stdout};
+use change::{Hand, Launch};
 use machine::{Class, Fault, Missing, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{About, Workload, missing_netns};
 use crate::extract::Extract;
 use crate::outcome::{Outcome, unit_of};
+use crate::program;
 use crate::running::{Finished, Running};
 use crate::server::{self, Server};
 use crate::template::Command;
@@ -110,8 +110,8 @@ impl Workload for CommandLoad {
 
     fn needs(&self) -> Vec<Missing> {
         let mut missing: Vec<Missing> = missing_netns(self.netns.as_deref()).into_iter().collect();
-        if let Some(program) = self.command.words().first().filter(|program| !is_program(program, &self.cwd))
-        {
+        let cwd = self.cwd.as_deref().unwrap_or(Path::new(""));
+        if let Some(program) = self.command.words().first().filter(|name| !program::is_there(name, cwd)) {
             missing.push(Missing::new(
                 format!("program {program}"),
                 "it is not in PATH: install it, or give its path",
@@ -136,29 +136,12 @@ impl Workload for CommandLoad {
             cwd: self.cwd.clone(),
             netns: self.netns.clone(),
             cpus: placement.load_cpus.clone(),
-            scheduling: None,
-            memory: None,
-            cpuset_cgroup: false,
             log: dir.join("load.log"),
-            stdout: Stdout::Piped,
+            ..Launch::default()
         };
         let (figures, output) = (self.figures.clone(), dir.join("load.stdout"));
         let timeout = Duration::from_secs_f64(self.timeout_s.max(self.seconds + 5.0));
         Running::start(hand, launch, timeout, move |finished| reckon(&figures, &output, &finished))
-    }
-}
-
-/// Whether execvp(3) would find the program: a path, or a name in PATH.
-fn is_program(program: &str, cwd: &Option<PathBuf>) -> bool {
-    let executable = |path: &Path| {
-        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    match program.contains('/') {
-        true => executable(&cwd.clone().unwrap_or_default().join(program)),
-        false => {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&path).any(|folder| executable(&folder.join(program)))
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a recipe needs that this machine lacks, told before anything is made or run.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use load::program;
 use machine::{Class, Fault};
-use rustix::fs::{Access, access};
 
 use crate::recipe::Recipe;
 
@@ -16,12 +16,10 @@ const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// # Errors
 /// Names every program that is missing, with the command that installs it on Debian; or what else the load lacks.
 pub fn check(recipe: &Recipe) -> Result<(), Fault> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let lacking: Vec<(&str, &str)> = recipe
         .needs
         .iter()
-        .filter(|(program, _)| !is_there(program, &folders))
+        .filter(|(program, _)| !program::is_there(program, Path::new("")))
         .map(|(program, packages)| (program.as_str(), packages.as_str()))
         .collect();
     if let Some((program, folder)) =
@@ -58,22 +56,11 @@ fn not_installed(lacking: &[(&str, &str)]) -> Fault {
     )
 }
 
-fn is_there(program: &str, folders: &[PathBuf]) -> bool {
-    match program.contains('/') {
-        true => is_executable(Path::new(program)),
-        false => folders.iter().any(|folder| is_executable(&folder.join(program))),
-    }
-}
-
 /// The folder that has it although PATH does not lead there.
 fn left_out(program: &str) -> Option<&'static str> {
     ALSO_IN
         .into_iter()
-        .find(|folder| !program.contains('/') && is_executable(&Path::new(folder).join(program)))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+        .find(|folder| !program.contains('/') && program::is_executable(&Path::new(folder).join(program)))
 }
 
 #[cfg(test)]
