@@ -174,3 +174,34 @@ fn a_pause_of_the_server_is_seen_by_all_that_were_due_in_it() {
     }
     assert!(figure(&document, "latency_p50_us") < 50_000.0);
 }
+
+#[test]
+fn a_message_that_comes_back_twice_fails_and_no_other_is_lost_by_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    // The first four twice, then nothing for a while: more falls due than there are lanes for.
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut message = [0; 64];
+        for count in 0.. {
+            if stream.read_exact(&mut message).is_err() {
+                return;
+            }
+            if count == 4 {
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            // The client may be gone.
+            let _ = stream.write_all(&message.repeat(if count < 4 { 2 } else { 1 }));
+        }
+    });
+    let load = LatencyLoad {
+        rate_per_s: Some(100.0),
+        spacing: Spacing::Uniform,
+        message_bytes: 64,
+        ..short(Transport::Tcp)
+    };
+    let document = LatencyLoad { prefetch: 2, seconds: 1.0, ..load }.drive(at, None).unwrap();
+    assert_eq!(figure(&document, "failed_wrong_answer"), 4.0, "{:?}", document.outcome.figures);
+    let told = figure(&document, "completed") + figure(&document, "unfinished");
+    assert!((98.0..=101.0).contains(&told), "{:?}", document.outcome.figures);
+}

@@ -358,7 +358,7 @@ impl<'a, D: Dialogue> Engine<'a, D> {
                 News::Answered(lane) => self.answered(index, lane, now_ns)?,
                 News::Wrong(lane, words) => {
                     self.first_wrong.get_or_insert(words);
-                    self.wrong(index, lane, now_ns)?;
+                    self.give_up(index, lane, Failure::WrongAnswer, now_ns)?;
                 }
                 News::Over(words) => over = Some(Broken::Over(words)),
             }
@@ -387,15 +387,19 @@ impl<'a, D: Dialogue> Engine<'a, D> {
         Ok(())
     }
 
-    fn wrong(&mut self, index: u32, lane: u32, now_ns: u64) -> Result<(), Errno> {
-        self.recorder.fail(now_ns, Failure::WrongAnswer);
+    /// Counts the request of a lane as failed, or what came for a lane without one. What still comes for it could be taken for the answer of
+    /// another request: a connection with one lane is made anew, and of several the others go on.
+    fn give_up(&mut self, index: u32, lane: u32, failure: Failure, now_ns: u64) -> Result<(), Errno> {
+        self.recorder.fail(now_ns, failure);
         let connection = &mut self.connections[index as usize];
-        match connection.lanes.len() {
-            // What else comes on it belongs to nobody.
-            1 => connection.renew(&self.epoll)?,
-            _ => connection.lanes[lane as usize] = Lane::Free,
+        let was_out = connection.lanes[lane as usize].request().is_some();
+        if connection.lanes.len() == 1 {
+            connection.renew(&self.epoll)?;
+            // A lane without a request is among the free ones already.
+            self.free.extend(was_out.then_some((index, lane)));
+        } else if was_out {
+            connection.lanes[lane as usize] = Lane::Lost;
         }
-        self.free.push((index, lane));
         Ok(())
     }
 
@@ -440,7 +444,7 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             for lane in 0..self.connections[index].lanes.len() {
                 let request = self.connections[index].lanes[lane].request();
                 if request.is_some_and(|request| now_ns.saturating_sub(request.begun_ns) > timeout_ns) {
-                    self.time_out(index, lane, now_ns)?;
+                    self.give_up(index as u32, lane as u32, Failure::TimedOut, now_ns)?;
                 }
             }
         }
@@ -450,20 +454,6 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             _ => GIVE_UP_NS,
         };
         Ok(self.recorder.failed_since.0 >= GIVE_UP_FAILURES && without_success_ns > patience_ns)
-    }
-
-    fn time_out(&mut self, index: usize, lane: usize, now_ns: u64) -> Result<(), Errno> {
-        self.recorder.fail(now_ns, Failure::TimedOut);
-        let connection = &mut self.connections[index];
-        match connection.lanes.len() {
-            1 => {
-                connection.renew(&self.epoll)?;
-                self.free.push((index as u32, 0));
-            }
-            // The others go on; what still comes for this one could be taken for the answer of another request.
-            _ => connection.lanes[lane] = Lane::Lost,
-        }
-        Ok(())
     }
 
     /// When something is to be done next.
