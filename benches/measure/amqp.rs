@@ -16,8 +16,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use study::Recipe;
 
 use crate::section::Section;
-use crate::tools;
+use crate::tools::{self, pinned};
 
+/// Where the client runs; the broker has CPU 0.
+const CLIENT_CPU: &str = "1";
 const BLOCKS: usize = 6;
 const MESSAGE_BYTES: u32 = 12;
 /// Seconds of PerfTest that do not count, beyond its own start: the JVM compiles.
@@ -90,7 +92,7 @@ fn broker(folder: &Path) -> io::Result<(Hand, Server)> {
 }
 
 fn ours(pinwise: &Path, port: u16, (connections, channels): (u32, u32)) -> io::Result<Figures> {
-    let mut command = on_cpu_1(pinwise);
+    let mut command = pinned(CLIENT_CPU, pinwise);
     command.args(["drive", "--driver", "amqp", "--port", &port.to_string(), "--confirms"]);
     command.args(["--connections", &connections.to_string(), "--channels", &channels.to_string()]);
     command.args(["--message-bytes", &MESSAGE_BYTES.to_string(), "--seconds", &WINDOW_S.to_string()]);
@@ -109,7 +111,7 @@ fn ours(pinwise: &Path, port: u16, (connections, channels): (u32, u32)) -> io::R
 /// PerfTest's CPU time is taken between two lines of its output, when its start is long over.
 fn theirs(classes: &str, port: u16, (connections, channels): (u32, u32)) -> io::Result<Figures> {
     let (connections, channels) = (connections.to_string(), channels.to_string());
-    let mut command = on_cpu_1(Path::new("java"));
+    let mut command = pinned(CLIENT_CPU, Path::new("java"));
     command.args(["-cp", classes, "com.rabbitmq.perf.PerfTest"]);
     command.args(["--uri", &format!("amqp://127.0.0.1:{port}"), "-s", &MESSAGE_BYTES.to_string()]);
     command.args(["-x", &connections, "-X", &channels, "-y", &connections, "-Y", &channels, "-c", "1", "-a"]);
@@ -136,12 +138,6 @@ fn theirs(classes: &str, port: u16, (connections, channels): (u32, u32)) -> io::
         }
         _ => Err(io::Error::other("PerfTest ended early: run it by hand to see why")),
     }
-}
-
-fn on_cpu_1(program: &Path) -> Command {
-    let mut command = Command::new("taskset");
-    command.args(["-c", "1"]).arg(program);
-    command
 }
 
 /// The rate of a line such as `time: 7.287s, sent: 3722 msg/s, ..., received: 3256 msg/s, ...`: of the second before it.

@@ -10,7 +10,7 @@ use benches::blocks::{self, Arm};
 use benches::cpu_time::{Cost, of_child};
 
 use crate::section::Section;
-use crate::tools;
+use crate::tools::{self, pinned};
 
 /// Simple binds of a run.
 const BINDS: u32 = 20_000;
@@ -86,12 +86,6 @@ fn ours(server: SocketAddr) -> io::Result<Command> {
     command.args(["--driver", "ldap", "--bind-dn", DN, "--password", PASSWORD, "--seconds", "60"]);
     command.args(["--connections", &CONNECTIONS.to_string(), "--max-requests", &BINDS.to_string()]);
     Ok(command)
-}
-
-fn pinned(cpu: &str, program: &Path) -> Command {
-    let mut command = Command::new("taskset");
-    command.args(["-c", cpu]).arg(program);
-    command
 }
 
 /// The C client, compiled into `folder`; the error says what is missing.

@@ -65,3 +65,10 @@ pub fn preamble() -> io::Result<String> {
         known(version("lsirq")),
     ))
 }
+
+/// The program on one CPU; its arguments are to be added.
+pub fn pinned(cpu: &str, program: &Path) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["-c", cpu]).arg(program);
+    command
+}

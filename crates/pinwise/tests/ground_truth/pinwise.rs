@@ -51,6 +51,12 @@ impl Bench {
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stdout)))
     }
 
+    /// That nothing of pinwise's is in force on this machine any more.
+    pub fn nothing_is_changed(&self) {
+        let left = self.json(&["status", "--format", "json"]);
+        assert!(left["sessions"].as_array().is_none_or(Vec::is_empty), "{left:#}");
+    }
+
     /// Arguments of a study between the two namespaces.
     pub fn study_arguments<'a>(&self, bed: &'a Testbed, more: &[&'a str]) -> Vec<String> {
         let case = self.case().display().to_string();
