@@ -38,12 +38,16 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
     for (block, order) in study.order.iter().enumerate().take(blocks) {
         let of = |position: usize| slots.get(&(block, position)).map_or(&[][..], Vec::as_slice);
         let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&given_up, **arm, block));
-        for attempt in 0..study.recipe.budget.attempts.max(1) {
+        let attempts = study.recipe.budget.attempts.max(1);
+        // One more of a control that failed each time: it ended the study, which goes on since somebody mended the cause.
+        let most = (0..order.len()).map(|position| of(position).len() + 1).max().unwrap_or(0).max(attempts);
+        for attempt in 0..most {
             for (position, arm) in (0..order.len()).filter_map(|position| Some((position, *open(position)?)))
             {
                 let earlier = of(position);
                 let is_open = match earlier.last() {
                     None => true,
+                    Some(trial) if attempt >= attempts => trial.failed.is_some() && is_control(study, arm),
                     Some(trial) => trial.failed.is_some() || trial.disturbed.is_some() && repeats_left,
                 };
                 if earlier.len() == attempt && is_open {
@@ -71,12 +75,14 @@ fn most_repeats(study: &Resolved) -> usize {
 
 /// How many arms are controls.
 fn controls(study: &Resolved) -> usize {
-    study.arms.iter().filter(|arm| arm.role != Role::Candidate).count()
+    (0..study.arms.len()).filter(|arm| is_control(study, *arm)).count()
 }
 
-/// Whether nothing of a slot came to a figure.
-fn is_given_up(study: &Resolved, slot: &[&Trial]) -> bool {
-    slot.len() >= study.recipe.budget.attempts && slot.iter().all(|trial| trial.failed.is_some())
+/// Whether nothing of a slot came to a figure, and nothing more is tried.
+fn is_given_up(study: &Resolved, arm: usize, slot: &[&Trial]) -> bool {
+    !is_control(study, arm)
+        && slot.len() >= study.recipe.budget.attempts
+        && slot.iter().all(|trial| trial.failed.is_some())
 }
 
 /// How many trials there will be at least, if nothing more is disturbed and no look ends the study.
@@ -105,7 +111,7 @@ pub fn given_up(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> {
     let mut since = BTreeMap::new();
     for ((block, position), slot) in by_slot(trials) {
         if let Some(arm) = study.order.get(block).and_then(|order| order.get(position))
-            && is_given_up(study, &slot)
+            && is_given_up(study, *arm, &slot)
         {
             since.entry(*arm).or_insert(block);
         }
@@ -136,15 +142,34 @@ fn by_slot(trials: &[Trial]) -> BTreeMap<(usize, usize), Vec<&Trial>> {
     slots
 }
 
-/// What becomes of a trial that failed: it is kept with its cause and the study goes on, or the study ends with the fault.
-///
-/// It ends when nothing has run yet (then the recipe is wrong, not a placement), when the fault is not the workload's, and when
-/// the last attempt of an arm failed without which nothing can be compared.
-pub fn keeps_going(study: &Resolved, trials: &[Trial], slot: Slot, fault: &Fault) -> bool {
-    let workload = fault.class == Class::WorkloadFailed;
+/// What becomes of a trial that failed, and of its study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// It is kept with its cause, and the study goes on.
+    GoesOn,
+    /// It is kept with its cause, and the study ends with the fault: it was the last attempt of an arm without which nothing can be
+    /// compared. A study that is resumed makes another.
+    Ends,
+    /// The study ends with the fault, and the trial counts as never begun: nothing has run yet, so that the recipe is wrong and not a
+    /// placement, or the fault is not the workload's.
+    NeverBegan,
+}
+
+/// Says what comes after `slot` failed with `fault`.
+pub fn after_failure(study: &Resolved, trials: &[Trial], slot: Slot, fault: &Fault) -> AfterFailure {
     let something_ran = trials.iter().any(|trial| trial.failed.is_none());
-    let is_candidate = study.arms.get(slot.arm).is_some_and(|arm| arm.role == Role::Candidate);
-    workload && something_ran && (is_candidate || slot.attempt + 1 < study.recipe.budget.attempts)
+    if fault.class != Class::WorkloadFailed || !something_ran {
+        return AfterFailure::NeverBegan;
+    }
+    match is_control(study, slot.arm) && slot.attempt + 1 >= study.recipe.budget.attempts {
+        true => AfterFailure::Ends,
+        false => AfterFailure::GoesOn,
+    }
+}
+
+/// Whether nothing can be compared without this arm.
+fn is_control(study: &Resolved, arm: usize) -> bool {
+    study.arms.get(arm).is_none_or(|arm| arm.role != Role::Candidate)
 }
 
 #[cfg(test)]
@@ -240,12 +265,13 @@ mod tests {
         let died = Fault::new(Class::WorkloadFailed, "server", "died", "");
         let one = [Trial::default()];
         let candidate = of(Role::Candidate);
-        assert!(!keeps_going(&study, &[], slot(candidate, 0), &died), "nothing ran yet");
-        assert!(keeps_going(&study, &one, slot(candidate, 2), &died));
-        assert!(keeps_going(&study, &one, slot(of(Role::Baseline), 0), &died));
-        assert!(!keeps_going(&study, &one, slot(of(Role::Baseline), 2), &died));
+        let after = |trials: &[Trial], slot, fault| after_failure(&study, trials, slot, fault);
+        assert_eq!(after(&[], slot(candidate, 0), &died), AfterFailure::NeverBegan, "nothing ran yet");
+        assert_eq!(after(&one, slot(candidate, 2), &died), AfterFailure::GoesOn);
+        assert_eq!(after(&one, slot(of(Role::Baseline), 0), &died), AfterFailure::GoesOn);
+        assert_eq!(after(&one, slot(of(Role::Baseline), 2), &died), AfterFailure::Ends);
         let usage = Fault::new(Class::Usage, "figure", "is not there", "");
-        assert!(!keeps_going(&study, &one, slot(candidate, 0), &usage));
+        assert_eq!(after(&one, slot(candidate, 0), &usage), AfterFailure::NeverBegan);
     }
 
     proptest::proptest! {

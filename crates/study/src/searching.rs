@@ -16,6 +16,7 @@ use crate::schedule;
 use crate::search::{Ask, Outcome, Searcher, Settings, Stage};
 use crate::statistics::draws::Draws;
 use crate::trial::Trial;
+use space::Levels;
 
 /// Tells the draws of the order within blocks from those of the search itself.
 const ORDER_SALT: u64 = 0x6f72_6465_7221_0001;
@@ -25,7 +26,8 @@ const ORDER_SALT: u64 = 0x6f72_6465_7221_0001;
 /// # Errors
 /// CPUs, levels or knobs that this machine cannot have.
 pub fn controls(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
-    settings(recipe, machine)?.iter().try_for_each(|setting| knobs::named(&setting.knob).map(drop))?;
+    let (_, levels) = space::of(recipe, machine)?;
+    settings_of(levels).iter().try_for_each(|setting| knobs::named(&setting.knob).map(drop))?;
     let common = Common::of(recipe, machine)?;
     let mut arms = common.baselines()?;
     arms.extend(common.mis_tuning(&arms)?);
@@ -35,10 +37,13 @@ pub fn controls(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
 /// What the arms of a search may set.
 ///
 /// # Errors
-/// As [`controls`].
+/// CPUs or levels that this machine cannot have.
 pub fn settings(recipe: &Recipe, machine: &Machine) -> Result<Vec<Setting>, Fault> {
-    let (_, levels) = space::of(recipe, machine)?;
-    Ok(levels.into_iter().flat_map(|(_, levels)| levels).flat_map(|level| level.settings).collect())
+    Ok(settings_of(space::levels(recipe, machine, &Common::of(recipe, machine)?)?))
+}
+
+fn settings_of(levels: Levels) -> Vec<Setting> {
+    levels.into_iter().flat_map(|(_, levels)| levels).flat_map(|level| level.settings).collect()
 }
 
 /// A search in a case.
@@ -46,7 +51,7 @@ pub fn settings(recipe: &Recipe, machine: &Machine) -> Result<Vec<Setting>, Faul
 pub struct Searching {
     recipe: Recipe,
     machine: Machine,
-    levels: Vec<(String, Vec<Level>)>,
+    levels: Levels,
     searcher: Searcher,
     /// Index in the case of each arm of the space that was asked for.
     arm_of: BTreeMap<usize, usize>,

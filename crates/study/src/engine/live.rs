@@ -22,6 +22,9 @@ use crate::trial::{Parts, Trial};
 /// How often a running trial is looked at, beside its end. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// How long a server may take to be seen as ended after a load failed: its connections are cut before its process is gone.
+const SEEN_TO_END: Duration = Duration::from_millis(500);
+
 /// Runs the trials of one study on the running machine.
 pub struct LiveTrials {
     root: Arc<Root>,
@@ -204,7 +207,8 @@ impl LiveTrials {
         let mut running = spec.workload().start(server, placement, &mut self.hand, dir)?;
         loop {
             if let Some(outcome) = running.poll() {
-                return server.still_runs().and(outcome);
+                let outcome = outcome.map_err(|fault| cause_of(server, fault))?;
+                return server.still_runs().map(|()| outcome);
             }
             let stop = if self.interrupted.load(Ordering::Relaxed) {
                 Some(Fault::new(Class::Interrupted, "study", "stopped", ""))
@@ -233,6 +237,18 @@ impl Trials for LiveTrials {
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
         taken_back.and(trial)
+    }
+}
+
+/// What a load failed of: the end of its server, where that comes at once, and else what the load itself tells.
+fn cause_of(server: &mut Server, of_load: Fault) -> Fault {
+    let until = Instant::now() + SEEN_TO_END;
+    loop {
+        match server.still_runs() {
+            Err(of_server) => return of_server,
+            Ok(()) if Instant::now() > until => return of_load,
+            Ok(()) => std::thread::sleep(Duration::from_millis(10)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use machine::{Class, Fault};
 
 use crate::arm::Arm;
 use crate::case::Case;
-use crate::schedule::{self, Slot};
+use crate::schedule::{self, AfterFailure, Slot};
 use crate::searching::Searching;
 use crate::trial::Trial;
 
@@ -94,16 +94,20 @@ pub fn run(
         let arm = case.study.arms[arm].clone();
         let planned = Planned { index: case.trials.len(), block, position, attempt, arm: &arm };
         events(Event::TrialBegan(planned));
-        let trial = match trials.run(&planned, &case.trial_dir(planned.index)) {
-            Ok(trial) => trial,
-            Err(fault) if schedule::keeps_going(&case.study, &case.trials, slot, &fault) => {
-                failed(&planned, &fault)
-            }
-            Err(fault) => return Err(in_trial(case, &planned, fault)),
+        let (trial, ends) = match trials.run(&planned, &case.trial_dir(planned.index)) {
+            Ok(trial) => (trial, None),
+            Err(fault) => match schedule::after_failure(&case.study, &case.trials, slot, &fault) {
+                AfterFailure::GoesOn => (failed(&planned, &fault), None),
+                AfterFailure::Ends => (failed(&planned, &fault), Some(fault)),
+                AfterFailure::NeverBegan => return Err(in_trial(case, &planned, fault)),
+            },
         };
         case.append(trial)?;
         if let Some(trial) = case.trials.last() {
             events(Event::TrialEnded { trial, total: total(case) });
+        }
+        if let Some(fault) = ends {
+            return Err(in_trial(case, &planned, fault));
         }
     }
 }
@@ -152,6 +156,7 @@ fn in_trial(case: &Case, planned: &Planned<'_>, fault: Fault) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arm::Role;
 
     /// A machine whose figures are known and which fails when told to.
     struct Simulated {
@@ -214,6 +219,39 @@ mod tests {
         assert_eq!(case.trials[2].failed.as_deref(), Some("server: died"));
         let again = &case.trials[5];
         assert_eq!((again.block, again.position, again.attempt, again.failed.clone()), (0, 2, 1, None));
+    }
+
+    #[test]
+    fn a_control_that_fails_each_time_ends_the_study_and_is_kept_and_run_again_when_resumed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = case(dir.path());
+        let attempts = first.study.recipe.budget.attempts;
+        let is_control = |case: &Case, trial: &Trial| {
+            case.study.arms.iter().any(|arm| arm.name == trial.arm && arm.role == Role::Baseline)
+        };
+        // The second block's attempts at the baseline, which come last in that block.
+        struct Fails<'a>(&'a str, usize);
+        impl Trials for Fails<'_> {
+            fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
+                let fails = planned.block == 1 && planned.arm.name == self.0 && planned.attempt < self.1;
+                let fail_at = if fails { vec![planned.index] } else { Vec::new() };
+                Simulated { fail_at, seen: Vec::new() }.run(planned, dir)
+            }
+        }
+        let baseline = first.study.arms.iter().find(|arm| arm.role == Role::Baseline).unwrap().name.clone();
+        let go = AtomicBool::new(false);
+        let fault = run(&mut first, &mut Fails(&baseline, attempts), &go, &mut |_| {}).unwrap_err();
+        assert!(fault.cause.contains("died") && fault.remedy.contains("resume"), "{fault}");
+        let kept: Vec<&Trial> = first.trials.iter().filter(|trial| trial.failed.is_some()).collect();
+        assert_eq!(kept.len(), attempts);
+        assert!(kept.iter().all(|trial| is_control(&first, trial)));
+        drop(first);
+
+        let mut again = Case::resume(dir.path()).unwrap();
+        run(&mut again, &mut Fails(&baseline, attempts), &go, &mut |_| {}).unwrap();
+        let last = again.trials.last().unwrap();
+        assert_eq!((last.attempt, last.failed.as_deref()), (attempts, None));
+        assert_eq!(again.trials.len(), 10 + attempts);
     }
 
     #[test]

@@ -29,10 +29,7 @@ pub(super) type Levels = Vec<(String, Vec<Level>)>;
 pub(super) fn of(recipe: &Recipe, machine: &Machine) -> Result<(Space, Levels), Fault> {
     let search = recipe.search.clone().unwrap_or_default();
     let common = Common::of(recipe, machine)?;
-    let levels = match recipe.factors.is_empty() {
-        true => Vec::new(),
-        false => levels::of_factors(&recipe.factors, machine, common.load())?,
-    };
+    let levels = self::levels(recipe, machine, &common)?;
     // A load that has CPUs of its own keeps them, unless they are searched.
     let choosable = match common.load().filter(|_| search.load.is_empty()) {
         Some(load) => machine.usable().difference(load),
@@ -55,6 +52,17 @@ pub(super) fn of(recipe: &Recipe, machine: &Machine) -> Result<(Space, Levels), 
         ));
     }
     Ok((space, levels))
+}
+
+/// The levels of a search's factors other than its placements; none where it has none.
+///
+/// # Errors
+/// Levels that the machine cannot have.
+pub(super) fn levels(recipe: &Recipe, machine: &Machine, common: &Common) -> Result<Levels, Fault> {
+    match recipe.factors.is_empty() {
+        true => Ok(Vec::new()),
+        false => levels::of_factors(&recipe.factors, machine, common.load()),
+    }
 }
 
 /// The numbers of CPUs that server and load may have, as pairs that fit.

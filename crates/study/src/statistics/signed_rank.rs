@@ -33,18 +33,26 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
 /// that ties keep them whole numbers. Divided by 2^n as it goes, so that it neither overflows nor loses the tail.
 pub(super) fn distribution(doubled_ranks: &[usize]) -> Vec<f64> {
     let total: usize = doubled_ranks.iter().sum();
-    let mut probability = vec![0.0; total + 1];
+    // Without ties all are even, and so is every sum.
+    let step = if doubled_ranks.iter().all(|rank| rank % 2 == 0) { 2 } else { 1 };
+    let mut probability = vec![0.0; total / step + 1];
+    let mut before = probability.clone();
     probability[0] = 1.0;
     let mut reached = 0;
-    for rank in doubled_ranks {
-        for sum in (0..=reached).rev() {
-            let half = probability[sum] / 2.0;
-            probability[sum] = half;
-            probability[sum + rank] += half;
-        }
+    for rank in doubled_ranks.iter().map(|rank| rank / step) {
+        std::mem::swap(&mut probability, &mut before);
+        let (old, new) = (&before[..=reached], &mut probability[..=reached + rank]);
+        // Each sum is kept with this rank on the negative side, and grows by it on the positive one; from one vector into another, so
+        // that the compiler takes several at once.
+        new[reached + 1..].fill(0.0);
+        new[..=reached].iter_mut().zip(old).for_each(|(new, old)| *new = old / 2.0);
+        new[rank..].iter_mut().zip(old).for_each(|(new, old)| *new += old / 2.0);
         reached += rank;
     }
-    probability
+    match step {
+        1 => probability,
+        _ => probability.into_iter().flat_map(|p| [p, 0.0]).take(total + 1).collect(),
+    }
 }
 
 /// Twice the midranks of the magnitudes.
