@@ -4,7 +4,7 @@ use advise::{Finding, Predicted, Standing};
 use study::case::asked::Found;
 use study::evidence::Effect;
 use study::intervention::Outcome;
-use study::statistics::scaling::{Peak, Scaling};
+use study::statistics::scaling::{Estimate, Peak, Scaling};
 use study::{Contrast, Facts, Verdict};
 
 use crate::number;
@@ -55,18 +55,32 @@ pub fn effect(effect: &Effect) -> String {
     }
 }
 
+/// `104 [98, 110]`, each number as `show` writes it.
+pub fn estimate(e: &Estimate, show: impl Fn(f64) -> String) -> String {
+    format!("{} [{}, {}]", show(e.value), show(e.low), show(e.high))
+}
+
+/// `1 CPU`, `12 CPUs`.
+fn cpus(n: impl std::fmt::Display) -> String {
+    let n = n.to_string();
+    let unit = if n == "1" { "CPU" } else { "CPUs" };
+    format!("{n} {unit}")
+}
+
 /// Where more CPUs stop paying, and where they do harm, as far as the trials tell.
 pub fn knee_and_peak(law: &Scaling) -> String {
     let knee = match (law.knee, law.knee_interval) {
-        (Some(knee), (low, Some(high))) => format!("Knee at {knee} CPUs [{low}, {high}]"),
-        (Some(knee), (low, None)) => format!("Knee at {knee} CPUs [{low}, perhaps beyond what was measured]"),
-        (None, (low, _)) => format!("The knee was not reached (it lies at {low} CPUs or beyond)"),
+        (Some(knee), (low, Some(high))) => format!("Knee at {} [{low}, {high}]", cpus(knee)),
+        (Some(knee), (low, None)) => {
+            format!("Knee at {} [{low}, perhaps beyond what was measured]", cpus(knee))
+        }
+        (None, (low, _)) => format!("The knee was not reached (it lies at {} or beyond)", cpus(low)),
     };
     let peak = match &law.peak {
         Peak::NotTold => "no peak is quoted: more CPUs may do no harm".to_string(),
         Peak::At { n, beyond_measured } => format!(
-            "highest at {:.0} CPUs [{:.0}, {:.0}]{}",
-            n.value,
+            "highest at {} [{:.0}, {:.0}]{}",
+            cpus(format!("{:.0}", n.value)),
             n.low,
             n.high,
             if *beyond_measured { ", beyond what was measured: by the law alone" } else { "" }

@@ -52,6 +52,7 @@ pub fn draw(facts: &Facts) -> Option<Html> {
         curves.iter().filter_map(|curve| Some((curve, curve.law?))).for_each(|(curve, law)| {
             under(svg, class(curve.fill), law, (&x, &y), (most, high));
         });
+        name_the_knees(svg, &curves, &x);
         curves.iter().for_each(|curve| over(svg, curve, (&x, &y), most));
         name_the_ends(svg, &curves, &y, most);
     }))
@@ -97,13 +98,15 @@ fn under(svg: &mut Html, class: &str, law: &Scaling, (x, y): (&Scale, &Scale), (
     if let Some(knee) = law.knee {
         let at = x.place(f64::from(knee));
         svg::line(svg, "pause", (at, AREA.top), (at, AREA.bottom()));
-        svg::text(
-            svg,
-            &format!("tick {class}"),
-            (at + 5.0, AREA.bottom() - 6.0),
-            "start",
-            &format!("knee {knee}"),
-        );
+    }
+}
+
+/// The knees one above the other, since two curves may have theirs at the same number.
+fn name_the_knees(svg: &mut Html, curves: &[Curve], x: &Scale) {
+    let knees = curves.iter().filter_map(|curve| Some((curve.fill, curve.law?.knee?)));
+    for (above, (fill, knee)) in knees.enumerate() {
+        let at = (x.place(f64::from(knee)) + 5.0, AREA.bottom() - 6.0 - 15.0 * above as f64);
+        svg::text(svg, &format!("tick {}", class(fill)), at, "start", &format!("knee {knee}"));
     }
 }
 

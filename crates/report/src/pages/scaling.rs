@@ -1,7 +1,7 @@
 //! How far the server scales: one curve an order of filling, and the numbers of the law.
 
 use study::evidence::Growth;
-use study::statistics::scaling::{Estimate, Scaling};
+use study::statistics::scaling::Scaling;
 
 use super::{About, Page, table};
 use crate::drawings::growth;
@@ -80,10 +80,9 @@ fn numbers(html: &mut Html, growth: &Growth, level: &str) {
         .curve
         .iter()
         .map(|at| {
-            let share = |e: f64| number::share(e);
-            let left = &at.efficiency;
-            let left = format!("{} [{}, {}]", share(left.value), share(left.low), share(left.high));
-            vec![at.n.to_string(), number::figure(at.measured), within(&at.x), left]
+            let by_law = told::estimate(&at.x, number::figure);
+            let left = told::estimate(&at.efficiency, number::share);
+            vec![at.n.to_string(), number::figure(at.measured), by_law, left]
         })
         .collect();
     let (by_law, left) = (format!("by the law [{level}]"), format!("left of each CPU [{level}]"));
@@ -94,17 +93,8 @@ fn numbers(html: &mut Html, growth: &Growth, level: &str) {
 fn parameters(law: &Scaling, level: &str) -> String {
     format!(
         "One CPU g {}; contention a {}; coherency b {} (intervals at {level}).",
-        within(&law.g),
-        coefficient(&law.a),
-        coefficient(&law.b)
+        told::estimate(&law.g, number::figure),
+        told::estimate(&law.a, number::coefficient),
+        told::estimate(&law.b, number::coefficient)
     )
-}
-
-fn coefficient(e: &Estimate) -> String {
-    let [value, low, high] = [e.value, e.low, e.high].map(number::coefficient);
-    format!("{value} [{low}, {high}]")
-}
-
-fn within(e: &Estimate) -> String {
-    format!("{} [{}, {}]", number::figure(e.value), number::figure(e.low), number::figure(e.high))
 }

@@ -1,7 +1,7 @@
 //! What each level of several factors does, how they work together, figures that decide nothing, and what the looks found.
 
 use study::evidence::{AlsoCompared, Effect, Growth};
-use study::statistics::scaling::{At, Estimate};
+use study::statistics::scaling::At;
 use study::{Contrast, Evidence, Facts, Verdict};
 
 use super::columns::{Cell, Colour, Head, Row, Table, print as columns};
@@ -84,14 +84,11 @@ fn scaling(out: &mut Page, evidence: &Evidence, growth: &Growth) {
         head(format!("by the law [{level}]")),
         head("left of each CPU".into()),
     ];
-    let within = |e: &Estimate| {
-        format!("{} [{}, {}]", number::figure(e.value), number::figure(e.low), number::figure(e.high))
-    };
     let row = |at: &At| Row {
         cells: vec![
             Cell::plain(at.n.to_string()),
             Cell::plain(number::figure(at.measured)),
-            Cell::plain(within(&at.x)),
+            Cell::plain(told::estimate(&at.x, number::figure)),
             Cell::plain(number::share(at.efficiency.value)),
         ],
         why: String::new(),
