@@ -219,7 +219,7 @@ pub fn foresee_kept(
 /// that waits for a confirmation now.
 pub fn first_placed(root: &Root, plan: &Plan) -> Option<Setting> {
     let settings = plan.settings.iter().map(Planned::setting);
-    let places = |act: &Act| matches!(act, Act::PlaceFile { .. });
+    let places = |act: &Act| matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. });
     settings.into_iter().find(|setting| knobs::acts(root, setting).is_ok_and(|acts| acts.iter().any(places)))
 }
 
@@ -426,9 +426,9 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
         for act in knobs::acts(root, &setting).unwrap_or_default() {
             if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
                 let cause = format!("session {session} has set it already, and can be undone");
-                // A file is placed once.
-                let over =
-                    if let Act::PlaceFile { .. } = act { "" } else { ", or apply over it with --over" };
+                // A file is placed once, and so are words of a line.
+                let is_once = matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. });
+                let over = if is_once { "" } else { ", or apply over it with --over" };
                 let remedy = format!("run 'pinwise undo --session {session}' first{over}");
                 return Err(Fault::new(Class::No, deed::object(&act), cause, remedy));
             }

@@ -1,7 +1,8 @@
 //! The file that is written or the call that is made for an act, as a dry run shows it.
 
-use machine::Act;
+use machine::boot_loader::COMMAND_LINE;
 use machine::platform_file::Told;
+use machine::{Act, BootLoader};
 
 use crate::deed::{self, place};
 
@@ -30,6 +31,16 @@ pub fn call(act: &Act) -> String {
             let told = told(file.told());
             format!("place {}{told}, read {}", place(file), file.takes_effect())
         }
+        Act::AddBootWords { loader: BootLoader::Grubby, words, .. } => {
+            format!(
+                "grubby --update-kernel=ALL --args='{}', read from the next start of the machine on",
+                words.join(" ")
+            )
+        }
+        Act::AddBootWords { loader: BootLoader::KernelInstall, words, .. } => format!(
+            "add '{}' to {COMMAND_LINE} and run kernel-install for each entry, read from the next start of the machine on",
+            words.join(" ")
+        ),
         Act::Launch { argv } => format!("start {}", argv.join(" ")),
         Act::SetEthtool { device, netns, setting } => {
             let within = within(netns.as_deref());

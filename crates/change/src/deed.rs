@@ -8,6 +8,7 @@ use std::path::Path;
 
 use machine::{Act, Class, CpuSet, Fault, IoPriority, ProcessFile};
 
+use crate::boot_words::{self, Held};
 use crate::form;
 use crate::hold;
 use crate::irq_bans;
@@ -76,6 +77,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
         Act::PlaceFile { file, .. } => kernel.platform_file(file)?,
+        Act::AddBootWords { loader, .. } => kernel.boot_lines(*loader)?,
         Act::Launch { .. } => Value::Absent,
         Act::SetEthtool { device, netns, setting } => {
             Value::Ethtool(kernel.ethtool(device, netns.as_deref(), setting.topic())?)
@@ -104,6 +106,19 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
         (Act::PlaceFile { file, .. }, Value::Text(_)) => {
             let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
             return Err(Fault::new(Class::No, place(file), "the file is there already", remedy));
+        }
+        (Act::AddBootWords { words, line, .. }, old) => {
+            let lines = match old {
+                Value::Text(text) => text.as_str(),
+                _ => line.as_deref().unwrap_or_default(),
+            };
+            if let Some(theirs) = boot_words::names_in(words, lines) {
+                let cause = format!(
+                    "'{theirs}' stands there already, and what of it would be pinwise's could not be told"
+                );
+                let remedy = "leave the parameter out, or take it out of the boot loader's line first";
+                return Err(Fault::new(Class::No, object(act), cause, remedy));
+            }
         }
         (Act::JoinCgroup { process, .. }, Value::Cgroup { affinity, .. }) => {
             for tid in kernel.threads(process.pid).map_err(|e| refusal(act, &e))? {
@@ -167,6 +182,9 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
+        (Act::AddBootWords { loader, words, line }, _) => {
+            kernel.add_boot_words(*loader, words, line.as_deref())
+        }
         (Act::SetEthtool { device, netns, setting }, _) => {
             kernel.set_ethtool(device, netns.as_deref(), setting)
         }
@@ -266,6 +284,7 @@ pub fn same(act: &Act, a: &Value, b: &Value) -> bool {
         }
         (_, Value::Ethtool(a), Value::Ethtool(b)) => a.means(b),
         (_, Value::Memory(a), Value::Memory(b)) => shares::are_same(a, b),
+        (Act::AddBootWords { words, .. }, a, b) => boot_words::held(words, a) == boot_words::held(words, b),
         _ => a == b,
     }
 }
@@ -289,6 +308,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
+        (Act::AddBootWords { words, .. }, now) => boot_words::held(words, now) == Held::All,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),
         // Somebody else may ask for less.

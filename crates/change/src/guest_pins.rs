@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use machine::{CpuSet, GuestPin};
 
-use crate::platform_file::SYSTEM;
+use crate::platform_program::SYSTEM;
 
 /// Far more than an answer takes; a guest whose monitor hangs keeps libvirt waiting without end.
 const PATIENCE: Duration = Duration::from_secs(30);

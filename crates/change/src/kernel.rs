@@ -10,8 +10,8 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, Scheduling,
-    UtilClamp,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef,
+    Scheduling, UtilClamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +201,17 @@ pub trait Kernel: Send + Sync {
 
     /// Removes such a file, and those `folders` that are empty then, and tells who reads it. One that is gone is no error.
     fn displace(&self, file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()>;
+
+    /// The command lines of the boot loader's entries, a line each; `Absent` where kernel-install has none of its own.
+    ///
+    /// Errors: its tool fails or is not there.
+    fn boot_lines(&self, loader: BootLoader) -> io::Result<Value>;
+
+    /// Has words added to these lines; `fresh` is the line where there is none.
+    fn add_boot_words(&self, loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()>;
+
+    /// Has words taken away from these lines, and the line that came with them.
+    fn remove_boot_words(&self, loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()>;
 
     /// Forks a process that waits at its gate (see [`Gated`]); `marker` is put into its environment.
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault>;

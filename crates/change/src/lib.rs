@@ -18,6 +18,7 @@
 //! ```
 
 pub mod apply;
+mod boot_words;
 mod call;
 pub mod confirm;
 mod cpuset_cgroup;
@@ -42,6 +43,7 @@ mod netns;
 mod node_memory;
 pub mod own;
 mod platform_file;
+mod platform_program;
 mod process_file;
 pub mod record;
 mod refusal;

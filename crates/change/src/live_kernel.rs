@@ -11,7 +11,8 @@ use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef,
+    UtilClamp,
 };
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -20,8 +21,8 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched,
-    util_clamp,
+    boot_words, ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file,
+    sched, util_clamp,
 };
 
 /// The running system.
@@ -254,6 +255,18 @@ impl Kernel for LiveKernel {
 
     fn displace(&self, file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
         platform_file::displace(file, folders)
+    }
+
+    fn boot_lines(&self, loader: BootLoader) -> io::Result<Value> {
+        boot_words::read(loader)
+    }
+
+    fn add_boot_words(&self, loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
+        boot_words::add(loader, words, fresh)
+    }
+
+    fn remove_boot_words(&self, loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
+        boot_words::remove(loader, words, fresh)
     }
 
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault> {

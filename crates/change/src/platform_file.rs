@@ -4,15 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use machine::PlatformFile;
 use machine::platform_file::Told;
 
+use crate::platform_program::run;
 use crate::record::Value;
-
-/// Folders of the system's own programs.
-pub const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Its text, or which of its folders lack.
 pub fn read(file: &PlatformFile) -> io::Result<Value> {
@@ -132,21 +129,7 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
 fn tell(whom: Told) -> io::Result<()> {
     match whom {
         Told::Nobody => Ok(()),
-        Told::Systemd => run("systemctl", &["daemon-reload"]),
-        Told::BootLoader => run("update-grub", &[]),
-    }
-}
-
-/// Errors: it cannot be started, or fails; with the last line of what it said.
-fn run(program: &str, arguments: &[&str]) -> io::Result<()> {
-    let mut command = Command::new(program);
-    // Where su(1) and cron do not look.
-    command.env("PATH", format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default()));
-    let done = command.args(arguments).stdin(Stdio::null()).output();
-    let done = done.map_err(|e| io::Error::new(e.kind(), format!("{program} could not be started: {e}")))?;
-    let said = String::from_utf8_lossy(&done.stderr);
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("{program}: {}", said.lines().last().unwrap_or("it failed")))),
+        Told::Systemd => run("systemctl", &["daemon-reload"]).map(drop),
+        Told::BootLoader => run("update-grub", &[]).map(drop),
     }
 }

@@ -87,8 +87,8 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority,
-        SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
+        AddBootWords, CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool,
+        SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -190,6 +190,11 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "put the setting into the image, or into what makes the container",
         ),
         (PlaceFile { .. }, _) => (Class::Storage, "", "mend the cause; nothing is left of the file"),
+        (AddBootWords { .. }, _) => (
+            Class::Storage,
+            "",
+            "mend the cause, and run 'pinwise undo': some entries may have the words already",
+        ),
         (SetEthtool { .. }, Some(libc::ENODEV)) => (
             Class::MachineLacks,
             "there is no such interface (any more)",

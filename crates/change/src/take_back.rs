@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
-use machine::{Act, PinScope, PlatformFile};
+use machine::{Act, BootLoader, PinScope, PlatformFile};
 use serde::{Deserialize, Serialize};
 
+use crate::boot_words::{self, Held};
 use crate::deed;
 use crate::group;
 use crate::heirs;
@@ -187,6 +188,11 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
     if let Act::PlaceFile { file, .. } = &entry.act {
         return displace(kernel, file, entry, force);
     }
+    if let Act::AddBootWords { loader, words, line } = &entry.act {
+        // A line that was there before stays, whatever it says.
+        let fresh = line.as_deref().filter(|_| entry.old == Value::Absent);
+        return take_words_away(kernel, entry, (*loader, words, fresh), force);
+    }
     let now = match deed::read(kernel, &entry.act) {
         Ok(now) => now,
         Err(error) => return gone_or_refused(kernel, &entry.act, &error),
@@ -239,7 +245,7 @@ fn is_as_the_last_try_left_it(entry: &Entry, now: &Value) -> bool {
 /// Whether the machine keeps it itself while it is off.
 fn is_kept(act: &Act) -> bool {
     match act {
-        Act::PlaceFile { .. } => true,
+        Act::PlaceFile { .. } | Act::AddBootWords { .. } => true,
         Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
         _ => false,
     }
@@ -265,6 +271,38 @@ fn displace(kernel: &dyn Kernel, file: &PlatformFile, entry: &Entry, force: bool
         // It never came to be, so nobody has read it.
         (Err(_), false) if force || entry.read_back.is_none() => How::Already,
         (Err(error), _) => How::Refused { why: error.to_string() },
+    }
+}
+
+/// Takes words of ours off the boot loader's lines, as many as are there. Its tool is asked even when none is: an undo that was cut
+/// short may not have come to that.
+fn take_words_away(
+    kernel: &dyn Kernel,
+    entry: &Entry,
+    (loader, words, fresh): (BootLoader, &[String], Option<&str>),
+    force: bool,
+) -> How {
+    let there = match kernel.boot_lines(loader) {
+        Ok(lines) => boot_words::held(words, &lines) != Held::None,
+        Err(error) => return How::Refused { why: error.to_string() },
+    };
+    match (kernel.remove_boot_words(loader, words, fresh), there) {
+        (Ok(()), _) => {}
+        // They never came to be there.
+        (Err(_), false) if force || entry.read_back.is_none() => return How::Already,
+        (Err(error), _) => return How::Refused { why: error.to_string() },
+    }
+    let left = match kernel.boot_lines(loader) {
+        Ok(Value::Text(lines)) => boot_words::names_in(words, &lines).map(String::from),
+        Ok(_) => None,
+        Err(error) => return How::Refused { why: error.to_string() },
+    };
+    match left {
+        None if there => How::Restored,
+        None => How::Already,
+        // Somebody has given one of our parameters another value.
+        Some(now) if force => How::GivenUp { now },
+        Some(now) => How::Conflict { now },
     }
 }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use machine::{Act, CpuSet, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, BootLoader, CpuSet, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
 use pinwise_change::ledger::{Session, sessions};
 use pinwise_change::record::Record;
@@ -31,6 +31,7 @@ enum Step {
     Pair { ratio: bool, value: u32 },
     Autogroup { process: usize, nice: i32 },
     IoPriority { thread: usize, level: u8 },
+    BootWords { number: u32, fresh: bool },
     UndoLast,
 }
 
@@ -45,6 +46,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (any::<bool>(), 1..4u32).prop_map(|(ratio, value)| Step::Pair { ratio, value }),
         1 => (0..2usize, 0..19i32).prop_map(|(process, nice)| Step::Autogroup { process, nice }),
         1 => (0..4usize, 0..8u8).prop_map(|(thread, level)| Step::IoPriority { thread, level }),
+        1 => (0..3u32, any::<bool>()).prop_map(|(number, fresh)| Step::BootWords { number, fresh }),
         1 => Just(Step::UndoLast),
     ]
 }
@@ -111,6 +113,11 @@ impl Machine {
             Step::IoPriority { thread, level } => Act::SetIoPriority {
                 thread: self.threads[*thread],
                 priority: IoPriority::BestEffort { level: *level },
+            },
+            Step::BootWords { number, fresh } => Act::AddBootWords {
+                loader: BootLoader::KernelInstall,
+                words: vec![format!("nohz_full={number}"), format!("word{number}")],
+                line: fresh.then(|| "root=/dev/vda1".to_string()),
             },
             Step::Cgroup { name } => Act::CreateCgroup { path: group(name) },
             Step::Join { process, name } => {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, EthtoolSetting, GuestPin, PlatformFile, Setting};
+use crate::{BootLoader, CpuSet, EthtoolSetting, GuestPin, PlatformFile, Setting};
 
 /// One process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -224,6 +224,17 @@ pub enum Act {
         content: String,
         /// The settings that it brings back.
         keeps: Vec<Setting>,
+    },
+    /// Has the platform's tool add words to the command line of the boot loader's entries; undone by having it take them away, and
+    /// nothing else. It outlives restarts, and so does its undoing.
+    AddBootWords {
+        /// Whose tool.
+        loader: BootLoader,
+        /// Words without blanks or quotes.
+        words: Vec<String>,
+        /// The line that they are added to where there is no file of it: what kernel-install would have taken.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<String>,
     },
     /// Starts a process group of our own; undone by ending it if it still runs.
     Launch {

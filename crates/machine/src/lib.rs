@@ -4,6 +4,7 @@
 //! on a tree that was captured elsewhere. A fact that could not be read is [`Missing`] with its reason, never a zero.
 
 pub mod act;
+pub mod boot_loader;
 pub mod capture;
 pub mod cpu_choice;
 pub mod cpuset;
@@ -35,6 +36,7 @@ pub mod tree;
 pub mod virtualization;
 
 pub use act::{Act, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef, UtilClamp};
+pub use boot_loader::BootLoader;
 pub use capture::Capture;
 pub use cpuset::CpuSet;
 pub use distances::Distances;

@@ -1,6 +1,7 @@
 //! What an act is about and asks for, in words.
 
-use machine::{Act, PinScope, PlatformFile, Scheduling, ThreadRef};
+use machine::boot_loader::COMMAND_LINE;
+use machine::{Act, BootLoader, PinScope, PlatformFile, Scheduling, ThreadRef};
 
 use crate::hold;
 use crate::irq_bans;
@@ -24,6 +25,10 @@ pub fn object(act: &Act) -> String {
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::PlaceFile { file, .. } => place(file),
+        Act::AddBootWords { loader: BootLoader::Grubby, .. } => {
+            "command lines of the boot entries (grubby)".into()
+        }
+        Act::AddBootWords { loader: BootLoader::KernelInstall, .. } => COMMAND_LINE.into(),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
         Act::SetEthtool { device, netns, setting } => {
             let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
@@ -54,6 +59,7 @@ pub fn asked(act: &Act) -> String {
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
+        Act::AddBootWords { words, .. } => format!("with {}", words.join(" ")),
         Act::Launch { .. } => "running".into(),
         Act::SetEthtool { setting, .. } => setting.to_string(),
         Act::SetIrqBan { banned, .. } => irq_bans::words(*banned).into(),
@@ -79,7 +85,7 @@ pub fn still_in_force(act: &Act) -> Option<String> {
             file: PlatformFile::UnitDropIn { unit, .. } | PlatformFile::UnitStart { unit, .. },
             ..
         } => Some(format!("what {unit} has started with it keeps it until: systemctl restart {unit}")),
-        Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } => {
+        Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } | Act::AddBootWords { .. } => {
             Some("a kernel that was started with it keeps it until the next start".into())
         }
         Act::PinGuest { pin, .. } if pin.scope == PinScope::Definition => {

@@ -6,12 +6,15 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use machine::boot_loader::COMMAND_LINE;
 use machine::ethtool::Topic;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef,
+    UtilClamp,
 };
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
+use crate::boot_words::{self, line};
 use crate::form;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
@@ -306,6 +309,39 @@ impl Kernel for EmulatedKernel {
         let path = placed(file)?;
         self.change(&path.display().to_string(), |inner| {
             inner.state.files.remove(&(None, path.clone()));
+            Ok(())
+        })
+    }
+
+    fn boot_lines(&self, _loader: BootLoader) -> io::Result<Value> {
+        let text = self.inner().state.files.get(&(None, COMMAND_LINE.into())).cloned();
+        Ok(text.map_or(Value::Absent, Value::Text))
+    }
+
+    fn add_boot_words(&self, _loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
+        self.change(COMMAND_LINE, |inner| {
+            let key = (None, COMMAND_LINE.into());
+            let there = inner.state.files.get(&key).map(String::as_str);
+            let text = there.or(fresh).ok_or_else(boot_words::no_line)?;
+            let longer = line::with(text, words);
+            inner.state.files.insert(key, longer);
+            Ok(())
+        })
+    }
+
+    fn remove_boot_words(
+        &self,
+        _loader: BootLoader,
+        words: &[String],
+        fresh: Option<&str>,
+    ) -> io::Result<()> {
+        self.change(COMMAND_LINE, |inner| {
+            let key = (None, COMMAND_LINE.into());
+            let Some(text) = inner.state.files.get_mut(&key) else { return Ok(()) };
+            *text = line::without(text, words);
+            if fresh.is_some_and(|fresh| fresh == text) {
+                inner.state.files.remove(&key);
+            }
             Ok(())
         })
     }

@@ -105,7 +105,9 @@ fn lines(
     }
     let lines = match manner {
         // Files that are read at each start already: boot parameters, how a unit is started.
-        _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. })) => Ok(Vec::new()),
+        _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. })) => {
+            Ok(Vec::new())
+        }
         Manner::TunedProfile => tuned::lines(root, session, &acts),
         Manner::Platform => match unit::lines(root, session, setting, &acts, all)? {
             Some(line) => Ok(vec![line]),

@@ -1,6 +1,7 @@
 //! What the boot loader passes to the kernel.
 
 use super::{About, Knob, MaySet, Target, no_such};
+use crate::boot_loader::{BootLoader, COMMAND_LINE};
 use crate::kernel::boot;
 use crate::plan::MACHINE;
 use crate::platform_file::HEAD;
@@ -15,15 +16,17 @@ static ABOUT: About = About {
     title: "Parameters that the boot loader adds to the kernel's command line",
     docs: "What only the start can set: CPUs without tick (nohz_full=), apart from the balancer (isolcpus=), without RCU \
            callbacks (rcu_nocbs=), where interrupts begin (irqaffinity=), how deep idle goes (processor.max_cstate=). It takes \
-           effect from the next start on, which pinwise asks for and never does; the entry for recovery starts without it. \
+           effect from the next start on, which pinwise asks for and never does. With update-grub a file of pinwise's own adds \
+           them, and the entry for recovery starts without; grubby and kernel-install add them to every entry's line. \
            'pinwise rehearse' tries it in a guest before.",
     unit: "parameters apart by blanks; pinwise adds these and no others",
     scope: "the whole machine: target machine",
-    owner: "the distribution's and the admin's /etc/default/grub, tuned ([bootloader]), kdump tools, cloud images' grub.d",
-    risk: "A machine that does not come up needs its console: choose the recovery entry, then 'pinwise undo'. Isolated CPUs \
-           stay idle unless something is pinned to them.",
+    owner: "the distribution's and the admin's /etc/default/grub or /etc/kernel/cmdline, tuned ([bootloader]), kdump tools, cloud \
+            images' grub.d",
+    risk: "A machine that does not come up needs its console: choose the recovery entry, or take the words out of the line there, then \
+           'pinwise undo'. Isolated CPUs stay idle unless something is pinned to them.",
     may_set: MaySet::Root,
-    source: "Documentation/admin-guide/kernel-parameters.txt; grub-mkconfig and its grub.d of Debian",
+    source: "Documentation/admin-guide/kernel-parameters.txt; grub-mkconfig and its grub.d of Debian; grubby(8); kernel-install(8)",
 };
 
 const FOLDER: &str = "/etc/default/grub.d";
@@ -37,12 +40,19 @@ impl Knob for BootParameters {
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
         let target = Target { id: MACHINE.into(), what: "the whole machine".into() };
-        Ok(if has_grub(root) { vec![target] } else { Vec::new() })
+        Ok(if way(root).is_some() { vec![target] } else { Vec::new() })
     }
 
-    /// Those that pinwise's file adds, whether the machine has been started with them or not.
+    /// Those that pinwise's file adds, whether the machine has been started with them or not. In a line that others write as well they
+    /// cannot be told from theirs.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        offered(root, target)?;
+        if let Way::Tool(loader) = offered(root, target)? {
+            let cause = format!(
+                "which words of the line are pinwise's cannot be told from what {} keeps",
+                loader.tool()
+            );
+            return Err(Fault::new(Class::MachineLacks, ABOUT.id, cause, "see 'pinwise status'"));
+        }
         let path = PlatformFile::GrubDefaults.path().unwrap_or_default();
         match root.read(&path) {
             Ok(text) => Ok(added(&text).unwrap_or_default().to_string()),
@@ -52,7 +62,7 @@ impl Knob for BootParameters {
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
-        offered(root, target)?;
+        let way = offered(root, target)?;
         let words = boot::words(value);
         if let Some(bad) = words.iter().find(|word| !is_plain(word)) {
             let cause = format!("'{bad}' has a letter that the boot loader's shell would take for its own");
@@ -64,20 +74,54 @@ impl Knob for BootParameters {
             return Err(Fault::new(Class::Usage, ABOUT.id, "no parameter is named", remedy));
         }
         let content = format!("{HEAD}{VARIABLE}=\"${VARIABLE} {}\"\n", words.join(" "));
-        Ok(vec![Act::PlaceFile { file: PlatformFile::GrubDefaults, content, keeps: Vec::new() }])
+        Ok(vec![match way {
+            Way::GrubFile => Act::PlaceFile { file: PlatformFile::GrubDefaults, content, keeps: Vec::new() },
+            Way::Tool(loader) => Act::AddBootWords { loader, words, line: fresh_line(root, loader)? },
+        }])
     }
 }
 
-fn offered(root: &Root, target: &str) -> Result<(), Fault> {
-    match (target == MACHINE, has_grub(root)) {
-        (true, true) => Ok(()),
-        (false, _) => Err(no_such(&ABOUT, target, "the target is 'machine'")),
-        (true, false) => {
-            let remedy = "name the parameters to the boot loader's own tool: grubby --update-kernel=ALL --args=..., or \
-                          /etc/kernel/cmdline and kernel-install";
-            let cause = "there is no /etc/default/grub.d with update-grub here, whose files would add to the command line";
-            Err(Fault::new(Class::MachineLacks, ABOUT.id, cause, remedy))
+/// How words get onto the command line.
+enum Way {
+    /// By a file of our own among those of which update-grub makes the configuration.
+    GrubFile,
+    /// By a tool that changes the line.
+    Tool(BootLoader),
+}
+
+fn way(root: &Root) -> Option<Way> {
+    match has_grub(root) {
+        true => Some(Way::GrubFile),
+        false => BootLoader::of(root).map(Way::Tool),
+    }
+}
+
+fn offered(root: &Root, target: &str) -> Result<Way, Fault> {
+    if target != MACHINE {
+        return Err(no_such(&ABOUT, target, "the target is 'machine'"));
+    }
+    way(root).ok_or_else(|| {
+        let cause = "there is no update-grub with /etc/default/grub.d here, no grubby, and no kernel-install with entries in \
+                     loader/entries of /efi, /boot or /boot/efi";
+        let remedy = "name the parameters to the boot loader's own tool; in a container or a guest without a boot loader, to what starts it";
+        Fault::new(Class::MachineLacks, ABOUT.id, cause, remedy)
+    })
+}
+
+/// Where kernel-install has no line of its own, the one that it would take, in its order.
+fn fresh_line(root: &Root, loader: BootLoader) -> Result<Option<String>, Fault> {
+    if loader != BootLoader::KernelInstall || root.exists(COMMAND_LINE) {
+        return Ok(None);
+    }
+    match root.read("/usr/lib/kernel/cmdline") {
+        Ok(text) => Ok(Some(text.trim().to_string())),
+        Err(e) if e.is_absent() => {
+            let running = root.read("/proc/cmdline")?;
+            let of_loader = |word: &&str| word.starts_with("BOOT_IMAGE=") || word.starts_with("initrd=");
+            let words: Vec<&str> = running.split_whitespace().filter(|word| !of_loader(word)).collect();
+            Ok(Some(words.join(" ")))
         }
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -129,6 +173,28 @@ mod tests {
         }
         let without = Root::from_tree(Tree::new().file("/proc/cmdline", "quiet\n"));
         let fault = BootParameters.change(&without, MACHINE, "nosmt").unwrap_err();
-        assert!(fault.remedy.contains("grubby"), "{fault}");
+        assert!(fault.cause.contains("grubby"), "{fault}");
+    }
+
+    #[test]
+    fn a_tool_is_asked_where_no_file_of_ours_would_be_read() {
+        let with_entries = || {
+            Tree::new()
+                .file("/usr/bin/kernel-install", "")
+                .file("/boot/loader/entries/debian-6.1.conf", "version 6.1\n")
+                .file("/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/vda1 initrd=/initrd quiet\n")
+        };
+        let act =
+            |tree: Tree| BootParameters.change(&Root::from_tree(tree), MACHINE, "nosmt nohz_full=1").unwrap();
+        let asked = |loader, line: Option<&str>| {
+            let words = vec!["nosmt".to_string(), "nohz_full=1".to_string()];
+            vec![Act::AddBootWords { loader, words, line: line.map(String::from) }]
+        };
+        assert_eq!(act(with_entries()), asked(BootLoader::KernelInstall, Some("root=/dev/vda1 quiet")));
+        let with_line = with_entries().file(COMMAND_LINE, "root=/dev/vda1\n");
+        assert_eq!(act(with_line), asked(BootLoader::KernelInstall, None));
+        assert_eq!(act(Tree::new().file("/usr/sbin/grubby", "")), asked(BootLoader::Grubby, None));
+        let root = Root::from_tree(with_entries());
+        assert!(BootParameters.read(&root, MACHINE).unwrap_err().remedy.contains("status"));
     }
 }

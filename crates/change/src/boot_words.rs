@@ -1,0 +1,139 @@
+//! Words of ours on the command lines of boot loaders whose entries a tool of the platform's makes or changes.
+
+pub(crate) mod line;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use machine::BootLoader;
+use machine::boot_loader::{BOOT_FOLDERS, COMMAND_LINE};
+
+use crate::platform_program;
+use crate::record::Value;
+
+pub use line::{Held, held, names_in};
+
+/// The lines as they are: of each entry that grubby tells, or the one of which kernel-install makes entries.
+pub fn read(loader: BootLoader) -> io::Result<Value> {
+    match loader {
+        BootLoader::Grubby => {
+            let told = platform_program::run("grubby", &["--info=ALL"])?;
+            Ok(Value::Text(line::of_grubby(&told).join("\n")))
+        }
+        BootLoader::KernelInstall => match fs::read_to_string(COMMAND_LINE) {
+            Ok(text) => Ok(Value::Text(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Value::Absent),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+/// Has them added; `fresh` is the line where there is no file of it.
+pub fn add(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
+    match loader {
+        BootLoader::Grubby => grubby("--args", words),
+        BootLoader::KernelInstall => {
+            let text = match (read(loader)?, fresh) {
+                (Value::Text(text), _) => text,
+                (_, Some(fresh)) => fresh.to_string(),
+                (_, None) => return Err(no_line()),
+            };
+            replace(&line::with(&text, words)).and_then(|()| make_entries())
+        }
+    }
+}
+
+/// Has them taken away. Those who read the line are told even when they are gone: an undo that was cut short may not have come to that.
+pub fn remove(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
+    match loader {
+        BootLoader::Grubby => grubby("--remove-args", words),
+        BootLoader::KernelInstall => {
+            if let Value::Text(text) = read(loader)? {
+                let rest = line::without(&text, words);
+                match fresh {
+                    // The file came with our words, and nobody has added any since.
+                    Some(fresh) if rest == fresh => fs::remove_file(COMMAND_LINE)?,
+                    _ if rest != text => replace(&rest)?,
+                    _ => {}
+                }
+            }
+            make_entries()
+        }
+    }
+}
+
+/// The line went away since the knob looked.
+pub(crate) fn no_line() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "there is no command line that words could be added to")
+}
+
+fn grubby(what: &str, words: &[String]) -> io::Result<()> {
+    platform_program::run("grubby", &["--update-kernel=ALL", &format!("{what}={}", words.join(" "))])
+        .map(drop)
+}
+
+/// Puts a whole new line in the place of the old one, with its mode and owner, so that no reader meets half of it.
+fn replace(text: &str) -> io::Result<()> {
+    let path = Path::new(COMMAND_LINE);
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let draft = folder.join(".pinwise-cmdline.draft");
+    let before = fs::metadata(path).ok();
+    let mode = before.as_ref().map_or(0o644, |before| before.mode() & 0o7777);
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    if let Some(before) = before {
+        chown(&draft, Some(before.uid()), Some(before.gid()))?;
+    }
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    File::open(folder)?.sync_all()
+}
+
+/// Has kernel-install make the entries anew of which it made some before.
+///
+/// Errors: none of these kernels has its image here, or the tool fails.
+fn make_entries() -> io::Result<()> {
+    let kernels: Vec<(String, PathBuf)> = versions()?
+        .into_iter()
+        .filter_map(|version| {
+            let image = image_of(&version)?;
+            Some((version, image))
+        })
+        .collect();
+    if kernels.is_empty() {
+        let why = "no entry in loader/entries is of a kernel whose image is here (/lib/modules/VERSION/vmlinuz, /boot/vmlinuz-VERSION)";
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    kernels.iter().try_for_each(|(version, image)| {
+        platform_program::run("kernel-install", &["add", version, &image.to_string_lossy()]).map(drop)
+    })
+}
+
+/// Versions of the kernels that have entries.
+fn versions() -> io::Result<Vec<String>> {
+    let mut versions = Vec::new();
+    for folder in BOOT_FOLDERS {
+        let entries = match fs::read_dir(Path::new(folder).join("loader/entries")) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_some_and(|kind| kind == "conf") {
+                versions.extend(line::version_of_entry(&fs::read_to_string(&path)?));
+            }
+        }
+    }
+    versions.sort();
+    versions.dedup();
+    Ok(versions)
+}
+
+fn image_of(version: &str) -> Option<PathBuf> {
+    let places = [format!("/lib/modules/{version}/vmlinuz"), format!("/boot/vmlinuz-{version}")];
+    places.into_iter().map(PathBuf::from).find(|path| path.is_file())
+}
