@@ -1,5 +1,7 @@
 //! From evidence and findings to a plan: only what was measured to be better, or proved to be the cause, is planned.
 
+use std::collections::BTreeSet;
+
 use machine::plan::{PIN, SERVER};
 use machine::{CpuSet, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Role, Trust, Verdict};
@@ -61,8 +63,16 @@ fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
 /// What the best arm sets beside the server's CPUs and the baseline does not; what no knob sets is left out and told.
 fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
     let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
-    let common = |setting: &&Setting| baseline.is_some_and(|arm| arm.placement.settings.contains(setting));
-    for setting in arm.placement.settings.iter().filter(|setting| !common(setting)) {
+    let common = |setting: &Setting| baseline.is_some_and(|arm| arm.placement.settings.contains(setting));
+    let trials = facts.trials.iter().map(|seen| &seen.trial).filter(|trial| trial.arm == arm.name);
+    let stayed: BTreeSet<&str> =
+        trials.flat_map(|trial| &trial.as_run.not_as_asked).map(String::as_str).collect();
+    // What the kernel did not let move was no part of what was measured.
+    let refused = |setting: &Setting| {
+        let object = format!("{}: ", setting.object());
+        arm.placement.housekeeping.is_some() && stayed.iter().any(|told| told.starts_with(&object))
+    };
+    for setting in arm.placement.all_settings().filter(|setting| !common(setting) && !refused(setting)) {
         // Where the baseline sets it too, that is what it was compared with.
         let of_baseline =
             baseline.and_then(|arm| arm.placement.settings.iter().find(|s| s.same_object(setting)));

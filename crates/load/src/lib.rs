@@ -32,6 +32,7 @@ pub mod server;
 mod signals;
 mod sockets;
 pub mod spin;
+pub mod spinner;
 pub mod storm;
 pub mod string;
 pub mod template;
@@ -48,4 +49,6 @@ pub use server::{Server, ServerSpec};
 pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
-pub use workloads::{AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, StringLoad, Workload};
+pub use workloads::{
+    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, SpinLoad, StringLoad, Workload,
+};

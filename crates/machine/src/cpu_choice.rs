@@ -1,18 +1,24 @@
-//! CPUs in words: `0-3`, `node:1`, `!node:0`, `node:0,!siblings`; so that a recipe fits machines of every size.
+//! CPUs in words: `0-3`, `node:1`, `!node:0`, `node:0,!siblings`, `nohz_full:0`; so that a recipe fits machines of every size.
 
 use crate::topology::cpus::Cpu;
 use crate::{Class, CpuSet, Fault, Machine};
 
 /// How a choice is written, for remedies.
-pub const FORM: &str = "write a CPU list (0-3,8), all, node:N, package:N, or a range of those (node:0-1); ! before a term takes it away, and !siblings leaves one thread a core";
+pub const FORM: &str = "write a CPU list (0-3,8), all, node:N, package:N, or a range of those (node:0-1), isolated, nohz_full, or the Nth of those from 0 on (nohz_full:0); ! before a term takes it away, and !siblings leaves one thread a core";
+
+/// How a machine gets CPUs that it has none of.
+const BOOT: &str = "boot with isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST ('pinwise rehearse' tries it in a guest), or leave this out";
 
 /// The CPUs that `text` means on `machine`, among those that this process may use.
 ///
 /// Terms stand between commas and are taken in order: each adds, and with `!` before it takes away; a choice that begins by
 /// taking away begins with all. CPUs that are named by number must be usable; of nodes and packages the usable ones are taken.
+/// `isolated` and `nohz_full` are those that the kernel was booted to keep apart: nothing may use them that does not ask for them, this
+/// process neither, so of them all that are online are taken.
 ///
 /// # Errors
-/// A term that is none, a node or package that is not there, CPUs that may not be used, or nothing that is left.
+/// A term that is none, a node or package that is not there, CPUs that may not be used, or nothing that is left; and, of class
+/// `MachineLacks`, CPUs kept apart on a machine that keeps none.
 pub fn resolve(text: &str, machine: &Machine) -> Result<CpuSet, Fault> {
     let usable = machine.usable();
     let mut chosen = if text.trim_start().starts_with('!') { usable.clone() } else { CpuSet::default() };
@@ -23,7 +29,11 @@ pub fn resolve(text: &str, machine: &Machine) -> Result<CpuSet, Fault> {
         };
         let meant = match word {
             "siblings" if takes => siblings(machine),
-            _ => term_cpus(word, machine, &usable).map_err(|why| wrong(text, why))?,
+            _ => match kept_apart(word, machine).map_err(|why| wrong(text, why))? {
+                Some(cpus) if cpus.is_empty() && !takes => return Err(none_kept_apart(text, word)),
+                Some(cpus) => cpus,
+                None => term_cpus(word, machine, &usable).map_err(|why| wrong(text, why))?,
+            },
         };
         chosen = if takes { chosen.difference(&meant) } else { chosen.union(&meant) };
     }
@@ -35,6 +45,33 @@ pub fn resolve(text: &str, machine: &Machine) -> Result<CpuSet, Fault> {
 
 fn wrong(text: &str, why: String) -> Fault {
     Fault::new(Class::Usage, format!("CPUs '{text}'"), why, FORM)
+}
+
+fn none_kept_apart(text: &str, kind: &str) -> Fault {
+    let cause = format!("no CPU of this machine is {}", kind.split(':').next().unwrap_or(kind));
+    Fault::new(Class::MachineLacks, format!("CPUs '{text}'"), cause, BOOT)
+}
+
+/// The CPUs of a term that names those that the kernel keeps apart, an empty set where it keeps none; `None` for every other term.
+fn kept_apart(word: &str, machine: &Machine) -> Result<Option<CpuSet>, String> {
+    let (kind, number) = match word.split_once(':') {
+        Some((kind, number)) => (kind, Some(number)),
+        None => (word, None),
+    };
+    let known = match kind {
+        "isolated" => &machine.kernel.isolated,
+        "nohz_full" => &machine.kernel.nohz_full,
+        _ => return Ok(None),
+    };
+    let cpus = known.clone().unwrap_or_default().intersection(&machine.online());
+    let Some(number) = number.filter(|_| !cpus.is_empty()) else { return Ok(Some(cpus)) };
+    let places = CpuSet::from_list(number).map_err(|why| why.to_string())?;
+    let chosen: CpuSet =
+        (0..).zip(cpus.iter()).filter(|(place, _)| places.contains(*place)).map(|(_, cpu)| cpu).collect();
+    match chosen.len() == places.len() {
+        true => Ok(Some(chosen)),
+        false => Err(format!("{} CPUs are {kind} ({cpus}), counted from 0 on", cpus.len())),
+    }
 }
 
 /// The usable CPUs of one term.
@@ -125,6 +162,22 @@ mod tests {
         let mut machine = machine();
         machine.cpus[1].allowed = Some(false);
         assert_eq!(resolve("all,!siblings", &machine).unwrap().to_list(), "0,2-3,5");
+    }
+
+    #[test]
+    fn cpus_that_the_kernel_keeps_apart_are_had_by_name_although_nobody_may_use_them_unasked() {
+        let mut machine = machine();
+        for text in ["nohz_full", "nohz_full:0", "0,isolated"] {
+            assert_eq!(resolve(text, &machine).unwrap_err().class, Class::MachineLacks, "{text}");
+        }
+        assert_eq!(resolve("!isolated", &machine).unwrap().to_list(), "0-6");
+        machine.kernel.isolated = Some(CpuSet::from_list("5-7").unwrap());
+        machine.kernel.nohz_full = Some(CpuSet::from_list("6-7").unwrap());
+        let chosen = |text: &str| resolve(text, &machine).unwrap().to_list();
+        assert_eq!([chosen("nohz_full"), chosen("nohz_full:1"), chosen("isolated:0-1")], ["6-7", "7", "5-6"]);
+        assert_eq!([chosen("isolated,!nohz_full"), chosen("!isolated")], ["5", "0-4"]);
+        assert!(resolve("nohz_full:2", &machine).unwrap_err().cause.contains("2 CPUs are nohz_full (6-7)"));
+        assert!(resolve("nohz_full:x", &machine).is_err());
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl Setting {
     pub fn same_object(&self, other: &Self) -> bool {
         self.knob == other.knob && self.target == other.target
     }
+
+    /// What it is about, in words: `irq-affinity of 38`.
+    pub fn object(&self) -> String {
+        format!("{} of {}", self.knob, self.target)
+    }
 }
 
 /// A command that runs beside the server for the length of a trial: a batch job, a logger, a deliberate disturbance.
@@ -32,6 +37,17 @@ pub struct Neighbour {
     pub command: String,
     /// CPUs that it is pinned to.
     pub cpus: CpuSet,
+}
+
+/// The kernel's own work, moved as far as the kernel lets it be moved: what it refuses stays where it is, and each trial says so.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Housekeeping {
+    /// CPUs that it is moved to.
+    pub cpus: CpuSet,
+    /// What that comes to on the machine of the study; empty until somebody has looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
 }
 
 /// Where things are to run: a set of knob = value, for a server and its surroundings.
@@ -53,12 +69,20 @@ pub struct Placement {
     /// Everything else that is set for the length of the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// Where the kernel's own work is to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub housekeeping: Option<Housekeeping>,
     /// What runs beside the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
 }
 
 impl Placement {
+    /// Everything that is set: what has to hold, then what moves the kernel's own work.
+    pub fn all_settings(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().chain(self.housekeeping.iter().flat_map(|moved| &moved.settings))
+    }
+
     /// Sets these, in the place of what was set of the same objects.
     pub fn set(&mut self, settings: &[Setting]) {
         self.settings.retain(|old| !settings.iter().any(|new| old.same_object(new)));

@@ -9,6 +9,7 @@ mod gap_loop;
 mod join;
 mod quiet;
 mod record;
+mod roaming;
 mod rounds;
 mod seen;
 mod session;
@@ -16,6 +17,7 @@ mod sheet;
 mod told;
 
 pub use quiet::{Limits, Quiet};
+pub use roaming::{OwnGaps, Stretch};
 pub use session::{Plan, Round, Surroundings, measure};
 pub use sheet::{
     Alone, BelowThreshold, Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, LineNoise, LongGap, LoopCost,

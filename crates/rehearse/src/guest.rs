@@ -3,6 +3,7 @@
 mod console;
 mod exchange;
 mod folder;
+pub(crate) mod forward;
 mod inputs;
 mod run;
 mod slots;
@@ -49,6 +50,7 @@ pub struct Guest {
     modules: Vec<String>,
     files: Vec<PathBuf>,
     laid: Vec<Laid>,
+    forward: Option<u16>,
     limit: Duration,
 }
 
@@ -116,6 +118,7 @@ impl Guest {
             modules: Vec::new(),
             files: Vec::new(),
             laid: Vec::new(),
+            forward: None,
             limit: LIMIT,
         }
     }
@@ -187,6 +190,13 @@ impl Guest {
     /// settings in /etc, or what an earlier guest left.
     pub fn lay(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
         self.laid.push((path.trim_start_matches('/').to_string(), content.into()));
+        self
+    }
+
+    /// Hands connections to this port of the loopback address here to the same port in the guest, from when somebody listens there. Its
+    /// cards then have a user-mode network of QEMU's, which leads nowhere else, and one queue.
+    pub fn forward(mut self, port: u16) -> Self {
+        self.forward = Some(port);
         self
     }
 

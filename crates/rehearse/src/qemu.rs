@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use machine::{Class, Fault};
 
+use crate::guest::forward;
 use crate::shape::{Disk, DiskKind, Nic};
 use crate::{Emulation, Kernel, Layout, Shape};
 
@@ -38,7 +39,13 @@ pub enum Cards {
     Taps,
     /// Nowhere, with one queue: what is possible without the device that makes taps.
     Unconnected,
+    /// To a network within QEMU, which leads to this machine by the ports that are forwarded alone; with one queue.
+    UserMode,
 }
+
+/// The first card, as QEMU's monitor knows it, and the address that a guest has there.
+pub(crate) const FIRST_CARD: &str = "net0";
+pub(crate) const FIRST_ADDRESS: &str = "10.77.0.2";
 
 /// The device that makes taps (drivers/net/tun.c).
 const TUN: &str = "/dev/net/tun";
@@ -87,6 +94,13 @@ pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String>
     // Linux reads threads and dies from the CPUs of this maker alone, as QEMU tells them.
     line.add("-cpu", "max,vendor=GenuineIntel");
     line.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").add("-display", "none");
+    // Threads are known by what they do: pinwise places them by it.
+    line.add("-name", "rehearsal,debug-threads=on");
+    if boot.cards == Cards::UserMode {
+        let monitor = option(&forward::monitor(boot.folder));
+        line.add("-chardev", format!("socket,id=monitor,path={monitor},server=on,wait=off"));
+        line.add("-mon", "chardev=monitor,mode=readline");
+    }
     line.add("-serial", format!("file:{}", option(&boot.folder.join("console"))));
     line.add("-kernel", boot.kernel.image.display()).add("-initrd", boot.folder.join("initrd").display());
     line.add("-append", format!("{CMDLINE} {}", boot.cmdline).trim_end());
@@ -209,7 +223,7 @@ fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, bo
     let bus = slots.bus(line, nic.node);
     let queues = match boot.cards {
         Cards::Taps => nic.queues,
-        Cards::Unconnected => 1,
+        Cards::Unconnected | Cards::UserMode => 1,
     };
     line.add(
         "-netdev",
@@ -218,6 +232,10 @@ fn network_card(line: &mut Line, slots: &mut Slots, number: usize, nic: &Nic, bo
                 let script = boot.folder.join("up");
                 let tap = format!("tap,id=net{number},ifname=tap{number},script={}", option(&script));
                 format!("{tap},downscript=no,vhost=off,queues={queues}")
+            }
+            Cards::UserMode => {
+                let net = format!("net=10.77.{number}.0/24,host=10.77.{number}.1,dhcpstart=10.77.{number}.2");
+                format!("user,id=net{number},{net},restrict=on")
             }
             Cards::Unconnected => format!("hubport,id=net{number},hubid={number}"),
         },
@@ -320,6 +338,19 @@ mod tests {
         let words = words_with("two-node-smt", Cards::Unconnected, None);
         assert!(words.contains("-netdev hubport,id=net0,hubid=0 "), "{words}");
         assert!(!words.contains("tap,") && !words.contains("mq=on"), "{words}");
+    }
+
+    #[test]
+    fn a_card_of_a_guest_that_serves_is_within_qemu_and_its_monitor_can_be_asked() {
+        let words = words_with("small", Cards::UserMode, None);
+        for part in [
+            "-netdev user,id=net0,net=10.77.0.0/24,host=10.77.0.1,dhcpstart=10.77.0.2,restrict=on ",
+            "-chardev socket,id=monitor,path=/run/1/monitor,server=on,wait=off -mon chardev=monitor,mode=readline",
+            "-name rehearsal,debug-threads=on",
+        ] {
+            assert!(words.contains(part), "{part} is not in {words}");
+        }
+        assert!(!self::words("small").contains("monitor"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use machine::placement::Housekeeping;
 use machine::topology::cpus::Cpu;
 use machine::{Class, CpuSet, Fault, Machine, Placement};
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,11 @@ impl Arm {
         if let Some(memory) = &level.memory {
             placement.memory = Some(memory.clone());
         }
+        if let Some(cpus) = &level.housekeeping {
+            placement.housekeeping = Some(Housekeeping { cpus: cpus.clone(), settings: Vec::new() });
+        }
         placement.set(&level.settings);
+        placement.neighbours.extend(level.neighbours.iter().cloned());
         self.keys.extend(level.keys.clone());
         self.levels.insert(factor.to_string(), level.name.clone());
         self.cpu = self.cpu.or(level.cpu);
@@ -165,7 +170,8 @@ impl<'a> Common<'a> {
         let own = std::mem::take(&mut arm.placement.settings);
         arm.placement.settings = self.recipe.settings.clone();
         arm.placement.set(&own);
-        arm.placement.neighbours = self.recipe.neighbours.clone();
+        let beside = std::mem::take(&mut arm.placement.neighbours);
+        arm.placement.neighbours = self.recipe.neighbours.iter().cloned().chain(beside).collect();
         Ok(arm)
     }
 }
@@ -360,6 +366,39 @@ mod tests {
         assert_eq!(arms[3].scale, Some(Scale { fill: Fill::CoresFirst, cpus: 2 }));
         let connections = |arm: &Arm| arm.keys["load.connections"].as_integer().unwrap();
         assert_eq!((connections(&arms[2]), connections(&arms[4])), (4, 1));
+    }
+
+    #[test]
+    fn a_level_has_neighbours_and_housekeeping_of_its_own() {
+        let text = "[[neighbours]]\ncommand = \"everywhere\"\ncpus = \"0\"\n\
+                    [mis_tuning]\nname = \"storm\"\nserver = \"1\"\nneighbours = [{ command = \"storm\", cpus = \"1\" }]\n\
+                    [[factors]]\nkind = \"places\"\nlevels = [{ name = \"moved\", server = \"1\", housekeeping = \"!1\" }]\n";
+        let arms = arms(4, text);
+        let beside = |at: usize| {
+            let of_arm = arms[at].placement.neighbours.iter();
+            of_arm.map(|neighbour| neighbour.command.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&arms), ["unpinned A", "unpinned B", "moved", "storm"]);
+        assert_eq!(
+            (beside(0), beside(2), beside(3)),
+            (vec!["everywhere"], vec!["everywhere"], vec!["everywhere", "storm"])
+        );
+        assert_eq!(
+            arms[2].placement.housekeeping.as_ref().map(|moved| moved.cpus.to_list()),
+            Some("0,2-3".into())
+        );
+        assert_eq!((&arms[0].placement.housekeeping, &arms[3].placement.housekeeping), (&None, &None));
+    }
+
+    #[test]
+    fn a_machine_without_the_cpus_that_a_recipe_asks_for_says_how_to_get_them() {
+        let recipe = Recipe::from_toml(include_str!("../../../recipes/quiet-cpu-nohz.toml"), "x").unwrap();
+        let fault = of_recipe(&recipe, &alike(4)).unwrap_err();
+        assert!(fault.class == Class::MachineLacks && fault.remedy.contains("nohz_full=LIST"), "{fault}");
+        let mut booted = alike(4);
+        booted.kernel.nohz_full = Some(set("2-3"));
+        let arms = of_recipe(&recipe, &booted).unwrap();
+        assert_eq!((arms[2].placement.server_cpus.clone(), arms.len()), (Some(set("2")), 6));
     }
 
     #[test]

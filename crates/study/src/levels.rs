@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::{Class, CpuSet, Fault, Machine, MemoryPolicy, Setting, cpu_choice};
+use machine::{Class, CpuSet, Fault, Machine, MemoryPolicy, Neighbour, Setting, cpu_choice};
 
 use crate::fill;
 use crate::recipe::place::{Place, key_title, setting_title};
@@ -21,6 +21,10 @@ pub struct Level {
     pub memory: Option<MemoryPolicy>,
     /// Knobs that are set.
     pub settings: Vec<Setting>,
+    /// CPUs that the kernel's own work is moved to, where the level says it.
+    pub housekeeping: Option<CpuSet>,
+    /// What runs beside the server at this level.
+    pub neighbours: Vec<Neighbour>,
     /// Keys of the recipe that differ.
     pub keys: BTreeMap<String, toml::Value>,
     /// The one CPU that it tries, of a factor that tries each in turn.
@@ -47,6 +51,8 @@ pub fn placed(place: &Place, machine: &Machine) -> Result<Level, Fault> {
         load: cpus(&place.load)?,
         memory: place.memory.as_deref().map(|text| memory(text, machine)).transpose()?,
         settings: place.settings.clone(),
+        housekeeping: cpus(&place.housekeeping)?,
+        neighbours: place.neighbours.clone(),
         keys: place.keys.clone(),
         ..Level::default()
     })

@@ -14,6 +14,7 @@ pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
 use crate::running::Running;
 use crate::server::Server;
+pub use crate::spinner::options::SpinLoad;
 pub use crate::string::options::StringLoad;
 pub use command::CommandLoad;
 
@@ -22,6 +23,7 @@ pub mod command;
 pub mod http;
 pub mod latency;
 pub mod ldap;
+pub mod spin;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -38,8 +40,15 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 6] =
-    [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &amqp::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 7] = [
+    &string::ABOUT,
+    &latency::ABOUT,
+    &http::ABOUT,
+    &ldap::ABOUT,
+    &amqp::ABOUT,
+    &spin::ABOUT,
+    &command::ABOUT,
+];
 
 /// A load with its options.
 pub trait Workload {
@@ -101,6 +110,8 @@ pub enum LoadSpec {
     Ldap(LdapLoad),
     /// AMQP 0-9-1: a message out, the same message back.
     Amqp(AmqpLoad),
+    /// No load: what is taken from a task that only spins.
+    Spin(SpinLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -120,6 +131,7 @@ macro_rules! of_each {
             LoadSpec::Http($load) => $driven,
             LoadSpec::Ldap($load) => $driven,
             LoadSpec::Amqp($load) => $driven,
+            LoadSpec::Spin($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };

@@ -26,6 +26,7 @@ Examples:
   pinwise rehearse --like web7.tar.zst --cmdline 'isolcpus=2-3' -- cat /sys/devices/system/cpu/isolated
   pinwise rehearse --like two-node-smt -o out/ -- 'cat /proc/interrupts > irqs'
   pinwise rehearse --like two-node-smt --with irqbalance -- 'pinwise map --irqs'      Debian with systemd
+  pinwise rehearse --like small --forward 4999 -- pinwise echo-server --address 0.0.0.0 --port 4999      a server in a guest
   pinwise rehearse --like my-shape.toml --kernel rt-amd64 -- uname -v
   pinwise rehearse plan.toml                                  boot parameters, before the reboot of this machine
 
@@ -34,7 +35,7 @@ tick by counting under load beside an ordinary CPU. Exit code 1: not everything 
 With a command the exit code is that of the command.
 A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
 Inside are busybox, or Debian with systemd, and pinwise and what --program names.
-Shapes: artemis, big, corsair, deep-idle, leviathan, memory-only-node, memoryless-node, offline-cpus, plain, sparse,
+Shapes: artemis, big, corsair, deep-idle, leviathan, memory-only-node, memoryless-node, offline-cpus, plain, small, sparse,
 two-node-smt; a shape file (docs/rehearse.md); a capture made by 'pinwise capture'.")]
 pub struct Args {
     /// A plan with boot parameters (docs/rehearse.md) to try in place of a command
@@ -70,6 +71,10 @@ pub struct Args {
     /// A kernel module to load beyond the usual ones; may be given several times
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
+    /// A TCP port of 127.0.0.1 here that leads to the same port in the guest, from when somebody listens there: for a server in a
+    /// guest. Cards then lead nowhere else
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "plan")]
+    forward: Option<u16>,
     /// Folder for the files that the command leaves where it runs; for the maps and counts of a plan's boots
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -143,6 +148,10 @@ fn guest(args: &Args) -> Result<Guest, Fault> {
         .program_as("pinwise", own)
         .userland(userland(args)?)
         .limit(Duration::from_secs(args.limit));
+    if let Some(port) = args.forward {
+        can_be_forwarded(args, &guest, port)?;
+        guest = guest.forward(port);
+    }
     for path in &args.program {
         guest = guest.program(path);
     }
@@ -153,6 +162,18 @@ fn guest(args: &Args) -> Result<Guest, Fault> {
         guest = guest.module(name);
     }
     Ok(guest)
+}
+
+/// That the guest has a card by which connections come in, and a first process that tells when somebody listens.
+fn can_be_forwarded(args: &Args, guest: &Guest, port: u16) -> Result<(), Fault> {
+    let (cause, remedy) = match (guest.shape().nics.is_empty(), is_debian(args)) {
+        (false, false) => return Ok(()),
+        (true, _) => {
+            (format!("{} has no network card", guest.shape().name), "choose a shape with one: --like small")
+        }
+        (_, true) => ("a Debian root does not tell when somebody listens".into(), "take busybox"),
+    };
+    Err(Fault::new(Class::Usage, format!("--forward {port}"), cause, remedy))
 }
 
 fn is_debian(args: &Args) -> bool {

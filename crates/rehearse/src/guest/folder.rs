@@ -59,7 +59,7 @@ impl Folder {
 
     /// Forgets a boot that hung.
     pub(super) fn clear(&self) {
-        for name in ["up", "started", "failed", "stdout", "stderr", "exit"] {
+        for name in ["up", "started", "listening", "failed", "stdout", "stderr", "exit"] {
             let _ = fs::remove_file(self.shared(name));
         }
         let _ = fs::remove_file(self.console());

@@ -43,6 +43,9 @@ fn write_shared(guest: &Guest, folder: &Folder, command: &str) -> Result<(), Fau
     if !changes_cpus(&guest.cmdline) {
         folder.write("shared/present", guest.shape.present().to_list())?;
     }
+    if let Some(port) = guest.forward {
+        folder.write("shared/forward", format!("{port:04X}"))?;
+    }
     folder.write("shared/modules", guest.modules.join("\n"))?;
     for path in &guest.files {
         exchange::copy_in(path, &folder.files())?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use machine::{Class, Fault};
 
 use super::exchange::{self, Follow};
-use super::{Event, Folder, Guest, Outcome, console, inputs, slots};
+use super::{Event, Folder, Guest, Outcome, console, forward, inputs, slots};
 use crate::cache::{self, storage};
 use crate::qemu::{self, Boot, Cards};
 use crate::userland::Userland;
@@ -54,7 +54,10 @@ impl<'a> Prepared<'a> {
         };
         let folder = Folder::new()?;
         inputs::write(guest, &kernel, &layout, &folder, command)?;
-        let cards = Cards::possible();
+        let cards = match guest.forward {
+            Some(_) => Cards::UserMode,
+            None => Cards::possible(),
+        };
         let root = root.as_deref();
         let emulation = Emulation::of_this_qemu();
         let (cmdline, path) = (&*guest.cmdline, folder.path());
@@ -119,6 +122,7 @@ impl<'a> Prepared<'a> {
     ) -> Result<Ended, Fault> {
         let mut up = None;
         let mut command_began = None;
+        let mut forwarded = None;
         let mut looks = 0_u32;
         let mut streams =
             [Follow::new(self.folder.shared("stdout")), Follow::new(self.folder.shared("stderr"))];
@@ -130,6 +134,12 @@ impl<'a> Prepared<'a> {
             }
             if command_began.is_none() && self.folder.shared("started").exists() {
                 command_began = Some(started.elapsed());
+            }
+            if let (None, Some(port)) = (forwarded, self.guest.forward)
+                && self.folder.shared("listening").exists()
+            {
+                forward::open(self.folder.path(), port)?;
+                forwarded = Some(port);
             }
             let bounded = [
                 streams[0].read(|bytes| on_event(Event::Stdout(bytes))),

@@ -15,6 +15,7 @@ pub static ALL: &[(&str, &str)] = &[
     ("memoryless-node", include_str!("../../shapes/memoryless-node.toml")),
     ("offline-cpus", include_str!("../../shapes/offline-cpus.toml")),
     ("plain", include_str!("../../shapes/plain.toml")),
+    ("small", include_str!("../../shapes/small.toml")),
     ("sparse", include_str!("../../shapes/sparse.toml")),
     ("two-node-smt", include_str!("../../shapes/two-node-smt.toml")),
 ];

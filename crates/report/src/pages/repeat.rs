@@ -119,7 +119,7 @@ fn pinned(cpus: Option<&machine::CpuSet>, line: &str, unknown: &str) -> String {
 
 /// Settings and neighbours of a placement, in words.
 fn beside(placement: &Placement) -> String {
-    let settings = placement.settings.iter().map(|s| format!("{} of {} = {}", s.knob, s.target, s.value));
+    let settings = placement.all_settings().map(|s| format!("{} of {} = {}", s.knob, s.target, s.value));
     let neighbours =
         placement.neighbours.iter().map(|n| format!("beside it: taskset -c {} {}", n.cpus, n.command));
     settings.chain(neighbours).collect::<Vec<_>>().join("; ")

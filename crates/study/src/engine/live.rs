@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Undone, own};
 use load::{Command, Outcome, Server, ServerSpec, children};
+use machine::knobs::guest::{self, OF_SERVER};
 use machine::plan::{PIN, SERVER};
-use machine::{Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs};
+use machine::{Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes};
 use probe::{Recording, Sampler};
 
 use super::conclude::{Run, conclude};
 use super::data::Data;
-use super::{Planned, Trials, still_placed};
+use super::{Planned, Trials, housekeeping, still_placed};
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
 use crate::trial::{Parts, Trial};
@@ -66,10 +67,11 @@ impl LiveTrials {
         own::run_on(&self.observer_cpus(placement))?;
         let mut not_as_asked = Vec::new();
         let (of_server, of_machine): (Vec<&Setting>, Vec<&Setting>) =
-            placement.settings.iter().partition(|s| s.target == SERVER);
+            placement.settings.iter().partition(|s| s.target == SERVER || s.target.starts_with(OF_SERVER));
         for setting in of_machine {
             not_as_asked.extend(self.set(setting)?);
         }
+        not_as_asked.extend(self.keep_house(placement)?);
         let (neighbours_began, children_before_s) = (Instant::now(), children::user_s());
         let neighbours = placement
             .neighbours
@@ -85,7 +87,7 @@ impl LiveTrials {
             }
         }
         for setting in of_server {
-            let target = server.process().pid.to_string();
+            let target = self.target_of(&server, setting)?;
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
         let run = self.observe(&recipe, &mut server, placement, dir);
@@ -108,6 +110,24 @@ impl LiveTrials {
         conclude(&recipe, planned, seen, dir)
     }
 
+    /// The process, or the threads of a virtual machine, that a target of the server means.
+    fn target_of(&self, server: &Server, setting: &Setting) -> Result<String, Fault> {
+        let pid = server.process().pid.to_string();
+        if setting.target == SERVER {
+            return Ok(pid);
+        }
+        let found = processes::find(&self.root, &pid)?;
+        guest::of_server(&self.root, &setting.target, &found.pids)?.ok_or_else(|| {
+            let cause = "no process of the server is a virtual machine";
+            Fault::new(
+                Class::MachineLacks,
+                setting.object(),
+                cause,
+                "choose target server, or a server that is one",
+            )
+        })
+    }
+
     /// Puts one setting in force; tells in words when it reads back otherwise.
     fn set(&mut self, setting: &Setting) -> Result<Vec<String>, Fault> {
         let mut not_as_asked = Vec::new();
@@ -121,6 +141,29 @@ impl LiveTrials {
             }
         }
         Ok(not_as_asked)
+    }
+
+    /// Moves the kernel's own work as far as it goes; tells in words what stays.
+    fn keep_house(&mut self, placement: &Placement) -> Result<Vec<String>, Fault> {
+        let Some(moved) = &placement.housekeeping else { return Ok(Vec::new()) };
+        let settings = match moved.settings.is_empty() {
+            true => housekeeping::settings(&self.root, &moved.cpus),
+            false => moved.settings.clone(),
+        };
+        let mut stays = Vec::new();
+        for setting in &settings {
+            match self.set(setting) {
+                Ok(not_as_asked) => stays.extend(not_as_asked),
+                // A managed interrupt, a thread that ended meanwhile, no permission: the rest is moved all the same.
+                Err(fault)
+                    if matches!(fault.class, Class::MachineLacks | Class::NotPermitted | Class::Usage) =>
+                {
+                    stays.push(format!("{}: {}", setting.object(), fault.cause));
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(stays)
     }
 
     fn start_neighbour(&mut self, neighbour: &Neighbour, dir: &Path) -> Result<Launched, Fault> {

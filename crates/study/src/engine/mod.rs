@@ -14,6 +14,7 @@ use crate::trial::Trial;
 pub mod as_run;
 mod conclude;
 pub mod data;
+mod housekeeping;
 pub mod live;
 pub mod needs;
 pub mod prepare;

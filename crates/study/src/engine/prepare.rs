@@ -10,6 +10,7 @@ use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
 use crate::arm::{self, Arm, Role};
 use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
+use crate::engine::housekeeping;
 use crate::facts::Calibration;
 use crate::recipe::{Factor, Recipe};
 use crate::searching;
@@ -55,13 +56,16 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
     let allowed = usable(&machine)?;
     let string_rounds = recipe.server.is_unnamed().then(|| rounds_for(recipe.work_us));
-    let study = Resolved {
+    let mut study = Resolved {
         pinwise: version,
         made_unix_s: now.as_secs(),
         command,
         string_rounds,
         ..resolve(recipe, &machine)?
     };
+    for moved in study.arms.iter_mut().filter_map(|arm| arm.placement.housekeeping.as_mut()) {
+        moved.settings = housekeeping::settings(&Root::live(), &moved.cpus);
+    }
     let netns = namespaces(&study.recipe);
     // Its arms are not known yet.
     let of_search = match study.recipe.search {
@@ -74,7 +78,7 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
             capture.write(&case.dir().join("machine"))?;
         }
         let mut as_found = steering_as_found(&netns);
-        let arms = case.study.arms.iter().flat_map(|arm| &arm.placement.settings);
+        let arms = case.study.arms.iter().flat_map(|arm| arm.placement.all_settings());
         add_what_arms_set(&mut as_found, arms.chain(&of_search));
         case.write_json("as_found.json", &as_found)?;
         case.write_json("calibration.json", &calibrate(allowed.last()))?;

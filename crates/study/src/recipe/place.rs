@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::Setting;
+use machine::{Neighbour, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,13 @@ pub struct Place {
     /// Knobs that are set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// CPUs that the kernel's own work is moved to, in the same words: unbound workqueues, writeback, interrupts, its movable threads,
+    /// its watchdogs; statistics are then summed up every two minutes only. What the kernel does not let move stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub housekeeping: Option<String>,
+    /// What runs beside the server here, besides the neighbours that the recipe has everywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Neighbour>,
 }
 
 impl Place {
@@ -49,6 +56,8 @@ impl Place {
         words.extend(self.memory.as_ref().map(|policy| format!("memory {policy}")));
         words.extend(self.keys.iter().map(|(key, value)| key_title(key, value)));
         words.extend(self.settings.iter().map(|s| setting_title(&s.knob, &s.target, &s.value)));
+        words.extend(self.housekeeping.as_ref().map(|cpus| format!("housekeeping on {cpus}")));
+        words.extend(self.neighbours.iter().map(|n| format!("beside {} on {}", n.command, n.cpus)));
         if words.is_empty() { "as found".into() } else { words.join(", ") }
     }
 }

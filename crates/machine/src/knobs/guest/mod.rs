@@ -20,6 +20,20 @@ pub fn is_one(knob: &dyn Knob) -> bool {
     IDS.contains(&knob.about().id)
 }
 
+/// The target that `server/KIND/...` means where the processes of the server are these: the threads of the one that is a guest; none where
+/// none is.
+///
+/// Errors: /proc cannot be listed.
+pub fn of_server(root: &Root, target: &str, pids: &[u32]) -> Result<Option<String>, Fault> {
+    let Some(threads) = target.strip_prefix(OF_SERVER) else { return Ok(None) };
+    let all = running::all(root)?;
+    let guest = all.values().map(|guest| guest.process.pid).find(|pid| pids.contains(pid));
+    Ok(guest.map(|pid| format!("{}/{threads}", by_number(pid))))
+}
+
+/// How targets begin that are threads of a server that is a guest.
+pub const OF_SERVER: &str = "server/";
+
 /// A knob that is one kind of threads.
 #[derive(Debug)]
 pub struct GuestKnob {

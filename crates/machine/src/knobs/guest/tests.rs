@@ -185,3 +185,14 @@ fn what_is_not_there_is_told() {
     let tree = task(task(empty(), 700, 700, "qemu-kvm", "0"), 700, 701, "ALL CPUs/TCG", "0-1");
     assert_eq!(ids("vcpu-affinity", tree), ["pid:700/vcpu"]);
 }
+
+#[test]
+fn threads_of_a_server_are_those_of_its_process_that_is_a_guest() {
+    let root = Root::from_tree(plain());
+    let of = |target: &str, pids: &[u32]| of_server(&root, target, pids).unwrap();
+    assert_eq!(of("server/vcpu/1", &[1, 700]).as_deref(), Some("pid:700/vcpu/1"));
+    assert_eq!(of("server/emulator", &[1]), None);
+    assert_eq!(of("db/vcpu/1", &[700]), None);
+    let target = of("server/vhost", &[700]).unwrap();
+    assert_eq!(change("vhost-affinity", &target, "1", plain()).unwrap().len(), 2);
+}

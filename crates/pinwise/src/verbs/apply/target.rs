@@ -19,10 +19,20 @@ fn each_process(root: &Root, planned: &Planned, server: Option<&str>) -> Result<
     let of_a_process = knobs::find(&planned.knob)
         .is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses && !guest::is_one(knob));
     let said = planned.target == SERVER;
+    let of_guest = planned.target.starts_with(guest::OF_SERVER);
     let asked = match (planned.target.as_str(), server) {
+        (target, Some(server)) if of_guest => {
+            let pids = processes::find(root, server)?.pids;
+            let found = guest::of_server(root, target, &pids)?.ok_or_else(|| {
+                let object = format!("{} of {target}", planned.knob);
+                let cause = format!("no process of {server} is a virtual machine");
+                Fault::new(Class::MachineLacks, object, cause, "name the one that is, by its number or unit")
+            })?;
+            return Ok(vec![Planned { target: found, ..planned.clone() }]);
+        }
         (SERVER, Some(server)) => server,
-        (SERVER, None) => {
-            let object = format!("{} of {SERVER}", planned.knob);
+        (target, None) if said || of_guest => {
+            let object = format!("{} of {target}", planned.knob);
             let cause = "the plan is for a server, and which that is has not been said";
             return Err(Fault::new(Class::Usage, object, cause, "add --server UNIT, or --server PID"));
         }
@@ -61,8 +71,10 @@ mod tests {
         assert_eq!(named_of("irq-affinity", "38", None).unwrap(), ["38"]);
         assert_eq!(named_of("swappiness", "machine", None).unwrap(), ["machine"]);
         assert!(named_of("process-affinity", "nginx", None).is_err());
-        let fault = named_of("process-affinity", "server", None).unwrap_err();
-        assert!(fault.remedy.contains("--server"), "{fault}");
+        for (knob, target) in [("process-affinity", "server"), ("vcpu-affinity", "server/vcpu/0")] {
+            let fault = named_of(knob, target, None).unwrap_err();
+            assert!(fault.remedy.contains("--server"), "{fault}");
+        }
         assert!(named_of("process-affinity", "server", Some("4711")).is_err(), "there is no such process");
     }
 }
