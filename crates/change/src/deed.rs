@@ -13,6 +13,7 @@ use crate::hold;
 use crate::irq_bans;
 use crate::kernel::Kernel;
 use crate::node_memory::shares;
+use crate::pktgen;
 use crate::record::Value;
 use crate::refusal::refusal;
 
@@ -75,6 +76,7 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         Act::JoinCgroup { process, path } => {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
+        Act::AttachPktgen { cpu, .. } => Value::Text(pktgen::devices(kernel, *cpu)?),
         Act::PlaceFile { file, .. } => kernel.platform_file(file)?,
         Act::Launch { .. } => Value::Absent,
         Act::SetEthtool { device, netns, setting } => {
@@ -100,6 +102,11 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
         (Act::CreateCgroup { path }, Value::Present) => {
             let remedy = "choose another name: what pinwise did not make, it may not remove";
             return Err(Fault::new(Class::Usage, path.display(), "the cgroup is there already", remedy));
+        }
+        (Act::AttachPktgen { .. }, Value::Text(devices)) if !devices.is_empty() => {
+            let cause = format!("it sends through {devices} already");
+            let remedy = "choose another CPU, or take them away (rem_device_all) if nobody needs them";
+            return Err(Fault::new(Class::MachineLacks, object(act), cause, remedy));
         }
         (Act::PlaceFile { file, .. }, Value::Text(_)) => {
             let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
@@ -166,6 +173,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
+        (Act::AttachPktgen { cpu, device, orders }, _) => pktgen::attach(kernel, *cpu, device, orders),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
         (Act::SetEthtool { device, netns, setting }, _) => {
             kernel.set_ethtool(device, netns.as_deref(), setting)
@@ -222,6 +230,8 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             let setting = setting.restoring(old, now).ok_or_else(unfit)?;
             kernel.set_ethtool(device, netns.as_deref(), &setting)
         }
+        // It had none.
+        (Act::AttachPktgen { cpu, .. }, Value::Text(_), _) => pktgen::detach(kernel, *cpu),
         (Act::SetIrqBan { process, irq, .. }, Value::Text(old), _) => {
             irq_bans::tell(kernel, process, *irq, old == irq_bans::words(true))
         }
@@ -289,6 +299,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
         (Act::CreateCgroup { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
+        (Act::AttachPktgen { device, .. }, Value::Text(now)) => device == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),
         // Somebody else may ask for less.

@@ -41,6 +41,7 @@ pub mod lock;
 mod netns;
 mod node_memory;
 pub mod own;
+mod pktgen;
 mod platform_file;
 mod process_file;
 pub mod record;

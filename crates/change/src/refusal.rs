@@ -78,6 +78,7 @@ fn gone(act: &Act) -> &'static str {
         }
         Act::SetEthtool { netns: Some(_), .. } => "check the name of the network namespace (ip netns)",
         Act::SetEthtool { .. } => "the kernel is older than 5.6, which has no such netlink family",
+        Act::AttachPktgen { .. } => "load the generator: modprobe pktgen",
         Act::HoldLatency { .. } => "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
         Act::PinGuest { .. } => "the guest ended in the meantime, or was started again: try again",
         Act::SetIrqBan { .. } => "irqbalance ended in the meantime, or was started again: try again",
@@ -87,8 +88,8 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority,
-        SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
+        AttachPktgen, CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool,
+        SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -184,6 +185,23 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             "the cgroup tree is read-only, as in a container",
             "run outside of the container",
         ),
+        (AttachPktgen { orders, .. }, Some(libc::EIO | libc::EOPNOTSUPP | ENOTSUPP))
+            if orders.iter().any(|order| order.starts_with("clone_skb") && order != "clone_skb 0") =>
+        {
+            (
+                Class::MachineLacks,
+                "the interface cannot send one packet many times",
+                "take clone_skb = 0, or an interface that can: a dummy one, most cards; veth and bridges cannot",
+            )
+        }
+        (AttachPktgen { .. }, Some(libc::ENODEV | libc::EINVAL)) => (
+            Class::MachineLacks,
+            "there is no such interface, or pktgen does not take it",
+            "see 'ip link'; the kernel's log may tell more",
+        ),
+        (AttachPktgen { .. }, Some(libc::ENETDOWN)) => {
+            (Class::MachineLacks, "the interface is down", "ip link set DEVICE up")
+        }
         (PlaceFile { .. }, Some(libc::EROFS)) => (
             Class::MachineLacks,
             "/etc is read-only, as in an image-based system or a container",

@@ -256,6 +256,16 @@ pub enum Act {
         /// Where it may run.
         cpus: CpuSet,
     },
+    /// Has the kernel's packet generator (Documentation/networking/pktgen.rst) send through an interface once it is started; undone by
+    /// taking the interface, and all that was ordered of it, from the generator.
+    AttachPktgen {
+        /// The CPU whose thread of the generator sends; it must have no interface yet.
+        cpu: u32,
+        /// Name of the interface, in our own network namespace.
+        device: String,
+        /// What is ordered of it: `clone_skb 10`.
+        orders: Vec<String>,
+    },
     /// Starts a process that keeps idle CPUs out of states that take longer to leave; undone by ending it.
     HoldLatency {
         /// Longest time that an idle CPU may take to wake, us.

@@ -24,6 +24,7 @@ pub fn object(act: &Act) -> String {
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::PlaceFile { file, .. } => place(file),
+        Act::AttachPktgen { cpu, .. } => format!("pktgen on CPU {cpu}"),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
         Act::SetEthtool { device, netns, setting } => {
             let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
@@ -53,6 +54,7 @@ pub fn asked(act: &Act) -> String {
         Act::WriteProcessFile { value, .. } => value.to_string(),
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
+        Act::AttachPktgen { device, .. } => device.clone(),
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::Launch { .. } => "running".into(),
         Act::SetEthtool { setting, .. } => setting.to_string(),

@@ -12,6 +12,7 @@ use crate::drive::{self, Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
+pub use crate::packets::options::PacketsLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
@@ -22,6 +23,7 @@ pub mod command;
 pub mod http;
 pub mod latency;
 pub mod ldap;
+pub mod packets;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -38,8 +40,15 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 6] =
-    [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &amqp::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 7] = [
+    &string::ABOUT,
+    &latency::ABOUT,
+    &http::ABOUT,
+    &ldap::ABOUT,
+    &amqp::ABOUT,
+    &packets::ABOUT,
+    &command::ABOUT,
+];
 
 /// A load with its options.
 pub trait Workload {
@@ -62,7 +71,7 @@ pub trait Workload {
     ) -> Result<Running, Fault>;
 }
 
-/// What the engine drives is started in a process of its own, whatever it speaks.
+/// What pinwise drives itself is started in a process of its own, whatever it speaks.
 impl<L: Driven> Workload for L {
     fn about(&self) -> &'static About {
         Driven::about(self)
@@ -73,7 +82,7 @@ impl<L: Driven> Workload for L {
     }
 
     fn needs(&self) -> Vec<Missing> {
-        missing_netns(self.netns().map(String::as_str)).into_iter().collect()
+        missing_netns(self.netns().map(String::as_str)).into_iter().chain(self.lacks()).collect()
     }
 
     fn start(
@@ -101,6 +110,8 @@ pub enum LoadSpec {
     Ldap(LdapLoad),
     /// AMQP 0-9-1: a message out, the same message back.
     Amqp(AmqpLoad),
+    /// UDP packets to a sink that counts them.
+    Packets(PacketsLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -111,7 +122,7 @@ impl Default for LoadSpec {
     }
 }
 
-/// One thing for every load that the engine drives, another for a command.
+/// One thing for every load that pinwise drives itself, another for a command.
 macro_rules! of_each {
     ($spec:expr, $load:ident => $driven:expr, $command:ident => $other:expr) => {
         match $spec {
@@ -120,6 +131,7 @@ macro_rules! of_each {
             LoadSpec::Http($load) => $driven,
             LoadSpec::Ldap($load) => $driven,
             LoadSpec::Amqp($load) => $driven,
+            LoadSpec::Packets($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };
@@ -131,7 +143,7 @@ impl LoadSpec {
         of_each!(self, load => load, load => load)
     }
 
-    /// The load, if the engine drives it; none for a command.
+    /// The load, if pinwise drives it itself; none for a command.
     pub fn driven(&self) -> Option<&dyn Driven> {
         of_each!(self, load => Some(load), _command => None)
     }
@@ -147,7 +159,7 @@ impl LoadSpec {
         Self::deserialize(alone).ok()
     }
 
-    /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
+    /// Sets how long the load is to run, s: a load of our own for exactly so long; a command sees it as `{seconds}`, rounded up.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
             Self::Command(load) => load.seconds = seconds,

@@ -19,6 +19,7 @@ pub mod needs;
 pub mod prepare;
 pub mod prove;
 mod small_study;
+mod softirq;
 mod still_placed;
 pub mod verify;
 pub mod window;
