@@ -64,6 +64,9 @@ fn permission(act: &Act) -> Reading {
             "run as root",
         ),
         Act::SetIrqBan { .. } => (Class::NotPermitted, "irqbalance listens to root alone", "run as root"),
+        Act::MakeNetnsPair { .. } => {
+            (Class::NotPermitted, "network namespaces are for root to make", "run as root")
+        }
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -88,7 +91,8 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        AttachPktgen, CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool,
+        AttachPktgen, CreateCgroup, JoinCgroup, MakeNetnsPair, MigratePages, PinGuest, PlaceFile, SetAffinity,
+        SetEthtool,
         SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
@@ -202,6 +206,14 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
         (AttachPktgen { .. }, Some(libc::ENETDOWN)) => {
             (Class::MachineLacks, "the interface is down", "ip link set DEVICE up")
         }
+        (MakeNetnsPair { .. }, _) if error.kind() == io::ErrorKind::Unsupported => {
+            (Class::MachineLacks, "", "install it: apt install iproute2")
+        }
+        (MakeNetnsPair { .. }, _) => (
+            Class::MachineLacks,
+            "",
+            "check that the kernel has veth devices (modprobe veth) and that this is no container without CAP_SYS_ADMIN",
+        ),
         (PlaceFile { .. }, Some(libc::EROFS)) => (
             Class::MachineLacks,
             "/etc is read-only, as in an image-based system or a container",

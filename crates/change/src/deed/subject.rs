@@ -120,6 +120,7 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::PinGuest { .. }
         | Act::CreateCgroup { .. }
         | Act::AttachPktgen { .. }
+        | Act::MakeNetnsPair { .. }
         | Act::PlaceFile { .. }
         | Act::Launch { .. }
         | Act::SetEthtool { .. }
