@@ -91,9 +91,9 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        AttachPktgen, CreateCgroup, JoinCgroup, MakeNetnsPair, MigratePages, PinGuest, PlaceFile, SetAffinity,
-        SetEthtool,
-        SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
+        AttachPktgen, CreateCgroup, JoinCgroup, MakeNetnsPair, MigratePages, PinGuest, PlaceFile,
+        SetAffinity, SetEthtool, SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile,
+        WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;

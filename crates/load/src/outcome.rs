@@ -152,7 +152,7 @@ pub fn unit_of(figure: &str) -> Option<&'static str> {
         "packets_per_s" | "sent_per_s" => Some("packets/s"),
         "client_busy" | "sender_busy" | "lost_share" => Some("share"),
         "sender_ns_per_packet" | "sink_ns_per_packet" => Some("ns"),
-        "sent" | "lost" | "out_of_order" => Some("packets"),
+        "sent" | "arrived" | "lost" | "out_of_order" => Some("packets"),
         "client_cpu_s" => Some("s"),
         "completed" | "unfinished" => Some("requests"),
         _ if figure.starts_with("failed") => Some("requests"),

@@ -60,7 +60,7 @@ fn at_a_rate_that_the_sink_keeps_every_packet_arrives_once() {
             };
             let document = load.drive(sink.at, None).unwrap();
             assert_eq!(document.broken, None, "{load:?}");
-            let [sent, arrived, lost] = ["sent", "completed", "lost"].map(|name| figure(&document, name));
+            let [sent, arrived, lost] = ["sent", "arrived", "lost"].map(|name| figure(&document, name));
             assert!((900.0..=1001.0).contains(&sent), "{send:?}: {sent} sent");
             assert_eq!((arrived, lost), (sent, 0.0), "{send:?} {packet_bytes}");
             let in_intervals: u64 = document.outcome.intervals.iter().map(|i| i.completed).sum();
@@ -76,7 +76,7 @@ fn as_fast_as_it_can_what_arrives_is_never_more_than_what_was_sent() {
         let load = PacketsLoad { send, seconds: 0.3, ..PacketsLoad::default() };
         let document = load.drive(sink.at, None).unwrap();
         assert_eq!(document.broken, None, "{send:?}");
-        let [sent, arrived, lost] = ["sent", "completed", "lost"].map(|name| figure(&document, name));
+        let [sent, arrived, lost] = ["sent", "arrived", "lost"].map(|name| figure(&document, name));
         assert!(arrived > 0.0 && arrived + lost == sent, "{send:?}: {sent} {arrived} {lost}");
         assert!(figure(&document, "sender_ns_per_packet") > 0.0);
     }

@@ -203,7 +203,7 @@ fn figures(sent: &Sent, counts: &Counts) -> BTreeMap<String, f64> {
     let lost = sent.packets.saturating_sub(counts.arrived);
     let mut figures = BTreeMap::from([
         ("sent".to_string(), sent.packets as f64),
-        ("completed".into(), counts.arrived as f64),
+        ("arrived".into(), counts.arrived as f64),
         ("lost".into(), lost as f64),
         ("out_of_order".into(), counts.out_of_order as f64),
         ("send_refused".into(), sent.refused as f64),

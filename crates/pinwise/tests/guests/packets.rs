@@ -19,7 +19,7 @@ fn mean(study: &Value, arm: &str) -> f64 {
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn pktgen_is_driven_by_its_recipe_and_left_as_it_was_found() {
     let Some(guest) = guest::like("plain") else { return };
-    let guest = guest.module("pktgen").file(recipe());
+    let guest = guest.module("pktgen").module("dummy").file(recipe());
     let outcome = guest::run(
         &guest,
         "export PINWISE_STATE_DIR=/tmp/state
