@@ -23,7 +23,18 @@ pub fn call(act: &Act) -> String {
             format!("sched_setattr({}, utilization {})", thread.tid, deed::asked(act))
         }
         Act::MigratePages { process, nodes } => format!("migrate_pages({}, to nodes {nodes})", process.pid),
+        Act::AttachPktgen { cpu, device, orders } => {
+            let of_device = orders.iter().map(|order| format!("; echo {order} > /proc/net/pktgen/{device}"));
+            format!(
+                "echo add_device {device} > /proc/net/pktgen/kpktgend_{cpu}{}",
+                of_device.collect::<String>()
+            )
+        }
         Act::CreateCgroup { path } => format!("mkdir {}", path.display()),
+        Act::MakeNetnsPair { pair } => {
+            let orders = pair.orders().into_iter().map(|words| format!("ip {}", words.join(" ")));
+            orders.collect::<Vec<_>>().join("; ")
+        }
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
         }

@@ -14,6 +14,7 @@ use crate::hold;
 use crate::irq_bans;
 use crate::kernel::Kernel;
 use crate::node_memory::shares;
+use crate::pktgen;
 use crate::record::Value;
 use crate::refusal::refusal;
 
@@ -73,9 +74,15 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
                 Value::Absent
             }
         }
+        // Half a pair is one that has to go as well.
+        Act::MakeNetnsPair { pair } => match pair.names.iter().any(|name| kernel.has_netns(name)) {
+            true => Value::Present,
+            false => Value::Absent,
+        },
         Act::JoinCgroup { process, path } => {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
+        Act::AttachPktgen { cpu, .. } => Value::Text(pktgen::devices(kernel, *cpu)?),
         Act::PlaceFile { file, .. } => kernel.platform_file(file)?,
         Act::AddBootWords { loader, .. } => kernel.boot_lines(*loader)?,
         Act::Launch { .. } => Value::Absent,
@@ -102,6 +109,16 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
         (Act::CreateCgroup { path }, Value::Present) => {
             let remedy = "choose another name: what pinwise did not make, it may not remove";
             return Err(Fault::new(Class::Usage, path.display(), "the cgroup is there already", remedy));
+        }
+        (Act::AttachPktgen { .. }, Value::Text(devices)) if !devices.is_empty() => {
+            let cause = format!("it sends through {devices} already");
+            let remedy = "choose another CPU, or take them away (rem_device_all) if nobody needs them";
+            return Err(Fault::new(Class::MachineLacks, object(act), cause, remedy));
+        }
+        (Act::MakeNetnsPair { .. }, Value::Present) => {
+            let cause = "one of them is there already: another study's, or that of one that was killed";
+            let remedy = "wait for that study, or run 'pinwise undo'; what pinwise did not make it does not remove (ip netns del)";
+            return Err(Fault::new(Class::No, object(act), cause, remedy));
         }
         (Act::PlaceFile { file, .. }, Value::Text(_)) => {
             let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
@@ -180,7 +197,9 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
             kernel.write_process_file(process, *file, *value)
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
+        (Act::MakeNetnsPair { pair }, _) => kernel.make_netns_pair(pair),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
+        (Act::AttachPktgen { cpu, device, orders }, _) => pktgen::attach(kernel, *cpu, device, orders),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
         (Act::AddBootWords { loader, words, line }, _) => {
             kernel.add_boot_words(*loader, words, line.as_deref())
@@ -226,6 +245,10 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             kernel.write_process_file(process, *file, number_in(*file, old).ok_or_else(unfit)?)
         }
         (Act::CreateCgroup { path }, Value::Absent, _) => kernel.remove_dir(path),
+        (Act::MakeNetnsPair { pair }, Value::Absent, _) => {
+            let mut there = pair.names.iter().filter(|name| kernel.has_netns(name));
+            there.try_for_each(|name| kernel.remove_netns(name))
+        }
         (Act::JoinCgroup { process, .. }, Value::Cgroup { path, affinity }, _) => {
             kernel.join_cgroup(process.pid, path)?;
             // Kernels before 6.2 forget a thread's own affinity when its cpuset changes.
@@ -240,6 +263,8 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             let setting = setting.restoring(old, now).ok_or_else(unfit)?;
             kernel.set_ethtool(device, netns.as_deref(), &setting)
         }
+        // It had none.
+        (Act::AttachPktgen { cpu, .. }, Value::Text(_), _) => pktgen::detach(kernel, *cpu),
         (Act::SetIrqBan { process, irq, .. }, Value::Text(old), _) => {
             irq_bans::tell(kernel, process, *irq, old == irq_bans::words(true))
         }
@@ -306,9 +331,10 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         }
         (Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
-        (Act::CreateCgroup { .. }, Value::Present) => true,
+        (Act::CreateCgroup { .. } | Act::MakeNetnsPair { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::AddBootWords { words, .. }, now) => boot_words::held(words, now) == Held::All,
+        (Act::AttachPktgen { device, .. }, Value::Text(now)) => device == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),
         // Somebody else may ask for less.

@@ -11,7 +11,7 @@ use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, NetnsPair,
     UtilClamp,
 };
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -21,7 +21,7 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    boot_words, ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file,
+    boot_words, ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, netns_pair,
     sched, util_clamp,
 };
 
@@ -219,6 +219,18 @@ impl Kernel for LiveKernel {
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
+    }
+
+    fn has_netns(&self, name: &str) -> bool {
+        netns::open(name).is_ok()
+    }
+
+    fn make_netns_pair(&self, pair: &NetnsPair) -> io::Result<()> {
+        netns_pair::make(pair)
+    }
+
+    fn remove_netns(&self, name: &str) -> io::Result<()> {
+        netns_pair::remove(name)
     }
 
     fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {

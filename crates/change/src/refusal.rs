@@ -64,6 +64,9 @@ fn permission(act: &Act) -> Reading {
             "run as root",
         ),
         Act::SetIrqBan { .. } => (Class::NotPermitted, "irqbalance listens to root alone", "run as root"),
+        Act::MakeNetnsPair { .. } => {
+            (Class::NotPermitted, "network namespaces are for root to make", "run as root")
+        }
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -78,6 +81,7 @@ fn gone(act: &Act) -> &'static str {
         }
         Act::SetEthtool { netns: Some(_), .. } => "check the name of the network namespace (ip netns)",
         Act::SetEthtool { .. } => "the kernel is older than 5.6, which has no such netlink family",
+        Act::AttachPktgen { .. } => "load the generator: modprobe pktgen",
         Act::HoldLatency { .. } => "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
         Act::PinGuest { .. } => "the guest ended in the meantime, or was started again: try again",
         Act::SetIrqBan { .. } => "irqbalance ended in the meantime, or was started again: try again",
@@ -87,8 +91,7 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        AddBootWords, CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool,
-        SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
+        AddBootWords, CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile, AttachPktgen, MakeNetnsPair,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -183,6 +186,31 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             Class::MachineLacks,
             "the cgroup tree is read-only, as in a container",
             "run outside of the container",
+        ),
+        (AttachPktgen { orders, .. }, Some(libc::EIO | libc::EOPNOTSUPP | ENOTSUPP))
+            if orders.iter().any(|order| order.starts_with("clone_skb") && order != "clone_skb 0") =>
+        {
+            (
+                Class::MachineLacks,
+                "the interface cannot send one packet many times",
+                "take clone_skb = 0, or an interface that can: a dummy one, most cards; veth and bridges cannot",
+            )
+        }
+        (AttachPktgen { .. }, Some(libc::ENODEV | libc::EINVAL)) => (
+            Class::MachineLacks,
+            "there is no such interface, or pktgen does not take it",
+            "see 'ip link'; the kernel's log may tell more",
+        ),
+        (AttachPktgen { .. }, Some(libc::ENETDOWN)) => {
+            (Class::MachineLacks, "the interface is down", "ip link set DEVICE up")
+        }
+        (MakeNetnsPair { .. }, _) if error.kind() == io::ErrorKind::Unsupported => {
+            (Class::MachineLacks, "", "install it: apt install iproute2")
+        }
+        (MakeNetnsPair { .. }, _) => (
+            Class::MachineLacks,
+            "",
+            "check that the kernel has veth devices (modprobe veth) and that this is no container without CAP_SYS_ADMIN",
         ),
         (PlaceFile { .. }, Some(libc::EROFS)) => (
             Class::MachineLacks,

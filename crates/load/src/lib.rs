@@ -23,6 +23,7 @@ mod log_tail;
 mod netns;
 pub mod outcome;
 mod output;
+pub mod packets;
 mod perf_event;
 mod port;
 pub mod program;
@@ -43,12 +44,12 @@ pub(crate) use exe::exe;
 pub use extract::Extract;
 pub use headroom::headroom;
 pub use interrupt_cost::interrupt_cost_ns;
-pub use outcome::{Headroom, Interval, Outcome};
+pub use outcome::{Counted, Headroom, Interval, Outcome};
 pub use running::Running;
 pub use server::{Server, ServerSpec};
 pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
 pub use workloads::{
-    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, SpinLoad, StringLoad, Workload,
+    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, SpinLoad, StringLoad, Workload, PacketsLoad,
 };

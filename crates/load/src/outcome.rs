@@ -49,6 +49,34 @@ pub struct Headroom {
     pub note: String,
 }
 
+/// What the intervals of a run count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Requests that were answered.
+    #[default]
+    Requests,
+    /// Packets that arrived.
+    Packets,
+    /// Packets that were sent, where nobody counts what arrives.
+    Sent,
+}
+
+impl Counted {
+    /// Name of the figure that their rate is.
+    pub fn rate(self) -> &'static str {
+        match self {
+            Self::Requests => "requests_per_s",
+            Self::Packets => "packets_per_s",
+            Self::Sent => "sent_per_s",
+        }
+    }
+
+    fn is_requests(&self) -> bool {
+        *self == Self::Requests
+    }
+}
+
 /// The end of one run under load.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Outcome {
@@ -58,6 +86,9 @@ pub struct Outcome {
     pub units: BTreeMap<String, String>,
     /// Short intervals in order of time; empty when the load tool tells only its final figure.
     pub intervals: Vec<Interval>,
+    /// What they count.
+    #[serde(default, skip_serializing_if = "Counted::is_requests")]
+    pub counted: Counted,
     /// When the load ran, CLOCK_MONOTONIC ns.
     pub from_ns: u64,
     /// When the load ended, CLOCK_MONOTONIC ns.
@@ -69,8 +100,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The figures over the intervals that lie wholly inside `from_ns`..=`to_ns` (CLOCK_MONOTONIC): `requests_per_s`,
-    /// `completed`, `failed`, and, when a request was completed, the latency figures of [`Latency::figures`] over
+    /// The figures over the intervals that lie wholly inside `from_ns`..=`to_ns` (CLOCK_MONOTONIC): `requests_per_s` (or another
+    /// [`rate`](Counted::rate)), `completed`, `failed`, and, when a request was completed, the latency figures of [`Latency::figures`] over
     /// the merged histograms. Without intervals there, or with a histogram that cannot be read, it says why not.
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Result<BTreeMap<String, f64>, Missing> {
         let inside: Vec<&Interval> =
@@ -90,7 +121,7 @@ impl Outcome {
         let latency = merge(&inside).map_err(|why| Missing::new(fact(), why))?;
         let completed = inside.iter().map(|i| i.completed).sum::<u64>() as f64;
         let mut figures = latency.figures();
-        figures.insert("requests_per_s".into(), completed / seconds);
+        figures.insert(self.counted.rate().into(), completed / seconds);
         figures.insert("completed".into(), completed);
         figures.insert("failed".into(), inside.iter().map(|i| i.failed).sum::<u64>() as f64);
         Ok(figures)
@@ -114,11 +145,14 @@ fn merge(intervals: &[&Interval]) -> Result<Latency, String> {
     Ok(latency)
 }
 
-/// The unit of one of our own figures by its name: `requests/s`, `us`, `share`, `requests`; none for names of others.
+/// The unit of one of our own figures by its name: `requests/s`, `packets/s`, `us`, `share`, `requests`; none for names of others.
 pub fn unit_of(figure: &str) -> Option<&'static str> {
     match figure {
         "requests_per_s" => Some("requests/s"),
-        "client_busy" => Some("share"),
+        "packets_per_s" | "sent_per_s" => Some("packets/s"),
+        "client_busy" | "sender_busy" | "lost_share" => Some("share"),
+        "sender_ns_per_packet" | "sink_ns_per_packet" => Some("ns"),
+        "sent" | "arrived" | "lost" | "out_of_order" => Some("packets"),
         "client_cpu_s" => Some("s"),
         "completed" | "unfinished" => Some("requests"),
         _ if figure.starts_with("failed") => Some("requests"),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{BootLoader, CpuSet, EthtoolSetting, GuestPin, PlatformFile, Setting};
+use crate::{BootLoader, CpuSet, EthtoolSetting, GuestPin, NetnsPair, PlatformFile, Setting};
 
 /// One process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -266,6 +266,21 @@ pub enum Act {
         pin: GuestPin,
         /// Where it may run.
         cpus: CpuSet,
+    },
+    /// Has the kernel's packet generator (Documentation/networking/pktgen.rst) send through an interface once it is started; undone by
+    /// taking the interface, and all that was ordered of it, from the generator.
+    AttachPktgen {
+        /// The CPU whose thread of the generator sends; it must have no interface yet.
+        cpu: u32,
+        /// Name of the interface, in our own network namespace.
+        device: String,
+        /// What is ordered of it: `clone_skb 10`.
+        orders: Vec<String>,
+    },
+    /// Makes two network namespaces that are joined; undone by removing them with all that is in them.
+    MakeNetnsPair {
+        /// The pair.
+        pair: NetnsPair,
     },
     /// Starts a process that keeps idle CPUs out of states that take longer to leave; undone by ending it.
     HoldLatency {

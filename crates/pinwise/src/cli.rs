@@ -78,6 +78,9 @@ pub enum Verb {
     /// The built-in task that only spins, and tells what was taken from it (recipes start it)
     #[command(hide = true)]
     SpinServer(verbs::raw::Args),
+    /// Counts packets: UDP, and over TCP what is said about them (recipes start it)
+    #[command(hide = true)]
+    PacketSink(verbs::raw::Args),
     /// A load against a server, as a recipe's [load] would say it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
     Drive(verbs::raw::Args),

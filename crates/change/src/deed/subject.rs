@@ -7,6 +7,7 @@ use machine::{Act, GuestPin, PinScope, ProcessFile, ProcessRef, ThreadRef};
 
 use crate::form;
 use crate::kernel::Kernel;
+use crate::pktgen;
 
 /// The thread that an act is about, whose children inherit the change; the first one of a process for what holds for all
 /// of it.
@@ -57,6 +58,7 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
         | (Act::MigratePages { process: a, .. }, Act::MigratePages { process: b, .. }) => a == b,
         (Act::PlaceFile { file: a, .. }, Act::PlaceFile { file: b, .. }) => a == b,
         (Act::AddBootWords { .. }, Act::AddBootWords { .. }) => true,
+        (Act::AttachPktgen { cpu: a, .. }, Act::AttachPktgen { cpu: b, .. }) => a == b,
         (
             Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
             Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
@@ -118,6 +120,8 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         Act::WriteFile { .. }
         | Act::PinGuest { .. }
         | Act::CreateCgroup { .. }
+        | Act::AttachPktgen { .. }
+        | Act::MakeNetnsPair { .. }
         | Act::PlaceFile { .. }
         | Act::AddBootWords { .. }
         | Act::Launch { .. }
@@ -143,6 +147,8 @@ pub fn is_gone(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> bool {
     match act {
         Act::WriteFile { path, netns, .. } => absent(path, netns.as_deref()),
         Act::CreateCgroup { path } => absent(path, None),
+        // The module was taken out.
+        Act::AttachPktgen { cpu, .. } => absent(&pktgen::thread_file(*cpu), None),
         Act::SetEthtool { device, netns, .. } => {
             absent(&Path::new("/sys/class/net").join(device), netns.as_deref())
         }

@@ -23,12 +23,14 @@ pub fn object(act: &Act) -> String {
         Act::MigratePages { process, .. } => format!("process {}: memory by node", process.pid),
         Act::WriteProcessFile { process, file, .. } => format!("process {}: {}", process.pid, file.name()),
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
+        Act::MakeNetnsPair { pair } => format!("network namespaces {}", pair.names.join(" and ")),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
         Act::PlaceFile { file, .. } => place(file),
         Act::AddBootWords { loader: BootLoader::Grubby, .. } => {
             "command lines of the boot entries (grubby)".into()
         }
         Act::AddBootWords { loader: BootLoader::KernelInstall, .. } => COMMAND_LINE.into(),
+        Act::AttachPktgen { cpu, .. } => format!("pktgen on CPU {cpu}"),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
         Act::SetEthtool { device, netns, setting } => {
             let within = netns.as_ref().map(|netns| format!(" in {netns}")).unwrap_or_default();
@@ -56,8 +58,9 @@ pub fn asked(act: &Act) -> String {
         Act::SetUtilClamp { clamp, .. } => Value::UtilClamp(*clamp).to_string(),
         Act::MigratePages { nodes, .. } => format!("on nodes {nodes}"),
         Act::WriteProcessFile { value, .. } => value.to_string(),
-        Act::CreateCgroup { .. } => "there".into(),
+        Act::CreateCgroup { .. } | Act::MakeNetnsPair { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
+        Act::AttachPktgen { device, .. } => device.clone(),
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::AddBootWords { words, .. } => format!("with {}", words.join(" ")),
         Act::Launch { .. } => "running".into(),

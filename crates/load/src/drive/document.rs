@@ -104,7 +104,7 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
         figures.insert("client_cpu_s".into(), left.cpu_ns as f64 / 1e9);
     }
     let units = figures.keys().filter_map(|f| Some((f.clone(), unit_of(f)?.to_string()))).collect();
-    let outcome = Outcome { figures, units, intervals, from_ns, to_ns, headroom: None, missing };
+    let outcome = Outcome { figures, units, intervals, from_ns, to_ns, missing, ..Outcome::default() };
     Some(Document { outcome, broken })
 }
 

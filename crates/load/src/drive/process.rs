@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use change::exit_words::exit_words;
 use change::{Hand, Launch};
-use machine::{Class, Fault, Placement};
+use machine::{Act, Class, Fault, Missing, Placement};
 
 use super::document::Document;
 use super::flags;
@@ -27,7 +27,7 @@ const MARGIN_S: f64 = 25.0;
 /// What [`Driven::afterwards`] gives.
 pub type Afterwards = Box<dyn FnOnce(Outcome) -> Result<Outcome, Fault> + Send>;
 
-/// A load that the engine drives.
+/// A load that pinwise drives itself, by the engine or in a way of its own.
 pub trait Driven: Keys {
     /// What it is.
     fn about(&self) -> &'static About;
@@ -37,6 +37,19 @@ pub trait Driven: Keys {
 
     /// It as a recipe says it.
     fn spec(&self) -> LoadSpec;
+
+    /// What it needs, beside its network namespace, that this machine lacks.
+    fn lacks(&self) -> Vec<Missing> {
+        Vec::new()
+    }
+
+    /// What is to be done to the machine before it starts; taken back with the trial.
+    ///
+    /// Fails when `placement` cannot be had.
+    fn acts(&self, placement: &Placement) -> Result<Vec<Act>, Fault> {
+        let _ = placement;
+        Ok(Vec::new())
+    }
 
     /// What else is to be made of the outcome of a trial in the folder `dir`.
     fn afterwards(&self, dir: &Path) -> Afterwards {
@@ -77,6 +90,9 @@ pub(crate) fn start(
     dir: &Path,
 ) -> Result<Running, Fault> {
     load.check()?;
+    for act in load.acts(placement)? {
+        hand.perform(&act)?;
+    }
     let mut argv = vec![crate::exe(load.exe()), VERB.into()];
     argv.extend(flags::to_args(server.address(), &load.spec())?);
     let launch = Launch {

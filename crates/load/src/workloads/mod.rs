@@ -12,6 +12,7 @@ use crate::drive::{self, Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
+pub use crate::packets::options::PacketsLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::spinner::options::SpinLoad;
@@ -24,6 +25,7 @@ pub mod http;
 pub mod latency;
 pub mod ldap;
 pub mod spin;
+pub mod packets;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -47,6 +49,7 @@ pub static ALL: [&About; 7] = [
     &ldap::ABOUT,
     &amqp::ABOUT,
     &spin::ABOUT,
+    &packets::ABOUT,
     &command::ABOUT,
 ];
 
@@ -71,7 +74,7 @@ pub trait Workload {
     ) -> Result<Running, Fault>;
 }
 
-/// What the engine drives is started in a process of its own, whatever it speaks.
+/// What pinwise drives itself is started in a process of its own, whatever it speaks.
 impl<L: Driven> Workload for L {
     fn about(&self) -> &'static About {
         Driven::about(self)
@@ -82,7 +85,7 @@ impl<L: Driven> Workload for L {
     }
 
     fn needs(&self) -> Vec<Missing> {
-        missing_netns(self.netns().map(String::as_str)).into_iter().collect()
+        missing_netns(self.netns().map(String::as_str)).into_iter().chain(self.lacks()).collect()
     }
 
     fn start(
@@ -112,6 +115,8 @@ pub enum LoadSpec {
     Amqp(AmqpLoad),
     /// No load: what is taken from a task that only spins.
     Spin(SpinLoad),
+    /// UDP packets to a sink that counts them.
+    Packets(PacketsLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -122,7 +127,7 @@ impl Default for LoadSpec {
     }
 }
 
-/// One thing for every load that the engine drives, another for a command.
+/// One thing for every load that pinwise drives itself, another for a command.
 macro_rules! of_each {
     ($spec:expr, $load:ident => $driven:expr, $command:ident => $other:expr) => {
         match $spec {
@@ -132,6 +137,7 @@ macro_rules! of_each {
             LoadSpec::Ldap($load) => $driven,
             LoadSpec::Amqp($load) => $driven,
             LoadSpec::Spin($load) => $driven,
+            LoadSpec::Packets($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };
@@ -143,7 +149,7 @@ impl LoadSpec {
         of_each!(self, load => load, load => load)
     }
 
-    /// The load, if the engine drives it; none for a command.
+    /// The load, if pinwise drives it itself; none for a command.
     pub fn driven(&self) -> Option<&dyn Driven> {
         of_each!(self, load => Some(load), _command => None)
     }
@@ -159,7 +165,7 @@ impl LoadSpec {
         Self::deserialize(alone).ok()
     }
 
-    /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
+    /// Sets how long the load is to run, s: a load of our own for exactly so long; a command sees it as `{seconds}`, rounded up.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
             Self::Command(load) => load.seconds = seconds,
@@ -176,6 +182,18 @@ impl LoadSpec {
         match self {
             Self::Command(load) => load.netns.as_ref(),
             _ => self.driven().and_then(Keys::netns),
+        }
+    }
+
+    /// Sets where it runs.
+    pub fn set_netns(&mut self, netns: Option<String>) {
+        match self {
+            Self::Command(load) => load.netns = netns,
+            _ => {
+                if let Some(load) = self.driven_mut() {
+                    load.set_netns(netns);
+                }
+            }
         }
     }
 

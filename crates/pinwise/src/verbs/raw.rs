@@ -2,6 +2,7 @@
 
 use load::echo::{self, server::EchoOptions};
 use load::spinner::server::{self as spinner, SpinOptions};
+use load::packets::sink::{self, SinkOptions};
 use load::string::server::{self, ServerOptions};
 use machine::Fault;
 
@@ -10,7 +11,7 @@ use crate::output::{self, Answer};
 /// Flags that the load crate reads itself, so that what it writes it can read back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// See the load crate: ServerOptions::from_args, EchoOptions::from_args, SpinOptions::from_args, drive::flags::from_args
+    /// See the load crate: from_args of ServerOptions, EchoOptions, SpinOptions, SinkOptions, and drive::flags::from_args
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,
 }
@@ -30,6 +31,12 @@ pub fn echo(args: &Args) -> Result<Answer, Fault> {
 /// Spins, and tells who asks what was taken from it, until SIGTERM.
 pub fn spin(args: &Args) -> Result<Answer, Fault> {
     spinner::serve(&SpinOptions::from_args(&args.flags)?)?;
+    Ok(Answer::Done)
+}
+
+/// Counts packets until SIGTERM.
+pub fn packet_sink(args: &Args) -> Result<Answer, Fault> {
+    sink::serve(&SinkOptions::from_args(&args.flags)?)?;
     Ok(Answer::Done)
 }
 

@@ -17,6 +17,7 @@ mod killing;
 mod noise;
 mod nothing;
 mod openldap;
+mod packets;
 mod pinwise;
 mod placed_guests;
 mod quiet;

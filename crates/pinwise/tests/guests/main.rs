@@ -18,6 +18,8 @@ mod killed;
 mod killing;
 mod memory_nodes;
 mod network_card;
+mod packets;
+mod rdma;
 mod rehearse_ends;
 mod rehearse_errors;
 mod running_kernel;

@@ -6,12 +6,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use load::{Headroom, Outcome, headroom};
+use load::{Counted, Headroom, Outcome, headroom};
 use machine::{Class, Fault, Placement};
 use probe::{Observation, Recording};
 use serde::Serialize;
 
-use super::{Planned, as_run, still_placed, window};
+use super::{Planned, as_run, softirq, still_placed, window};
 use crate::recipe::{Disturbed, Recipe};
 use crate::trial::{AsRun, Parts, Trial};
 
@@ -45,6 +45,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         }
     }
     add_cpu_cost(&mut figures, &observation);
+    figures.extend(softirq::figures(&observation, &planned.arm.placement));
     require_metric(recipe, &figures)?;
     missing.extend(observation.missing.iter().cloned());
     write_beside(dir, &run, &observation)?;
@@ -58,6 +59,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     not_as_asked.extend(still_placed::widened(&as_run, placement));
     let mut units = run.outcome.units.clone();
     units.insert(CPU_COST.into(), "us".into());
+    units.extend(softirq::UNITS.map(|(name, unit)| (name.to_string(), unit.to_string())));
     Ok(Trial {
         index: planned.index,
         block: planned.block,
@@ -156,8 +158,12 @@ fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<()
     }
 }
 
-/// Whether the client had room. With server and load on the same CPU neither can be told apart from the other.
+/// Whether the client had room. With server and load on the same CPU neither can be told apart from the other. One that sends packets
+/// as fast as it can is itself what is measured.
 fn judge_headroom(outcome: &Outcome, observation: &Observation, placement: &Placement) -> Option<Headroom> {
+    if outcome.counted != Counted::Requests {
+        return None;
+    }
     let crowded = match (&placement.server_cpus, &placement.load_cpus) {
         (Some(server), Some(load)) => !server.intersection(load).is_empty(),
         _ => false,
