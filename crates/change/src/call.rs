@@ -23,6 +23,10 @@ pub fn call(act: &Act) -> String {
         }
         Act::MigratePages { process, nodes } => format!("migrate_pages({}, to nodes {nodes})", process.pid),
         Act::CreateCgroup { path } => format!("mkdir {}", path.display()),
+        Act::MakeNetnsPair { pair } => {
+            let orders = pair.orders().into_iter().map(|words| format!("ip {}", words.join(" ")));
+            orders.collect::<Vec<_>>().join("; ")
+        }
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
         }

@@ -72,6 +72,11 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
                 Value::Absent
             }
         }
+        // Half a pair is one that has to go as well.
+        Act::MakeNetnsPair { pair } => match pair.names.iter().any(|name| kernel.has_netns(name)) {
+            true => Value::Present,
+            false => Value::Absent,
+        },
         Act::JoinCgroup { process, path } => {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
@@ -100,6 +105,11 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
         (Act::CreateCgroup { path }, Value::Present) => {
             let remedy = "choose another name: what pinwise did not make, it may not remove";
             return Err(Fault::new(Class::Usage, path.display(), "the cgroup is there already", remedy));
+        }
+        (Act::MakeNetnsPair { .. }, Value::Present) => {
+            let cause = "one of them is there already: another study's, or that of one that was killed";
+            let remedy = "wait for that study, or run 'pinwise undo'; what pinwise did not make it does not remove (ip netns del)";
+            return Err(Fault::new(Class::No, object(act), cause, remedy));
         }
         (Act::PlaceFile { file, .. }, Value::Text(_)) => {
             let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
@@ -165,6 +175,7 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
             kernel.write_process_file(process, *file, *value)
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
+        (Act::MakeNetnsPair { pair }, _) => kernel.make_netns_pair(pair),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
         (Act::SetEthtool { device, netns, setting }, _) => {
@@ -208,6 +219,10 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             kernel.write_process_file(process, *file, number_in(*file, old).ok_or_else(unfit)?)
         }
         (Act::CreateCgroup { path }, Value::Absent, _) => kernel.remove_dir(path),
+        (Act::MakeNetnsPair { pair }, Value::Absent, _) => {
+            let mut there = pair.names.iter().filter(|name| kernel.has_netns(name));
+            there.try_for_each(|name| kernel.remove_netns(name))
+        }
         (Act::JoinCgroup { process, .. }, Value::Cgroup { path, affinity }, _) => {
             kernel.join_cgroup(process.pid, path)?;
             // Kernels before 6.2 forget a thread's own affinity when its cpuset changes.
@@ -287,7 +302,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         }
         (Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
-        (Act::CreateCgroup { .. }, Value::Present) => true,
+        (Act::CreateCgroup { .. } | Act::MakeNetnsPair { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),

@@ -53,6 +53,8 @@ pub struct EmulatedState {
     pub folders: BTreeSet<PathBuf>,
     /// What drivers tell through ethtool, by network namespace, interface and topic.
     pub ethtool: BTreeMap<(Option<String>, String, Topic), EthtoolState>,
+    /// Names of network namespaces that were made.
+    pub namespaces: BTreeSet<String>,
     /// Interrupts that the irqbalance of a process was told to leave alone.
     pub irq_bans: BTreeMap<u32, BTreeSet<u32>>,
     /// Bytes of each process's memory by node.

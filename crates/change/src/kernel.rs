@@ -10,8 +10,8 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, Scheduling,
-    UtilClamp,
+    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile, ProcessRef,
+    Scheduling, UtilClamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -182,6 +182,17 @@ pub trait Kernel: Send + Sync {
 
     /// Removes a cgroup that has no processes. Errors: `ResourceBusy` while it has.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Whether there is a network namespace of this name.
+    fn has_netns(&self, name: &str) -> bool;
+
+    /// Makes two network namespaces that are joined.
+    ///
+    /// Errors: `Unsupported` without ip(8), `EPERM` without the right.
+    fn make_netns_pair(&self, pair: &NetnsPair) -> io::Result<()>;
+
+    /// Removes a network namespace with all that is in it, once no process is in it any more.
+    fn remove_netns(&self, name: &str) -> io::Result<()>;
 
     /// Directory of the cgroup that a process is in, in the hierarchy in which `near` lies.
     ///

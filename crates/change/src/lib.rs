@@ -39,6 +39,7 @@ pub mod ledger;
 pub mod live_kernel;
 pub mod lock;
 mod netns;
+mod netns_pair;
 mod node_memory;
 pub mod own;
 mod platform_file;

@@ -11,7 +11,8 @@ use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile, ProcessRef,
+    UtilClamp,
 };
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -20,8 +21,8 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, sched,
-    util_clamp,
+    ethtool_order, guest_pins, hold, irq_bans, netns, netns_pair, node_memory, platform_file, process_file,
+    sched, util_clamp,
 };
 
 /// The running system.
@@ -218,6 +219,18 @@ impl Kernel for LiveKernel {
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir(path)
+    }
+
+    fn has_netns(&self, name: &str) -> bool {
+        netns::open(name).is_ok()
+    }
+
+    fn make_netns_pair(&self, pair: &NetnsPair) -> io::Result<()> {
+        netns_pair::make(pair)
+    }
+
+    fn remove_netns(&self, name: &str) -> io::Result<()> {
+        netns_pair::remove(name)
     }
 
     fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {

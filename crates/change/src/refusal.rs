@@ -64,6 +64,9 @@ fn permission(act: &Act) -> Reading {
             "run as root",
         ),
         Act::SetIrqBan { .. } => (Class::NotPermitted, "irqbalance listens to root alone", "run as root"),
+        Act::MakeNetnsPair { .. } => {
+            (Class::NotPermitted, "network namespaces are for root to make", "run as root")
+        }
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -87,8 +90,8 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority,
-        SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
+        CreateCgroup, JoinCgroup, MakeNetnsPair, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool,
+        SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -183,6 +186,14 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             Class::MachineLacks,
             "the cgroup tree is read-only, as in a container",
             "run outside of the container",
+        ),
+        (MakeNetnsPair { .. }, _) if error.kind() == io::ErrorKind::Unsupported => {
+            (Class::MachineLacks, "", "install it: apt install iproute2")
+        }
+        (MakeNetnsPair { .. }, _) => (
+            Class::MachineLacks,
+            "",
+            "check that the kernel has veth devices (modprobe veth) and that this is no container without CAP_SYS_ADMIN",
         ),
         (PlaceFile { .. }, Some(libc::EROFS)) => (
             Class::MachineLacks,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use machine::{Act, CpuSet, IoPriority, ProcessFile, ProcessRef, Scheduling, ThreadRef};
+use machine::{Act, CpuSet, IoPriority, NetnsPair, ProcessFile, ProcessRef, Scheduling, ThreadRef};
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
 use pinwise_change::ledger::{Session, sessions};
 use pinwise_change::record::Record;
@@ -26,6 +26,7 @@ enum Step {
     Affinity { thread: usize, cpu: u32 },
     Scheduling { thread: usize, priority: i32 },
     Cgroup { name: u32 },
+    Namespaces { name: u32 },
     Join { process: usize, name: u32 },
     Launch { cpu: u32, confined: bool },
     Pair { ratio: bool, value: u32 },
@@ -40,6 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..4usize, 0..4u32).prop_map(|(thread, cpu)| Step::Affinity { thread, cpu }),
         1 => (0..4usize, 1..99i32).prop_map(|(thread, priority)| Step::Scheduling { thread, priority }),
         1 => (0..3u32).prop_map(|name| Step::Cgroup { name }),
+        1 => (0..2u32).prop_map(|name| Step::Namespaces { name }),
         1 => (0..2usize, 0..3u32).prop_map(|(process, name)| Step::Join { process, name }),
         1 => (0..4u32, any::<bool>()).prop_map(|(cpu, confined)| Step::Launch { cpu, confined }),
         2 => (any::<bool>(), 1..4u32).prop_map(|(ratio, value)| Step::Pair { ratio, value }),
@@ -113,6 +115,9 @@ impl Machine {
                 priority: IoPriority::BestEffort { level: *level },
             },
             Step::Cgroup { name } => Act::CreateCgroup { path: group(name) },
+            Step::Namespaces { name } => {
+                Act::MakeNetnsPair { pair: NetnsPair { names: ["s", "l"].map(|end| format!("{end}{name}")) } }
+            }
             Step::Join { process, name } => {
                 Act::JoinCgroup { process: self.processes[*process], path: group(name) }
             }

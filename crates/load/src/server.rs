@@ -54,6 +54,11 @@ pub struct ServerSpec {
     /// Network namespace (/run/netns/NAME) that it runs in; none for ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netns: Option<String>,
+    /// Whether server and load run in two network namespaces of the trial's own, which a pair of virtual Ethernet devices joins (veth):
+    /// `pinwise-server` and `pinwise-load`, the device `link` in each. `address`, `netns` and the load's are then the pair's. Needs root
+    /// and iproute2.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pair: bool,
     /// Whether a cpuset cgroup holds it to its CPUs too: for servers that set their own affinity.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub confine: bool,
@@ -79,6 +84,7 @@ impl Default for ServerSpec {
             env: BTreeMap::new(),
             cwd: None,
             netns: None,
+            pair: false,
             confine: false,
             scheduling: None,
             address: IpAddr::from([127, 0, 0, 1]),
@@ -132,6 +138,9 @@ impl ServerSpec {
         let wrong = |key: &str, cause: String, remedy: &str| {
             Err(Fault::new(Class::Usage, format!("server: {key}"), cause, remedy))
         };
+        if self.pair && self.netns.is_some() {
+            return wrong("netns", "with `pair` it is one of the pair".into(), "leave one of them out");
+        }
         if self.port == Some(0) {
             return wrong("port", "0 is no port".into(), "leave it out to have one chosen");
         }
@@ -162,6 +171,7 @@ impl ServerSpec {
             Err(Fault::new(Class::Usage, format!("server: {key}"), cause, remedy))
         };
         let at_start = [
+            ("pair", self.pair),
             ("command", !self.command.is_empty()),
             ("prepare", !self.prepare.is_empty()),
             ("env", !self.env.is_empty()),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, EthtoolSetting, GuestPin, PlatformFile, Setting};
+use crate::{CpuSet, EthtoolSetting, GuestPin, NetnsPair, PlatformFile, Setting};
 
 /// One process, safe against reuse of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -255,6 +255,11 @@ pub enum Act {
         pin: GuestPin,
         /// Where it may run.
         cpus: CpuSet,
+    },
+    /// Makes two network namespaces that are joined; undone by removing them with all that is in them.
+    MakeNetnsPair {
+        /// The pair.
+        pair: NetnsPair,
     },
     /// Starts a process that keeps idle CPUs out of states that take longer to leave; undone by ending it.
     HoldLatency {

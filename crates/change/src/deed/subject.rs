@@ -117,6 +117,7 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         Act::WriteFile { .. }
         | Act::PinGuest { .. }
         | Act::CreateCgroup { .. }
+        | Act::MakeNetnsPair { .. }
         | Act::PlaceFile { .. }
         | Act::Launch { .. }
         | Act::SetEthtool { .. }

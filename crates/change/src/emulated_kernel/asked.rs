@@ -8,7 +8,8 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, UtilClamp,
+    CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile, ProcessRef,
+    UtilClamp,
 };
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
@@ -263,6 +264,27 @@ impl Kernel for EmulatedKernel {
             }
             inner.state.files.retain(|(_, file), _| !file.starts_with(path));
             Ok(())
+        })
+    }
+
+    fn has_netns(&self, name: &str) -> bool {
+        self.inner().state.namespaces.contains(name)
+    }
+
+    fn make_netns_pair(&self, pair: &NetnsPair) -> io::Result<()> {
+        // As ip does it: one after the other.
+        pair.names.iter().try_for_each(|name| {
+            self.change(&format!("netns {name}"), |inner| match inner.state.namespaces.insert(name.clone()) {
+                true => Ok(()),
+                false => Err(error(libc::EEXIST)),
+            })
+        })
+    }
+
+    fn remove_netns(&self, name: &str) -> io::Result<()> {
+        self.change(&format!("netns {name}"), |inner| match inner.state.namespaces.remove(name) {
+            true => Ok(()),
+            false => Err(error(libc::ENOENT)),
         })
     }
 

@@ -167,6 +167,18 @@ impl LoadSpec {
         }
     }
 
+    /// Sets where it runs.
+    pub fn set_netns(&mut self, netns: Option<String>) {
+        match self {
+            Self::Command(load) => load.netns = netns,
+            _ => {
+                if let Some(load) = self.driven_mut() {
+                    load.set_netns(netns);
+                }
+            }
+        }
+    }
+
     /// How long the load is to run, s.
     pub fn seconds(&self) -> f64 {
         match self {

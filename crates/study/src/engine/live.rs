@@ -14,7 +14,7 @@ use probe::{Recording, Sampler};
 
 use super::conclude::{Run, conclude};
 use super::data::Data;
-use super::{Planned, Trials, still_placed};
+use super::{Planned, Trials, pair, still_placed};
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
 use crate::trial::{Parts, Trial};
@@ -56,7 +56,8 @@ impl LiveTrials {
 
     fn run_placed(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         let placement = &planned.arm.placement;
-        let recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
+        let mut recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
+        pair::make(&mut recipe, &mut self.hand)?;
         let server = self.data.prepared(self.server_spec(&recipe), &mut self.hand, &self.interrupted)?;
         let began = Instant::now();
         // Our own threads keep off the server's CPU, where the placement leaves us another.

@@ -16,6 +16,7 @@ mod conclude;
 pub mod data;
 pub mod live;
 pub mod needs;
+mod pair;
 pub mod prepare;
 pub mod prove;
 mod small_study;
