@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::{Deserialize, Serialize};
 
 /// The device of each end; the two are in namespaces of their own, so that one name does.
-const DEVICE: &str = "link";
+const DEVICE: &str = "veth0";
 
 /// Addresses of the two ends. Nothing of this network is seen outside of the pair.
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 213, 7, 1), Ipv4Addr::new(10, 213, 7, 2)];
@@ -18,7 +18,7 @@ pub struct NetnsPair {
 }
 
 impl NetnsPair {
-    /// The pair of a study, under the names that a setting can say: `pinwise-server:link/rx-0`.
+    /// The pair of a study, under the names that a setting can say: `pinwise-server:veth0/rx-0`.
     pub fn of_study() -> Self {
         Self { names: ["pinwise-server".into(), "pinwise-load".into()] }
     }
@@ -59,10 +59,13 @@ mod tests {
         let orders: Vec<String> =
             NetnsPair::of_study().orders().iter().map(|words| words.join(" ")).collect();
         assert_eq!(orders[0], "netns add pinwise-server");
-        assert_eq!(orders[2], "-n pinwise-server link add link type veth peer name link netns pinwise-load");
+        assert_eq!(
+            orders[2],
+            "-n pinwise-server link add veth0 type veth peer name veth0 netns pinwise-load"
+        );
         for (name, address) in [("server", NetnsPair::server_address()), ("load", ADDRESSES[1].into())] {
-            assert!(orders.contains(&format!("-n pinwise-{name} addr add {address}/24 dev link")));
-            assert!(orders.contains(&format!("-n pinwise-{name} link set link up")));
+            assert!(orders.contains(&format!("-n pinwise-{name} addr add {address}/24 dev veth0")));
+            assert!(orders.contains(&format!("-n pinwise-{name} link set veth0 up")));
         }
     }
 }
