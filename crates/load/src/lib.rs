@@ -20,6 +20,8 @@ pub mod interrupt_cost;
 pub mod latency;
 pub mod ldap;
 mod log_tail;
+mod message;
+pub mod nats;
 mod netns;
 pub mod outcome;
 mod output;
@@ -48,4 +50,6 @@ pub use server::{Server, ServerSpec};
 pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
-pub use workloads::{AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, StringLoad, Workload};
+pub use workloads::{
+    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, StringLoad, Workload,
+};

@@ -12,6 +12,7 @@ use crate::drive::{self, Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
+pub use crate::nats::options::NatsLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
@@ -22,6 +23,7 @@ pub mod command;
 pub mod http;
 pub mod latency;
 pub mod ldap;
+pub mod nats;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -38,8 +40,15 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 6] =
-    [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &amqp::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 7] = [
+    &string::ABOUT,
+    &latency::ABOUT,
+    &http::ABOUT,
+    &ldap::ABOUT,
+    &amqp::ABOUT,
+    &nats::ABOUT,
+    &command::ABOUT,
+];
 
 /// A load with its options.
 pub trait Workload {
@@ -101,6 +110,8 @@ pub enum LoadSpec {
     Ldap(LdapLoad),
     /// AMQP 0-9-1: a message out, the same message back.
     Amqp(AmqpLoad),
+    /// NATS: a message out through a subject, the same message back.
+    Nats(NatsLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -120,6 +131,7 @@ macro_rules! of_each {
             LoadSpec::Http($load) => $driven,
             LoadSpec::Ldap($load) => $driven,
             LoadSpec::Amqp($load) => $driven,
+            LoadSpec::Nats($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };
