@@ -11,14 +11,17 @@ mod applied;
 mod beside_oslat;
 mod broker;
 mod distances;
+mod idle;
 mod killed;
 #[path = "../killing/mod.rs"]
 mod killing;
+mod nats;
 mod noise;
 mod nothing;
 mod openldap;
 mod pinwise;
 mod placed_guests;
+mod processes;
 mod real_servers;
 mod running;
 mod searched;
