@@ -2,21 +2,17 @@
 //! does with either.
 
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use benches::blocks::{self, Ratio, middle};
-use change::{Hand, LiveKernel};
-use load::Server;
-use machine::{CpuSet, Placement};
 use report::number;
 use rustix::process::{Pid, Signal, kill_process};
-use study::Recipe;
 
 use crate::section::Section;
 use crate::tools::{self, pinned};
+use crate::{perf_test, recipe};
 
 /// Where the client runs; the broker has CPU 0.
 const CLIENT_CPU: &str = "1";
@@ -26,10 +22,6 @@ const MESSAGE_BYTES: u32 = 12;
 const WARM_UP_S: usize = 4;
 const WINDOW_S: usize = 5;
 const SETTLE: Duration = Duration::from_secs(1);
-
-/// The tool beside ours, as Maven knows it; its log library it leaves to its user.
-const ARTEFACTS: [(&str, &str, &str); 2] =
-    [("com.rabbitmq", "perf-test", "2.16.0"), ("ch.qos.logback", "logback-classic", "1.2.13")];
 
 /// Connections, and channels of each; a queue a channel, a message on its way in each.
 const SHAPES: [(u32, u32); 2] = [(1, 500), (10, 50)];
@@ -41,14 +33,14 @@ type Figures = [f64; 2];
 pub fn measure() -> io::Result<Section> {
     let mut section = Section::new("The AMQP load, beside RabbitMQ PerfTest");
     let folder = tempfile::tempdir()?;
-    let classes = match classes(folder.path()) {
+    let classes = match perf_test::classes(folder.path()) {
         Ok(classes) => classes,
         Err(why) => {
             section.say(format!("Not measured: PerfTest cannot be had by Maven ({why})."));
             return Ok(section);
         }
     };
-    let (mut hand, server) = match broker(folder.path()) {
+    let (mut hand, server) = match recipe::server("rabbitmq-nodes", folder.path()) {
         Ok(broker) => broker,
         Err(why) => {
             section.say(format!("Not measured: RabbitMQ does not start ({why})."));
@@ -77,20 +69,6 @@ pub fn measure() -> io::Result<Section> {
     Ok(section)
 }
 
-/// The broker of the recipe, on CPU 0.
-fn broker(folder: &Path) -> io::Result<(Hand, Server)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recipes/rabbitmq-nodes.toml");
-    let recipe = Recipe::from_toml(&std::fs::read_to_string(&path)?, &path.display().to_string())
-        .map_err(io::Error::other)?;
-    let mut hand = Hand::with(Arc::new(LiveKernel::new()), &folder.join("ledger"), "bench of the AMQP load")
-        .map_err(io::Error::other)?;
-    let placement = Placement { server_cpus: CpuSet::from_list("0").ok(), ..Placement::default() };
-    let dir = folder.join("broker");
-    std::fs::create_dir(&dir)?;
-    let server = Server::start(&recipe.server, &placement, &mut hand, &dir).map_err(io::Error::other)?;
-    Ok((hand, server))
-}
-
 fn ours(pinwise: &Path, port: u16, (connections, channels): (u32, u32)) -> io::Result<Figures> {
     let mut command = pinned(CLIENT_CPU, pinwise);
     command.args(["drive", "--driver", "amqp", "--port", &port.to_string(), "--confirms"]);
@@ -112,7 +90,7 @@ fn ours(pinwise: &Path, port: u16, (connections, channels): (u32, u32)) -> io::R
 fn theirs(classes: &str, port: u16, (connections, channels): (u32, u32)) -> io::Result<Figures> {
     let (connections, channels) = (connections.to_string(), channels.to_string());
     let mut command = pinned(CLIENT_CPU, Path::new("java"));
-    command.args(["-cp", classes, "com.rabbitmq.perf.PerfTest"]);
+    command.args(["-cp", classes, perf_test::MAIN]);
     command.args(["--uri", &format!("amqp://127.0.0.1:{port}"), "-s", &MESSAGE_BYTES.to_string()]);
     command.args(["-x", &connections, "-X", &channels, "-y", &connections, "-Y", &channels, "-c", "1", "-a"]);
     command.args(["--queue-pattern", "queue-%d", "--queue-pattern-from", "1", "--queue-pattern-to", "500"]);
@@ -155,34 +133,6 @@ fn cpu_s(pid: u32) -> io::Result<f64> {
     Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// The class path of PerfTest, fetched as this machine's Maven fetches.
-fn classes(folder: &Path) -> io::Result<String> {
-    let dependency = |(group, artefact, version): (&str, &str, &str)| {
-        format!(
-            "<dependency><groupId>{group}</groupId><artifactId>{artefact}</artifactId><version>{version}</version></dependency>"
-        )
-    };
-    let project = format!(
-        "<project><modelVersion>4.0.0</modelVersion><groupId>pinwise</groupId><artifactId>bench</artifactId>\
-         <version>1</version><packaging>pom</packaging><dependencies>{}</dependencies></project>",
-        ARTEFACTS.map(dependency).concat()
-    );
-    let (pom, list): (PathBuf, PathBuf) = (folder.join("pom.xml"), folder.join("classes"));
-    std::fs::write(&pom, project)?;
-    let mut maven = Command::new("mvn");
-    maven
-        .args(["-q", "-B", "dependency:build-classpath"])
-        .arg(format!("-Dmdep.outputFile={}", list.display()));
-    let ran = maven.arg("-f").arg(&pom).stdin(Stdio::null()).output()?;
-    match ran.status.success() {
-        true => Ok(std::fs::read_to_string(list)?.trim().to_string()),
-        false => {
-            let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-            Err(io::Error::other(said.lines().next().unwrap_or("it said nothing").to_string()))
-        }
-    }
-}
-
 fn tell(section: &mut Section, measured: &[[Vec<f64>; 2]]) {
     section.say(format!(
         "Broker on CPU 0, client on CPU 1; messages of {MESSAGE_BYTES} bytes through transient classic queues, a queue a channel, no \
@@ -206,7 +156,7 @@ fn tell(section: &mut Section, measured: &[[Vec<f64>; 2]]) {
              | | PerfTest {} | {their_cost} | 1 | {their_rate} | 1 |\n",
             ratio(0),
             ratio(1),
-            ARTEFACTS[0].2,
+            perf_test::VERSION,
         ));
     }
     section.say(table.trim_end().to_string());

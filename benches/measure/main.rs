@@ -1,5 +1,6 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, amqp, ldap. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, amqp, ldap, http,
+//! open_loop. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
@@ -8,10 +9,14 @@ mod changes;
 mod counters;
 mod engine;
 mod growth;
+mod http;
 mod ldap;
 mod map;
 mod noise;
+mod open_loop;
+mod perf_test;
 mod plot;
+mod recipe;
 mod section;
 mod tools;
 mod traced;
@@ -25,7 +30,7 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 13] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
@@ -37,6 +42,8 @@ const PARTS: [Part; 11] = [
     ("noise", noise::measure),
     ("amqp", amqp::measure),
     ("ldap", ldap::measure),
+    ("http", http::measure),
+    ("open_loop", open_loop::measure),
 ];
 
 fn main() -> ExitCode {

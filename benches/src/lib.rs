@@ -1,4 +1,5 @@
-//! What the measurements share: runs in randomised blocks, CPU time, and machines of any size as trees of files.
+//! What the measurements share: runs in randomised blocks, CPU time, servers that pause,
+//! and machines of any size as trees of files.
 
 pub mod blocks;
 pub mod cpu_time;
@@ -7,4 +8,5 @@ pub mod kernel_tables;
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod large;
 pub mod nothing;
+pub mod pauses;
 pub mod tree;

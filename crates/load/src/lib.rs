@@ -20,6 +20,8 @@ pub mod interrupt_cost;
 pub mod latency;
 pub mod ldap;
 mod log_tail;
+mod message;
+pub mod nats;
 mod netns;
 pub mod outcome;
 mod output;
@@ -51,5 +53,5 @@ pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
 pub use workloads::{
-    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, SpinLoad, StringLoad, Workload, PacketsLoad,
+    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, SpinLoad, StringLoad, Workload, PacketsLoad, NatsLoad,
 };

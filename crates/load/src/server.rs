@@ -55,7 +55,7 @@ pub struct ServerSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netns: Option<String>,
     /// Whether server and load run in two network namespaces of the trial's own, which a pair of virtual Ethernet devices joins (veth):
-    /// `pinwise-server` and `pinwise-load`, the device `link` in each. `address`, `netns` and the load's are then the pair's. Needs root
+    /// `pinwise-server` and `pinwise-load`, the device `veth0` in each. `address`, `netns` and the load's are then the pair's. Needs root
     /// and iproute2.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pair: bool,

@@ -3,10 +3,10 @@
 use super::field::Value;
 use super::frame::{self, BODY, Frame, HEADER, HEARTBEAT, METHOD, OVERHEAD_BYTES};
 use super::lane::{Lane, Progress};
-use super::message::Bodies;
 use super::method::{self, Declaration, Said};
 use super::options::{AmqpLoad, Kind};
 use crate::drive::{Dialogue, News};
+use crate::message::Bodies;
 
 /// The largest frame that is asked for, bytes: what RabbitMQ offers. A smaller offer is taken.
 const FRAME_BYTES: u32 = 131_072;

@@ -1,7 +1,7 @@
 //! One channel with its queue: at most one message on its way.
 
-use super::message::{self, Bodies, MARK_BYTES};
 use super::method;
+use crate::message::{self, Bodies, MARK_BYTES};
 
 /// What a message on its way has come to.
 #[derive(Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Lane {
     }
 
     fn wrong(&mut self, why: &str) -> Progress {
-        let what = self.asked.take().map_or("a message that nobody waits for".into(), |m| message::name(&m));
+        let what = self.asked.take().map_or("a message that nobody waits for".into(), |m| name(&m));
         Progress::Wrong(format!("{what} (queue {}): {why}", self.queue))
     }
 }
@@ -155,8 +155,13 @@ fn difference(expected: Option<&[u8; MARK_BYTES]>, at: u64, part: &[u8]) -> Stri
     match expected {
         Some(mark) if at == 0 && part.starts_with(mark) => "its bytes are not those that were sent".into(),
         _ if at > 0 => format!("its bytes are not those that were sent, from byte {at} on"),
-        _ => format!("{} came", message::name(part)),
+        _ => format!("{} came", name(part)),
     }
+}
+
+/// Which message a body says it is, in words.
+fn name(body: &[u8]) -> String {
+    message::name(body, |lane| format!("channel {}", channel(lane)))
 }
 
 /// Channel 0 is the connection itself.

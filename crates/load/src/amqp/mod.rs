@@ -10,7 +10,6 @@ mod dialogue;
 mod field;
 mod frame;
 mod lane;
-mod message;
 mod method;
 pub mod options;
 

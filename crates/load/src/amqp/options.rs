@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::Value;
-use super::message::MARK_BYTES;
 use crate::drive::{Keys, driven_load};
+use crate::message::MARK_BYTES;
 
 /// The type of queue that the messages go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 
 use super::field::Writer;
-use super::message::{Bodies, MARK_BYTES, mark};
 use super::options::{AmqpLoad, Kind};
 use super::*;
 use crate::drive::{Dialogue, News};
+use crate::message::{Bodies, MARK_BYTES, mark};
 
 /// From connection.start to the last channel's confirm.select-ok.
 const READY: &[u8] = include_bytes!("captured/ready.bin");

@@ -7,8 +7,8 @@ use machine::Fault;
 
 use super::{About, AmqpLoad, LoadSpec};
 use crate::amqp::Amqp;
-use crate::clock::monotonic_ns;
 use crate::drive::{self, Document, Driven, Keys};
+use crate::message;
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -41,7 +41,7 @@ impl Driven for AmqpLoad {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault> {
         AmqpLoad::check(self)?;
         // Queues that outlive their connection must not meet those of another process or of an earlier run.
-        let run = (monotonic_ns() << 16) ^ u64::from(std::process::id());
+        let run = message::of_this_run();
         drive::drive(&self.pace(), server, |index| Amqp::new(self, run.wrapping_add(index.into())), stop)
     }
 }

@@ -13,6 +13,7 @@ pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
 pub use crate::packets::options::PacketsLoad;
+pub use crate::nats::options::NatsLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::spinner::options::SpinLoad;
@@ -26,6 +27,7 @@ pub mod latency;
 pub mod ldap;
 pub mod spin;
 pub mod packets;
+pub mod nats;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -50,6 +52,7 @@ pub static ALL: [&About; 7] = [
     &amqp::ABOUT,
     &spin::ABOUT,
     &packets::ABOUT,
+    &nats::ABOUT,
     &command::ABOUT,
 ];
 
@@ -117,6 +120,8 @@ pub enum LoadSpec {
     Spin(SpinLoad),
     /// UDP packets to a sink that counts them.
     Packets(PacketsLoad),
+    /// NATS: a message out through a subject, the same message back.
+    Nats(NatsLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -138,6 +143,7 @@ macro_rules! of_each {
             LoadSpec::Amqp($load) => $driven,
             LoadSpec::Spin($load) => $driven,
             LoadSpec::Packets($load) => $driven,
+            LoadSpec::Nats($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };

@@ -1,42 +1,21 @@
 //! RabbitMQ by the recipe that we ship: one block of it, in which the broker is killed in the middle of a trial.
 
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::pinwise::{Bench, wait_at_most};
-
-/// Processes of which `holds` is so.
-fn processes(holds: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| Some(entry.ok()?.path()));
-    all.filter(|dir| dir.join("environ").exists() && holds(dir)).collect()
-}
-
-fn file(dir: &Path, name: &str) -> String {
-    let bytes = std::fs::read(dir.join(name)).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).replace('\0', " ")
-}
-
-/// Every process that was started with this folder in its environment: the broker and whatever it starts.
-fn of_folder(folder: &str) -> Vec<PathBuf> {
-    processes(|dir| file(dir, "environ").contains(folder))
-}
+use crate::processes::{file, is_driven, number, of_folder};
 
 /// The Erlang machine of a broker of this folder whose load runs, and the port that it listens on.
 fn under_load(folder: &str) -> Option<(i32, u16)> {
     let beam = of_folder(folder).into_iter().find(|dir| file(dir, "comm").starts_with("beam"))?;
     let environment = file(&beam, "environ");
     let port = environment.split(' ').find_map(|word| word.strip_prefix("RABBITMQ_NODE_PORT="))?;
-    let load = format!("--port {port} ");
-    let driven = processes(|dir| {
-        let line = file(dir, "cmdline");
-        line.contains(" drive ") && line.contains(&load)
-    });
-    let pid = beam.file_name()?.to_str()?.parse().ok()?;
-    (!driven.is_empty()).then_some((pid, port.parse().ok()?))
+    is_driven(port).then_some((number(&beam)?, port.parse().ok()?))
 }
 
 #[test]

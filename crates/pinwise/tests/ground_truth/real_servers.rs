@@ -69,3 +69,19 @@ fn each_trial_of_a_ping_pong_leaves_its_seconds() {
     assert!(first.starts_with("second,rate_per_s,failed,min_us") && rest.starts_with("0,"), "{csv}");
     assert!(csvs.count() >= 5);
 }
+
+#[test]
+#[ignore = "ground truth: needs nginx; run by `make test`"]
+fn nginx_is_studied_with_our_own_load() {
+    runs_by_its_recipe("nginx-http.toml", &["nginx"]);
+}
+
+#[test]
+#[ignore = "ground truth: needs root, nginx and iproute2; run by `make test`"]
+fn receive_work_is_steered_between_namespaces_of_the_trials_own() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: network namespaces need root");
+    }
+    runs_by_its_recipe("nginx-rps.toml", &["nginx", "ip"]);
+    assert!(!Path::new("/run/netns/pinwise-server").exists());
+}

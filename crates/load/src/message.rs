@@ -1,18 +1,21 @@
-//! What is published, and whether it came back as it was: lane and number in front, then bytes that are the same in each message.
+//! Messages that are sent through a server, and whether they came back as they were: lane and number in front, then bytes that are the same
+//! in each message.
+
+use crate::clock::monotonic_ns;
 
 /// Lane and number: the smallest message.
-pub(super) const MARK_BYTES: usize = 12;
+pub(crate) const MARK_BYTES: usize = 12;
 
 /// The body of every message, but for its mark.
 #[derive(Debug, Clone)]
-pub(super) struct Bodies {
+pub(crate) struct Bodies {
     /// As long as a body; its first [`MARK_BYTES`] are not used.
     filler: Vec<u8>,
 }
 
 impl Bodies {
     /// Bodies of this size, at least [`MARK_BYTES`]. No short pattern repeats in them, so that a shifted body differs.
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         let mut x = 0x2545_f491u32;
         let next = || {
             x ^= x << 13;
@@ -23,18 +26,18 @@ impl Bodies {
         Self { filler: std::iter::repeat_with(next).take(bytes.max(MARK_BYTES)).collect() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.filler.len()
     }
 
     /// Appends the bytes `from..to` of this mark's body.
-    pub(super) fn put(&self, out: &mut Vec<u8>, mark: &[u8; MARK_BYTES], from: usize, to: usize) {
+    pub(crate) fn put(&self, out: &mut Vec<u8>, mark: &[u8; MARK_BYTES], from: usize, to: usize) {
         out.extend(mark.get(from..to.min(MARK_BYTES)).unwrap_or_default());
         out.extend(self.filler.get(from.max(MARK_BYTES)..to).unwrap_or_default());
     }
 
     /// Whether `part` is what this mark's body has at `from`.
-    pub(super) fn same(&self, mark: &[u8; MARK_BYTES], from: usize, part: &[u8]) -> bool {
+    pub(crate) fn same(&self, mark: &[u8; MARK_BYTES], from: usize, part: &[u8]) -> bool {
         let (in_mark, behind) = part.split_at(part.len().min(MARK_BYTES.saturating_sub(from)));
         let filler_from = from + in_mark.len();
         (in_mark.is_empty() || mark.get(from..from + in_mark.len()) == Some(in_mark))
@@ -42,20 +45,24 @@ impl Bodies {
     }
 }
 
+/// A number for the names of what messages go through, which another process or an earlier run does not have. A connection adds its own.
+pub(crate) fn of_this_run() -> u64 {
+    (monotonic_ns() << 16) ^ u64::from(std::process::id())
+}
+
 /// The mark of a lane's message.
-pub(super) fn mark(lane: u32, number: u64) -> [u8; MARK_BYTES] {
+pub(crate) fn mark(lane: u32, number: u64) -> [u8; MARK_BYTES] {
     let mut mark = [0; MARK_BYTES];
     mark[..4].copy_from_slice(&lane.to_be_bytes());
     mark[4..].copy_from_slice(&number.to_be_bytes());
     mark
 }
 
-/// Which message a body says it is, in words.
-pub(super) fn name(body: &[u8]) -> String {
+/// Which message a body says it is, in words; `of` says what the protocol calls a lane.
+pub(crate) fn name(body: &[u8], of: impl FnOnce(u32) -> String) -> String {
     match (body.first_chunk::<4>(), body.get(4..MARK_BYTES).map(<[u8; 8]>::try_from)) {
         (Some(lane), Some(Ok(number))) => {
-            let channel = u64::from(u32::from_be_bytes(*lane)) + 1;
-            format!("message {} of channel {channel}", u64::from_be_bytes(number))
+            format!("message {} of {}", u64::from_be_bytes(number), of(u32::from_be_bytes(*lane)))
         }
         _ => "a message without a number".into(),
     }
@@ -89,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_strange_message_is_named() {
-        assert_eq!(name(&mark(4, 9)), "message 9 of channel 5");
-        assert!(name(b"short").contains("without a number"));
+        let of = |lane| format!("channel {}", lane + 1);
+        assert_eq!(name(&mark(4, 9), of), "message 9 of channel 5");
+        assert!(name(b"short", of).contains("without a number"));
     }
 }

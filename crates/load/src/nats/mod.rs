@@ -1,0 +1,16 @@
+//! The NATS load: each client publishes a message on a subject that it is subscribed to, waits for it, compares it byte by byte, and
+//! publishes again.
+//!
+//! The protocol is lines of text, and six kinds of them are enough; an existing client would bring a runtime, queues between its tasks, and
+//! its own idea of when a message goes out (docs/journal/0017).
+
+mod dialogue;
+mod lane;
+pub mod options;
+mod said;
+
+pub(crate) use dialogue::Nats;
+pub use options::NatsLoad;
+
+#[cfg(test)]
+mod tests;
