@@ -65,13 +65,9 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         }
         Act::SetAffinity { thread, .. } => Value::Cpus(kernel.affinity(thread.pid, thread.tid)?),
         Act::SetScheduling { thread, .. } => Value::Scheduling(kernel.scheduling(thread.tid)?),
-        Act::CreateCgroup { path } => {
-            if kernel.is_dir(path) {
-                Value::Present
-            } else {
-                Value::Absent
-            }
-        }
+        Act::CreateCgroup { path } => presence(kernel.is_dir(path)),
+        Act::MakeSwapFile { path, .. } => presence(kernel.exists(path, None)?),
+        Act::SwapOn { path } => presence(kernel.swaps_to(path)?),
         Act::JoinCgroup { process, path } => {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
@@ -88,6 +84,10 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
     })
 }
 
+fn presence(there: bool) -> Value {
+    if there { Value::Present } else { Value::Absent }
+}
+
 /// The content of a file, without what ends it.
 fn text_of(kernel: &dyn Kernel, path: &Path, netns: Option<&str>) -> io::Result<String> {
     Ok(kernel.read_file(path, netns)?.trim_end_matches(['\n', '\0']).to_string())
@@ -100,6 +100,14 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
         (Act::CreateCgroup { path }, Value::Present) => {
             let remedy = "choose another name: what pinwise did not make, it may not remove";
             return Err(Fault::new(Class::Usage, path.display(), "the cgroup is there already", remedy));
+        }
+        (Act::MakeSwapFile { path, .. }, Value::Present) => {
+            let remedy = "choose another folder: what pinwise did not make, it may not remove";
+            return Err(Fault::new(Class::Usage, path.display(), "there is a file of this name", remedy));
+        }
+        (Act::SwapOn { path }, Value::Present) => {
+            let remedy = "leave it: what pinwise did not switch on, it may not switch off";
+            return Err(Fault::new(Class::Usage, path.display(), "the kernel swaps to it already", remedy));
         }
         (Act::PlaceFile { file, .. }, Value::Text(_)) => {
             let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
@@ -166,6 +174,8 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         }
         (Act::CreateCgroup { path }, _) => kernel.make_dir(path),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
+        (Act::MakeSwapFile { path, bytes }, _) => kernel.make_swap_file(path, *bytes),
+        (Act::SwapOn { path }, _) => kernel.swap_on(path),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
         (Act::SetEthtool { device, netns, setting }, _) => {
             kernel.set_ethtool(device, netns.as_deref(), setting)
@@ -208,6 +218,8 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             kernel.write_process_file(process, *file, number_in(*file, old).ok_or_else(unfit)?)
         }
         (Act::CreateCgroup { path }, Value::Absent, _) => kernel.remove_dir(path),
+        (Act::MakeSwapFile { path, .. }, Value::Absent, _) => kernel.remove_swap_file(path),
+        (Act::SwapOn { path }, Value::Absent, _) => kernel.swap_off(path),
         (Act::JoinCgroup { process, .. }, Value::Cgroup { path, affinity }, _) => {
             kernel.join_cgroup(process.pid, path)?;
             // Kernels before 6.2 forget a thread's own affinity when its cpuset changes.
@@ -287,7 +299,7 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         }
         (Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
-        (Act::CreateCgroup { .. }, Value::Present) => true,
+        (Act::CreateCgroup { .. } | Act::MakeSwapFile { .. } | Act::SwapOn { .. }, Value::Present) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::JoinCgroup { path, .. }, Value::Cgroup { path: now, .. }) => path == now,
         (Act::SetEthtool { setting, .. }, Value::Ethtool(state)) => setting.is_in_force(state),

@@ -56,6 +56,7 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
         (Act::JoinCgroup { process: a, .. }, Act::JoinCgroup { process: b, .. })
         | (Act::MigratePages { process: a, .. }, Act::MigratePages { process: b, .. }) => a == b,
         (Act::PlaceFile { file: a, .. }, Act::PlaceFile { file: b, .. }) => a == b,
+        (Act::SwapOn { path: a }, Act::SwapOn { path: b }) => a == b,
         (
             Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
             Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
@@ -117,6 +118,8 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         Act::WriteFile { .. }
         | Act::PinGuest { .. }
         | Act::CreateCgroup { .. }
+        | Act::MakeSwapFile { .. }
+        | Act::SwapOn { .. }
         | Act::PlaceFile { .. }
         | Act::Launch { .. }
         | Act::SetEthtool { .. }

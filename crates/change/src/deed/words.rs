@@ -23,6 +23,8 @@ pub fn object(act: &Act) -> String {
         Act::WriteProcessFile { process, file, .. } => format!("process {}: {}", process.pid, file.name()),
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
+        Act::MakeSwapFile { path, .. } => format!("swap file {}", path.display()),
+        Act::SwapOn { path } => format!("swapping to {}", path.display()),
         Act::PlaceFile { file, .. } => place(file),
         Act::Launch { argv } => format!("process group of {}", argv.join(" ")),
         Act::SetEthtool { device, netns, setting } => {
@@ -53,6 +55,8 @@ pub fn asked(act: &Act) -> String {
         Act::WriteProcessFile { value, .. } => value.to_string(),
         Act::CreateCgroup { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
+        Act::MakeSwapFile { bytes, .. } => format!("{} MiB", bytes >> 20),
+        Act::SwapOn { .. } => "there".into(),
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::Launch { .. } => "running".into(),
         Act::SetEthtool { setting, .. } => setting.to_string(),
