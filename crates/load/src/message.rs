@@ -1,18 +1,18 @@
 //! What is published, and whether it came back as it was: lane and number in front, then bytes that are the same in each message.
 
 /// Lane and number: the smallest message.
-pub(super) const MARK_BYTES: usize = 12;
+pub(crate) const MARK_BYTES: usize = 12;
 
 /// The body of every message, but for its mark.
 #[derive(Debug, Clone)]
-pub(super) struct Bodies {
+pub(crate) struct Bodies {
     /// As long as a body; its first [`MARK_BYTES`] are not used.
     filler: Vec<u8>,
 }
 
 impl Bodies {
     /// Bodies of this size, at least [`MARK_BYTES`]. No short pattern repeats in them, so that a shifted body differs.
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         let mut x = 0x2545_f491u32;
         let next = || {
             x ^= x << 13;
@@ -23,18 +23,18 @@ impl Bodies {
         Self { filler: std::iter::repeat_with(next).take(bytes.max(MARK_BYTES)).collect() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.filler.len()
     }
 
     /// Appends the bytes `from..to` of this mark's body.
-    pub(super) fn put(&self, out: &mut Vec<u8>, mark: &[u8; MARK_BYTES], from: usize, to: usize) {
+    pub(crate) fn put(&self, out: &mut Vec<u8>, mark: &[u8; MARK_BYTES], from: usize, to: usize) {
         out.extend(mark.get(from..to.min(MARK_BYTES)).unwrap_or_default());
         out.extend(self.filler.get(from.max(MARK_BYTES)..to).unwrap_or_default());
     }
 
     /// Whether `part` is what this mark's body has at `from`.
-    pub(super) fn same(&self, mark: &[u8; MARK_BYTES], from: usize, part: &[u8]) -> bool {
+    pub(crate) fn same(&self, mark: &[u8; MARK_BYTES], from: usize, part: &[u8]) -> bool {
         let (in_mark, behind) = part.split_at(part.len().min(MARK_BYTES.saturating_sub(from)));
         let filler_from = from + in_mark.len();
         (in_mark.is_empty() || mark.get(from..from + in_mark.len()) == Some(in_mark))
@@ -43,19 +43,25 @@ impl Bodies {
 }
 
 /// The mark of a lane's message.
-pub(super) fn mark(lane: u32, number: u64) -> [u8; MARK_BYTES] {
+pub(crate) fn mark(lane: u32, number: u64) -> [u8; MARK_BYTES] {
     let mut mark = [0; MARK_BYTES];
     mark[..4].copy_from_slice(&lane.to_be_bytes());
     mark[4..].copy_from_slice(&number.to_be_bytes());
     mark
 }
 
+/// The number that a body says it has; none when it is too short for one.
+pub(crate) fn number(body: &[u8]) -> Option<u64> {
+    let bytes: [u8; 8] = body.get(4..MARK_BYTES)?.try_into().ok()?;
+    Some(u64::from_be_bytes(bytes))
+}
+
 /// Which message a body says it is, in words.
-pub(super) fn name(body: &[u8]) -> String {
-    match (body.first_chunk::<4>(), body.get(4..MARK_BYTES).map(<[u8; 8]>::try_from)) {
-        (Some(lane), Some(Ok(number))) => {
+pub(crate) fn name(body: &[u8]) -> String {
+    match (body.first_chunk::<4>(), number(body)) {
+        (Some(lane), Some(number)) => {
             let channel = u64::from(u32::from_be_bytes(*lane)) + 1;
-            format!("message {} of channel {channel}", u64::from_be_bytes(number))
+            format!("message {number} of channel {channel}")
         }
         _ => "a message without a number".into(),
     }

@@ -1,7 +1,7 @@
 //! One channel with its queue: at most one message on its way.
 
-use super::message::{self, Bodies, MARK_BYTES};
 use super::method;
+use crate::message::{self, Bodies, MARK_BYTES};
 
 /// What a message on its way has come to.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,6 +72,24 @@ impl Lane {
         (self.asked, self.delivered, self.confirmed) = (Some(mark), false, !confirms);
         self.published += 1;
         (mark, &self.head)
+    }
+
+    /// A message goes out and is to stay in the queue: it is answered once it is confirmed.
+    pub(super) fn ask_to_keep(&mut self, number: u64) -> ([u8; MARK_BYTES], &[u8]) {
+        let mark = message::mark(self.index, number);
+        (self.asked, self.delivered, self.confirmed) = (Some(mark), true, false);
+        self.published += 1;
+        (mark, &self.head)
+    }
+
+    /// That message is to come back out of the queue.
+    pub(super) fn ask_back(&mut self, number: u64) {
+        (self.asked, self.delivered, self.confirmed) = (Some(message::mark(self.index, number)), false, true);
+    }
+
+    /// There is nothing in the queue.
+    pub(super) fn empty(&mut self) -> Progress {
+        self.wrong("the queue is empty: it is lost")
     }
 
     /// basic.deliver came. Fails when the content of the one before has not all come.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::Value;
-use super::message::MARK_BYTES;
 use crate::drive::{Keys, driven_load};
+use crate::message::MARK_BYTES;
 
 /// The type of queue that the messages go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -164,12 +164,16 @@ impl AmqpLoad {
 
     /// The queues' further arguments, as the protocol says them.
     pub(super) fn arguments(&self) -> Vec<(&str, Value<'_>)> {
-        let value = |argument| match argument {
-            &Argument::Yes(yes) => Value::Yes(yes),
-            &Argument::Whole(whole) => Value::Whole(whole),
-            Argument::Text(text) => Value::Text(text),
-        };
-        self.queue_arguments.iter().map(|(name, argument)| (name.as_str(), value(argument))).collect()
+        self.queue_arguments.iter().map(|(name, value)| (name.as_str(), argument(value))).collect()
+    }
+}
+
+/// An argument as the protocol says it.
+pub(super) fn argument(argument: &Argument) -> Value<'_> {
+    match argument {
+        &Argument::Yes(yes) => Value::Yes(yes),
+        &Argument::Whole(whole) => Value::Whole(whole),
+        Argument::Text(text) => Value::Text(text),
     }
 }
 

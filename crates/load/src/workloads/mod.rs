@@ -12,6 +12,7 @@ use crate::drive::{self, Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
+pub use crate::queue::options::QueueFillLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::string::options::StringLoad;
@@ -22,6 +23,7 @@ pub mod command;
 pub mod http;
 pub mod latency;
 pub mod ldap;
+pub mod queue_fill;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -38,8 +40,15 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 6] =
-    [&string::ABOUT, &latency::ABOUT, &http::ABOUT, &ldap::ABOUT, &amqp::ABOUT, &command::ABOUT];
+pub static ALL: [&About; 7] = [
+    &string::ABOUT,
+    &latency::ABOUT,
+    &http::ABOUT,
+    &ldap::ABOUT,
+    &amqp::ABOUT,
+    &queue_fill::ABOUT,
+    &command::ABOUT,
+];
 
 /// A load with its options.
 pub trait Workload {
@@ -101,6 +110,8 @@ pub enum LoadSpec {
     Ldap(LdapLoad),
     /// AMQP 0-9-1: a message out, the same message back.
     Amqp(AmqpLoad),
+    /// A queue that is filled and drained, each operation told by itself.
+    QueueFill(QueueFillLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -120,6 +131,7 @@ macro_rules! of_each {
             LoadSpec::Http($load) => $driven,
             LoadSpec::Ldap($load) => $driven,
             LoadSpec::Amqp($load) => $driven,
+            LoadSpec::QueueFill($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };
@@ -147,9 +159,11 @@ impl LoadSpec {
         Self::deserialize(alone).ok()
     }
 
-    /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up.
+    /// Sets how long the load is to run, s: a load of the engine for exactly so long; a command sees it as `{seconds}`, rounded up. A
+    /// sequence takes as long as it takes.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
+            Self::QueueFill(_) => {}
             Self::Command(load) => load.seconds = seconds,
             _ => {
                 if let Some(load) = self.driven_mut() {
@@ -210,7 +224,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/workloads");
         let files: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
             .filter(|name| name != "mod")
             .collect();
         assert_eq!(files, ALL.iter().map(|about| about.id.to_string()).collect());
