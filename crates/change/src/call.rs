@@ -38,6 +38,8 @@ pub fn call(act: &Act) -> String {
         Act::JoinCgroup { process, path } => {
             format!("write '{}' to {}/cgroup.procs", process.pid, path.display())
         }
+        Act::MakeSwapFile { path, bytes } => format!("mkswap {} of {} MiB", path.display(), bytes >> 20),
+        Act::SwapOn { path } => format!("swapon {}", path.display()),
         Act::PlaceFile { file, .. } => {
             let told = told(file.told());
             format!("place {}{told}, read {}", place(file), file.takes_effect())

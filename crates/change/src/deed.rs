@@ -67,18 +67,11 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
         }
         Act::SetAffinity { thread, .. } => Value::Cpus(kernel.affinity(thread.pid, thread.tid)?),
         Act::SetScheduling { thread, .. } => Value::Scheduling(kernel.scheduling(thread.tid)?),
-        Act::CreateCgroup { path } => {
-            if kernel.is_dir(path) {
-                Value::Present
-            } else {
-                Value::Absent
-            }
-        }
         // Half a pair is one that has to go as well.
-        Act::MakeNetnsPair { pair } => match pair.names.iter().any(|name| kernel.has_netns(name)) {
-            true => Value::Present,
-            false => Value::Absent,
-        },
+        Act::MakeNetnsPair { pair } => presence(pair.names.iter().any(|name| kernel.has_netns(name))),
+        Act::CreateCgroup { path } => presence(kernel.is_dir(path)),
+        Act::MakeSwapFile { path, .. } => presence(kernel.exists(path, None)?),
+        Act::SwapOn { path } => presence(kernel.swaps_to(path)?),
         Act::JoinCgroup { process, path } => {
             Value::Cgroup { path: kernel.process_cgroup(process.pid, path)?, affinity: Vec::new() }
         }
@@ -95,6 +88,10 @@ pub fn read(kernel: &dyn Kernel, act: &Act) -> io::Result<Value> {
             Value::Text(irq_bans::words(kernel.irq_bans(process)?.contains(irq)).into())
         }
     })
+}
+
+fn presence(there: bool) -> Value {
+    if there { Value::Present } else { Value::Absent }
 }
 
 /// The content of a file, without what ends it.
@@ -119,6 +116,14 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
             let cause = "one of them is there already: another study's, or that of one that was killed";
             let remedy = "wait for that study, or run 'pinwise undo'; what pinwise did not make it does not remove (ip netns del)";
             return Err(Fault::new(Class::No, object(act), cause, remedy));
+        }
+        (Act::MakeSwapFile { path, .. }, Value::Present) => {
+            let remedy = "choose another folder: what pinwise did not make, it may not remove";
+            return Err(Fault::new(Class::Usage, path.display(), "there is a file of this name", remedy));
+        }
+        (Act::SwapOn { path }, Value::Present) => {
+            let remedy = "leave it: what pinwise did not switch on, it may not switch off";
+            return Err(Fault::new(Class::Usage, path.display(), "the kernel swaps to it already", remedy));
         }
         (Act::PlaceFile { file, .. }, Value::Text(_)) => {
             let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
@@ -200,6 +205,8 @@ pub fn act(kernel: &dyn Kernel, act: &Act, now: &Value) -> io::Result<()> {
         (Act::MakeNetnsPair { pair }, _) => kernel.make_netns_pair(pair),
         (Act::JoinCgroup { process, path }, _) => kernel.join_cgroup(process.pid, path),
         (Act::AttachPktgen { cpu, device, orders }, _) => pktgen::attach(kernel, *cpu, device, orders),
+        (Act::MakeSwapFile { path, bytes }, _) => kernel.make_swap_file(path, *bytes),
+        (Act::SwapOn { path }, _) => kernel.swap_on(path),
         (Act::PlaceFile { file, content, .. }, _) => kernel.place(file, content),
         (Act::AddBootWords { loader, words, line }, _) => {
             kernel.add_boot_words(*loader, words, line.as_deref())
@@ -249,6 +256,8 @@ pub fn restore(kernel: &dyn Kernel, act: &Act, old: &Value, now: &Value) -> io::
             let mut there = pair.names.iter().filter(|name| kernel.has_netns(name));
             there.try_for_each(|name| kernel.remove_netns(name))
         }
+        (Act::MakeSwapFile { path, .. }, Value::Absent, _) => kernel.remove_swap_file(path),
+        (Act::SwapOn { path }, Value::Absent, _) => kernel.swap_off(path),
         (Act::JoinCgroup { process, .. }, Value::Cgroup { path, affinity }, _) => {
             kernel.join_cgroup(process.pid, path)?;
             // Kernels before 6.2 forget a thread's own affinity when its cpuset changes.
@@ -331,7 +340,13 @@ pub fn took_effect(act: &Act, read_back: &Value) -> bool {
         }
         (Act::SetAffinity { cpus, .. } | Act::PinGuest { cpus, .. }, Value::Cpus(now)) => cpus == now,
         (Act::SetScheduling { scheduling, .. }, Value::Scheduling(state)) => *scheduling == state.scheduling,
-        (Act::CreateCgroup { .. } | Act::MakeNetnsPair { .. }, Value::Present) => true,
+        (
+            Act::CreateCgroup { .. }
+            | Act::MakeNetnsPair { .. }
+            | Act::MakeSwapFile { .. }
+            | Act::SwapOn { .. },
+            Value::Present,
+        ) => true,
         (Act::PlaceFile { content, .. }, Value::Text(now)) => content == now,
         (Act::AddBootWords { words, .. }, now) => boot_words::held(words, now) == Held::All,
         (Act::AttachPktgen { device, .. }, Value::Text(now)) => device == now,

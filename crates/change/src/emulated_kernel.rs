@@ -51,6 +51,8 @@ pub struct EmulatedState {
     pub threads: BTreeMap<u32, EmulatedThread>,
     /// Cgroup directories.
     pub folders: BTreeSet<PathBuf>,
+    /// Files that it swaps to.
+    pub swaps: BTreeSet<PathBuf>,
     /// What drivers tell through ethtool, by network namespace, interface and topic.
     pub ethtool: BTreeMap<(Option<String>, String, Topic), EthtoolState>,
     /// Names of network namespaces that were made.
@@ -214,7 +216,7 @@ impl EmulatedKernel {
     }
 
     /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
-    /// `util-clamp TID`, `memory PID`, `ethtool DEVICE`, `irq-bans PID`, `pin NAME`, `fork`.
+    /// `util-clamp TID`, `memory PID`, `swap PATH`, `ethtool DEVICE`, `irq-bans PID`, `pin NAME`, `fork`.
     pub fn refuse(&self, object: &str, errno: i32) {
         self.inner().refusals.insert(object.to_string(), errno);
     }

@@ -10,8 +10,8 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, NetnsPair,
-    Scheduling, UtilClamp,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
+    ProcessRef, Scheduling, UtilClamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +201,23 @@ pub trait Kernel: Send + Sync {
 
     /// Moves a process with all its threads into a cgroup.
     fn join_cgroup(&self, pid: u32, path: &Path) -> io::Result<()>;
+
+    /// Writes a swap area into a new file.
+    ///
+    /// Errors: `AlreadyExists` when there is one, `StorageFull` when there is no room for it, `PermissionDenied` for who could not use it.
+    fn make_swap_file(&self, path: &Path, bytes: u64) -> io::Result<()>;
+
+    /// Removes such a file. Errors: `InvalidInput` for a name that no swap file of ours has.
+    fn remove_swap_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Whether the kernel swaps to this file (/proc/swaps).
+    fn swaps_to(&self, path: &Path) -> io::Result<bool>;
+
+    /// swapon(2), before all other areas.
+    fn swap_on(&self, path: &Path) -> io::Result<()>;
+
+    /// swapoff(2).
+    fn swap_off(&self, path: &Path) -> io::Result<()>;
 
     /// A file of our own among those of the platform: its text, or which folders lack.
     fn platform_file(&self, file: &PlatformFile) -> io::Result<Value>;

@@ -1,7 +1,7 @@
 //! Starting a process where it is to run, so that it can never be lost: it is written down before it does anything.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 use machine::{Act, Class, CpuSet, Fault, MemoryPolicy, ProcessRef, Scheduling, ThreadRef};
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup_place;
 use crate::cpuset_cgroup;
 use crate::deed;
 use crate::exit_words::exit_words;
 use crate::group;
 use crate::hand::Hand;
 use crate::kernel::Kernel;
+use crate::memory_cgroup::{self, MemoryLimit};
 use crate::record::Value;
 use crate::refusal::refusal;
 
@@ -52,6 +54,8 @@ pub struct Launch {
     pub memory: Option<MemoryPolicy>,
     /// Whether to confine it to `cpus` by a cgroup too, so that it cannot leave by setting its own affinity.
     pub cpuset_cgroup: bool,
+    /// How much memory it and all that it starts may have, by a cgroup; `None`: as for us.
+    pub memory_limit: Option<MemoryLimit>,
     /// File that output is appended to.
     pub log: PathBuf,
     /// Where standard output goes.
@@ -61,7 +65,7 @@ pub struct Launch {
 impl Hand {
     /// Starts a process in a group of its own; it dies with us, and with this hand's undo.
     ///
-    /// Order: cgroup (if asked for), intent on disk, fork, process number on disk, cgroup joined - and only then is
+    /// Order: cgroups (if asked for), intent on disk, fork, process number on disk, cgroups joined - and only then is
     /// the child let go: namespace, CPUs, scheduling, folder, program.
     ///
     /// Errors: what was done for the launch is undone then. The fault names the exact step: no such program, no such
@@ -77,10 +81,7 @@ impl Hand {
 
     fn try_launch(&mut self, launch: &Launch) -> Result<Launched, Fault> {
         launch.check()?;
-        let cgroup = match (&launch.cpus, launch.cpuset_cgroup) {
-            (Some(cpus), true) => Some(cpuset_cgroup::create(self, cpus)?),
-            _ => None,
-        };
+        let cgroups = self.cgroups_for(launch)?;
         let act = Act::Launch { argv: launch.argv.clone() };
         let seq = self.intend(&act, Value::Absent)?;
         let marker = self.marker(seq);
@@ -94,8 +95,8 @@ impl Hand {
             drop(gated);
             return Err(self.give_up(seq, fault));
         }
-        if let Some(path) = cgroup {
-            self.perform(&Act::JoinCgroup { process, path })?;
+        for path in &cgroups.all {
+            self.perform(&Act::JoinCgroup { process, path: path.clone() })?;
         }
         if let Err(fault) = self.place(&process, launch) {
             drop(gated);
@@ -112,9 +113,37 @@ impl Hand {
             stdout,
             status: None,
             name: launch.argv.join(" "),
+            memory_cgroup: cgroups.of_memory,
         };
         self.done(seq, Value::Present)?;
         Ok(launched)
+    }
+
+    /// Makes the cgroups that a launch asks for.
+    fn cgroups_for(&mut self, launch: &Launch) -> Result<Cgroups, Fault> {
+        let cpus = launch.cpus.as_ref().filter(|_| launch.cpuset_cgroup);
+        let wanted = [
+            cpus.map(|_| cpuset_cgroup::WANTED),
+            launch.memory_limit.as_ref().map(|_| memory_cgroup::WANTED),
+        ];
+        let wanted: Vec<_> = wanted.into_iter().flatten().collect();
+        let mut made = Cgroups::default();
+        if wanted.is_empty() {
+            return Ok(made);
+        }
+        for place in cgroup_place::find(&*self.kernel, &wanted)? {
+            let path = place.make(self)?;
+            let has = |(controller, _): (&str, &str)| place.controllers.contains(&controller);
+            if let Some(cpus) = cpus.filter(|_| has(cpuset_cgroup::WANTED)) {
+                cpuset_cgroup::confine(self, &place, &path, cpus)?;
+            }
+            if let Some(limit) = launch.memory_limit.filter(|_| has(memory_cgroup::WANTED)) {
+                memory_cgroup::limit(self, &place, &path, &limit)?;
+                made.of_memory = Some(path.clone());
+            }
+            made.all.push(path);
+        }
+        Ok(made)
     }
 
     /// Sets what the process, which waits at its gate, will keep when it executes its program. Not in the ledger: it
@@ -141,6 +170,13 @@ impl Hand {
         }
         Ok(())
     }
+}
+
+/// The cgroups of a launch.
+#[derive(Default)]
+struct Cgroups {
+    all: Vec<PathBuf>,
+    of_memory: Option<PathBuf>,
 }
 
 fn thread_of(process: &ProcessRef) -> ThreadRef {
@@ -193,12 +229,18 @@ pub struct Launched {
     stdout: Option<File>,
     status: Option<ExitStatus>,
     name: String,
+    memory_cgroup: Option<PathBuf>,
 }
 
 impl Launched {
     /// The first process; its group has the same number.
     pub fn process(&self) -> ProcessRef {
         self.process
+    }
+
+    /// Directory of the cgroup that limits its memory, where one was asked for.
+    pub fn memory_cgroup(&self) -> Option<&Path> {
+        self.memory_cgroup.as_deref()
     }
 
     /// Every living process of the launch, also those that left the group but kept the environment.

@@ -11,8 +11,8 @@ use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, NetnsPair,
-    UtilClamp,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
+    ProcessRef, UtilClamp,
 };
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -21,8 +21,8 @@ use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
 use crate::{
-    boot_words, ethtool_order, guest_pins, hold, irq_bans, netns, node_memory, platform_file, process_file, netns_pair,
-    sched, util_clamp,
+    boot_words, ethtool_order, guest_pins, hold, irq_bans, netns, netns_pair, node_memory, platform_file,
+    process_file, sched, swap, util_clamp,
 };
 
 /// The running system.
@@ -154,12 +154,7 @@ impl Kernel for LiveKernel {
 
     fn may_raise_priority(&self) -> bool {
         const CAP_SYS_NICE: u32 = 23;
-        let status = fs::read("/proc/thread-self/status").unwrap_or_default();
-        let status = String::from_utf8_lossy(&status);
-        let mask = status
-            .lines()
-            .find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
-        mask.is_some_and(|mask| mask & (1 << CAP_SYS_NICE) != 0)
+        has_capability(CAP_SYS_NICE)
     }
 
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
@@ -257,6 +252,31 @@ impl Kernel for LiveKernel {
         write(&path.join("cgroup.procs"), &pid.to_string())
     }
 
+    fn make_swap_file(&self, path: &Path, bytes: u64) -> io::Result<()> {
+        const CAP_SYS_ADMIN: u32 = 21;
+        match has_capability(CAP_SYS_ADMIN) {
+            true => swap::make(path, bytes),
+            // Before gigabytes are written that nobody can use.
+            false => Err(io::Error::from_raw_os_error(libc::EPERM)),
+        }
+    }
+
+    fn remove_swap_file(&self, path: &Path) -> io::Result<()> {
+        swap::remove(path)
+    }
+
+    fn swaps_to(&self, path: &Path) -> io::Result<bool> {
+        swap::is_on(path)
+    }
+
+    fn swap_on(&self, path: &Path) -> io::Result<()> {
+        swap::on(path)
+    }
+
+    fn swap_off(&self, path: &Path) -> io::Result<()> {
+        swap::off(path)
+    }
+
     fn platform_file(&self, file: &PlatformFile) -> io::Result<Value> {
         platform_file::read(file)
     }
@@ -337,6 +357,15 @@ impl Kernel for LiveKernel {
         stat(&format!("/proc/{}/stat", process.pid), seen)
             .is_ok_and(|seen| seen.process == *process && !seen.ended)
     }
+}
+
+/// Whether the calling thread has a capability (capabilities(7)) in force.
+fn has_capability(number: u32) -> bool {
+    let status = fs::read("/proc/thread-self/status").unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << number) != 0)
 }
 
 fn malformed(why: impl ToString) -> io::Error {

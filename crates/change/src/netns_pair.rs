@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use machine::NetnsPair;
 
-use crate::platform_file::SYSTEM;
+use crate::platform_program::SYSTEM;
 
 /// Makes both, in turn; what was made before an error is removed again.
 ///

@@ -228,7 +228,7 @@ impl Entry {
             _ => false,
         };
         match &self.act {
-            Act::PlaceFile { .. } | Act::AddBootWords { .. } => true,
+            Act::PlaceFile { .. } | Act::AddBootWords { .. } | Act::MakeSwapFile { .. } => true,
             Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
             Act::WriteFile { netns: None, .. } => {
                 let setting = self.setting.as_ref();

@@ -67,6 +67,9 @@ fn permission(act: &Act) -> Reading {
         Act::MakeNetnsPair { .. } => {
             (Class::NotPermitted, "network namespaces are for root to make", "run as root")
         }
+        Act::MakeSwapFile { .. } | Act::SwapOn { .. } => {
+            (Class::NotPermitted, "swap areas need CAP_SYS_ADMIN", "run as root, or leave server.swap_mb out")
+        }
         _ => (Class::NotPermitted, "", root),
     }
 }
@@ -91,7 +94,9 @@ fn gone(act: &Act) -> &'static str {
 
 fn specific(act: &Act, error: &io::Error) -> Reading {
     use Act::{
-        AddBootWords, CreateCgroup, JoinCgroup, MigratePages, PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp, WriteFile, WriteProcessFile, AttachPktgen, MakeNetnsPair,
+        AddBootWords, AttachPktgen, CreateCgroup, JoinCgroup, MakeNetnsPair, MakeSwapFile, MigratePages,
+        PinGuest, PlaceFile, SetAffinity, SetEthtool, SetIoPriority, SetIrqBan, SetScheduling, SetUtilClamp,
+        SwapOn, WriteFile, WriteProcessFile,
     };
     /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
     const ENOTSUPP: i32 = 524;
@@ -216,6 +221,20 @@ fn specific(act: &Act, error: &io::Error) -> Reading {
             Class::MachineLacks,
             "/etc is read-only, as in an image-based system or a container",
             "put the setting into the image, or into what makes the container",
+        ),
+        (MakeSwapFile { .. }, _) if error.kind() == io::ErrorKind::StorageFull => {
+            (Class::Storage, "", "free some space, or name a folder that has more (server.swap_dir)")
+        }
+        (MakeSwapFile { .. }, _) => (Class::Storage, "", "name another folder (server.swap_dir)"),
+        (SwapOn { .. }, Some(libc::EINVAL)) => (
+            Class::MachineLacks,
+            "this file system takes no swap files, or none that share or compress their blocks",
+            "name a folder on ext4 or xfs (server.swap_dir)",
+        ),
+        (SwapOn { .. }, Some(libc::ENOMEM)) => (
+            Class::MachineLacks,
+            "there is no memory to bring back what lies there",
+            "end what uses it, and try again",
         ),
         (PlaceFile { .. }, _) => (Class::Storage, "", "mend the cause; nothing is left of the file"),
         (AddBootWords { .. }, _) => (

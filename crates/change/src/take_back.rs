@@ -245,7 +245,7 @@ fn is_as_the_last_try_left_it(entry: &Entry, now: &Value) -> bool {
 /// Whether the machine keeps it itself while it is off.
 fn is_kept(act: &Act) -> bool {
     match act {
-        Act::PlaceFile { .. } | Act::AddBootWords { .. } => true,
+        Act::PlaceFile { .. } | Act::AddBootWords { .. } | Act::MakeSwapFile { .. } => true,
         Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
         _ => false,
     }

@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use machine::{Act, BootLoader, CpuSet, IoPriority, NetnsPair, ProcessFile, ProcessRef, Scheduling, ThreadRef};
+use machine::{
+    Act, BootLoader, CpuSet, IoPriority, NetnsPair, ProcessFile, ProcessRef, Scheduling, ThreadRef,
+};
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
 use pinwise_change::ledger::{Session, sessions};
 use pinwise_change::record::Record;

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use machine::{Act, Class, CpuSet, ProcessRef, Scheduling, ThreadRef};
+use pinwise_change::emulated_kernel::When;
 use pinwise_change::ledger::sessions;
-use pinwise_change::{EmulatedKernel, Hand, How, Launch, UndoOptions, status, undo};
+use pinwise_change::{EmulatedKernel, Hand, How, Launch, MemoryLimit, UndoOptions, status, undo};
 
 const RPS: &str = "/sys/class/net/eth0/queues/rx-0/rps_cpus";
 
@@ -468,4 +469,62 @@ fn a_launch_that_fails_leaves_nothing() {
         assert_eq!(hand.outstanding().count(), 0, "{object}");
         assert_eq!(desk.kernel.state(), before, "{object}");
     }
+}
+
+#[test]
+fn a_launch_with_a_memory_limit_is_held_to_it_and_taken_back() {
+    let desk = Desk::new();
+    let mounts = "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory";
+    desk.kernel.add_file("/proc/self/mountinfo", mounts);
+    desk.kernel.add_file("/proc/self/cgroup", "4:memory:/box");
+    let before = desk.kernel.state();
+    let mut hand = desk.hand();
+    let limit = MemoryLimit { memory_bytes: 200 << 20, swap_bytes: Some(100 << 20) };
+    let launch = Launch { argv: vec!["server".into()], memory_limit: Some(limit), ..Launch::default() };
+    let launched = hand.launch(&launch).unwrap();
+    let group = launched.memory_cgroup().unwrap().display().to_string();
+    assert!(group.starts_with("/sys/fs/cgroup/memory/box/pinwise-"), "{group}");
+    let read = |name: &str| desk.read(&format!("{group}/{name}")).parse::<u64>().unwrap() >> 20;
+    assert_eq!((read("memory.limit_in_bytes"), read("memory.memsw.limit_in_bytes")), (200, 300));
+    assert_eq!(desk.kernel.state().threads[&launched.process().pid].cgroup.display().to_string(), group);
+    std::mem::forget(launched);
+    std::mem::forget(hand);
+    assert!(desk.undo_after_death(false).is_clean());
+    let mut expected = before;
+    expected.threads.remove(&1000);
+    assert_eq!(desk.kernel.state(), expected);
+}
+
+#[test]
+fn a_swap_area_goes_whatever_the_moment_of_the_crash_and_its_file_after_a_restart_too() {
+    // Made, switched on, switched off, removed.
+    for (number, when) in (0..4).flat_map(|n| [(n, When::Before), (n, When::After)]) {
+        let desk = Desk::new();
+        let before = desk.kernel.state();
+        desk.kernel.crash_at(Some((number, when)));
+        let crashed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut hand = desk.hand();
+            let path = hand.make_swap_file(std::path::Path::new("/"), 1 << 30).unwrap();
+            assert!(hand.perform(&Act::SwapOn { path }).unwrap().took_effect);
+            hand.undo_all();
+        }));
+        assert!(crashed.is_err(), "{number} {when:?}");
+        desk.kernel.crash_at(None);
+        let report = desk.undo_after_death(false);
+        assert!(report.is_clean(), "{number} {when:?}: {report}");
+        let mut expected = before;
+        expected.threads.remove(&1000);
+        assert_eq!(desk.kernel.state(), expected, "{number} {when:?}");
+    }
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    let path = hand.make_swap_file(std::path::Path::new("/"), 1 << 30).unwrap();
+    hand.perform(&Act::SwapOn { path: path.clone() }).unwrap();
+    std::mem::forget(hand);
+    let mut restarted = desk.kernel.state();
+    restarted.swaps.clear();
+    desk.kernel.set_state(restarted);
+    desk.kernel.reboot();
+    assert!(desk.undo_after_death(false).is_clean());
+    assert!(!desk.kernel.state().files.contains_key(&(None, path)));
 }

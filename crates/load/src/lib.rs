@@ -23,12 +23,14 @@ mod log_tail;
 mod message;
 pub mod nats;
 mod netns;
+pub mod operations;
 pub mod outcome;
 mod output;
 pub mod packets;
 mod perf_event;
 mod port;
 pub mod program;
+pub mod queue;
 pub mod running;
 mod seconds;
 pub mod server;
@@ -46,6 +48,7 @@ pub(crate) use exe::exe;
 pub use extract::Extract;
 pub use headroom::headroom;
 pub use interrupt_cost::interrupt_cost_ns;
+pub use operations::Operation;
 pub use outcome::{Counted, Headroom, Interval, Outcome};
 pub use running::Running;
 pub use server::{Server, ServerSpec};
@@ -53,5 +56,6 @@ pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
 pub use workloads::{
-    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, SpinLoad, StringLoad, Workload, PacketsLoad, NatsLoad,
+    AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, PacketsLoad, QueueFillLoad,
+    SpinLoad, StringLoad, Workload,
 };

@@ -58,12 +58,16 @@ pub(crate) fn mark(lane: u32, number: u64) -> [u8; MARK_BYTES] {
     mark
 }
 
+/// The number that a body says it has; none when it is too short for one.
+pub(crate) fn number(body: &[u8]) -> Option<u64> {
+    let bytes: [u8; 8] = body.get(4..MARK_BYTES)?.try_into().ok()?;
+    Some(u64::from_be_bytes(bytes))
+}
+
 /// Which message a body says it is, in words; `of` says what the protocol calls a lane.
 pub(crate) fn name(body: &[u8], of: impl FnOnce(u32) -> String) -> String {
-    match (body.first_chunk::<4>(), body.get(4..MARK_BYTES).map(<[u8; 8]>::try_from)) {
-        (Some(lane), Some(Ok(number))) => {
-            format!("message {} of {}", u64::from_be_bytes(number), of(u32::from_be_bytes(*lane)))
-        }
+    match (body.first_chunk::<4>(), number(body)) {
+        (Some(lane), Some(number)) => format!("message {number} of {}", of(u32::from_be_bytes(*lane))),
         _ => "a message without a number".into(),
     }
 }

@@ -6,6 +6,7 @@ use machine::Missing;
 use serde::{Deserialize, Serialize};
 
 use crate::latency::Latency;
+use crate::operations::Operation;
 
 /// Work completed in one short interval of a run; the raw material of warm-up detection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +90,9 @@ pub struct Outcome {
     /// What they count.
     #[serde(default, skip_serializing_if = "Counted::is_requests")]
     pub counted: Counted,
+    /// Each request by itself, in order, of a load that is a sequence; empty of all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<Operation>,
     /// When the load ran, CLOCK_MONOTONIC ns.
     pub from_ns: u64,
     /// When the load ended, CLOCK_MONOTONIC ns.
@@ -153,10 +157,14 @@ pub fn unit_of(figure: &str) -> Option<&'static str> {
         "client_busy" | "sender_busy" | "lost_share" => Some("share"),
         "sender_ns_per_packet" | "sink_ns_per_packet" => Some("ns"),
         "sent" | "arrived" | "lost" | "out_of_order" => Some("packets"),
-        "client_cpu_s" => Some("s"),
+        "client_cpu_s" | "total_s" => Some("s"),
         "completed" | "unfinished" => Some("requests"),
         _ if figure.starts_with("failed") => Some("requests"),
-        _ if figure.starts_with("latency_") && figure.ends_with("_us") => Some("us"),
+        _ if ["latency_", "put_", "get_"].iter().any(|of| figure.starts_with(of))
+            && figure.ends_with("_us") =>
+        {
+            Some("us")
+        }
         _ => None,
     }
 }

@@ -154,8 +154,11 @@ impl Running {
         self.launched.process()
     }
 
-    /// Ends it before its time: SIGTERM, and SIGKILL after two seconds.
+    /// Ends it before its time: SIGTERM, and SIGKILL after two seconds. What it leaves beside its outcome is kept.
     pub fn stop(mut self) -> Result<(), Fault> {
-        self.launched.stop(GRACE).map(drop)
+        let ended = self.launched.stop(GRACE)?;
+        // It is no outcome, whatever it says.
+        let _ = self.finish(ended.status.unwrap_or_default());
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use change::exit_words::exit_words;
 use change::launch::Ended;
-use change::{Hand, Launch, Launched, Stdout};
+use change::{Hand, Launch, Launched, MemoryLimit, Stdout};
 use machine::{Class, CpuSet, Fault, Placement, ProcessRef, Scheduling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ pub const PLACEHOLDERS: [&str; 6] = ["address", "cpu", "cpus", "dir", "exe", "po
 
 /// The folder that [`ServerSpec::prepare`] fills, as commands name it.
 pub const DATA: &str = "data";
+
+/// 16 TiB: more than there is, and far from where bytes no longer fit.
+const MOST_MB: u64 = 1 << 24;
 
 /// How long a server has to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -62,6 +65,16 @@ pub struct ServerSpec {
     /// Whether a cpuset cgroup holds it to its CPUs too: for servers that set their own affinity.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub confine: bool,
+    /// Most memory that it and all that it starts may have, MiB, by a cgroup of its own; none for no limit but ours. Needs root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_limit_mb: Option<u64>,
+    /// Swap that it may use beyond that, MiB: an area of this size is made for the study, in a file, and switched on in each trial. 0: it may
+    /// not swap, and is killed at its limit. None: the swap of the machine, as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap_mb: Option<u64>,
+    /// Folder of that file; none for the case's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap_dir: Option<PathBuf>,
     /// Scheduling policy; none for ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling: Option<Scheduling>,
@@ -86,6 +99,9 @@ impl Default for ServerSpec {
             netns: None,
             pair: false,
             confine: false,
+            memory_limit_mb: None,
+            swap_mb: None,
+            swap_dir: None,
             scheduling: None,
             address: IpAddr::from([127, 0, 0, 1]),
             port: None,
@@ -144,6 +160,7 @@ impl ServerSpec {
         if self.port == Some(0) {
             return wrong("port", "0 is no port".into(), "leave it out to have one chosen");
         }
+        self.check_memory()?;
         for (key, most, value) in [
             ("ready_timeout_s", 3_600.0, self.ready_timeout_s),
             ("prepare_timeout_s", 86_400.0, self.prepare_timeout_s),
@@ -153,6 +170,39 @@ impl ServerSpec {
             }
         }
         Ok(())
+    }
+
+    fn check_memory(&self) -> Result<(), Fault> {
+        let wrong = |key: &str, cause: String, remedy: &str| {
+            Err(Fault::new(Class::Usage, format!("server: {key}"), cause, remedy))
+        };
+        for (key, value, least) in
+            [("memory_limit_mb", self.memory_limit_mb, 1), ("swap_mb", self.swap_mb, 0)]
+        {
+            if let Some(value) = value.filter(|value| !(least..=MOST_MB).contains(value)) {
+                return wrong(
+                    key,
+                    format!("{value} is out of range"),
+                    &format!("choose {least} to {MOST_MB} (MiB)"),
+                );
+            }
+        }
+        match (self.memory_limit_mb, self.swap_mb, &self.swap_dir) {
+            (None, Some(_), _) => {
+                let cause = "without a limit of its memory the server swaps only when the whole machine does";
+                wrong("swap_mb", cause.into(), "set memory_limit_mb, or leave it out")
+            }
+            (_, None, Some(_)) => {
+                wrong("swap_dir", "no swap area is asked for".into(), "set swap_mb, or leave it out")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The limit of its memory, in bytes.
+    fn memory_limit(&self) -> Option<MemoryLimit> {
+        let memory_bytes = self.memory_limit_mb? << 20;
+        Some(MemoryLimit { memory_bytes, swap_bytes: self.swap_mb.map(|mb| mb << 20) })
     }
 
     fn check_started(&self) -> Result<(), Fault> {
@@ -177,6 +227,7 @@ impl ServerSpec {
             ("env", !self.env.is_empty()),
             ("cwd", self.cwd.is_some()),
             ("confine", self.confine),
+            ("memory_limit_mb", self.memory_limit_mb.is_some()),
             ("scheduling", self.scheduling.is_some()),
         ];
         if let Some((key, _)) = at_start.iter().find(|(_, given)| *given) {
@@ -274,6 +325,7 @@ impl Server {
             scheduling: spec.scheduling,
             memory: placement.memory.clone(),
             cpuset_cgroup: spec.confine,
+            memory_limit: spec.memory_limit(),
             log: log.clone(),
             stdout: Stdout::Log,
         };
@@ -359,6 +411,14 @@ impl Server {
         match &self.life {
             Life::Ours(_) => None,
             Life::Theirs(attached) => Some(attached.processes()),
+        }
+    }
+
+    /// Directory of the cgroup that limits its memory, where one does that was made for it.
+    pub fn memory_cgroup(&self) -> Option<&Path> {
+        match &self.life {
+            Life::Ours(launched) => launched.memory_cgroup(),
+            Life::Theirs(_) => None,
         }
     }
 

@@ -282,6 +282,19 @@ pub enum Act {
         /// The pair.
         pair: NetnsPair,
     },
+    /// Makes a swap area in a file of its own, every byte of it written (mkswap(8)); undone by removing the file. It outlives restarts, and
+    /// so does its undoing.
+    MakeSwapFile {
+        /// Absolute path of the file.
+        path: PathBuf,
+        /// Its size, bytes; a page of it is its head.
+        bytes: u64,
+    },
+    /// Has the kernel swap to an area, before all others (swapon(2)); undone by swapoff(2), which brings back what lies there.
+    SwapOn {
+        /// Absolute path of the file.
+        path: PathBuf,
+    },
     /// Starts a process that keeps idle CPUs out of states that take longer to leave; undone by ending it.
     HoldLatency {
         /// Longest time that an idle CPU may take to wake, us.

@@ -59,6 +59,7 @@ pub fn same_object(this: &Act, other: &Act) -> bool {
         (Act::PlaceFile { file: a, .. }, Act::PlaceFile { file: b, .. }) => a == b,
         (Act::AddBootWords { .. }, Act::AddBootWords { .. }) => true,
         (Act::AttachPktgen { cpu: a, .. }, Act::AttachPktgen { cpu: b, .. }) => a == b,
+        (Act::SwapOn { path: a }, Act::SwapOn { path: b }) => a == b,
         (
             Act::SetEthtool { device: a, netns: a_netns, setting: a_setting },
             Act::SetEthtool { device: b, netns: b_netns, setting: b_setting },
@@ -122,6 +123,8 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
         | Act::CreateCgroup { .. }
         | Act::AttachPktgen { .. }
         | Act::MakeNetnsPair { .. }
+        | Act::MakeSwapFile { .. }
+        | Act::SwapOn { .. }
         | Act::PlaceFile { .. }
         | Act::AddBootWords { .. }
         | Act::Launch { .. }

@@ -25,6 +25,8 @@ pub fn object(act: &Act) -> String {
         Act::CreateCgroup { path } => format!("cgroup {}", path.display()),
         Act::MakeNetnsPair { pair } => format!("network namespaces {}", pair.names.join(" and ")),
         Act::JoinCgroup { process, .. } => format!("process {}: cgroup", process.pid),
+        Act::MakeSwapFile { path, .. } => format!("swap file {}", path.display()),
+        Act::SwapOn { path } => format!("swapping to {}", path.display()),
         Act::PlaceFile { file, .. } => place(file),
         Act::AddBootWords { loader: BootLoader::Grubby, .. } => {
             "command lines of the boot entries (grubby)".into()
@@ -61,6 +63,8 @@ pub fn asked(act: &Act) -> String {
         Act::CreateCgroup { .. } | Act::MakeNetnsPair { .. } => "there".into(),
         Act::JoinCgroup { path, .. } => path.display().to_string(),
         Act::AttachPktgen { device, .. } => device.clone(),
+        Act::MakeSwapFile { bytes, .. } => format!("{} MiB", bytes >> 20),
+        Act::SwapOn { .. } => "there".into(),
         Act::PlaceFile { content, .. } => format!("{} lines", content.lines().count()),
         Act::AddBootWords { words, .. } => format!("with {}", words.join(" ")),
         Act::Launch { .. } => "running".into(),

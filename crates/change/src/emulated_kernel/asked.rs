@@ -1,5 +1,6 @@
 //! What the emulated operating system does when it is asked.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -9,8 +10,8 @@ use std::process::ExitStatus;
 use machine::boot_loader::COMMAND_LINE;
 use machine::ethtool::Topic;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, PlatformFile, ProcessFile, ProcessRef, NetnsPair,
-    UtilClamp,
+    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
+    ProcessRef, UtilClamp,
 };
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
@@ -19,6 +20,16 @@ use crate::form;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
 use crate::record::Value;
+
+/// What a new cgroup has, whichever version it is of.
+const FILES_OF_A_CGROUP: [(&str, &str); 6] = [
+    ("cpuset.cpus", "\n"),
+    ("cpuset.mems", "\n"),
+    ("memory.limit_in_bytes", "9223372036854771712\n"),
+    ("memory.memsw.limit_in_bytes", "9223372036854771712\n"),
+    ("memory.max", "max\n"),
+    ("memory.swap.max", "max\n"),
+];
 
 fn error(errno: i32) -> io::Error {
     io::Error::from_raw_os_error(errno)
@@ -249,8 +260,8 @@ impl Kernel for EmulatedKernel {
             if !inner.state.folders.insert(path.to_path_buf()) {
                 return Err(error(libc::EEXIST));
             }
-            for file in ["cpuset.cpus", "cpuset.mems"] {
-                inner.state.files.insert((None, path.join(file)), "\n".into());
+            for (file, content) in FILES_OF_A_CGROUP {
+                inner.state.files.insert((None, path.join(file)), content.into());
             }
             Ok(())
         })
@@ -305,6 +316,45 @@ impl Kernel for EmulatedKernel {
                 thread.cgroup = path.to_path_buf();
             }
             Ok(())
+        })
+    }
+
+    fn make_swap_file(&self, path: &Path, bytes: u64) -> io::Result<()> {
+        self.change(&path.display().to_string(), |inner| {
+            match inner.state.files.entry((None, path.to_path_buf())) {
+                Entry::Occupied(_) => Err(error(libc::EEXIST)),
+                Entry::Vacant(free) => {
+                    free.insert(format!("{bytes} bytes of swap"));
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    fn remove_swap_file(&self, path: &Path) -> io::Result<()> {
+        self.change(&path.display().to_string(), |inner| {
+            // As the kernel, which lets nobody remove what it swaps to.
+            if inner.state.swaps.contains(path) {
+                return Err(error(libc::EPERM));
+            }
+            inner.state.files.remove(&(None, path.to_path_buf())).map(drop).ok_or_else(|| error(libc::ENOENT))
+        })
+    }
+
+    fn swaps_to(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.inner().state.swaps.contains(path))
+    }
+
+    fn swap_on(&self, path: &Path) -> io::Result<()> {
+        self.change(&format!("swap {}", path.display()), |inner| {
+            inner.state.swaps.insert(path.to_path_buf());
+            Ok(())
+        })
+    }
+
+    fn swap_off(&self, path: &Path) -> io::Result<()> {
+        self.change(&format!("swap {}", path.display()), |inner| {
+            inner.state.swaps.remove(path).then_some(()).ok_or_else(|| error(libc::EINVAL))
         })
     }
 

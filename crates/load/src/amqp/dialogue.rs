@@ -2,14 +2,13 @@
 
 use super::field::Value;
 use super::frame::{self, BODY, Frame, HEADER, HEARTBEAT, METHOD, OVERHEAD_BYTES};
+use super::greeting::Greeting;
 use super::lane::{Lane, Progress};
 use super::method::{self, Declaration, Said};
 use super::options::{AmqpLoad, Kind};
+use super::words::ends;
 use crate::drive::{Dialogue, News};
-use crate::message::Bodies;
-
-/// The largest frame that is asked for, bytes: what RabbitMQ offers. A smaller offer is taken.
-const FRAME_BYTES: u32 = 131_072;
+use crate::message::{Bodies, MARK_BYTES};
 
 /// A durable queue that was not deleted goes away when nobody has used it for this long, ms.
 const EXPIRES_MS: i64 = 600_000;
@@ -17,12 +16,8 @@ const EXPIRES_MS: i64 = 600_000;
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// connection.start is awaited.
+    /// Login, tuning and virtual host are under way.
     Greeted,
-    /// connection.tune is awaited.
-    LoggedIn,
-    /// connection.open-ok is awaited.
-    Opening,
     /// Channels, queues and consumers are made; so many are not ready.
     Making(u32),
     Ready,
@@ -40,7 +35,7 @@ pub(crate) struct Amqp {
     opened: u64,
     bodies: Bodies,
     phase: Phase,
-    frame_bytes: usize,
+    greeting: Greeting,
     lanes: Vec<Lane>,
 }
 
@@ -53,7 +48,7 @@ impl Amqp {
             opened: 0,
             bodies: Bodies::new(load.message_bytes as usize),
             phase: Phase::Over,
-            frame_bytes: FRAME_BYTES as usize,
+            greeting: Greeting::new(&load.user, &load.password, &load.vhost, load.channels),
             lanes: Vec::new(),
         }
     }
@@ -115,46 +110,19 @@ impl Amqp {
     }
 
     fn connection_said(&mut self, said: Said<'_>, out: &mut Vec<u8>) -> Result<(), String> {
-        match (said, self.phase) {
-            (Said::Start { mechanisms }, Phase::Greeted) => {
-                if !mechanisms.split(|b| *b == b' ').any(|way| way == b"PLAIN") {
-                    let ways = shown(mechanisms);
-                    return Err(format!("the broker takes no login by user and password, but {ways}"));
-                }
-                method::start_ok(out, &self.load.user, &self.load.password);
-                self.phase = Phase::LoggedIn;
-            }
-            (Said::Tune { channels, frame_bytes }, Phase::LoggedIn) => {
-                self.tuned(channels, frame_bytes)?;
-                method::tune_ok(out, self.load.channels as u16, self.frame_bytes as u32);
-                method::connection_open(out, &self.load.vhost);
-                self.phase = Phase::Opening;
-            }
-            (Said::ConnectionOpened, Phase::Opening) => {
+        if self.phase == Phase::Greeted {
+            if self.greeting.said(said, out)? {
                 for lane in &self.lanes {
                     method::channel_open(out, lane.channel());
                 }
                 self.phase = Phase::Making(self.lanes.len() as u32);
             }
-            (Said::Unblocked, _) => {}
-            (said, _) => return Err(ends("the connection", 0, said, out)),
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn tuned(&mut self, channels: u16, frame_bytes: u32) -> Result<(), String> {
-        if channels != 0 && u32::from(channels) < self.load.channels {
-            let most = format!("the broker takes at most {channels} channels a connection");
-            return Err(format!(
-                "{most}, not {}: raise its channel_max, or lower `channels`",
-                self.load.channels
-            ));
+        match said {
+            Said::Unblocked => Ok(()),
+            said => Err(ends("the connection", 0, said, out)),
         }
-        // 0 is no limit; 4096 is the least that a broker may offer.
-        if frame_bytes != 0 {
-            self.frame_bytes = frame_bytes.clamp(4096, FRAME_BYTES) as usize;
-        }
-        Ok(())
     }
 
     fn channel_said(
@@ -225,9 +193,8 @@ impl Dialogue for Amqp {
             Lane::new(index, queue, bytes, persistent)
         };
         self.lanes = (0..self.load.channels).map(lane).collect();
-        self.frame_bytes = FRAME_BYTES as usize;
+        self.greeting.begin(out);
         self.phase = Phase::Greeted;
-        out.extend(method::PROTOCOL);
         false
     }
 
@@ -236,18 +203,13 @@ impl Dialogue for Amqp {
         let (channel, bodies) = (lane.channel(), &self.bodies);
         let (mark, head) = lane.ask(number, self.load.confirms);
         out.extend(head);
-        let (mut from, most) = (0, self.frame_bytes - OVERHEAD_BYTES);
-        while from < bodies.len() {
-            let to = bodies.len().min(from + most);
-            frame::put(out, BODY, channel, |w| bodies.put(w.0, &mark, from, to));
-            from = to;
-        }
+        put_body(out, channel, bodies, &mark, self.greeting.frame_bytes);
     }
 
     fn hear(&mut self, came: &[u8], out: &mut Vec<u8>, news: &mut Vec<News>) -> usize {
         let mut understood = 0;
         while self.phase != Phase::Over {
-            let taken = match frame::first(&came[understood..], self.frame_bytes) {
+            let taken = match frame::first(&came[understood..], self.greeting.frame_bytes) {
                 Ok(None) => return understood,
                 Ok(Some(frame)) => {
                     understood += frame.len();
@@ -277,8 +239,29 @@ impl Dialogue for Amqp {
     }
 }
 
+/// Puts the body of this mark into frames of at most so many bytes.
+pub(super) fn put_body(
+    out: &mut Vec<u8>,
+    channel: u16,
+    bodies: &Bodies,
+    mark: &[u8; MARK_BYTES],
+    frame_bytes: usize,
+) {
+    let (mut from, most) = (0, frame_bytes - OVERHEAD_BYTES);
+    while from < bodies.len() {
+        let to = bodies.len().min(from + most);
+        frame::put(out, BODY, channel, |w| bodies.put(w.0, mark, from, to));
+        from = to;
+    }
+}
+
 /// What came of a message; what comes for one that is not on its way can be no answer, and ends the connection.
-fn tell(channel: u16, waited: bool, progress: Progress, news: &mut Vec<News>) -> Result<(), String> {
+pub(super) fn tell(
+    channel: u16,
+    waited: bool,
+    progress: Progress,
+    news: &mut Vec<News>,
+) -> Result<(), String> {
     let lane = u32::from(channel) - 1;
     match progress {
         Progress::Pending => {}
@@ -310,26 +293,4 @@ fn consume(load: &AmqpLoad, lane: &Lane, out: &mut Vec<u8>) {
         Kind::Classic | Kind::Quorum => &[],
     };
     method::consume(out, lane.channel(), &lane.queue, !load.acks, arguments);
-}
-
-/// Why the broker ends it, in words; what it has to hear then goes into `out`.
-fn ends(what: &str, channel: u16, said: Said<'_>, out: &mut Vec<u8>) -> String {
-    match said {
-        Said::Closed { connection, code, text } => {
-            method::close_ok(out, connection, channel);
-            format!("the broker ended {what}: {code} {}", shown(text))
-        }
-        Said::Blocked(why) => {
-            format!("the broker takes no more messages, its memory or disk alarm is raised: {}", shown(why))
-        }
-        Said::Cancelled => format!("the broker cancelled the consumer of {what}: its queue is gone"),
-        Said::Returned { code, text } => {
-            format!("the broker returned a message of {what}: {code} {}", shown(text))
-        }
-        said => format!("the broker said on {what} what nobody asked for: {said:?}"),
-    }
-}
-
-fn shown(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).into_owned()
 }

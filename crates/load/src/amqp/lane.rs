@@ -74,6 +74,24 @@ impl Lane {
         (mark, &self.head)
     }
 
+    /// A message goes out and is to stay in the queue: it is answered once it is confirmed.
+    pub(super) fn ask_to_keep(&mut self, number: u64) -> ([u8; MARK_BYTES], &[u8]) {
+        let mark = message::mark(self.index, number);
+        (self.asked, self.delivered, self.confirmed) = (Some(mark), true, false);
+        self.published += 1;
+        (mark, &self.head)
+    }
+
+    /// That message is to come back out of the queue.
+    pub(super) fn ask_back(&mut self, number: u64) {
+        (self.asked, self.delivered, self.confirmed) = (Some(message::mark(self.index, number)), false, true);
+    }
+
+    /// There is nothing in the queue.
+    pub(super) fn empty(&mut self) -> Progress {
+        self.wrong("the queue is empty: it is lost")
+    }
+
     /// basic.deliver came. Fails when the content of the one before has not all come.
     pub(super) fn deliver(&mut self, tag: u64) -> Result<(), String> {
         if self.delivery.is_some() {

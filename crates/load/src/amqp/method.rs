@@ -45,6 +45,13 @@ pub(super) enum Said<'a> {
     Delivered {
         tag: u64,
     },
+    /// basic.get-ok, its content behind it: the tag, and how many messages are left in the queue.
+    Got {
+        tag: u64,
+        left: u32,
+    },
+    /// basic.get-empty
+    Empty,
     /// basic.ack (or basic.nack) of what was published.
     Confirmed {
         tag: u64,
@@ -68,6 +75,12 @@ pub(super) fn read<'a>(payload: &'a [u8]) -> Option<Said<'a>> {
             let _consumer = r.short_text()?;
             Said::Delivered { tag: r.long_long()? }
         }
+        (BASIC, 71) => {
+            let tag = r.long_long()?;
+            let (_redelivered, _exchange, _key) = (r.octet()?, r.short_text()?, r.short_text()?);
+            Said::Got { tag, left: r.long()? }
+        }
+        (BASIC, 72) => Said::Empty,
         (BASIC, 80 | 120) => Said::Confirmed { tag: r.long_long()?, kept: method == 80 },
         (10, 10) => {
             let (_version, _properties) = (r.short()?, r.long_text()?);
@@ -227,6 +240,15 @@ pub(super) fn consume(
         w.short_text("c");
         w.octet(u8::from(no_ack) << 1);
         w.table(arguments);
+    });
+}
+
+/// basic.get of one message, which is forgotten as it is sent (no acknowledgement).
+pub(super) fn get(out: &mut Vec<u8>, channel: u16, queue: &str) {
+    method(out, channel, BASIC, 70, |w| {
+        w.short(0);
+        w.short_text(queue);
+        w.octet(1);
     });
 }
 

@@ -8,12 +8,16 @@
 
 mod dialogue;
 mod field;
+mod fill;
 mod frame;
+mod greeting;
 mod lane;
 mod method;
 pub mod options;
+mod words;
 
 pub(crate) use dialogue::Amqp;
+pub(crate) use fill::AmqpFill;
 pub use options::AmqpLoad;
 
 #[cfg(test)]

@@ -164,12 +164,16 @@ impl AmqpLoad {
 
     /// The queues' further arguments, as the protocol says them.
     pub(super) fn arguments(&self) -> Vec<(&str, Value<'_>)> {
-        let value = |argument| match argument {
-            &Argument::Yes(yes) => Value::Yes(yes),
-            &Argument::Whole(whole) => Value::Whole(whole),
-            Argument::Text(text) => Value::Text(text),
-        };
-        self.queue_arguments.iter().map(|(name, argument)| (name.as_str(), value(argument))).collect()
+        self.queue_arguments.iter().map(|(name, value)| (name.as_str(), argument(value))).collect()
+    }
+}
+
+/// An argument as the protocol says it.
+pub(super) fn argument(argument: &Argument) -> Value<'_> {
+    match argument {
+        &Argument::Yes(yes) => Value::Yes(yes),
+        &Argument::Whole(whole) => Value::Whole(whole),
+        Argument::Text(text) => Value::Text(text),
     }
 }
 

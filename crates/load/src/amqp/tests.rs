@@ -226,7 +226,10 @@ fn what_ends_a_connection_is_said_with_the_brokers_own_words() {
     let ends = [
         (method(0, 10, 50, closed), "the broker ended the connection: 320 CONNECTION_FORCED - broker forced"),
         (method(2, 20, 40, closed), "the broker ended channel 2: 320"),
-        (method(0, 10, 60, |w| w.short_text("low on memory")), "alarm is raised: low on memory"),
+        (
+            method(0, 10, 60, |w| w.short_text("low on memory")),
+            "its memory alarm and blocked publishers: low on memory",
+        ),
         (method(1, 60, 30, |w| w.short_text("c")), "cancelled the consumer of channel 1"),
         (
             method(1, 60, 50, |w| {
@@ -235,7 +238,7 @@ fn what_ends_a_connection_is_said_with_the_brokers_own_words() {
             }),
             "returned a message of channel 1: 312 NO_ROUTE",
         ),
-        (method(1, 60, 71, |_| ()), "nobody asked for"),
+        (method(1, 60, 72, |_| ()), "nobody asked for"),
         (method(1, 60, 60, |_| ()), "ends too early"),
         (deliver(1).repeat(2), "within another"),
         (b"\x02\0\x01\0\0\0\x02xx\xce".to_vec(), "content header"),

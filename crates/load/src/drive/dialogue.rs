@@ -1,5 +1,7 @@
 //! What a protocol is to the engine: the client's side of one connection, without sockets and without clocks.
 
+use crate::operations::{Kind, Phase};
+
 /// What a dialogue has understood of what came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
@@ -44,6 +46,13 @@ pub trait Dialogue {
     /// ends the connection, as HTTP's may. The engine then makes it anew, and nothing has failed.
     fn goes_on(&self) -> bool {
         true
+    }
+
+    /// What request `number` does, where each is told by itself and not only counted. Then the requests are one sequence, each of which
+    /// rests on those before it: the first that fails ends the run.
+    fn operation(&self, number: u64) -> Option<(Kind, Phase)> {
+        let _ = number;
+        None
     }
 
     /// The run is over: puts a farewell into `out`, where the protocol has one. The server's answer to it is not heard.

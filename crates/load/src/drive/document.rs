@@ -9,6 +9,7 @@ use super::dialogue::Dialogue;
 use super::engine::{End, Engine, Left};
 use super::pace::Pace;
 use super::recorder::{Failure, Recorder};
+use crate::operations;
 use crate::outcome::{Outcome, unit_of};
 
 /// What the load prints: one JSON document.
@@ -96,7 +97,9 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
     let from_ns = words.from_ns;
     let missing = missing(&left, pace).into_iter().collect();
     let to_ns = left.to_ns;
+    let operations = whole.take_operations();
     let (intervals, mut figures) = whole.finish(to_ns);
+    figures.extend(operations::figures(&operations));
     figures.insert("unfinished".into(), (left.in_flight + left.never_begun) as f64);
     // One that never began was not busy for any time.
     if to_ns > from_ns {
@@ -104,7 +107,8 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
         figures.insert("client_cpu_s".into(), left.cpu_ns as f64 / 1e9);
     }
     let units = figures.keys().filter_map(|f| Some((f.clone(), unit_of(f)?.to_string()))).collect();
-    let outcome = Outcome { figures, units, intervals, from_ns, to_ns, missing, ..Outcome::default() };
+    let outcome =
+        Outcome { figures, units, intervals, operations, from_ns, to_ns, missing, ..Outcome::default() };
     Some(Document { outcome, broken })
 }
 

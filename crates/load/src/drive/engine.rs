@@ -82,6 +82,8 @@ pub(super) struct Engine<'a, D> {
     end_ns: u64,
     cpu_from_ns: u64,
     next_look_ns: u64,
+    /// A request has failed on which those after it rest.
+    sequence_broken: bool,
     /// The first words about an answer that was wrong, and the last of a server that ended a connection.
     pub(super) first_wrong: Option<String>,
     pub(super) last_over: Option<String>,
@@ -143,6 +145,7 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             end_ns: 0,
             cpu_from_ns: 0,
             next_look_ns: 0,
+            sequence_broken: false,
             first_wrong: None,
             last_over: None,
             buffer: vec![0; BUFFER_BYTES],
@@ -207,10 +210,10 @@ impl<'a, D: Dialogue> Engine<'a, D> {
         self.next_look_ns = from_ns + INTERVAL_NS;
         loop {
             let now_ns = monotonic_ns();
-            if now_ns >= self.end_ns || self.finished() {
+            if now_ns >= self.end_ns || self.finished() && !self.sequence_broken {
                 return Ok(End::Done);
             }
-            if now_ns >= self.next_look_ns && self.look_around(now_ns)? {
+            if now_ns >= self.next_look_ns && self.look_around(now_ns)? || self.sequence_broken {
                 return Ok(End::GaveUp);
             }
             self.go_on_after_pauses(now_ns);
@@ -372,9 +375,14 @@ impl<'a, D: Dialogue> Engine<'a, D> {
         let connection = &mut self.connections[index as usize];
         match connection.lanes.get_mut(lane as usize) {
             Some(state @ Lane::Asked(_)) => {
-                let intended_ns = state.request().map_or(now_ns, |request| request.intended_ns);
+                let request = state.request();
+                let intended_ns = request.map_or(now_ns, |request| request.intended_ns);
                 *state = Lane::Free;
                 self.recorder.done(now_ns, now_ns.saturating_sub(intended_ns));
+                let number = request.map_or(0, |request| request.number);
+                if let Some(what) = connection.dialogue.operation(number) {
+                    self.recorder.operation(number, what, (intended_ns, now_ns));
+                }
             }
             // The late answer of a request that was given up, or of none.
             _ => return Ok(()),
@@ -391,6 +399,7 @@ impl<'a, D: Dialogue> Engine<'a, D> {
     /// another request: a connection with one lane is made anew, and of several the others go on.
     fn give_up(&mut self, index: u32, lane: u32, failure: Failure, now_ns: u64) -> Result<(), Errno> {
         self.recorder.fail(now_ns, failure);
+        self.note_broken_sequence(index);
         let connection = &mut self.connections[index as usize];
         let was_out = connection.lanes[lane as usize].request().is_some();
         if connection.lanes.len() == 1 {
@@ -420,10 +429,15 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             self.recorder.fail(now_ns, failure);
         }
         connection.renew(&self.epoll)?;
+        self.note_broken_sequence(index);
         // The kernel or the server turned it away at once; it would do so again.
         self.free.retain(|(of, _)| *of != index);
         self.paused.push_back((now_ns + PAUSE_NS, index));
         Ok(())
+    }
+
+    fn note_broken_sequence(&mut self, index: u32) {
+        self.sequence_broken |= self.connections[index as usize].dialogue.operation(0).is_some();
     }
 
     fn go_on_after_pauses(&mut self, now_ns: u64) {

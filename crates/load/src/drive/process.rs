@@ -104,18 +104,20 @@ pub(crate) fn start(
     };
     let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
     let then = load.afterwards(dir);
-    Running::start(hand, launch, timeout, |finished| reckon(finished).and_then(then))
+    Running::start(hand, launch, timeout, |finished| reckon(finished, then))
 }
 
-fn reckon(finished: Finished) -> Result<Outcome, Fault> {
+/// What was seen goes into the trial's folder also when the run was broken off.
+fn reckon(finished: Finished, then: Afterwards) -> Result<Outcome, Fault> {
     if !finished.status.success() {
         return Err(finished.fault(exit_words(finished.status), "see the message above"));
     }
     let document: Document = serde_json::from_slice(&finished.stdout).map_err(|why| {
         finished.fault(format!("printed no outcome: {why}"), "check that `exe` is this version of pinwise")
     })?;
+    let outcome = then(document.outcome);
     match document.broken {
-        None => Ok(document.outcome),
+        None => outcome,
         Some(broken) => Err(Fault { class: Class::WorkloadFailed, ..broken.into() }),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustix::io::Errno;
 
 use crate::latency::Latency;
+use crate::operations::{Kind, Operation, Phase};
 use crate::outcome::Interval;
 
 /// Length of an interval, ns: ten a second, as the probes sample.
@@ -84,6 +85,7 @@ pub(super) struct Recorder {
     overall: Latency,
     failures: BTreeMap<Failure, u64>,
     intervals: Vec<Interval>,
+    operations: Vec<Operation>,
     /// When a request last succeeded; the start before the first.
     pub(super) last_success_ns: u64,
     /// Failures since then, and the last of them.
@@ -100,6 +102,7 @@ impl Recorder {
             overall: Latency::new(),
             failures: BTreeMap::new(),
             intervals: Vec::new(),
+            operations: Vec::new(),
             last_success_ns: from_ns,
             failed_since: (0, None),
         }
@@ -112,6 +115,25 @@ impl Recorder {
         self.overall.record_ns(latency_ns);
         self.last_success_ns = now_ns;
         self.failed_since = (0, None);
+    }
+
+    /// Tells an answered request by itself: when it was meant to begin, and when it ended.
+    pub(super) fn operation(
+        &mut self,
+        number: u64,
+        (kind, phase): (Kind, Phase),
+        (begun_ns, done_ns): (u64, u64),
+    ) {
+        let begun_us = begun_ns.saturating_sub(self.from_ns) / 1000;
+        let took_us = done_ns.saturating_sub(begun_ns) / 1000;
+        self.operations.push(Operation { number, kind, phase, begun_us, took_us });
+    }
+
+    /// Takes what was told by itself, in order.
+    pub(super) fn take_operations(&mut self) -> Vec<Operation> {
+        let mut operations = std::mem::take(&mut self.operations);
+        operations.sort_by_key(|operation| operation.number);
+        operations
     }
 
     /// Counts a failed request.
@@ -165,6 +187,7 @@ impl Recorder {
         self.interval.add(&other.interval);
         self.interval_failed += other.interval_failed;
         self.overall.add(&other.overall);
+        self.operations.append(&mut other.operations);
         for (failure, n) in other.failures {
             *self.failures.entry(failure).or_default() += n;
         }

@@ -12,8 +12,9 @@ use crate::drive::{self, Driven, Keys, Pace};
 pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
-pub use crate::packets::options::PacketsLoad;
 pub use crate::nats::options::NatsLoad;
+pub use crate::packets::options::PacketsLoad;
+pub use crate::queue::options::QueueFillLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::spinner::options::SpinLoad;
@@ -25,9 +26,10 @@ pub mod command;
 pub mod http;
 pub mod latency;
 pub mod ldap;
-pub mod spin;
-pub mod packets;
 pub mod nats;
+pub mod packets;
+pub mod queue_fill;
+pub mod spin;
 pub mod string;
 
 /// What a load is, for `pinwise list workloads` and its docs.
@@ -44,7 +46,7 @@ pub struct About {
 }
 
 /// Every load that there is.
-pub static ALL: [&About; 7] = [
+pub static ALL: [&About; 10] = [
     &string::ABOUT,
     &latency::ABOUT,
     &http::ABOUT,
@@ -53,6 +55,7 @@ pub static ALL: [&About; 7] = [
     &spin::ABOUT,
     &packets::ABOUT,
     &nats::ABOUT,
+    &queue_fill::ABOUT,
     &command::ABOUT,
 ];
 
@@ -122,6 +125,8 @@ pub enum LoadSpec {
     Packets(PacketsLoad),
     /// NATS: a message out through a subject, the same message back.
     Nats(NatsLoad),
+    /// A queue that is filled and drained, each operation told by itself.
+    QueueFill(QueueFillLoad),
     /// Any load tool, by its command line.
     Command(CommandLoad),
 }
@@ -144,6 +149,7 @@ macro_rules! of_each {
             LoadSpec::Spin($load) => $driven,
             LoadSpec::Packets($load) => $driven,
             LoadSpec::Nats($load) => $driven,
+            LoadSpec::QueueFill($load) => $driven,
             LoadSpec::Command($command) => $other,
         }
     };
@@ -171,9 +177,11 @@ impl LoadSpec {
         Self::deserialize(alone).ok()
     }
 
-    /// Sets how long the load is to run, s: a load of our own for exactly so long; a command sees it as `{seconds}`, rounded up.
+    /// Sets how long the load is to run, s: a load of our own for exactly so long; a command sees it as `{seconds}`, rounded up. A
+    /// sequence takes as long as it takes.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
+            Self::QueueFill(_) => {}
             Self::Command(load) => load.seconds = seconds,
             _ => {
                 if let Some(load) = self.driven_mut() {
@@ -246,7 +254,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/workloads");
         let files: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
             .filter(|name| name != "mod")
             .collect();
         assert_eq!(files, ALL.iter().map(|about| about.id.to_string()).collect());

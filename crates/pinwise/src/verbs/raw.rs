@@ -1,8 +1,8 @@
 //! The verbs that studies start: the built-in servers, and the load.
 
 use load::echo::{self, server::EchoOptions};
-use load::spinner::server::{self as spinner, SpinOptions};
 use load::packets::sink::{self, SinkOptions};
+use load::spinner::server::{self as spinner, SpinOptions};
 use load::string::server::{self, ServerOptions};
 use machine::Fault;
 

@@ -1,0 +1,53 @@
+//! What keeps a launched process, and all that it starts, within so much memory.
+
+use std::path::Path;
+
+use machine::{Class, Fault};
+
+use crate::cgroup_place::{self, Place};
+use crate::hand::Hand;
+
+/// The controller, and what to do without it.
+pub(crate) const WANTED: (&str, &str) = (
+    "memory",
+    "mount a cgroup hierarchy with the memory controller (cgroup_enable=memory), or leave the limit out",
+);
+
+/// How much memory a process tree may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryLimit {
+    /// Memory, bytes: what is beyond it is swapped, or the kernel ends a process for it.
+    pub memory_bytes: u64,
+    /// Swap beside that, bytes; `None`: as much as there is.
+    pub swap_bytes: Option<u64>,
+}
+
+/// Files of memory and swap, by version.
+const FILES_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
+const FILES_V2: [&str; 2] = ["memory.max", "memory.swap.max"];
+
+/// Gives the new cgroup `path` that limit.
+///
+/// Errors: a file does not take it; no swap at all is asked for, and this kernel does not limit swap.
+pub(crate) fn limit(hand: &mut Hand, place: &Place, path: &Path, limit: &MemoryLimit) -> Result<(), Fault> {
+    let remedy = "choose a multiple of the page size that is more than what the cgroup has";
+    let [memory, swap] = if place.v1 { FILES_V1 } else { FILES_V2 };
+    cgroup_place::write(hand, path.join(memory), limit.memory_bytes.to_string(), remedy)?;
+    let Some(swap_bytes) = limit.swap_bytes else { return Ok(()) };
+    let file = path.join(swap);
+    let there = hand.kernel.exists(&file, None);
+    match (there.map_err(|e| Fault::io(file.display(), &e, "see whether it is mounted"))?, swap_bytes) {
+        (true, _) => {
+            // Version 1 limits both together.
+            let value = if place.v1 { limit.memory_bytes + swap_bytes } else { swap_bytes };
+            cgroup_place::write(hand, file, value.to_string(), remedy)
+        }
+        (false, 0) => {
+            let cause = "this kernel does not limit the swap of a cgroup (CONFIG_SWAP, swapaccount=1)";
+            let remedy = "switch all swap off for the study, or leave server.swap_mb out";
+            Err(Fault::new(Class::MachineLacks, file.display(), cause, remedy))
+        }
+        // Then the area is the limit.
+        (false, _) => Ok(()),
+    }
+}
