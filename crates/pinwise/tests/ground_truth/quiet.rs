@@ -30,7 +30,20 @@ fn a_task_on_its_cpu_is_seen_and_what_was_moved_away_is_put_back() {
     let (bench, before) = (Bench::new(), as_set());
     let case = bench.case().display().to_string();
     let recipe = recipe.display().to_string();
-    bench.json(&["study", &recipe, "--blocks", "2", "--window", "0.5", "--format", "json", "-o", &case]);
+    bench.json(&[
+        "study",
+        &recipe,
+        "--blocks",
+        "1",
+        "--attempts",
+        "1",
+        "--window",
+        "0.5",
+        "--format",
+        "json",
+        "-o",
+        &case,
+    ]);
     let trials = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
     let trials: Vec<Value> = trials.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let shared = figures(&trials, "pinned, another task on its CPU", "taken_share");

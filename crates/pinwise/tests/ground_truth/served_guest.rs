@@ -16,7 +16,8 @@ fn a_guest_is_a_server_whose_threads_are_placed_and_which_is_gone_after() {
     let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes/vm-pinning.toml");
     let bench = Bench::new();
     let (case, recipe) = (bench.case().display().to_string(), recipe.display().to_string());
-    let result = bench.json(&["study", &recipe, "--blocks", "1", "--format", "json", "-o", &case]);
+    let result =
+        bench.json(&["study", &recipe, "--blocks", "1", "--attempts", "1", "--format", "json", "-o", &case]);
     let arms = result["arms"].as_array().unwrap();
     assert!(
         arms.len() == 5 && arms.iter().all(|arm| arm["figure"]["mean"].as_f64().unwrap() > 1.0),
