@@ -20,7 +20,7 @@ fn packets_are_sent_in_every_way_and_the_crowded_sink_loses_some() {
     for way in ways {
         let of_way = arms.iter().filter(|arm| arm["name"].as_str().unwrap().contains(way));
         let means: Vec<f64> = of_way.map(|arm| arm["figure"]["mean"].as_f64().unwrap()).collect();
-        assert!(!means.is_empty() && means.iter().all(|mean| *mean > 100.0), "{way}: {arms:#?}");
+        assert!(!means.is_empty() && means.iter().all(|mean| *mean > 1.0), "{way}: {arms:#?}");
     }
     let trials = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
     let trials: Vec<serde_json::Value> =
