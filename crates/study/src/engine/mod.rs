@@ -16,10 +16,12 @@ mod conclude;
 pub mod data;
 pub mod live;
 pub mod needs;
+mod out_of_memory;
 pub mod prepare;
 pub mod prove;
 mod small_study;
 mod still_placed;
+mod swap;
 pub mod verify;
 pub mod window;
 
