@@ -75,6 +75,9 @@ pub enum Verb {
     /// The built-in echo server: TCP, UDP and a Unix socket at once (recipes start it)
     #[command(hide = true)]
     EchoServer(verbs::raw::Args),
+    /// The built-in queue server, which keeps messages in its memory (recipes start it)
+    #[command(hide = true)]
+    QueueServer(verbs::raw::Args),
     /// A load against a server, as a recipe's [load] would say it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
     Drive(verbs::raw::Args),

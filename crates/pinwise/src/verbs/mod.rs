@@ -54,6 +54,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Man => man::run(),
         Verb::StringServer(args) => raw::serve(&args),
         Verb::EchoServer(args) => raw::echo(&args),
+        Verb::QueueServer(args) => raw::queue(&args),
         Verb::Drive(args) => raw::drive(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),

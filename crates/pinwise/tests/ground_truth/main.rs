@@ -14,6 +14,7 @@ mod distances;
 mod killed;
 #[path = "../killing/mod.rs"]
 mod killing;
+mod memory;
 mod noise;
 mod nothing;
 mod openldap;
