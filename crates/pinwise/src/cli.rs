@@ -81,6 +81,9 @@ pub enum Verb {
     /// Counts packets: UDP, and over TCP what is said about them (recipes start it)
     #[command(hide = true)]
     PacketSink(verbs::raw::Args),
+    /// The built-in queue server, which keeps messages in its memory (recipes start it)
+    #[command(hide = true)]
+    QueueServer(verbs::raw::Args),
     /// A load against a server, as a recipe's [load] would say it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
     Drive(verbs::raw::Args),

@@ -43,6 +43,7 @@ pub fn write(case: &Case, facts: &Facts, findings: &[Finding]) -> Result<(), Fau
         facts,
         findings,
         latency: latency_by_arm(case)?,
+        operations: operations_shown(case, facts)?,
         machine_text: report::machine_text::render(&facts.machine),
         commands: commands(case),
         case_dir: case.dir().display().to_string(),
@@ -71,6 +72,17 @@ fn latency_by_arm(case: &Case) -> Result<BTreeMap<String, Vec<(f64, f64)>>, Faul
             (arm, latency.curve().into_iter().map(|(quantile, us)| (quantile * 100.0, us)).collect())
         })
         .collect())
+}
+
+/// The operations of the trial of each arm that is shown.
+fn operations_shown(case: &Case, facts: &Facts) -> Result<BTreeMap<usize, Vec<load::Operation>>, Fault> {
+    let mut operations = BTreeMap::new();
+    for cliff in &facts.evidence.cliffs {
+        let file = format!("trials/{:04}/outcome.json", cliff.shown);
+        let outcome: Option<Outcome> = case.read_json(&file)?;
+        operations.extend(outcome.map(|outcome| (cliff.shown, outcome.operations)));
+    }
+    Ok(operations)
 }
 
 /// How server and load are started, as a shell would take it.

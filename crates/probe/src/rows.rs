@@ -268,6 +268,11 @@ impl Rows {
         self.frame.gauges.push((id, cpu, value));
     }
 
+    /// A reading of a quantity of the whole system that goes up and down; it is in the series alone.
+    pub fn system_gauge(&mut self, row: Row<'_>, value: u64) {
+        self.gauge(row, SYSTEM, value);
+    }
+
     /// A thread as it is now.
     pub fn thread(&mut self, reading: Arc<ThreadReading>) {
         self.frame.threads.push(reading);

@@ -1,6 +1,7 @@
 //! The drawings of the pages. Each takes plain data and gives back one accessible SVG.
 
 pub mod bars;
+pub mod cliff;
 pub mod curves;
 pub mod growth;
 pub mod order;

@@ -1,6 +1,7 @@
 //! The parts of the report, one file each. All are on the one page that [`crate::html`] makes.
 
 pub mod bars;
+pub mod cliff;
 pub mod effects;
 pub mod findings;
 pub mod latency;
@@ -37,6 +38,7 @@ pub trait Page: Sync {
 pub static ALL: &[&dyn Page] = &[
     &summary::Summary,
     &bars::Bars,
+    &cliff::Cliff,
     &effects::Effects,
     &scaling::ScalingPage,
     &search::Search,

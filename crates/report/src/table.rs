@@ -1,5 +1,6 @@
 //! The terminal table of a study: the answer, the figures, the controls, the findings, and what is missing.
 
+mod cliff;
 pub(crate) mod columns;
 mod effects;
 mod findings;
@@ -40,6 +41,7 @@ pub fn render(facts: &Facts, findings: &[Finding], style: Style) -> String {
         out.what_is_measured(facts);
         out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
         out.legend(facts);
+        cliff::print(&mut out, facts);
         effects::print(&mut out, facts);
         search::print(&mut out, facts);
         out.controls(facts);

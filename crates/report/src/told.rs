@@ -2,7 +2,7 @@
 
 use advise::{Finding, Predicted, Standing};
 use study::case::asked::Found;
-use study::evidence::Effect;
+use study::evidence::{ArmCliff, Effect, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
 use study::{Contrast, Facts, Verdict};
@@ -153,6 +153,52 @@ pub fn parts(finding: &Finding) -> Vec<(&'static str, String)> {
 /// A counted number: whole from 10 on, one digit below.
 pub fn counted(value: f64) -> String {
     number::grouped(value, usize::from(value.abs() < 9.95))
+}
+
+/// `put 84 of 128 (fill)`, with the earliest and the latest where trials differ.
+pub fn spot(spot: &Spot) -> String {
+    let among = match spot.earliest == spot.latest {
+        true => String::new(),
+        false => format!(" [{}, {}]", spot.earliest, spot.latest),
+    };
+    let (kind, nth, phase) = (spot.kind.word(), number::grouped(spot.nth, 0), spot.phase.word());
+    format!("{kind} {nth}{among} of {} ({phase})", spot.of)
+}
+
+/// A time of an operation: `8.12 ms`.
+pub fn ms(us: f64) -> String {
+    format!("{} ms", number::figure(us / 1e3))
+}
+
+/// Where the sequences of an arm break and what broke with them, a sentence each.
+pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
+    let trials = cliff.trials;
+    let mut words = vec![match &cliff.breaks {
+        Some(Typical { spot: at, before_us, after_us, .. }) => format!(
+            "breaks at {} in {} of {trials} trials: {} before, {} from there on (medians)",
+            spot(at),
+            at.trials,
+            ms(*before_us),
+            ms(*after_us)
+        ),
+        None if cliff.broke == 0 => format!("does not break in any of {trials} trials"),
+        None => format!("breaks in {} of {trials} trials, which is no rule", cliff.broke),
+    }];
+    if let Some(typical) = &cliff.breaks {
+        let moved: Vec<String> = typical
+            .moved
+            .iter()
+            .map(|(counter, n)| format!("{counter} ({n} of {})", typical.spot.trials))
+            .collect();
+        words.push(match moved.is_empty() {
+            true => "none of the counters that are watched changes there: garbage collection and the like are not among them".into(),
+            false => format!("with it: {}", moved.join(", ")),
+        });
+    }
+    if let Some(first) = &cliff.first_swap {
+        words.push(format!("the machine had swapped out more than 200 pages by {}", spot(first)));
+    }
+    words
 }
 
 /// How many of the things that tell CPUs apart are named.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use advise::Finding;
+use load::Operation;
 use study::Facts;
 
 /// The command lines of the workload, as a shell takes them; `{port}` and the like stand as in the recipe.
@@ -23,6 +24,8 @@ pub struct CaseView<'a> {
     pub findings: &'a [Finding],
     /// Latency by arm over all its trials (merged histograms): (percentile from 0 to 100, latency in us), ascending.
     pub latency: BTreeMap<String, Vec<(f64, f64)>>,
+    /// The operations of the trials that the page of sequences shows, by the trial's number; of loads that are sequences.
+    pub operations: BTreeMap<usize, Vec<Operation>>,
     /// How server and load are started by hand.
     pub commands: Commands,
     /// The folder of the case, as the user named it.

@@ -6,6 +6,7 @@
 //! an uneven machine the unpinned baseline is itself a mixture of good and bad CPUs.
 
 mod also;
+mod cliffs;
 mod effects;
 mod growth;
 mod notes;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::also::AlsoCompared;
+pub use self::cliffs::{ArmCliff, PartTimes, Spot, Typical};
 pub use self::effects::Effect;
 pub use self::growth::Growth;
 use crate::arm::{Arm, Role};
@@ -158,6 +160,9 @@ pub struct Evidence {
     /// How the figure grows with the server's CPUs, one curve an order of filling.
     #[serde(default)]
     pub growth: Vec<Growth>,
+    /// Where the sequences of arms break, of loads that are sequences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cliffs: Vec<ArmCliff>,
     /// Arms that were given up because every attempt failed, and the last cause.
     #[serde(default)]
     pub given_up: BTreeMap<String, String>,
@@ -250,6 +255,7 @@ pub fn weigh(
         effects: effects::of(&comparison, arms, &gains),
         also: Vec::new(),
         growth: Vec::new(),
+        cliffs: cliffs::of(arms, trials),
         given_up: BTreeMap::new(),
         looks: Vec::new(),
         search: None,

@@ -6,6 +6,7 @@
 
 pub mod arm;
 pub mod case;
+pub mod cliff;
 pub mod combine;
 pub mod comparison;
 pub mod design;
@@ -27,6 +28,7 @@ pub mod trial;
 
 pub use arm::{Arm, Role};
 pub use case::{Case, Resolved};
+pub use cliff::Cliff;
 pub use evidence::{Contrast, Evidence, Trust, Verdict};
 pub use facts::{Calibration, Facts, Seen};
 pub use intervention::{Intervention, Prediction, Proof};

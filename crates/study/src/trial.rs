@@ -6,6 +6,8 @@ use load::Headroom;
 use machine::{CpuSet, Missing};
 use serde::{Deserialize, Serialize};
 
+use crate::cliff::Cliff;
+
 /// How the start of the run was cut off.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WarmUp {
@@ -95,6 +97,9 @@ pub struct Trial {
     /// What its intervals say; `None` where the load tells only its final figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
+    /// Where its sequence of operations breaks; `None` of a load that is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cliff: Option<Cliff>,
     /// Start of the measured window, CLOCK_MONOTONIC ns.
     pub from_ns: u64,
     /// End of the measured window, CLOCK_MONOTONIC ns.

@@ -8,6 +8,7 @@ use std::fmt;
 
 mod columns;
 pub mod interrupts;
+pub mod key_values;
 pub mod numa_maps;
 pub mod pid_memory;
 pub mod pid_sched;

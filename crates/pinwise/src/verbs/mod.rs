@@ -56,6 +56,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::EchoServer(args) => raw::echo(&args),
         Verb::SpinServer(args) => raw::spin(&args),
         Verb::PacketSink(args) => raw::packet_sink(&args),
+        Verb::QueueServer(args) => raw::queue(&args),
         Verb::Drive(args) => raw::drive(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),

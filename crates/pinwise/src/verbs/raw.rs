@@ -2,6 +2,7 @@
 
 use load::echo::{self, server::EchoOptions};
 use load::packets::sink::{self, SinkOptions};
+use load::queue::{self, server::QueueOptions};
 use load::spinner::server::{self as spinner, SpinOptions};
 use load::string::server::{self, ServerOptions};
 use machine::Fault;
@@ -11,7 +12,7 @@ use crate::output::{self, Answer};
 /// Flags that the load crate reads itself, so that what it writes it can read back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// See the load crate: from_args of ServerOptions, EchoOptions, SpinOptions, SinkOptions, and drive::flags::from_args
+    /// See the load crate: from_args of ServerOptions, EchoOptions, SpinOptions, SinkOptions, QueueOptions, and drive::flags::from_args
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,
 }
@@ -37,6 +38,12 @@ pub fn spin(args: &Args) -> Result<Answer, Fault> {
 /// Counts packets until SIGTERM.
 pub fn packet_sink(args: &Args) -> Result<Answer, Fault> {
     sink::serve(&SinkOptions::from_args(&args.flags)?)?;
+    Ok(Answer::Done)
+}
+
+/// Keeps messages in memory until SIGTERM.
+pub fn queue(args: &Args) -> Result<Answer, Fault> {
+    queue::server::serve(&QueueOptions::from_args(&args.flags)?)?;
     Ok(Answer::Done)
 }
 

@@ -15,6 +15,7 @@ mod idle;
 mod killed;
 #[path = "../killing/mod.rs"]
 mod killing;
+mod memory;
 mod nats;
 mod noise;
 mod nothing;

@@ -3,6 +3,7 @@
 pub(crate) mod cpufreq;
 mod cpuidle;
 mod interrupts;
+mod memory;
 mod pressure;
 mod softirqs;
 mod stat;
@@ -48,6 +49,7 @@ pub static ALL: &[&dyn Probe] = &[
     &softirqs::Softirqs,
     &stat::Stat,
     &pressure::Pressure,
+    &memory::Memory,
     &threads::Threads,
     &cpuidle::Cpuidle,
     &cpufreq::Cpufreq,

@@ -50,6 +50,9 @@ pub struct Interval {
     /// Readings of gauges at the end of the interval.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gauges: BTreeMap<String, BTreeMap<u32, u64>>,
+    /// The same of quantities that have no CPU.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub system_gauges: BTreeMap<String, u64>,
     /// Rows of which a count began again in this interval and is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restarted: Vec<String>,
@@ -120,7 +123,10 @@ impl Recording {
             }
         }
         for (row, cpu, value) in &after.gauges {
-            interval.gauges.entry(key(*row)).or_default().insert(*cpu, *value);
+            match *cpu {
+                SYSTEM => drop(interval.system_gauges.insert(key(*row), *value)),
+                cpu => drop(interval.gauges.entry(key(*row)).or_default().insert(cpu, *value)),
+            }
         }
         interval.restarted = after.restarted.iter().map(|(row, _)| key(*row)).collect();
         interval.restarted.dedup();

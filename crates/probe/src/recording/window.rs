@@ -101,7 +101,8 @@ impl Recording {
 
     fn gauges(&self, frames: &[Frame]) -> Vec<Gauge> {
         let mut readings: BTreeMap<u32, BTreeMap<u32, Vec<u64>>> = BTreeMap::new();
-        for (row, cpu, value) in frames.iter().flat_map(|frame| &frame.gauges) {
+        let of_cpus = |gauge: &&(u32, u32, u64)| gauge.1 != SYSTEM;
+        for (row, cpu, value) in frames.iter().flat_map(|frame| &frame.gauges).filter(of_cpus) {
             readings.entry(*row).or_default().entry(*cpu).or_default().push(*value);
         }
         let gauge = |(row, by_cpu): (u32, BTreeMap<u32, Vec<u64>>)| {

@@ -211,6 +211,7 @@ pub fn view<'a>(facts: &'a Facts, findings: &'a [Finding]) -> CaseView<'a> {
         facts,
         findings,
         latency: build::latency(facts),
+        operations: BTreeMap::new(),
         commands: Commands {
             server: "./string-server --port {port} --rounds 400".into(),
             load: "./string-load --port {port} --connections 4 --seconds 2.2".into(),

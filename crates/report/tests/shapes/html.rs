@@ -1,5 +1,7 @@
 //! The HTML report.
 
+use std::collections::BTreeMap;
+
 use report::{CaseView, Commands, html};
 use study::Facts;
 
@@ -10,6 +12,7 @@ fn of(facts: &Facts) -> String {
         facts,
         findings: &[],
         latency: build::latency(facts),
+        operations: BTreeMap::new(),
         commands: Commands::default(),
         case_dir: "case".into(),
         machine_text: String::new(),

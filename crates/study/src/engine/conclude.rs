@@ -12,6 +12,7 @@ use probe::{Observation, Recording};
 use serde::Serialize;
 
 use super::{Planned, as_run, softirq, still_placed, window};
+use crate::cliff::{self, Cliff};
 use crate::recipe::{Disturbed, Recipe};
 use crate::trial::{AsRun, Parts, Trial};
 
@@ -44,6 +45,9 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
             Err(why) => missing.push(why),
         }
     }
+    let series: Vec<_> = run.recording.series().collect();
+    let cliff = cliff::of_run(&run.outcome.operations, run.outcome.from_ns, &series);
+    figures.extend(cliff.iter().flat_map(Cliff::figures));
     add_cpu_cost(&mut figures, &observation);
     figures.extend(softirq::figures(&observation, &planned.arm.placement));
     require_metric(recipe, &figures)?;
@@ -72,6 +76,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         took_s: run.took.as_secs_f64(),
         parts: Some(run.parts),
         within: window::within(&run.outcome, from_ns, to_ns),
+        cliff,
         from_ns,
         to_ns,
         window_s: to_ns.saturating_sub(from_ns) as f64 / 1e9,

@@ -10,12 +10,13 @@ use change::{Hand, Launch, Launched, Undone, own};
 use load::{Command, Outcome, Server, ServerSpec, children};
 use machine::knobs::guest::{self, OF_SERVER};
 use machine::plan::{PIN, SERVER};
-use machine::{Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes};
+use machine::{Act, Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes};
 use probe::{Recording, Sampler};
 
 use super::conclude::{Run, conclude};
 use super::data::Data;
-use super::{Planned, Trials, housekeeping, pair, still_placed};
+use super::swap::Areas;
+use super::{Planned, Trials, housekeeping, out_of_memory, pair, still_placed};
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
 use crate::trial::{Parts, Trial};
@@ -34,6 +35,8 @@ pub struct LiveTrials {
     exe: PathBuf,
     allowed: CpuSet,
     data: Data,
+    swap: Areas,
+    case: PathBuf,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -48,7 +51,8 @@ impl LiveTrials {
         let study = case.study.clone();
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         let data = Data::of_case(case.dir());
-        Ok(Self { root: Arc::new(Root::live()), hand, study, exe, allowed, data, interrupted })
+        let (root, swap, case) = (Arc::new(Root::live()), Areas::default(), case.dir().to_path_buf());
+        Ok(Self { root, hand, study, exe, allowed, data, swap, case, interrupted })
     }
 
     /// Ends the session; fails when something could not be taken back.
@@ -58,9 +62,8 @@ impl LiveTrials {
         self.hand.finish()
     }
 
-    fn run_placed(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
+    fn run_placed(&mut self, planned: &Planned<'_>, mut recipe: Recipe, dir: &Path) -> Result<Trial, Fault> {
         let placement = &planned.arm.placement;
-        let mut recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
         pair::make(&mut recipe, &mut self.hand)?;
         let server = self.data.prepared(self.server_spec(&recipe), &mut self.hand, &self.interrupted)?;
         let began = Instant::now();
@@ -79,6 +82,9 @@ impl LiveTrials {
             .iter()
             .map(|neighbour| self.start_neighbour(neighbour, dir))
             .collect::<Result<Vec<Launched>, Fault>>()?;
+        if let Some(path) = self.swap.of(&recipe.server, &self.case, &mut self.hand)? {
+            self.hand.perform(&Act::SwapOn { path })?;
+        }
         let server_began = Instant::now();
         let mut server = Server::start(&server, placement, &mut self.hand, dir)?;
         let server_start_s = server_began.elapsed().as_secs_f64();
@@ -92,6 +98,7 @@ impl LiveTrials {
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
         let run = self.observe(&recipe, &mut server, placement, dir);
+        let killed = out_of_memory::killed(&self.root, server.memory_cgroup(), recipe.server.memory_limit_mb);
         let load_ended_s = children::user_s();
         drop(neighbours);
         let by_neighbours_s = children::user_s() - load_ended_s;
@@ -101,7 +108,13 @@ impl LiveTrials {
         let server_stop_s = server_ended.elapsed().as_secs_f64();
         // First, because a server or load that lost its CPU may have failed of it.
         still_placed::cpus_are_there(&self.root, placement)?;
-        let (outcome, recording) = run?;
+        let (outcome, recording) = match (run, killed) {
+            // What came of it then says less than why.
+            (run, Some(killed)) if !run.as_ref().is_err_and(|f| f.class == Class::Interrupted) => {
+                return Err(killed);
+            }
+            (run, _) => run?,
+        };
         stopped?;
         let load_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
         let load_cpus = (load_ended_s - children_before_s) / load_s.max(1e-3);
@@ -276,8 +289,11 @@ impl Trials for LiveTrials {
         let _ = std::fs::remove_dir_all(dir);
         std::fs::create_dir_all(dir)
             .map_err(|e| Fault::io(dir.display(), &e, "free some space or choose another folder with -o"))?;
+        let recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
+        // Made here, before what goes with the trial.
+        self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
         let mark = self.hand.mark();
-        let trial = self.run_placed(planned, dir);
+        let trial = self.run_placed(planned, recipe, dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
         taken_back.and(trial)

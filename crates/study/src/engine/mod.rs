@@ -17,12 +17,14 @@ pub mod data;
 mod housekeeping;
 pub mod live;
 pub mod needs;
+mod out_of_memory;
 mod pair;
 pub mod prepare;
 pub mod prove;
 mod small_study;
 mod softirq;
 mod still_placed;
+mod swap;
 pub mod verify;
 pub mod window;
 

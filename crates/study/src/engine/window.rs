@@ -9,6 +9,10 @@ use crate::trial::{WarmUp, Within};
 
 /// The measured window of a run, CLOCK_MONOTONIC ns, and how its start was found.
 pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
+    if !outcome.operations.is_empty() {
+        let how = "a sequence is measured whole: how it begins is part of it".into();
+        return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
+    }
     let Some(first) = outcome.intervals.first() else {
         let how = "the load tool tells only its final figure, so a slow start cannot be seen: use its own warm-up option";
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: None, capped: false, how: how.into() });
