@@ -251,6 +251,9 @@ fn broken(load: &PacketsLoad, sink: SocketAddr, sent: &Sent, counts: &Counts) ->
         let cause =
             format!("{doubled} packets came more than once and {wrong} were wrong; the first: {first}");
         (cause, "look for what copies or changes packets on the way (ip -s link, tc, nft)")
+    } else if sent.packets == 0 {
+        let cause = format!("nothing was sent in {:.1} s: the sender did not run", load.seconds);
+        (cause, "something else has its CPU: see 'pinwise watch --cpu', or give it another")
     } else if counts.arrived == 0 {
         let way = serde_json::to_string(&load.send).unwrap_or_default();
         let cause = format!("none of {} packets arrived (send = {way})", sent.packets);
@@ -310,5 +313,7 @@ mod tests {
         let broken = |counts: &Counts| document(&PacketsLoad::default(), at, &sent(), counts).broken;
         assert!(broken(&counts).unwrap().cause.contains("packet 3 came twice"));
         assert!(broken(&Counts::default()).unwrap().cause.contains("none of 1000 packets arrived"));
+        let starved = document(&PacketsLoad::default(), at, &Sent::default(), &Counts::default()).broken;
+        assert!(starved.unwrap().cause.contains("did not run"));
     }
 }

@@ -29,7 +29,8 @@ fn pktgen_is_driven_by_its_recipe_and_left_as_it_was_found() {
         ip link set dummy0 up
         study --format json > study.json
         rm -rf case
-        ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up
+        ip link add v0 type veth peer name v1
+        ip link set v0 up
         study --key load.device='\"v0\"' > veth.said 2>&1 && exit 1
         cat /proc/net/pktgen/kpktgend_* > left
         pinwise status > status",
