@@ -229,6 +229,11 @@ impl Kernel for LiveKernel {
     }
 
     fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {
+        // One that ends is shown at the top of version 1 hierarchies (kernel/cgroup/cgroup.c, proc_cgroup_show), where it is for as long
+        // as giving back its memory takes; that is no move by somebody else.
+        if stat(&format!("/proc/{pid}/stat"), |stat| is_ending(stat.flags))? {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
         let mountinfo = fs::read_to_string("/proc/self/mountinfo")?;
         let mounts = mounts::parse(&mountinfo);
         let hierarchy = mounts::above(&mounts, near)
@@ -388,6 +393,12 @@ fn seen(stat: pid_stat::PidStat) -> ProcessSeen {
     }
 }
 
+/// Whether a task with these flags is on its way out: PF_EXITING of include/linux/sched.h.
+fn is_ending(flags: Option<u64>) -> bool {
+    const PF_EXITING: u64 = 0x4;
+    flags.is_some_and(|flags| flags & PF_EXITING != 0)
+}
+
 /// The entries of a directory whose names are numbers.
 fn numbers(directory: &str) -> io::Result<Vec<u32>> {
     let names = fs::read_dir(directory)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -446,6 +457,21 @@ mod tests {
         assert!(!kernel.alive(&other));
         assert_eq!(kernel.signal(&other, libc::SIGTERM).unwrap_err().raw_os_error(), Some(libc::ESRCH));
         assert!(kernel.processes().unwrap().iter().any(|seen| seen.process == own && !seen.ended));
+    }
+
+    #[test]
+    fn a_process_that_ends_is_in_no_cgroup() {
+        assert!(is_ending(Some(0x40_0004)) && !is_ending(Some(0x40_0000)) && !is_ending(None));
+        let kernel = LiveKernel::new();
+        let near = Path::new("/sys/fs/cgroup");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let ended = || stat(&format!("/proc/{}/stat", child.id()), |stat| stat.ended()).unwrap();
+        while !ended() {
+            std::thread::yield_now();
+        }
+        let error = kernel.process_cgroup(child.id(), near).unwrap_err();
+        child.wait().unwrap();
+        assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
     }
 
     #[test]

@@ -94,7 +94,8 @@ fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() 
     let more = &cliff(&result, "more")["breaks"];
     let holds = (LIMIT_MB << 20) / MESSAGE_BYTES;
     let nth = more["spot"]["nth"].as_f64().unwrap_or_else(|| panic!("{result:#}"));
-    assert!((nth - holds as f64).abs() <= 8.0, "{nth}, and the limit holds {holds}: {more:#}");
+    // The first pages swapped cost little: on a busy host the times tell them from its own noise some operations later.
+    assert!((nth - holds as f64).abs() <= 16.0, "{nth}, and the limit holds {holds}: {more:#}");
     assert_eq!((&more["spot"]["kind"], &more["spot"]["phase"]), (&"put".into(), &"fill".into()), "{more:#}");
     assert_eq!(more["moved"][0][0], "pages written to swap", "{more:#}");
     let first = cliff(&result, "more")["first_swap"]["nth"].as_f64().unwrap();
