@@ -18,6 +18,10 @@ pub fn run(program: &str, arguments: &[&str]) -> io::Result<String> {
     let said = String::from_utf8_lossy(&done.stderr);
     match done.status.success() {
         true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        false => Err(io::Error::other(format!("{program}: {}", said.lines().last().unwrap_or("it failed")))),
+        false => {
+            let why =
+                said.lines().last().map_or_else(|| format!("it failed ({})", done.status), String::from);
+            Err(io::Error::other(format!("{program}: {why}")))
+        }
     }
 }

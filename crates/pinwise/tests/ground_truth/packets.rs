@@ -18,7 +18,7 @@ fn packets_are_sent_in_every_way_and_the_crowded_sink_loses_some() {
     let arms = result["arms"].as_array().unwrap();
     let ways = ["sendmmsg", "GSO", "AF_XDP", "a call each"];
     for way in ways {
-        let of_way = arms.iter().filter(|arm| arm["name"].as_str().unwrap().contains(way));
+        let of_way = arms.iter().filter(|arm| arm["arm"].as_str().unwrap().contains(way));
         let means: Vec<f64> = of_way.map(|arm| arm["figure"]["mean"].as_f64().unwrap()).collect();
         assert!(!means.is_empty() && means.iter().all(|mean| *mean > 1.0), "{way}: {arms:#?}");
     }
@@ -31,9 +31,13 @@ fn packets_are_sent_in_every_way_and_the_crowded_sink_loses_some() {
     };
     // A sink that has no CPU of its own reads only while the sender does not run.
     assert!(lost("on one CPU") > 0.0, "{trials:#?}");
-    // Receive work that is steered onto the sink's CPU runs there.
-    let steered =
-        trials.iter().find(|t| t["arm"].as_str().unwrap().contains("received on the sink's CPU")).unwrap();
-    assert!(steered["figures"]["net_rx_server_share"].as_f64().unwrap() > 0.5, "{steered:#?}");
+    // Receive work that is steered onto the sink's CPU runs there; handing a packet over is a run on the sender's, too.
+    let received_by_sink = |arm: &str| {
+        let trial = trials.iter().find(|trial| trial["arm"].as_str().unwrap().contains(arm)).unwrap();
+        trial["figures"]["net_rx_server_share"].as_f64().unwrap()
+    };
+    let (steered, not) =
+        (received_by_sink("received on the sink's CPU"), received_by_sink("a call each, veth A"));
+    assert!(steered > 0.25 && not < 0.05, "{steered} {not}");
     bench.nothing_is_changed();
 }

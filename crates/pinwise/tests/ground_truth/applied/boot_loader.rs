@@ -66,7 +66,7 @@ impl Boot {
             &format!("title x\nversion {VERSION}\n"),
         );
         write("kernel/install.conf".into(), "layout=bls\n");
-        write("kernel/entry-token".into(), TOKEN);
+        write("kernel/entry-token".into(), &format!("{TOKEN}\n"));
         write("sbin/up/grubby".into(), GRUBBY);
         write("sbin/work/.keep".into(), "");
         write("boot/grubby/6.9".into(), "ro quiet");
