@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use machine::plan::{PIN, SERVER};
-use machine::{CpuSet, Plan, Planned, Setting};
+use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Role, Trust, Verdict};
 
 use crate::finding::{Finding, Standing};
@@ -73,6 +73,15 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
         arm.placement.housekeeping.is_some() && stayed.iter().any(|told| told.starts_with(&object))
     };
     for setting in arm.placement.all_settings().filter(|setting| !common(setting) && !refused(setting)) {
+        if is_of_the_trial(setting) {
+            planning.left_out.push(format!(
+                "{} = {} of {}: it is in a network namespace of the trial's own; name your device",
+                setting.object(),
+                setting.value,
+                arm.name
+            ));
+            continue;
+        }
         // Where the baseline sets it too, that is what it was compared with.
         let of_baseline =
             baseline.and_then(|arm| arm.placement.settings.iter().find(|s| s.same_object(setting)));
@@ -92,11 +101,24 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
             arm.name
         ));
     }
+    let beside = |other: &&Neighbour| baseline.is_none_or(|arm| !arm.placement.neighbours.contains(other));
+    for neighbour in arm.placement.neighbours.iter().filter(beside) {
+        planning.left_out.push(format!(
+            "'{}' on CPUs {} beside {}: what runs there is no knob",
+            neighbour.command, neighbour.cpus, arm.name
+        ));
+    }
     for (key, value) in &arm.keys {
         planning
             .left_out
             .push(format!("{key} = {value} of {}: it is a key of the study, and no knob", arm.name));
     }
+}
+
+/// Whether its target is there during a trial alone.
+fn is_of_the_trial(setting: &Setting) -> bool {
+    let namespace = setting.target.split_once(':').map(|(namespace, _)| namespace);
+    NetnsPair::of_study().names.iter().any(|name| namespace == Some(name.as_str()))
 }
 
 fn reason(contrast: &Contrast) -> String {

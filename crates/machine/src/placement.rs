@@ -80,12 +80,39 @@ pub struct Placement {
 impl Placement {
     /// Everything that is set: what has to hold, then what moves the kernel's own work.
     pub fn all_settings(&self) -> impl Iterator<Item = &Setting> {
-        self.settings.iter().chain(self.housekeeping.iter().flat_map(|moved| &moved.settings))
+        let moved = self.housekeeping.iter().flat_map(|moved| &moved.settings);
+        self.settings.iter().chain(moved.filter(|setting| !self.sets(setting)))
+    }
+
+    /// Whether it says itself what this knob of this target is to be: then the kernel's own work leaves that alone.
+    pub fn sets(&self, setting: &Setting) -> bool {
+        self.settings.iter().any(|own| own.same_object(setting))
     }
 
     /// Sets these, in the place of what was set of the same objects.
     pub fn set(&mut self, settings: &[Setting]) {
         self.settings.retain(|old| !settings.iter().any(|new| old.same_object(new)));
         self.settings.extend(settings.iter().cloned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(target: &str, value: &str) -> Setting {
+        Setting { knob: "irq-affinity".into(), target: target.into(), value: value.into() }
+    }
+
+    #[test]
+    fn the_kernels_own_work_leaves_alone_what_is_set_by_name() {
+        let settings = vec![setting("38", "0"), setting("39", "0")];
+        let placement = Placement {
+            settings: vec![setting("38", "1")],
+            housekeeping: Some(Housekeeping { cpus: CpuSet::single(0), settings }),
+            ..Placement::default()
+        };
+        let all: Vec<&Setting> = placement.all_settings().collect();
+        assert_eq!(all, [&setting("38", "1"), &setting("39", "0")]);
     }
 }

@@ -2,6 +2,7 @@
 
 use advise::{Finding, Predicted, Standing};
 use study::case::asked::Found;
+use study::cliff::SLOWER;
 use study::evidence::{ArmCliff, Effect, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
@@ -170,16 +171,25 @@ pub fn ms(us: f64) -> String {
     format!("{} ms", number::figure(us / 1e3))
 }
 
+/// A break whose median hardly grew is one by its upper quartile (see [`study::cliff`]).
+pub fn more_uneven(before_us: f64, after_us: f64) -> &'static str {
+    match after_us < SLOWER * before_us {
+        true => "; the upper quartile at least doubled",
+        false => "",
+    }
+}
+
 /// Where the sequences of an arm break and what broke with them, a sentence each.
 pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
     let trials = cliff.trials;
     let mut words = vec![match &cliff.breaks {
         Some(Typical { spot: at, before_us, after_us, .. }) => format!(
-            "breaks at {} in {} of {trials} trials: {} before, {} from there on (medians)",
+            "breaks at {} in {} of {trials} trials: {} before, {} from there on (medians{})",
             spot(at),
             at.trials,
             ms(*before_us),
-            ms(*after_us)
+            ms(*after_us),
+            more_uneven(*before_us, *after_us)
         ),
         None if cliff.broke == 0 => format!("does not break in any of {trials} trials"),
         None => format!("breaks in {} of {trials} trials, which is no rule", cliff.broke),
@@ -191,7 +201,7 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
             .map(|(counter, n)| format!("{counter} ({n} of {})", typical.spot.trials))
             .collect();
         words.push(match moved.is_empty() {
-            true => "none of the counters that are watched changes there: garbage collection and the like are not among them".into(),
+            true => "none of the counters that could be read changes there: garbage collection and the like are not among them".into(),
             false => format!("with it: {}", moved.join(", ")),
         });
     }

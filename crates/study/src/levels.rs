@@ -116,6 +116,7 @@ fn go_together(levels: &[(String, Vec<Level>)]) -> Result<(), Fault> {
         ("the server's CPUs", say(|level| level.server.is_some())),
         ("the load's CPUs", say(|level| level.load.is_some())),
         ("the server's memory", say(|level| level.memory.is_some())),
+        ("the CPUs of the kernel's own work", say(|level| level.housekeeping.is_some())),
     ] {
         if who.len() > 1 {
             let cause = format!("the factors {} all say {what}", who.join(" and "));

@@ -11,7 +11,7 @@ fn recipe() -> std::path::PathBuf {
 /// The mean of an arm's figure in what `pinwise study --format json` printed.
 fn mean(study: &Value, arm: &str) -> f64 {
     let arms = study["arms"].as_array().unwrap();
-    let named = arms.iter().find(|row| row["name"] == arm).unwrap_or_else(|| panic!("{arm}: {arms:#?}"));
+    let named = arms.iter().find(|row| row["arm"] == arm).unwrap_or_else(|| panic!("{arm}: {arms:#?}"));
     named["figure"]["mean"].as_f64().unwrap()
 }
 

@@ -61,7 +61,8 @@ fn a_study_of_a_cpu_without_a_tick_and_of_what_brings_it_back() {
         ("nohz_full, CPU time limited", true),
     ] {
         let ticks = ticks(arm);
-        assert!(if has_ticks { ticks > 50.0 } else { ticks < 10.0 }, "{arm}: {ticks}");
+        // A host with much else to do takes time from the guest, ticks and all; without a tick there is one a second at most.
+        assert!(if has_ticks { ticks > 20.0 } else { ticks < 10.0 }, "{arm}: {ticks}");
     }
     let left: Value = serde_json::from_str(&guest::text(&outcome, "left.json")).unwrap();
     assert!(left["sessions"].as_array().is_none_or(Vec::is_empty), "{left:#}");

@@ -116,7 +116,8 @@ fn words(broke: &Break) -> String {
     let place = &broke.place;
     let with = broke.moved.first().map(|moved| format!(", with {}", moved.words)).unwrap_or_default();
     let (before, after) = (told::ms(broke.before_us), told::ms(broke.after_us));
-    format!("{} {}: {before} to {after}{with}", place.kind.word(), place.nth)
+    let uneven = told::more_uneven(broke.before_us, broke.after_us);
+    format!("{} {}: {before} to {after}{uneven}{with}", place.kind.word(), place.nth)
 }
 
 #[cfg(test)]

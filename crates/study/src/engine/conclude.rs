@@ -45,8 +45,13 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
             Err(why) => missing.push(why),
         }
     }
-    let series: Vec<_> = run.recording.series().collect();
-    let cliff = cliff::of_run(&run.outcome.operations, run.outcome.from_ns, &series);
+    let cliff = match run.outcome.operations.is_empty() {
+        true => None,
+        false => {
+            let series: Vec<_> = run.recording.series().collect();
+            cliff::of_run(&run.outcome.operations, run.outcome.from_ns, &series)
+        }
+    };
     figures.extend(cliff.iter().flat_map(Cliff::figures));
     add_cpu_cost(&mut figures, &observation);
     figures.extend(softirq::figures(&observation, &planned.arm.placement));

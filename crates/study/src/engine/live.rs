@@ -165,9 +165,12 @@ impl LiveTrials {
             false => moved.settings.clone(),
         };
         let mut stays = Vec::new();
-        for setting in &settings {
+        for setting in settings.iter().filter(|setting| !placement.sets(setting)) {
             match self.set(setting) {
-                Ok(not_as_asked) => stays.extend(not_as_asked),
+                // By the setting's name, which the plan goes by.
+                Ok(told) => {
+                    stays.extend(told.into_iter().map(|told| format!("{}: {told}", setting.object())))
+                }
                 // A managed interrupt, a thread that ended meanwhile, no permission: the rest is moved all the same.
                 Err(fault)
                     if matches!(fault.class, Class::MachineLacks | Class::NotPermitted | Class::Usage) =>

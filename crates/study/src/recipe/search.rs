@@ -50,14 +50,16 @@ impl Search {
         let fits = |factor: &Factor| {
             matches!(factor, Factor::Memory { .. } | Factor::Knob { .. } | Factor::Key { .. })
                 || matches!(factor, Factor::Places { levels, .. }
-                    if levels.iter().all(|place| place.server.is_none() && place.load.is_none()))
+                if levels.iter().all(|place| {
+                    place.server.is_none() && place.load.is_none() && place.housekeeping.is_none()
+                }))
         };
         match recipe.factors.iter().find(|factor| !fits(factor)) {
             None => Ok(()),
             Some(factor) => Err(Fault::new(
                 Class::Usage,
                 format!("factor {}", factor.name()),
-                "it places the server or the load, which the search does",
+                "it places the server or the load, which the search does, or the kernel's own work, which depends on that",
                 "leave it out, or leave [search] out and try each of its levels",
             )),
         }
