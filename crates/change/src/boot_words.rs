@@ -22,11 +22,20 @@ pub fn read(loader: BootLoader) -> io::Result<Value> {
             let told = platform_program::run("grubby", &["--info=ALL"])?;
             Ok(Value::Text(line::of_grubby(&told).join("\n")))
         }
-        BootLoader::KernelInstall => match fs::read_to_string(COMMAND_LINE) {
-            Ok(text) => Ok(Value::Text(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Value::Absent),
-            Err(error) => Err(error),
-        },
+        // However many lines the file has, kernel-install makes one of them.
+        BootLoader::KernelInstall => Ok(match line_file()? {
+            Some(text) => Value::Text(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            None => Value::Absent,
+        }),
+    }
+}
+
+/// The file as it is.
+fn line_file() -> io::Result<Option<String>> {
+    match fs::read_to_string(COMMAND_LINE) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -35,11 +44,7 @@ pub fn add(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Res
     match loader {
         BootLoader::Grubby => grubby("--args", words),
         BootLoader::KernelInstall => {
-            let text = match (read(loader)?, fresh) {
-                (Value::Text(text), _) => text,
-                (_, Some(fresh)) => fresh.to_string(),
-                (_, None) => return Err(no_line()),
-            };
+            let text = line_file()?.or_else(|| fresh.map(String::from)).ok_or_else(no_line)?;
             replace(&line::with(&text, words)).and_then(|()| make_entries())
         }
     }
@@ -50,16 +55,25 @@ pub fn remove(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::
     match loader {
         BootLoader::Grubby => grubby("--remove-args", words),
         BootLoader::KernelInstall => {
-            if let Value::Text(text) = read(loader)? {
-                let rest = line::without(&text, words);
-                match fresh {
-                    // The file came with our words, and nobody has added any since.
-                    Some(fresh) if rest == fresh => fs::remove_file(COMMAND_LINE)?,
-                    _ if rest != text => replace(&rest)?,
-                    _ => {}
-                }
+            remove_draft()?;
+            let Some(text) = line_file()? else {
+                // The file that came with our words goes last: the entries have been made without them.
+                return if fresh.is_some() { Ok(()) } else { make_entries() };
+            };
+            let rest = line::without(&text, words);
+            if rest != text {
+                replace(&rest)?;
             }
-            make_entries()
+            // While the line is there: without it kernel-install would take that of the running kernel, which may have our words.
+            make_entries()?;
+            match fresh {
+                // The file came with our words, and nobody has added any since.
+                Some(fresh) if rest == fresh => {
+                    fs::remove_file(COMMAND_LINE)?;
+                    sync_folder()
+                }
+                _ => Ok(()),
+            }
         }
     }
 }
@@ -74,22 +88,45 @@ fn grubby(what: &str, words: &[String]) -> io::Result<()> {
         .map(drop)
 }
 
+/// The folder of the line, and what a new one is written to first.
+const FOLDER: &str = "/etc/kernel";
+const DRAFT: &str = "/etc/kernel/.pinwise-cmdline.draft";
+
+/// One that was killed while it wrote has left it.
+fn remove_draft() -> io::Result<()> {
+    match fs::remove_file(DRAFT) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn sync_folder() -> io::Result<()> {
+    File::open(FOLDER)?.sync_all()
+}
+
 /// Puts a whole new line in the place of the old one, with its mode and owner, so that no reader meets half of it.
+///
+/// Errors: the folder is not there, or the file is a link to another place, which a new file would end; nothing is left of it.
 fn replace(text: &str) -> io::Result<()> {
-    let path = Path::new(COMMAND_LINE);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    let draft = folder.join(".pinwise-cmdline.draft");
-    let before = fs::metadata(path).ok();
+    if fs::symlink_metadata(COMMAND_LINE).is_ok_and(|file| file.is_symlink()) {
+        return Err(io::Error::other(
+            "it is a link: whoever made it has to change the file that it leads to",
+        ));
+    }
+    draft(text).and_then(|()| fs::rename(DRAFT, COMMAND_LINE)).inspect_err(|_| _ = remove_draft())?;
+    sync_folder()
+}
+
+fn draft(text: &str) -> io::Result<()> {
+    remove_draft()?;
+    let before = fs::metadata(COMMAND_LINE).ok();
     let mode = before.as_ref().map_or(0o644, |before| before.mode() & 0o7777);
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(DRAFT)?;
     file.write_all(text.as_bytes())?;
     if let Some(before) = before {
-        chown(&draft, Some(before.uid()), Some(before.gid()))?;
+        chown(DRAFT, Some(before.uid()), Some(before.gid()))?;
     }
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    File::open(folder)?.sync_all()
+    file.sync_all()
 }
 
 /// Has kernel-install make the entries anew of which it made some before.

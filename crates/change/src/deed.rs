@@ -107,7 +107,17 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
             let remedy = "choose another name: what pinwise did not make, it may not remove";
             return Err(Fault::new(Class::Usage, path.display(), "the cgroup is there already", remedy));
         }
-        (Act::AttachPktgen { .. }, Value::Text(devices)) if !devices.is_empty() => {
+        (Act::AttachPktgen { cpu, .. }, Value::Text(devices)) if devices.is_empty() => {
+            let other = pktgen::elsewhere(kernel, *cpu).map_err(|e| refusal(act, &e))?;
+            if let Some((other, devices)) = other {
+                let cause = format!(
+                    "the generator's thread on CPU {other} has {devices}, and would be started with ours"
+                );
+                let remedy = "take them away (rem_device_all) if nobody needs them";
+                return Err(Fault::new(Class::MachineLacks, object(act), cause, remedy));
+            }
+        }
+        (Act::AttachPktgen { .. }, Value::Text(devices)) => {
             let cause = format!("it sends through {devices} already");
             let remedy = "choose another CPU, or take them away (rem_device_all) if nobody needs them";
             return Err(Fault::new(Class::MachineLacks, object(act), cause, remedy));

@@ -18,6 +18,23 @@ pub fn devices(kernel: &dyn Kernel, cpu: u32) -> io::Result<String> {
     listed(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it lists no interfaces"))
 }
 
+/// CPUs that are looked for at most: what a kernel can be built for.
+const MOST_CPUS: u32 = 8192;
+
+/// The first interface of another thread: whoever starts the generator starts all of them.
+pub fn elsewhere(kernel: &dyn Kernel, cpu: u32) -> io::Result<Option<(u32, String)>> {
+    for other in (0..MOST_CPUS).filter(|other| *other != cpu) {
+        if !kernel.exists(&thread_file(other), None)? {
+            continue;
+        }
+        let devices = devices(kernel, other)?;
+        if !devices.is_empty() {
+            return Ok(Some((other, devices)));
+        }
+    }
+    Ok(None)
+}
+
 fn listed(text: &str) -> Option<String> {
     let row = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let (running, stopped) = (row("Running:")?, row("Stopped:")?);

@@ -289,7 +289,9 @@ fn take_words_away(
     match (kernel.remove_boot_words(loader, words, fresh), there) {
         (Ok(()), _) => {}
         // They never came to be there.
-        (Err(_), false) if force || entry.read_back.is_none() => return How::Already,
+        (Err(_), false) if force || entry.read_back.is_none() && entry.undone.is_none() => {
+            return How::Already;
+        }
         (Err(error), _) => return How::Refused { why: error.to_string() },
     }
     let left = match kernel.boot_lines(loader) {

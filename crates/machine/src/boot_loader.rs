@@ -35,14 +35,6 @@ impl BootLoader {
             _ => None,
         }
     }
-
-    /// Name of the tool.
-    pub fn tool(self) -> &'static str {
-        match self {
-            Self::Grubby => "grubby",
-            Self::KernelInstall => "kernel-install",
-        }
-    }
 }
 
 fn has_entries(root: &Root) -> bool {

@@ -140,7 +140,12 @@ mod tests {
         fn what_was_added_comes_off_without_a_trace(
             line in "[a-z=\", \t]{0,40}\n{0,2}", ours in proptest::collection::vec("[a-z]{1,4}(=[0-9,-]{1,4})?", 1..4)
         ) {
-            prop_assert_eq!(without(&with(&line, &ours), &ours), line);
+            let longer = with(&line, &ours);
+            let one_line = longer.split_whitespace().collect::<Vec<_>>().join(" ");
+            if !longer.contains('"') {
+                prop_assert_eq!(held(&ours, &Value::Text(one_line)), Held::All);
+            }
+            prop_assert_eq!(without(&longer, &ours), line);
         }
     }
 }

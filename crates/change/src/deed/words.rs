@@ -92,6 +92,10 @@ pub fn still_in_force(act: &Act) -> Option<String> {
             file: PlatformFile::UnitDropIn { unit, .. } | PlatformFile::UnitStart { unit, .. },
             ..
         } => Some(format!("what {unit} has started with it keeps it until: systemctl restart {unit}")),
+        Act::AddBootWords { line: Some(_), .. } => Some(
+            "a kernel that was started with it keeps it until the next start, and one that is installed before takes it over from there"
+                .into(),
+        ),
         Act::PlaceFile { file: PlatformFile::GrubDefaults, .. } | Act::AddBootWords { .. } => {
             Some("a kernel that was started with it keeps it until the next start".into())
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
+use std::time::Duration;
 
 use machine::{Act, Class, CpuSet, Fault, Missing};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -77,7 +78,12 @@ pub(crate) fn drive(load: &PacketsLoad, stop: Option<BorrowedFd<'_>>) -> Result<
         // Returns when all threads of the generator have stopped, or when this process is ended, which stops them.
         let run = scope.spawn(|| std::fs::write(CONTROL, "start\n"));
         let sampled = sample(from_ns, load.seconds, stop, &told);
-        let ended = std::fs::write(CONTROL, "stop\n");
+        // Again and again: a stop that comes before the start is forgotten by then.
+        let mut ended = std::fs::write(CONTROL, "stop\n");
+        while ended.is_ok() && !run.is_finished() {
+            std::thread::sleep(Duration::from_millis(10));
+            ended = std::fs::write(CONTROL, "stop\n");
+        }
         let ran = run.join().unwrap_or_else(|_| Err(io::Error::other("the thread that started it panicked")));
         ended.and(ran).and(sampled)
     })

@@ -60,6 +60,12 @@ const BATCH: usize = 64;
 /// Calls after which others than the packets have their turn.
 const CALLS_AT_A_TIME: usize = 64;
 
+/// Packets of a run at most: each takes a bit of memory, 8 GB of them all.
+const MOST_PACKETS: u64 = 1 << 36;
+
+/// How far the moment of a run's beginning may lie from the sink's clock, which is the sender's where both are on one machine.
+const MOST_AHEAD_NS: u64 = 60_000_000_000;
+
 /// A sender says little; one that says more than this at once is none.
 const MOST_ASKED_BYTES: usize = 64 << 10;
 
@@ -205,6 +211,11 @@ impl Sink {
     fn answer(&mut self, line: &[u8], batch: &mut Batch) -> Result<Answer, Errno> {
         Ok(match serde_json::from_slice(line) {
             Err(why) => Answer::Refused { why: format!("it is no question of a packet sender: {why}") },
+            Ok(Ask::Begin { most, from_ns, .. })
+                if most > MOST_PACKETS || from_ns.abs_diff(monotonic_ns()) > MOST_AHEAD_NS =>
+            {
+                Answer::Refused { why: "its clock or its number of packets is none of this machine's".into() }
+            }
             Ok(Ask::Begin { run, payload_bytes, most, from_ns }) => {
                 let form = Form::new(run, payload_bytes.min(2000));
                 self.tally = Some((Tally::new(form, most, from_ns), thread_cpu_ns()));

@@ -3,6 +3,9 @@
 use super::control::{Counts, INTERVAL_NS};
 use super::packet::{Form, Strange};
 
+/// Intervals of a day: what comes later counts in the last one.
+const LAST_INTERVAL: u64 = 863_999;
+
 /// Counts of one run.
 pub(super) struct Tally {
     form: Form,
@@ -30,7 +33,7 @@ impl Tally {
     pub(super) fn add<'a>(&mut self, now_ns: u64, payloads: impl Iterator<Item = &'a [u8]>) {
         let before = self.counts.arrived;
         payloads.for_each(|payload| self.judge(payload));
-        let interval = (now_ns.saturating_sub(self.from_ns) / INTERVAL_NS) as usize;
+        let interval = (now_ns.saturating_sub(self.from_ns) / INTERVAL_NS).min(LAST_INTERVAL) as usize;
         if self.counts.intervals.len() <= interval {
             self.counts.intervals.resize(interval + 1, 0);
         }

@@ -13,6 +13,9 @@ use crate::amqp::options::Argument;
 use crate::drive::{Keys, Pace, Spacing};
 use crate::message::MARK_BYTES;
 
+/// Operations that are told one by one: some 80 bytes each, of the 64 MiB that are read of a load.
+const MOST_OPERATIONS: u64 = 500_000;
+
 /// What the server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -136,6 +139,15 @@ impl QueueFillLoad {
             if !(least..=most).contains(&value) {
                 return wrong(key, format!("{value} is out of range"), &format!("choose {least} to {most}"));
             }
+        }
+        let operations = self.sequence().operations();
+        if operations > MOST_OPERATIONS {
+            let remedy = format!("choose fewer: {MOST_OPERATIONS} operations at most");
+            return wrong(
+                "messages",
+                format!("{operations} operations are too many to tell one by one"),
+                &remedy,
+            );
         }
         if self.protocol == Protocol::Queue && !self.queue_arguments.is_empty() {
             return wrong(

@@ -1,6 +1,6 @@
 //! The load of a spinning task: it asks what was taken from it, and drives nothing.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -29,6 +29,9 @@ pub static ABOUT: About = About {
 
 /// The answer comes so long after its window at the latest: a task among many gets its CPU late.
 const LATEST: Duration = Duration::from_secs(15);
+
+/// The longest answer, bytes.
+const LONGEST_BYTES: u64 = 64 << 10;
 
 impl Driven for SpinLoad {
     fn about(&self) -> &'static About {
@@ -90,8 +93,11 @@ fn asked(server: SocketAddr, seconds: f64, stop: Option<BorrowedFd<'_>>) -> Resu
             Ok(_) => break,
         }
     }
+    // One line; a server of another kind may greet and then wait for us.
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).map_err(|why| format!("the answer broke off: {why}"))?;
+    stream.set_read_timeout(Some(LATEST)).map_err(|why| format!("its connection: {why}"))?;
+    let read = BufReader::new(stream.take(LONGEST_BYTES)).read_line(&mut answer);
+    read.map_err(|why| format!("the answer broke off: {why}"))?;
     Ok(answer)
 }
 

@@ -97,7 +97,9 @@ impl Boot {
             "set -e\nmount --make-rprivate /\nmount --bind boot /boot\nmount --bind kernel /etc/kernel\n";
         let overlay = "chmod +x sbin/up/grubby\n\
                        mount -t overlay overlay -o lowerdir=/usr/sbin,upperdir=$PWD/sbin/up,workdir=$PWD/sbin/work /usr/sbin\n";
-        let script = format!("{script}{}exec \"$@\"", if grubby { overlay } else { "" });
+        // What the running kernel was started with, where the test says it.
+        let started = if self.path("cmdline").exists() { "mount --bind cmdline /proc/cmdline\n" } else { "" };
+        let script = format!("{script}{started}{}exec \"$@\"", if grubby { overlay } else { "" });
         let pinwise = self.bench.command(arguments);
         let mut command = Command::new("unshare");
         command
@@ -145,8 +147,12 @@ fn a_line_that_was_not_there_goes_again_and_what_others_add_to_it_stays() {
     let line = boot.path("kernel/cmdline");
     boot.must(&["apply", "plan.toml"], false);
     assert!(boot.read("kernel/cmdline").ends_with("nohz_full=1 rcu_nocbs=1"));
+    // As after a restart: without a line of its own kernel-install would take these words over again.
+    std::fs::write(boot.path("cmdline"), "root=/dev/vda1 nohz_full=1 rcu_nocbs=1\n").unwrap();
     boot.must(&["undo"], false);
+    std::fs::remove_file(boot.path("cmdline")).unwrap();
     assert!(!line.exists());
+    assert!(!boot.options().contains("nohz_full"), "{}", boot.options());
 
     boot.must(&["apply", "plan.toml"], false);
     let longer = format!("{} mitigations=auto\n", boot.read("kernel/cmdline"));
