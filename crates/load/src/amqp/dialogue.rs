@@ -3,6 +3,7 @@
 use super::field::Value;
 use super::frame::{self, BODY, Frame, HEADER, HEARTBEAT, METHOD, OVERHEAD_BYTES};
 use super::greeting::Greeting;
+use super::hearing::{self, Hearer};
 use super::lane::{Lane, Progress};
 use super::method::{self, Declaration, Said};
 use super::options::{AmqpLoad, Kind};
@@ -50,39 +51,6 @@ impl Amqp {
             phase: Phase::Over,
             greeting: Greeting::new(&load.user, &load.password, &load.vhost, load.channels),
             lanes: Vec::new(),
-        }
-    }
-
-    fn take(&mut self, frame: Frame<'_>, out: &mut Vec<u8>, news: &mut Vec<News>) -> Result<(), String> {
-        match (frame.kind, frame.channel) {
-            (HEARTBEAT, _) => {
-                frame::put(out, HEARTBEAT, 0, |_| ());
-                Ok(())
-            }
-            (METHOD, channel) => {
-                let said = method::read(frame.payload).ok_or("a method came that ends too early")?;
-                match channel {
-                    0 => self.connection_said(said, out),
-                    _ => self.channel_said(channel, said, out, news),
-                }
-            }
-            (HEADER, channel) => {
-                let bytes =
-                    method::content_bytes(frame.payload).ok_or("a content header came that is none")?;
-                let (lane, bodies) = self.lane(channel)?;
-                match lane.content(bytes, bodies)? {
-                    Some(tag) => self.arrived(channel, tag, out, news),
-                    None => Ok(()),
-                }
-            }
-            (BODY, channel) => {
-                let (lane, bodies) = self.lane(channel)?;
-                match lane.body(frame.payload, bodies)? {
-                    Some(tag) => self.arrived(channel, tag, out, news),
-                    None => Ok(()),
-                }
-            }
-            (kind, _) => Err(format!("a frame of type {kind} came")),
         }
     }
 
@@ -180,6 +148,53 @@ impl Amqp {
     }
 }
 
+impl Hearer for Amqp {
+    fn longest(&self) -> usize {
+        self.greeting.frame_bytes
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    fn end(&mut self) {
+        self.phase = Phase::Over;
+    }
+
+    fn take(&mut self, frame: Frame<'_>, out: &mut Vec<u8>, news: &mut Vec<News>) -> Result<(), String> {
+        match (frame.kind, frame.channel) {
+            (HEARTBEAT, _) => {
+                frame::put(out, HEARTBEAT, 0, |_| ());
+                Ok(())
+            }
+            (METHOD, channel) => {
+                let said = method::read(frame.payload).ok_or("a method came that ends too early")?;
+                match channel {
+                    0 => self.connection_said(said, out),
+                    _ => self.channel_said(channel, said, out, news),
+                }
+            }
+            (HEADER, channel) => {
+                let bytes =
+                    method::content_bytes(frame.payload).ok_or("a content header came that is none")?;
+                let (lane, bodies) = self.lane(channel)?;
+                match lane.content(bytes, bodies)? {
+                    Some(tag) => self.arrived(channel, tag, out, news),
+                    None => Ok(()),
+                }
+            }
+            (BODY, channel) => {
+                let (lane, bodies) = self.lane(channel)?;
+                match lane.body(frame.payload, bodies)? {
+                    Some(tag) => self.arrived(channel, tag, out, news),
+                    None => Ok(()),
+                }
+            }
+            (kind, _) => Err(format!("a frame of type {kind} came")),
+        }
+    }
+}
+
 impl Dialogue for Amqp {
     fn lanes(&self) -> u32 {
         self.load.channels
@@ -207,22 +222,7 @@ impl Dialogue for Amqp {
     }
 
     fn hear(&mut self, came: &[u8], out: &mut Vec<u8>, news: &mut Vec<News>) -> usize {
-        let mut understood = 0;
-        while self.phase != Phase::Over {
-            let taken = match frame::first(&came[understood..], self.greeting.frame_bytes) {
-                Ok(None) => return understood,
-                Ok(Some(frame)) => {
-                    understood += frame.len();
-                    self.take(frame, out, news)
-                }
-                Err(why) => Err(why),
-            };
-            if let Err(why) = taken {
-                self.phase = Phase::Over;
-                news.push(News::Over(why));
-            }
-        }
-        came.len()
+        hearing::hear(self, came, out, news)
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {

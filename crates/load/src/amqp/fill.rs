@@ -7,6 +7,7 @@ use super::dialogue::{put_body, tell};
 use super::field::Value;
 use super::frame::{self, BODY, Frame, HEADER, HEARTBEAT, METHOD};
 use super::greeting::Greeting;
+use super::hearing::{self, Hearer};
 use super::lane::Lane;
 use super::method::{self, Declaration, Said};
 use super::options::argument;
@@ -56,33 +57,6 @@ impl AmqpFill {
             greeting: Greeting::new(&load.user, &load.password, &load.vhost, CHANNEL.into()),
             lane: lane(load, tag),
             asked: None,
-        }
-    }
-
-    fn take(&mut self, frame: Frame<'_>, out: &mut Vec<u8>, news: &mut Vec<News>) -> Result<(), String> {
-        match (frame.kind, frame.channel) {
-            (HEARTBEAT, _) => {
-                frame::put(out, HEARTBEAT, 0, |_| ());
-                Ok(())
-            }
-            (METHOD, channel) => {
-                let said = method::read(frame.payload).ok_or("a method came that ends too early")?;
-                match channel {
-                    0 => self.connection_said(said, out),
-                    _ => self.channel_said(said, out, news),
-                }
-            }
-            (HEADER, CHANNEL) => {
-                let bytes =
-                    method::content_bytes(frame.payload).ok_or("a content header came that is none")?;
-                let arrived = self.lane.content(bytes, &self.bodies)?.is_some();
-                self.arrived(arrived, news)
-            }
-            (BODY, CHANNEL) => {
-                let arrived = self.lane.body(frame.payload, &self.bodies)?.is_some();
-                self.arrived(arrived, news)
-            }
-            (kind, channel) => Err(format!("a frame of type {kind} came for channel {channel}")),
         }
     }
 
@@ -162,6 +136,47 @@ fn lane(load: &QueueFillLoad, tag: u64) -> Lane {
     Lane::new(0, format!("pinwise-{tag:x}"), load.message_bytes as usize, false)
 }
 
+impl Hearer for AmqpFill {
+    fn longest(&self) -> usize {
+        self.greeting.frame_bytes
+    }
+
+    fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    fn end(&mut self) {
+        self.stage = Stage::Over;
+    }
+
+    fn take(&mut self, frame: Frame<'_>, out: &mut Vec<u8>, news: &mut Vec<News>) -> Result<(), String> {
+        match (frame.kind, frame.channel) {
+            (HEARTBEAT, _) => {
+                frame::put(out, HEARTBEAT, 0, |_| ());
+                Ok(())
+            }
+            (METHOD, channel) => {
+                let said = method::read(frame.payload).ok_or("a method came that ends too early")?;
+                match channel {
+                    0 => self.connection_said(said, out),
+                    _ => self.channel_said(said, out, news),
+                }
+            }
+            (HEADER, CHANNEL) => {
+                let bytes =
+                    method::content_bytes(frame.payload).ok_or("a content header came that is none")?;
+                let arrived = self.lane.content(bytes, &self.bodies)?.is_some();
+                self.arrived(arrived, news)
+            }
+            (BODY, CHANNEL) => {
+                let arrived = self.lane.body(frame.payload, &self.bodies)?.is_some();
+                self.arrived(arrived, news)
+            }
+            (kind, channel) => Err(format!("a frame of type {kind} came for channel {channel}")),
+        }
+    }
+}
+
 impl Dialogue for AmqpFill {
     fn open(&mut self, out: &mut Vec<u8>) -> bool {
         self.lane = lane(&self.load, self.tag);
@@ -188,22 +203,7 @@ impl Dialogue for AmqpFill {
     }
 
     fn hear(&mut self, came: &[u8], out: &mut Vec<u8>, news: &mut Vec<News>) -> usize {
-        let mut understood = 0;
-        while self.stage != Stage::Over {
-            let taken = match frame::first(&came[understood..], self.greeting.frame_bytes) {
-                Ok(None) => return understood,
-                Ok(Some(frame)) => {
-                    understood += frame.len();
-                    self.take(frame, out, news)
-                }
-                Err(why) => Err(why),
-            };
-            if let Err(why) = taken {
-                self.stage = Stage::Over;
-                news.push(News::Over(why));
-            }
-        }
-        came.len()
+        hearing::hear(self, came, out, news)
     }
 
     fn operation(&self, number: u64) -> Option<(Kind, Phase)> {

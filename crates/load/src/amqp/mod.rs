@@ -11,6 +11,7 @@ mod field;
 mod fill;
 mod frame;
 mod greeting;
+mod hearing;
 mod lane;
 mod method;
 pub mod options;

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::field::Writer;
 use super::options::{AmqpLoad, Kind};
 use super::*;
+use crate::drive::dialogue::hear_in_parts as hear;
 use crate::drive::{Dialogue, News};
 use crate::message::{Bodies, MARK_BYTES, mark};
 
@@ -23,20 +24,6 @@ fn captured_load() -> AmqpLoad {
         prefetch: Some(1),
         ..AmqpLoad::default()
     }
-}
-
-/// Gives `bytes` as an engine does, with an end at each of `cuts`; what is not understood comes again.
-fn hear(amqp: &mut Amqp, bytes: &[u8], cuts: &[usize], out: &mut Vec<u8>) -> Vec<News> {
-    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
-    ends.push(bytes.len());
-    ends.sort_unstable();
-    let (mut from, mut news) = (0, Vec::new());
-    for end in ends {
-        if from < end {
-            from += amqp.hear(&bytes[from..end], out, &mut news);
-        }
-    }
-    news
 }
 
 /// A dialogue after the captured beginning, and what it has said.

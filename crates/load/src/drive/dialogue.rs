@@ -60,3 +60,23 @@ pub trait Dialogue {
         let _ = out;
     }
 }
+
+/// Gives `bytes` as an engine does, with an end at each of `cuts`; what is not understood comes again.
+#[cfg(test)]
+pub(crate) fn hear_in_parts(
+    dialogue: &mut impl Dialogue,
+    bytes: &[u8],
+    cuts: &[usize],
+    out: &mut Vec<u8>,
+) -> Vec<News> {
+    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+    ends.push(bytes.len());
+    ends.sort_unstable();
+    let (mut from, mut news) = (0, Vec::new());
+    for end in ends {
+        if from < end {
+            from += dialogue.hear(&bytes[from..end], out, &mut news);
+        }
+    }
+    news
+}

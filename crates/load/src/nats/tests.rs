@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::drive::dialogue::hear_in_parts as hear;
 use crate::drive::{Dialogue, News};
 use crate::message::{Bodies, MARK_BYTES, mark};
 
@@ -15,20 +16,6 @@ const BYTES: usize = 40;
 
 fn load() -> NatsLoad {
     NatsLoad { subjects: 2, message_bytes: BYTES as u32, ..NatsLoad::default() }
-}
-
-/// Gives `bytes` as an engine does, with an end at each of `cuts`; what is not understood comes again.
-fn hear(nats: &mut Nats, bytes: &[u8], cuts: &[usize], out: &mut Vec<u8>) -> Vec<News> {
-    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
-    ends.push(bytes.len());
-    ends.sort_unstable();
-    let (mut from, mut news) = (0, Vec::new());
-    for end in ends {
-        if from < end {
-            from += nats.hear(&bytes[from..end], out, &mut news);
-        }
-    }
-    news
 }
 
 /// A dialogue after the captured beginning with a message out on each lane, and all that it has said.
