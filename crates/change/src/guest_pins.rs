@@ -1,12 +1,12 @@
 //! Asking libvirt where it places a part of a guest, and having it placed: by virsh, which speaks to every version of it.
 
 use std::io::{self, Read};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use machine::{CpuSet, GuestPin};
 
-use crate::platform_program::SYSTEM;
+use crate::platform_program;
 
 /// Far more than an answer takes; a guest whose monitor hangs keeps libvirt waiting without end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,11 +31,10 @@ fn damaged() -> io::Error {
 
 /// What virsh prints.
 fn virsh(arguments: &[String]) -> io::Result<String> {
-    let mut command = Command::new("virsh");
-    let path = format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default());
+    let mut command = platform_program::command("virsh");
     // Its words are read.
-    command.args(arguments).env("PATH", path).env("LC_ALL", "C").env_remove("LANGUAGE");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments).env("LC_ALL", "C").env_remove("LANGUAGE");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|error| match error.kind() {
         // Not NotFound, which would mean that the guest is gone.
         io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::Unsupported, "virsh is not installed"),

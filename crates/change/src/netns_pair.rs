@@ -1,11 +1,10 @@
 //! Making two joined network namespaces, and removing them: by ip(8), which knows how names of namespaces are kept.
 
 use std::io;
-use std::process::{Command, Stdio};
 
 use machine::NetnsPair;
 
-use crate::platform_program::SYSTEM;
+use crate::platform_program;
 
 /// Makes both, in turn; what was made before an error is removed again.
 ///
@@ -27,11 +26,9 @@ pub fn remove(name: &str) -> io::Result<()> {
 }
 
 fn ip(words: &[String]) -> io::Result<()> {
-    let path = format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default());
-    let mut command = Command::new("ip");
     // Its words are read.
-    command.args(words).env("PATH", path).env("LC_ALL", "C").stdin(Stdio::null());
-    let output = command.output().map_err(|error| match error.kind() {
+    let output = platform_program::command("ip").args(words).env("LC_ALL", "C").output();
+    let output = output.map_err(|error| match error.kind() {
         // Not NotFound, which would mean that the namespaces are gone.
         io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::Unsupported, "ip is not installed"),
         _ => io::Error::other(format!("ip could not be started: {error}")),

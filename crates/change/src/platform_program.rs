@@ -4,16 +4,21 @@ use std::io;
 use std::process::{Command, Stdio};
 
 /// Folders of the system's own programs.
-pub const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// One of them, found where su(1) and cron do not look, and with nothing to read.
+pub fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("PATH", format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default()));
+    command.stdin(Stdio::null());
+    command
+}
 
 /// Runs one to its end; gives what it wrote to its standard output.
 ///
 /// Errors: it cannot be started, or fails; with the last line of what it said.
 pub fn run(program: &str, arguments: &[&str]) -> io::Result<String> {
-    let mut command = Command::new(program);
-    // Where su(1) and cron do not look.
-    command.env("PATH", format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default()));
-    let done = command.args(arguments).stdin(Stdio::null()).output();
+    let done = command(program).args(arguments).output();
     let done = done.map_err(|e| io::Error::new(e.kind(), format!("{program} could not be started: {e}")))?;
     let said = String::from_utf8_lossy(&done.stderr);
     match done.status.success() {
