@@ -176,7 +176,7 @@ tracepoint(nmi_handler) int nmi_handler(u64 *arguments)
 
 	if (!cpu || !counting_since())
 		return 0;
-	waited_ns = ns * (cpu->waiting & 0xffff);
+	waited_ns = ns * waiting_count(cpu);
 	book(id, cpu, SOURCE_NMI, ns, waited_ns);
 	move_on(&cpu->interrupt, ns, waited_ns);
 	move_on(&cpu->softirq, ns, waited_ns);

@@ -78,6 +78,7 @@ static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct rq {
+	u64 clock;
 	u64 prev_steal_time_rq;
 };
 

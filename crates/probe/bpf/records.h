@@ -94,7 +94,7 @@ struct known_thread {
 enum { KNOWN_THREADS = 8 };
 
 /*
- * What of a CPU is read each time: six lines of its cache. Written on that CPU, or under the lock of its run queue.
+ * What of a CPU is read each time: three lines of its cache, and three more where those have changed. Written on that CPU, or under the lock of its run queue.
  */
 struct cpu_head {
 	/* Complete slices, net of interrupts. */
@@ -116,17 +116,19 @@ struct cpu_head {
 	u64 slice_interrupted_ns; /* what interrupts took of it */
 	/*
 	 * Threads of the target that wait for this CPU, in the low 16 bits; above them the sum over those of when they came,
-	 * less the sum of when they went, mod 2^48 ns. One word, so that any CPU can add to it and read it.
+	 * less the sum of when they went, mod 2^48 ns (waiting.h). To be added to waiting_moved.
 	 */
 	u64 waiting;
 	u64 waited_before_ns; /* what they had waited when the slice that goes on began, mod 2^48 */
+	u32 current_slot; /* slot of the target's thread that runs, +1; 0 when another task does */
+	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
+
+	/* Here the fourth line begins: whenever something is booked, or the task changes, one of the first three does. */
 	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during that slice */
 	struct running interrupt;
 	struct running softirq;
 	struct running_function interrupt_function; /* in an interrupt */
 	struct running_function softirq_function; /* in a softirq, moved on by what interrupted it */
-	u32 current_slot; /* slot of the target's thread that runs, +1; 0 when another task does */
-	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
 	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
 	u32 spare;
 	/*
@@ -134,7 +136,10 @@ struct cpu_head {
 	 * still that of the last reading need not be read again.
 	 */
 	u32 came[SOURCES];
-	u64 spare_line[4];
+	u64 waiting_moved; /* the same, of those that came or went without the lock of the run queue */
+	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
+	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
+	u64 spare_line;
 };
 
 /* One CPU, in whole lines of its cache. */

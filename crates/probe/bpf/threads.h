@@ -9,6 +9,7 @@
 #ifndef PINWISE_THREADS_H
 #define PINWISE_THREADS_H
 
+#include "clock.h"
 #include "tasks.h"
 #include "waiting.h"
 
@@ -205,7 +206,7 @@ inline_always struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
 	return new_taker(&key, &fresh);
 }
 
-/* Begins to wait for a CPU. */
+/* Begins to wait for a CPU, whose run queue is locked. */
 inline_always void waits(struct thread_seen *thread, u32 state, u32 id, u64 now)
 {
 	struct cpu_seen *cpu = cpu_of(id);
@@ -217,14 +218,19 @@ inline_always void waits(struct thread_seen *thread, u32 state, u32 id, u64 now)
 		comes(cpu, now);
 }
 
-/* Waits for its CPU no longer. */
-inline_always void waits_no_more(struct thread_seen *thread, u64 now)
+/* Waits for its CPU no longer. `locked` is the CPU whose run queue is locked, +1; 0: that is not known of any. */
+inline_always void waits_no_more(struct thread_seen *thread, u32 locked, u64 now)
 {
 	struct cpu_seen *cpu = cpu_of(thread->waits_on - 1);
+	int is_locked = thread->waits_on == locked;
 
 	thread->waits_on = 0;
-	if (cpu)
+	if (!cpu)
+		return;
+	if (is_locked)
 		goes(cpu, now);
+	else
+		is_taken_away(cpu, now);
 }
 
 /* What interrupts took of the slice that ends. One in progress when counting began can reach back beyond the slice. */
@@ -314,7 +320,7 @@ inline_always void gets(struct thread_seen *thread, u32 id, u32 from_idle_state,
 	thread->version++;
 	book_before(thread, from_idle_state, now);
 	if (thread->waits_on)
-		waits_no_more(thread, now);
+		waits_no_more(thread, id + 1, now);
 	if (thread->cpu != id)
 		migrates(thread, id);
 	thread->cpu = id;
@@ -461,13 +467,14 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 		cpu->current_tid = follow(next, pid);
 		return 0;
 	}
-	now = bpf_ktime_get_ns();
+	now = not_before(incoming, bpf_ktime_get_ns());
 	if (!told)
 		catch_up(prev, cpu, id, now);
 	if (cpu->current_slot)
 		thread = thread_in(cpu->current_slot - 1);
 	else if (!cpu->switched_at_ns)
 		thread = thread_of(prev, cpu);
+	now = not_before(thread, now);
 	slice = now - (cpu->switched_at_ns ? cpu->switched_at_ns : since);
 	interrupted = interrupted_of(cpu, slice);
 	taken = waited_since(waited(cpu, now), cpu->waited_before_ns);
@@ -510,14 +517,17 @@ tracepoint(sched_switch) int sched_switch_of_three(u64 *arguments)
 	return switched(prev, (void *)arguments[2], arguments[0] & 1, state_of_task(prev));
 }
 
-/* A thread that is woken before it has left the CPU, or a second time, goes on as it was. */
+/*
+ * A thread that is woken before it has left the CPU, or a second time, goes on as it was. (The lock of the run queue is not held
+ * then, nor its clock up to date.)
+ */
 inline_always int can_be_woken(struct thread_seen *thread, struct task_struct *task)
 {
 	switch (thread->state) {
 	case THREAD_NONE:
 	case THREAD_ASLEEP:
 	case THREAD_BLOCKED:
-		return 1;
+		return !follow(task, on_cpu);
 	case THREAD_RUNNING:
 		return nothing_seen(thread) && !follow(task, on_cpu);
 	default:
@@ -535,12 +545,13 @@ inline_always int woken(struct task_struct *task)
 	if (!cpu || !counting_since())
 		return 0;
 	thread = thread_of(task, cpu);
-	if (!thread)
+	if (!thread || !can_be_woken(thread, task))
 		return 0;
-	if (!can_be_woken(thread, task))
-		return 0;
-	now = bpf_ktime_get_ns();
 	id = cpu_of_task(task);
+	cpu = cpu_of(id);
+	if (!cpu)
+		return 0;
+	now = not_before(thread, woken_at(task, cpu));
 	thread->version++;
 	add(thread->state == THREAD_BLOCKED ? &thread->blocked : &thread->asleep, now - thread->since_ns);
 	if (id != thread->cpu)
@@ -575,9 +586,9 @@ tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 	if (!thread || !thread->waits_on || !cpu)
 		return 0;
 	now = bpf_ktime_get_ns();
-	waits_no_more(thread, now);
+	waits_no_more(thread, 0, now);
 	thread->waits_on = to + 1;
-	comes(cpu, now);
+	is_brought(cpu, now);
 	return 0;
 }
 

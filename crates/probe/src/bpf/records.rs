@@ -111,17 +111,20 @@ records! {
         slice_interrupted_ns: u64,
         waiting: u64,
         waited_before_ns: u64,
+        current_slot: u32,
+        current_tid: u32,
         waiting_interrupted_ns: u64,
         interrupt: Running,
         softirq: Running,
         interrupt_function: RunningFunction,
         softirq_function: RunningFunction,
-        current_slot: u32,
-        current_tid: u32,
         idle_state: u32,
         spare: u32,
         came: [u32; SOURCES],
-        spare_line: [u64; 4],
+        waiting_moved: u64,
+        clock_ahead_ns: u64,
+        clock_compared_ns: u64,
+        spare_line: u64,
     }
 
     CpuSeen = "cpu_seen" { head: CpuHead, known: [KnownThread; KNOWN_THREADS], sources: [SourceSeen; SOURCES], }
