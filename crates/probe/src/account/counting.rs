@@ -24,7 +24,7 @@ use crate::clock;
 const TRIES: usize = 100;
 
 /// How many CPUs ahead their records are fetched.
-const AHEAD: usize = 2;
+const AHEAD: usize = 4;
 
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
@@ -267,12 +267,20 @@ impl Counting {
         };
         for (at, &cpu) in self.cpus.iter().enumerate() {
             if let Some(&next) = self.cpus.get(at + AHEAD) {
-                LastRead::expect(next as usize, &self.tables.cpus);
+                self.last_read[at + AHEAD].expect(
+                    next as usize,
+                    &self.tables.cpus,
+                    &self.tables.source_steps,
+                );
             }
-            let Some((seen, sources)) = read_cpu(&self.tables, cpu, &mut self.last_read[at]) else {
-                continue;
+            // Where nothing happened since the last reading, it was so when this one began as well.
+            let still = self.last_read[at].still(cpu as usize, &self.tables.cpus);
+            let still = still.map(|(seen, sources)| CpuRead { cpu, at_ns: snapshot.at_ns, seen, sources });
+            let read = || {
+                let (seen, sources) = read_cpu(&self.tables, cpu, &mut self.last_read[at])?;
+                Some(CpuRead { cpu, at_ns: now(), seen, sources })
             };
-            snapshot.cpus.push(CpuRead { cpu, at_ns: now(), seen, sources });
+            snapshot.cpus.extend(still.or_else(read));
         }
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
@@ -341,7 +349,7 @@ impl Counting {
 }
 
 /// Copies what is known of a CPU as it was between two interrupts; `None` where there is no such record.
-fn read_cpu(tables: &Tables, cpu: u32, last: &mut LastRead) -> Option<(CpuHead, Arc<Sources>)> {
+fn read_cpu(tables: &Tables, cpu: u32, last: &mut LastRead) -> Option<(Arc<CpuHead>, Arc<Sources>)> {
     let cpu = cpu as usize;
     let mut head = CpuHead::zeroed();
     let mut tries = 0;
@@ -353,6 +361,8 @@ fn read_cpu(tables: &Tables, cpu: u32, last: &mut LastRead) -> Option<(CpuHead, 
         tries += 1;
         let interrupted_ns = tables.cpus.word(cpu, std::mem::offset_of!(CpuHead, interrupted_ns));
         if interrupted_ns == Some(head.interrupted_ns) || tries == TRIES {
+            let head = Arc::new(head);
+            last.keep(&head);
             return Some((head, sources));
         }
     }

@@ -48,8 +48,8 @@ pub(crate) struct CpuRead {
     pub(crate) cpu: u32,
     /// When it was read, CLOCK_MONOTONIC ns.
     pub(crate) at_ns: u64,
-    /// As it was then.
-    pub(crate) seen: CpuHead,
+    /// As it was then; shared with other readings where nothing happened meanwhile.
+    pub(crate) seen: Arc<CpuHead>,
     /// What interrupted it; shared with other readings where nothing came meanwhile.
     pub(crate) sources: Arc<Sources>,
 }

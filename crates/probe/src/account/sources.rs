@@ -43,21 +43,52 @@ impl Sources {
     }
 }
 
-/// The sources of one CPU at the last reading. One that did not come since is taken from there: most of what a reading costs is waiting
-/// for memory that programs on another CPU have written.
+/// One CPU at the last reading. What did not happen since is taken from there: most of what a reading costs is waiting for memory that
+/// programs on another CPU have written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastRead {
-    /// How often each had come.
+    /// `None` where it was not read yet.
+    head: Option<Arc<CpuHead>>,
+    /// Whether anything had happened on it since the reading before.
+    changed: bool,
+    /// Whether all of it was read after what its first lines told had happened. A reading may come between two words that belong
+    /// together; by the next one both are there.
+    settled: bool,
+    /// How often each source had come.
     came: [u32; SOURCES],
+    /// A bit for each that had come since the reading before.
+    fresh: u32,
     /// A bit for each that was caught while it was being written.
     torn: u32,
     sources: Arc<Sources>,
 }
 
 impl LastRead {
-    /// Has what is read of a CPU in any case fetched.
-    pub(super) fn expect(cpu: usize, records: &Mapped<CpuSeen>) {
-        (0..size_of::<CpuHead>()).step_by(LINE).for_each(|line| records.expect(cpu, line));
+    /// Has fetched what will be read of a CPU, if as much happens on it as did before the last reading.
+    pub(super) fn expect(&self, cpu: usize, records: &Mapped<CpuSeen>, steps: &Mapped<SourceSteps>) {
+        let bytes = if self.changed { size_of::<CpuHead>() } else { TELLING_WORDS * 8 };
+        (0..bytes).step_by(LINE).for_each(|line| records.expect(cpu, line));
+        if self.changed {
+            self.expect_sources(cpu, self.fresh, records, steps);
+        }
+    }
+
+    /// What was read last, if nothing has happened on the CPU since.
+    pub(super) fn still(
+        &mut self,
+        cpu: usize,
+        records: &Mapped<CpuSeen>,
+    ) -> Option<(Arc<CpuHead>, Arc<Sources>)> {
+        let head = self.head.as_ref().filter(|head| records.begins_with(cpu, &***head, TELLING_WORDS));
+        self.changed = head.is_none();
+        let was_settled = std::mem::replace(&mut self.settled, !self.changed);
+        let head = head.filter(|_| was_settled && self.torn == 0)?;
+        Some((Arc::clone(head), Arc::clone(&self.sources)))
+    }
+
+    /// Keeps what was read.
+    pub(super) fn keep(&mut self, head: &Arc<CpuHead>) {
+        self.head = Some(Arc::clone(head));
     }
 
     /// What has come on a CPU whose head has just been read.
@@ -71,14 +102,15 @@ impl LastRead {
         let differs = |source: &usize| head.came[*source] != self.came[*source];
         let fresh = (0..SOURCES).filter(differs).fold(self.torn, |bits, source| bits | 1 << source);
         if fresh != 0 {
-            self.expect_again(cpu, fresh, records, steps);
+            self.expect_sources(cpu, fresh & !self.fresh, records, steps);
             self.read_again(cpu, head, fresh, records, steps);
         }
+        self.fresh = fresh;
         Arc::clone(&self.sources)
     }
 
     /// Has the processor fetch all at once what [`Self::read_again`] reads piece by piece.
-    fn expect_again(&self, cpu: usize, fresh: u32, records: &Mapped<CpuSeen>, steps: &Mapped<SourceSteps>) {
+    fn expect_sources(&self, cpu: usize, fresh: u32, records: &Mapped<CpuSeen>, steps: &Mapped<SourceSteps>) {
         (0..SOURCES)
             .filter(|source| fresh & 1 << source != 0)
             .for_each(|source| records.expect(cpu, place_of(source)));
@@ -123,6 +155,9 @@ impl LastRead {
         self.sources = Arc::new(now);
     }
 }
+
+/// Words at the beginning of a CPU's record, of which one changes whenever something is booked there or its task changes: three lines.
+const TELLING_WORDS: usize = offset_of!(CpuHead, waiting_interrupted_ns) / 8;
 
 /// Bytes of a line of the cache, wherever this runs; only what is fetched ahead depends on it.
 const LINE: usize = 64;
@@ -239,6 +274,47 @@ mod tests {
         tables.count(0, 4, 70, true);
         assert!(!Arc::ptr_eq(&first, &tables.read(0)));
         assert_eq!(first.rows.len(), 1, "a reading stays as it was");
+        tables.hold();
+    }
+
+    #[test]
+    fn a_cpu_is_read_again_when_any_of_the_words_that_tell_has_changed_and_only_then() {
+        let mut tables = Tables::new();
+        tables.count(0, 3, 70, true);
+        let seen = tables.records.get(0).unwrap();
+        assert!(tables.last[0].still(0, &tables.records).is_none(), "it was never read");
+        tables.read(0);
+        tables.last[0].keep(&Arc::new(seen.head));
+        assert!(tables.last[0].still(0, &tables.records).is_none(), "read while it may have been written");
+        assert!(tables.last[0].still(0, &tables.records).is_some());
+        for word in 0..TELLING_WORDS {
+            let before = tables.records.word(0, word * 8).unwrap();
+            tables.records.set_word(0, word * 8, before + 1);
+            assert!(tables.last[0].still(0, &tables.records).is_none(), "word {word}");
+            tables.records.set_word(0, word * 8, before);
+            assert!(tables.last[0].still(0, &tables.records).is_none(), "word {word}, again");
+            assert!(tables.last[0].still(0, &tables.records).is_some(), "word {word}, for long");
+        }
+        // In progress, and in no account.
+        let mut waits = seen;
+        waits.head.waiting_interrupted_ns += 1;
+        tables.records.set(0, &waits);
+        let (head, _) = tables.last[0].still(0, &tables.records).unwrap();
+        assert_eq!(head.switched_at_ns, seen.head.switched_at_ns);
+    }
+
+    #[test]
+    fn what_came_between_two_words_of_a_reading_is_in_the_next() {
+        let mut tables = Tables::new();
+        tables.count(0, 3, 70, true);
+        tables.read(0);
+        // The sum is there, and what came is not yet.
+        let mut seen = tables.records.get(0).unwrap();
+        seen.head.interrupted_ns += 900;
+        tables.records.set(0, &seen);
+        tables.last[0].keep(&Arc::new(seen.head));
+        tables.count(0, 3, 900, true);
+        assert!(tables.last[0].still(0, &tables.records).is_none());
         tables.hold();
     }
 

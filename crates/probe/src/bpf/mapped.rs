@@ -72,6 +72,19 @@ impl<T: Record> Mapped<T> {
         true
     }
 
+    /// Whether a record begins with the first `words` words of `part`, which lies at its beginning; false beyond the end.
+    pub(crate) fn begins_with<P: Record>(&self, index: usize, part: &P, words: usize) -> bool {
+        let Some(first) = self.place_of(index, 0) else { return false };
+        if words > size_of::<P>().min(size_of::<T>()) / 8 {
+            return false;
+        }
+        let part = std::ptr::from_ref(part).cast::<u64>();
+        // SAFETY: within the record, which lies within the mapping, and within the part; both are whole words (see `Record`).
+        (0..words).all(|word| unsafe {
+            self.start.as_ptr().add(first + word).read_volatile() == part.add(word).read()
+        })
+    }
+
     /// Has the processor fetch what is going to be read of a record; it does not wait for it.
     #[inline]
     pub(crate) fn expect(&self, index: usize, offset: usize) {
