@@ -58,7 +58,11 @@ pub fn measure() -> io::Result<Section> {
         Arm::new("nobody watches", move || run(cpu, None)),
         Arm::new("nobody watches (A/A)", move || run(cpu, None)),
         Arm::new("programs that do nothing at sched_switch and sched_wakeup", move || {
-            let _nothing = Nothing::attach()?;
+            let _nothing = Nothing::attach(false)?;
+            run(cpu, None)
+        }),
+        Arm::new("programs that look at the clock there, and do no more", move || {
+            let _nothing = Nothing::attach(true)?;
             run(cpu, None)
         }),
         arm(cpu, "pinwise watch of it", ours(&["--process", "TARGET"])),
@@ -91,7 +95,8 @@ pub fn measure() -> io::Result<Section> {
     section.say(
         "CPU time of `perf bench sched pipe` on one CPU, started stopped, watched, continued; order shuffled in blocks. A round \
          trip is two wake-ups and two switches. pinwise accounts for all of it (switches, wake-ups, interrupts, softirqs, timers); \
-         the others do one thing each. The programs that do nothing say what any tracer of switches and wake-ups costs here.",
+         the others do one thing each. The programs that do nothing say what any tracer of switches and wake-ups costs here, those that \
+         look at the clock what any costs that reads it each time.",
     );
     section.compare(&format!("{ROUND_TRIPS} round trips"), &outcomes?);
     if !left_out.is_empty() {

@@ -1,10 +1,10 @@
-//! Programs in the kernel that do nothing, at the trace points where those of watch meet each task: what they cost no tracer of
-//! switches and wake-ups can do without.
+//! Programs in the kernel that do nothing, or look at the clock and do no more, at the trace points where those of watch meet each task:
+//! what they cost hardly a tracer of switches and wake-ups can do without.
 
 use std::io;
 
 use aya::programs::{BtfTracePoint, ProgramError};
-use aya::{Btf, Ebpf, include_bytes_aligned};
+use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 
 /// Their trace points, and their names.
 const HOOKS: [&str; 2] = ["sched_switch", "sched_wakeup"];
@@ -15,14 +15,17 @@ pub struct Nothing {
 }
 
 impl Nothing {
-    /// Loads and attaches them.
+    /// Loads and attaches them; `reads_clock`: each looks at the clock, else they do nothing at all.
     ///
     /// # Errors
     /// When the kernel has no trace points with types (5.12 and later, with BTF), or does not permit it (root).
-    pub fn attach() -> io::Result<Self> {
+    pub fn attach(reads_clock: bool) -> io::Result<Self> {
         let btf = Btf::from_sys_fs().map_err(io::Error::other)?;
         let object = include_bytes_aligned!("../../crates/probe/bpf/nothing.tp_btf.o");
-        let mut programs = Ebpf::load(object).map_err(io::Error::other)?;
+        let reads_clock = u32::from(reads_clock);
+        let mut loader = EbpfLoader::new();
+        loader.override_global("reads_clock", &reads_clock, true);
+        let mut programs = loader.load(object).map_err(io::Error::other)?;
         for hook in HOOKS {
             let program = programs.program_mut(hook);
             let program =
@@ -49,6 +52,8 @@ mod tests {
             eprintln!("skipped: needs root");
             return;
         }
-        Nothing::attach().unwrap();
+        for reads_clock in [false, true] {
+            Nothing::attach(reads_clock).unwrap();
+        }
     }
 }
