@@ -24,6 +24,7 @@ mod message;
 pub mod nats;
 mod netns;
 pub mod operations;
+mod out_of_memory;
 pub mod outcome;
 mod output;
 pub mod packets;

@@ -9,7 +9,7 @@ use machine::{Class, Fault, Root};
 const FILES: [&str; 2] = ["memory.events", "memory.oom_control"];
 
 /// The fault of a server that was killed for memory; none where it was not, or has no cgroup of its own.
-pub fn killed(root: &Root, cgroup: Option<&Path>, limit_mb: Option<u64>) -> Option<Fault> {
+pub(crate) fn killed(root: &Root, cgroup: Option<&Path>, limit_mb: Option<u64>) -> Option<Fault> {
     let cgroup = cgroup?;
     let (file, killed) = FILES.iter().find_map(|file| {
         let text = root.read(cgroup.join(file)).ok()?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use change::exit_words::exit_words;
 use change::launch::Ended;
 use change::{Hand, Launch, Launched, MemoryLimit, Stdout};
-use machine::{Class, CpuSet, Fault, Placement, ProcessRef, Scheduling};
+use machine::{Class, CpuSet, Fault, Placement, ProcessRef, Root, Scheduling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::attached::Attached;
 use crate::netns::within;
 use crate::string::server::ServerOptions;
 use crate::template::Command;
-use crate::{allowed_cpus, log_tail, port, template};
+use crate::{allowed_cpus, log_tail, out_of_memory, port, template};
 
 /// What a server's command and environment may ask to have filled in.
 pub const PLACEHOLDERS: [&str; 6] = ["address", "cpu", "cpus", "dir", "exe", "port"];
@@ -251,6 +251,7 @@ pub struct Server {
     argv: Vec<String>,
     at: SocketAddr,
     log: PathBuf,
+    memory_limit_mb: Option<u64>,
     started: Instant,
     ready_after: Duration,
 }
@@ -271,7 +272,8 @@ impl Server {
         let at = SocketAddr::new(spec.address, spec.port.unwrap_or_default());
         let (argv, log) = (vec![running.to_string()], PathBuf::new());
         let life = Life::Theirs(attached);
-        let server = Self { life, argv, at, log, started: Instant::now(), ready_after: Duration::ZERO };
+        let (started, ready_after) = (Instant::now(), Duration::ZERO);
+        let server = Self { life, argv, at, log, memory_limit_mb: None, started, ready_after };
         server.ready(spec)
     }
 
@@ -280,9 +282,11 @@ impl Server {
         let timeout = Duration::from_secs_f64(spec.ready_timeout_s);
         let netns = spec.netns.as_deref();
         if let Err(fault) = within(netns, || self.wait_until_ready(timeout)).and_then(|ready| ready) {
+            // Before it is stopped: its cgroup goes then.
+            let killed = self.killed_for_memory().filter(|_| fault.class != Class::Interrupted);
             // The fault of the start says more than one of the end could.
             let _ = self.stop();
-            return Err(fault);
+            return Err(killed.unwrap_or(fault));
         }
         self.ready_after = self.started.elapsed();
         Ok(self)
@@ -330,7 +334,9 @@ impl Server {
             stdout: Stdout::Log,
         };
         let life = Life::Ours(hand.launch(&launch)?);
-        Self { life, argv, at, log, started: Instant::now(), ready_after: Duration::ZERO }.ready(spec)
+        let (started, ready_after) = (Instant::now(), Duration::ZERO);
+        let memory_limit_mb = spec.memory_limit_mb;
+        Self { life, argv, at, log, memory_limit_mb, started, ready_after }.ready(spec)
     }
 
     fn wait_until_ready(&mut self, timeout: Duration) -> Result<(), Fault> {
@@ -420,6 +426,12 @@ impl Server {
             Life::Ours(launched) => launched.memory_cgroup(),
             Life::Theirs(_) => None,
         }
+    }
+
+    /// The fault of a server of which the kernel ended a process for memory; none where it did not, or where the server has no
+    /// cgroup of its own. To be asked before it is stopped.
+    pub fn killed_for_memory(&self) -> Option<Fault> {
+        out_of_memory::killed(&Root::live(), self.memory_cgroup(), self.memory_limit_mb)
     }
 
     /// Where it listens.

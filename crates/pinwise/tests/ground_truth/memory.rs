@@ -129,6 +129,26 @@ fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() 
 }
 
 #[test]
+#[ignore = "ground truth: needs root; run by `make test`"]
+fn a_server_that_is_killed_for_memory_before_it_listens_is_told_to_be() {
+    if !may() {
+        return;
+    }
+    let bench = Bench::new();
+    // tail keeps all of what it may have to hand on.
+    let eater = "sh -c 'head -c 200M /dev/zero | tail -c 190M > /dev/null'";
+    let server = format!("[server]\ncommand = \"{eater}\"\nmemory_limit_mb = 60\nswap_mb = 0\n");
+    let recipe = bench.case().with_file_name("recipe.toml");
+    std::fs::write(&recipe, server).unwrap();
+    let output =
+        bench.run(&["study", &recipe.display().to_string(), "-o", &bench.case().display().to_string()]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{told}");
+    assert!(told.contains("killed for memory") && told.contains("60 MiB"), "{told}");
+    bench.nothing_is_changed();
+}
+
+#[test]
 #[ignore = "ground truth: needs root, and some seconds; run by `make test`"]
 fn nothing_of_limit_and_swap_stays_after_a_kill() {
     if !may() {

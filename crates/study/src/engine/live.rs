@@ -16,7 +16,7 @@ use probe::{Recording, Sampler};
 use super::conclude::{Run, conclude};
 use super::data::Data;
 use super::swap::Areas;
-use super::{Planned, Trials, housekeeping, out_of_memory, pair, still_placed};
+use super::{Planned, Trials, housekeeping, pair, still_placed};
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
 use crate::trial::{Parts, Trial};
@@ -98,7 +98,7 @@ impl LiveTrials {
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
         let run = self.observe(&recipe, &mut server, placement, dir);
-        let killed = out_of_memory::killed(&self.root, server.memory_cgroup(), recipe.server.memory_limit_mb);
+        let killed = server.killed_for_memory();
         let load_ended_s = children::user_s();
         drop(neighbours);
         let by_neighbours_s = children::user_s() - load_ended_s;

@@ -17,7 +17,6 @@ pub mod data;
 mod housekeeping;
 pub mod live;
 pub mod needs;
-mod out_of_memory;
 mod pair;
 pub mod prepare;
 pub mod prove;
