@@ -8,14 +8,21 @@ use crate::platform_program;
 
 /// Makes both, in turn; what was made before an error is removed again.
 ///
-/// Errors: ip is not installed (`Unsupported`), or what it says.
+/// Errors: ip is not installed (`Unsupported`), or what it says; where something that was made cannot be removed again, that too.
 pub fn make(pair: &NetnsPair) -> io::Result<()> {
     for (done, words) in pair.orders().iter().enumerate() {
-        if let Err(error) = ip(words) {
-            // The first orders make one namespace each. What cannot be removed is told when the act is taken back.
-            pair.names.iter().take(done).for_each(|name| drop(remove(name)));
-            return Err(error);
-        }
+        let Err(error) = ip(words) else { continue };
+        // The first orders make one namespace each.
+        let stays = pair.names.iter().take(done).filter_map(|name| Some((name, remove(name).err()?)));
+        return Err(
+            match stays
+                .map(|(name, why)| format!("{name} cannot be removed: {why}"))
+                .reduce(|a, b| a + "; " + &b)
+            {
+                Some(stays) => io::Error::other(format!("{error}; and {stays} (ip netns del)")),
+                None => error,
+            },
+        );
     }
     Ok(())
 }
