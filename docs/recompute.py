@@ -88,10 +88,11 @@ class Case:
         for trial in trials:
             value = trial["figures"].get(recipe["metric"])
             if value is not None and math.isfinite(value) and value > 0:
-                blocks.setdefault(trial["block"], {})[trial["arm"]] = self.sign * math.log(value)
+                of_arm = blocks.setdefault(trial["block"], {}).setdefault(trial["arm"], {})
+                of_arm[trial["position"]] = self.sign * math.log(value)
         names = [arm["name"] for arm in self.arms]
         complete = [b for _, b in sorted(blocks.items()) if all(name in b for name in names)]
-        self.gains = {name: [block[name] for block in complete] for name in names}
+        self.gains = {name: [statistics.fmean(block[name].values()) for block in complete] for name in names}
         self.blocks = len(complete)
 
     def of_role(self, *roles):

@@ -172,6 +172,7 @@ impl ACase {
                 made_unix_s: 0,
                 command: Vec::new(),
                 order: Vec::new(),
+                boots: None,
                 string_rounds: None,
                 recipe,
                 arms,

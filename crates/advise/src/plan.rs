@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use machine::plan::{PIN, SERVER};
+use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, SERVER};
 use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Role, Trust, Verdict};
 
@@ -95,6 +95,7 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
             evidence: Some(in_words(facts, contrast)),
         });
     }
+    boot_words(facts, contrast, arm, planning);
     if let Some(memory) = &arm.placement.memory {
         planning.left_out.push(format!(
             "memory {memory} of {}: a server takes it at its start; for a systemd service write a setting of memory-policy",
@@ -113,6 +114,38 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
             .left_out
             .push(format!("{key} = {value} of {}: it is a key of the study, and no knob", arm.name));
     }
+}
+
+/// The words that the best arm was booted with, where the baseline was not.
+fn boot_words(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
+    let words = &arm.placement.boot_words;
+    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
+    let of_baseline = baseline.map_or(&[][..], |arm| &arm.placement.boot_words);
+    if words == of_baseline {
+        if !words.is_empty() {
+            planning.left_out.push(format!(
+                "boot words '{}': {} was measured under them as the baseline was; a setting of {BOOT_PARAMETERS} keeps them",
+                words.join(" "),
+                arm.name
+            ));
+        }
+        return;
+    }
+    if words.is_empty() {
+        planning.left_out.push(format!(
+            "no boot words for {}: those of the baseline were the study's own, and the machine boots without them",
+            arm.name
+        ));
+        return;
+    }
+    planning.plan.settings.push(Planned {
+        knob: BOOT_PARAMETERS.into(),
+        target: MACHINE.into(),
+        value: words.join(" "),
+        before: None,
+        reason: Some(reason(contrast)),
+        evidence: Some(in_words(facts, contrast)),
+    });
 }
 
 /// Whether its target is there during a trial alone.
@@ -288,6 +321,29 @@ mod tests {
         assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
         assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
     }
+
+    #[test]
+    fn the_words_of_the_better_boot_are_a_setting_that_lasts() {
+        let mut facts = steered();
+        let contrasts = &mut facts.evidence.against_baseline;
+        let better = contrasts.iter_mut().find(|contrast| contrast.cpu == Some(2)).unwrap();
+        (better.verdict, better.ratio, better.interval) = (Verdict::Better, 1.2, Some((1.15, 1.25)));
+        let name = better.arm.clone();
+        let arm = facts.study.arms.iter_mut().find(|arm| arm.name == name).unwrap();
+        arm.placement.server_cpus = None;
+        arm.placement.boot_words = vec!["nosmt".into(), "mitigations=off".into()];
+        let planning = plan(&facts, &[], false);
+        let [kept] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
+        assert_eq!((kept.knob.as_str(), kept.target.as_str()), (BOOT_PARAMETERS, MACHINE));
+        assert_eq!(kept.value, "nosmt mitigations=off");
+        // The same words in the baseline are no gain of this arm's.
+        let words =
+            facts.study.arms.iter().find(|arm| arm.name == name).unwrap().placement.boot_words.clone();
+        facts.study.arms.iter_mut().for_each(|arm| arm.placement.boot_words.clone_from(&words));
+        let planning = plan(&facts, &[], false);
+        assert!(planning.plan.settings.is_empty() && planning.left_out[0].contains("nosmt"), "{planning:?}");
+    }
+
     #[test]
     fn what_the_better_arm_sets_is_planned_and_what_no_knob_sets_is_told() {
         let mut facts = steered();

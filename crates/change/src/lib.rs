@@ -51,6 +51,7 @@ mod platform_program;
 mod process_file;
 pub mod record;
 mod refusal;
+pub mod restart;
 mod sched;
 pub mod status;
 mod swap;

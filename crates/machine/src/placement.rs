@@ -75,6 +75,9 @@ pub struct Placement {
     /// What runs beside the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
+    /// Words on the kernel's command line beside those that the machine boots with by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boot_words: Vec<String>,
 }
 
 impl Placement {

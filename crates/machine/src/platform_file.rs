@@ -42,6 +42,9 @@ pub enum PlatformFile {
     /// Parameters of the kernel, when the boot loader starts it: a file that update-grub reads. There is one of it, so that no two
     /// sessions name the same parameter.
     GrubDefaults,
+    /// A service that goes on with a study when the machine has been started again. There is one of it, since one study at a time
+    /// starts the machine again.
+    ResumeUnit,
     /// A profile that tuned offers (tuned.conf(5)).
     TunedProfile {
         /// The session that it belongs to.
@@ -72,6 +75,9 @@ impl Aspect {
         }
     }
 }
+
+/// The service that goes on with a study.
+pub const RESUME_UNIT: &str = "pinwise-resume.service";
 
 /// First line of those that a knob itself asks for, which belong to no session by name.
 pub const HEAD: &str = "# Placed by pinwise, removed by: pinwise undo\n";
@@ -109,6 +115,7 @@ impl PlatformFile {
                 format!("/etc/systemd/system/{}.d/zz-pinwise-{}.conf", of_unit(unit)?, aspect.name())
             }
             Self::GrubDefaults => "/etc/default/grub.d/zz-pinwise.cfg".into(),
+            Self::ResumeUnit => format!("/etc/systemd/system/{RESUME_UNIT}"),
             Self::TunedProfile { session, in_profiles } => {
                 let folder = if *in_profiles { "/etc/tuned/profiles" } else { "/etc/tuned" };
                 format!("{folder}/pinwise-{}/tuned.conf", of_session(session)?)
@@ -120,7 +127,7 @@ impl PlatformFile {
     /// Who has to be told when it comes or goes.
     pub fn told(&self) -> Told {
         match self {
-            Self::UnitDropIn { .. } | Self::UnitStart { .. } => Told::Systemd,
+            Self::UnitDropIn { .. } | Self::UnitStart { .. } | Self::ResumeUnit => Told::Systemd,
             Self::GrubDefaults => Told::BootLoader,
             _ => Told::Nobody,
         }
@@ -133,6 +140,7 @@ impl PlatformFile {
             Self::Udev { .. } => "whenever the device appears",
             Self::UnitDropIn { .. } | Self::UnitStart { .. } => "whenever the unit starts",
             Self::GrubDefaults => "from the next start of the machine on",
+            Self::ResumeUnit => "when a target that wants it is reached",
             Self::TunedProfile { .. } => "when tuned is told to use it",
         }
     }

@@ -13,6 +13,7 @@ Exit codes:
   4    the machine lacks what was asked for
   5    the server or the load failed
   6    reading or writing files failed (disk full, malformed case)
+  7    the study goes on when the machine has been started again: restart it, then pinwise resume
   130  stopped by Ctrl-C; the machine is as it was
 
 pinwise works without root and says what it cannot see or do then.

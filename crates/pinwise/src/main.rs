@@ -7,6 +7,7 @@ mod conclusion;
 mod interrupt;
 mod output;
 mod progress;
+mod reboots;
 mod run_case;
 mod terminal;
 mod verbs;

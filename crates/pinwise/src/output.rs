@@ -12,6 +12,9 @@ use serde::Serialize;
 /// What is written at once where output goes on: as much as a pipe holds.
 const PIECE_BYTES: usize = 64 * 1024;
 
+/// Exit code of a study that waits for a restart of the machine.
+const REBOOT: u8 = 7;
+
 /// What a verb answers when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -19,6 +22,8 @@ pub enum Answer {
     Done,
     /// The answer is no: exit code 1.
     No,
+    /// The study goes on when the machine has been started again: exit code 7.
+    Reboot,
     /// A command that was run for the user ended with this code, which is handed on.
     Exit(u8),
 }
@@ -28,6 +33,7 @@ impl From<Answer> for ExitCode {
         match answer {
             Answer::Done => ExitCode::SUCCESS,
             Answer::No => Class::No.exit_code().into(),
+            Answer::Reboot => REBOOT.into(),
             Answer::Exit(code) => code.into(),
         }
     }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use machine::{Class, Fault, Machine, Root};
 use study::Case;
 use study::engine::data::Data;
-use study::engine::{self, live::LiveTrials, needs};
+use study::engine::{self, Ended, live::LiveTrials, needs};
 
 use crate::interrupt;
 use crate::progress::Progress;
 
-/// Runs the case to its end.
-pub fn to_its_end(case: &mut Case) -> Result<(), Fault> {
+/// Runs the case to its end, or as far as this boot goes.
+pub fn to_its_end(case: &mut Case) -> Result<Ended, Fault> {
     needs::check(&case.study.recipe)?;
     let interrupted = interrupt::flag()?;
     let mut progress = Progress::new(&case.study.recipe);
@@ -20,13 +20,13 @@ pub fn to_its_end(case: &mut Case) -> Result<(), Fault> {
     let ran = engine::run(case, &mut trials, &interrupted, &mut |event| progress.show(&event));
     progress.finish();
     let taken_back = trials.finish();
-    if ran.is_ok() {
+    if ran == Ok(Ended::Finished) {
         Data::of_case(case.dir()).remove();
     }
-    ran.and(taken_back)
+    ran.and_then(|ended| taken_back.map(|()| ended))
 }
 
 /// The binary that serves as built-in server and load generator.
-fn own_binary() -> Result<PathBuf, Fault> {
+pub fn own_binary() -> Result<PathBuf, Fault> {
     std::env::current_exe().map_err(|e| Fault::new(Class::MachineLacks, "/proc/self/exe", e, "mount /proc"))
 }

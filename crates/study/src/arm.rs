@@ -85,6 +85,9 @@ impl Arm {
         if let Some(cpus) = &level.housekeeping {
             placement.housekeeping = Some(Housekeeping { cpus: cpus.clone(), settings: Vec::new() });
         }
+        if let Some(words) = &level.boot {
+            placement.boot_words = words.clone();
+        }
         placement.set(&level.settings);
         placement.neighbours.extend(level.neighbours.iter().cloned());
         self.keys.extend(level.keys.clone());
@@ -272,7 +275,7 @@ fn distinct(arms: &[Arm]) -> Result<(), Fault> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::levels::tests::two_nodes_of_two_cores_of_two_threads;
 
@@ -280,7 +283,7 @@ mod tests {
         CpuSet::from_list(list).unwrap()
     }
 
-    fn alike(cpus: u32) -> Machine {
+    pub(crate) fn alike(cpus: u32) -> Machine {
         of_cpus(&(0..cpus).collect())
     }
 

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::arm::Arm;
+use crate::boots::{Asked as AskedBoot, Boots};
 use crate::design::Order;
 use crate::recipe::Recipe;
 use crate::schedule::{self, Slot};
@@ -38,6 +39,9 @@ pub struct Resolved {
     pub command: Vec<String>,
     /// Which trial runs when: arm indices by block.
     pub order: Order,
+    /// Which of them share a boot of the machine, of a study across boots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boots: Option<Boots>,
     /// Rounds of computation per request of the built-in string server, when it is used: fixed once, so that every trial does equal work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub string_rounds: Option<u64>,
@@ -95,6 +99,8 @@ pub struct Case {
     pub study: Resolved,
     /// Finished trials in the order in which they were run.
     pub trials: Vec<Trial>,
+    /// Boots that were asked for, of a study across boots.
+    pub asked_boots: Vec<AskedBoot>,
     /// What was found amiss on opening and mended, for the reader.
     pub mended: Vec<String>,
     /// Held while trials may be appended.
@@ -128,8 +134,8 @@ impl Case {
         let text = toml::to_string(&study).map_err(|e| {
             Fault::new(Class::Storage, file.display(), e, "report this as a fault of pinwise")
         })?;
-        let case =
-            Self { dir: dir.to_path_buf(), study, trials: Vec::new(), mended: Vec::new(), _lock: Some(lock) };
+        let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
+        let case = Self { dir: dir.to_path_buf(), study, trials, asked_boots, mended, _lock: Some(lock) };
         beside(&case)?;
         write_whole(&file, text.as_bytes())?;
         Ok(case)
@@ -141,9 +147,11 @@ impl Case {
         let lines = read_lines(&dir.join(SEARCH))?;
         extend(dir, &mut study, lines.whole)?;
         let trials = read_lines(&dir.join(TRIALS))?;
-        let torn = lines.torn.into_iter().chain(trials.torn);
+        let boots = read_lines(&dir.join(BOOTS))?;
+        let torn = lines.torn.into_iter().chain(trials.torn).chain(boots.torn);
         let mended = torn.map(|t| t.note()).collect();
-        Ok(Self { dir: dir.to_path_buf(), study, trials: trials.whole, mended, _lock: None })
+        let (trials, asked_boots) = (trials.whole, boots.whole);
+        Ok(Self { dir: dir.to_path_buf(), study, trials, asked_boots, mended, _lock: None })
     }
 
     /// Opens a case to go on with it: a torn last line is cut off, so that its trial is run again.
@@ -151,7 +159,7 @@ impl Case {
         read_study(dir)?;
         let lock = lock(dir)?;
         let opened = Self::open(dir)?;
-        for name in [SEARCH, TRIALS] {
+        for name in [SEARCH, TRIALS, BOOTS] {
             let path = dir.join(name);
             if let Some(torn) = read_lines::<serde_json::Value>(&path)?.torn {
                 let file = OpenOptions::new().write(true).open(&path).map_err(|e| storage(&path, &e))?;
@@ -189,6 +197,13 @@ impl Case {
     pub fn append_asked(&mut self, line: Line) -> Result<(), Fault> {
         self.append_line(SEARCH, &line)?;
         extend(&self.dir, &mut self.study, vec![line])
+    }
+
+    /// Appends a boot that was asked for, and returns when it is on disk.
+    pub fn append_boot(&mut self, asked: AskedBoot) -> Result<(), Fault> {
+        self.append_line(BOOTS, &asked)?;
+        self.asked_boots.push(asked);
+        Ok(())
     }
 
     fn append_line(&self, name: &str, value: &impl Serialize) -> Result<(), Fault> {
@@ -239,6 +254,8 @@ impl Case {
 const TRIALS: &str = "trials.jsonl";
 /// What a search asked for, a line a block.
 const SEARCH: &str = "search.jsonl";
+/// Boots that were asked for, a line each.
+const BOOTS: &str = "boots.jsonl";
 
 fn extend(dir: &Path, study: &mut Resolved, lines: Vec<Line>) -> Result<(), Fault> {
     for (number, line) in lines.into_iter().enumerate() {
@@ -390,6 +407,7 @@ pub(crate) mod tests {
             made_unix_s: 0,
             command: vec!["pinwise".into(), "study".into()],
             order: crate::design::draw_order(arms.len(), 2, 1),
+            boots: None,
             string_rounds: Some(10),
             recipe: Recipe::from_toml("", "x").unwrap(),
             arms,

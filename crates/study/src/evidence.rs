@@ -325,6 +325,7 @@ fn of_arms(study: &Resolved, arms: Vec<Arm>, trials: &[Trial], precision: Precis
     evidence.given_up =
         names.iter().map(|name| (name.to_string(), last_cause(name).unwrap_or_default())).collect();
     evidence.notes.extend(notes::of_attempts(&evidence.given_up, trials));
+    evidence.notes.extend(notes::of_boots(&evidence, study, trials));
     evidence
 }
 
@@ -341,16 +342,21 @@ pub(crate) fn gains_by_arm(
     metric: &str,
     better: Direction,
 ) -> (Vec<Gains>, usize) {
-    let mut by_block: BTreeMap<usize, BTreeMap<&str, f64>> = BTreeMap::new();
+    let mut by_block: BTreeMap<usize, BTreeMap<&str, BTreeMap<usize, f64>>> = BTreeMap::new();
     for trial in trials {
         // A figure of 0 has no ratio to anything; its block counts as incomplete.
         if let Some(value) = trial.figures.get(metric).filter(|v| v.is_finite() && **v > 0.0) {
-            by_block.entry(trial.block).or_default().insert(&trial.arm, better.gain(*value));
+            let of_arm = by_block.entry(trial.block).or_default().entry(&trial.arm).or_default();
+            of_arm.insert(trial.position, better.gain(*value));
         }
     }
     by_block.retain(|_, block| arms.iter().all(|arm| block.contains_key(arm.name.as_str())));
-    let gains =
-        arms.iter().map(|arm| by_block.values().map(|block| block[arm.name.as_str()]).collect()).collect();
+    // The boot is the unit, however many trials of an arm it has: its gain is their mean.
+    let gain = |of_arm: &BTreeMap<usize, f64>| of_arm.values().sum::<f64>() / of_arm.len() as f64;
+    let gains = arms
+        .iter()
+        .map(|arm| by_block.values().map(|block| gain(&block[arm.name.as_str()])).collect())
+        .collect();
     (gains, by_block.len())
 }
 
@@ -509,9 +515,23 @@ fn withhold_untrusted_claims(evidence: &mut Evidence) {
     evidence.effects.iter_mut().for_each(|effect| effect.verdict = instead);
 }
 
+/// The figure of an arm in each block: of several trials in one boot their geometric mean.
+fn figures_by_block(own: &[&Trial], metric: &str) -> Vec<f64> {
+    let mut blocks: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for trial in own {
+        let figure = trial.figures.get(metric).copied();
+        figure.into_iter().for_each(|figure| blocks.entry(trial.block).or_default().push(figure));
+    }
+    let of_block = |figures: Vec<f64>| match figures[..] {
+        [one] => one,
+        _ => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64).exp(),
+    };
+    blocks.into_values().map(of_block).collect()
+}
+
 fn summarise_arm(arm: &Arm, trials: &[Trial], metric: &str) -> Option<ArmSummary> {
     let own: Vec<&Trial> = trials.iter().filter(|t| t.arm == arm.name).collect();
-    let by_block: Vec<f64> = own.iter().filter_map(|t| t.figures.get(metric).copied()).collect();
+    let by_block = figures_by_block(&own, metric);
     let figure = summary::summarise(&by_block)?;
     let mut cpus_used: BTreeMap<u32, f64> = BTreeMap::new();
     for (cpu, share) in own.iter().flat_map(|t| &t.as_run.server_cpus_used) {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use machine::kernel::boot;
 use machine::{Class, CpuSet, Fault, Machine, MemoryPolicy, Neighbour, Setting, cpu_choice};
 
 use crate::fill;
-use crate::recipe::place::{Place, key_title, setting_title};
-use crate::recipe::{Factor, Fill};
+use crate::recipe::place::{Place, boot_title, key_title, setting_title};
+use crate::recipe::{BootLevel, Factor, Fill};
 
 /// One level of a factor, on a machine.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,6 +26,8 @@ pub struct Level {
     pub housekeeping: Option<CpuSet>,
     /// What runs beside the server at this level.
     pub neighbours: Vec<Neighbour>,
+    /// Words on the kernel's command line, where the level says them.
+    pub boot: Option<Vec<String>>,
     /// Keys of the recipe that differ.
     pub keys: BTreeMap<String, toml::Value>,
     /// The one CPU that it tries, of a factor that tries each in turn.
@@ -53,6 +56,7 @@ pub fn placed(place: &Place, machine: &Machine) -> Result<Level, Fault> {
         settings: place.settings.clone(),
         housekeeping: cpus(&place.housekeeping)?,
         neighbours: place.neighbours.clone(),
+        boot: place.boot.as_deref().map(boot::words),
         keys: place.keys.clone(),
         ..Level::default()
     })
@@ -85,6 +89,7 @@ pub fn of_factor(factor: &Factor, machine: &Machine, load: Option<&CpuSet>) -> R
         Factor::Knob { knob, target, values } => {
             values.iter().map(|value| knob_level(knob, target, value)).collect()
         }
+        Factor::Boot { levels, .. } => boot_levels(levels),
         Factor::Key { key, values } => values.iter().map(|value| key_level(key, value)).collect(),
     };
     distinct(factor, levels)
@@ -117,6 +122,7 @@ fn go_together(levels: &[(String, Vec<Level>)]) -> Result<(), Fault> {
         ("the load's CPUs", say(|level| level.load.is_some())),
         ("the server's memory", say(|level| level.memory.is_some())),
         ("the CPUs of the kernel's own work", say(|level| level.housekeeping.is_some())),
+        ("the words that the kernel is booted with", say(|level| level.boot.is_some())),
     ] {
         if who.len() > 1 {
             let cause = format!("the factors {} all say {what}", who.join(" and "));
@@ -136,6 +142,13 @@ fn distinct(factor: &Factor, levels: Vec<Level>) -> Result<Vec<Level>, Fault> {
         if levels[..i].iter().any(|earlier| earlier.name == level.name) {
             let cause = format!("two levels are called '{}'", level.name);
             return Err(Fault::new(Class::Usage, object(), cause, "give each a name of its own"));
+        }
+        // They would share their boots, and so be one level.
+        let same = |earlier: &&Level| earlier.boot.is_some() && earlier.boot == level.boot;
+        if let (Factor::Boot { .. }, Some(earlier)) = (factor, levels[..i].iter().find(same)) {
+            let cause = format!("'{}' and '{}' have the same words", earlier.name, level.name);
+            let remedy = "leave one out: the baseline's words are booted twice in each block anyhow";
+            return Err(Fault::new(Class::Usage, object(), cause, remedy));
         }
     }
     Ok(levels)
@@ -249,6 +262,14 @@ fn usual_counts(most: usize) -> Vec<usize> {
 fn knob_level(knob: &str, target: &str, value: &str) -> Level {
     let setting = Setting { knob: knob.into(), target: target.into(), value: value.into() };
     Level { settings: vec![setting], ..Level::named(setting_title(knob, target, value)) }
+}
+
+fn boot_levels(levels: &[BootLevel]) -> Vec<Level> {
+    let of = |level: &BootLevel| Level {
+        boot: Some(boot::words(&level.words)),
+        ..Level::named(level.name.clone().unwrap_or_else(|| boot_title(&level.words)))
+    };
+    levels.iter().map(of).collect()
 }
 
 fn key_level(key: &str, value: &toml::Value) -> Level {

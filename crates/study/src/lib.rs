@@ -5,6 +5,7 @@
 //! computed again from the files alone.
 
 pub mod arm;
+pub mod boots;
 pub mod case;
 pub mod cliff;
 pub mod combine;

@@ -13,7 +13,7 @@ use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::factor::{Factor, Fill};
+pub use self::factor::{BootLevel, Factor, Fill};
 use self::place::Place;
 pub use self::schema::schema;
 pub use self::search::Search;
@@ -84,6 +84,13 @@ pub struct Budget {
     /// Most requests that may fail in a trial, share of all; with more it has failed. A wrong answer never passes. Of loads that pinwise
     /// drives itself.
     pub most_failed_share: f64,
+    /// How often each arm runs in a boot of its own, of a study of boot parameters; the block has the geometric mean of them.
+    #[serde(skip_serializing_if = "is_one")]
+    pub trials_a_boot: usize,
+}
+
+fn is_one(number: &usize) -> bool {
+    *number == 1
 }
 
 impl Default for Budget {
@@ -96,6 +103,7 @@ impl Default for Budget {
             looks: Vec::new(),
             attempts: 3,
             most_failed_share: 0.001,
+            trials_a_boot: 1,
         }
     }
 }
@@ -283,6 +291,7 @@ impl Recipe {
         range("samples_per_s", self.samples_per_s, 1.0, 100.0)?;
         range("budget.attempts", self.budget.attempts as f64, 1.0, 20.0)?;
         range("budget.most_failed_share", self.budget.most_failed_share, 0.0, 1.0)?;
+        range("budget.trials_a_boot", self.budget.trials_a_boot as f64, 1.0, 100.0)?;
         range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
         range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
         range("most_arms", self.most_arms as f64, 2.0, 400.0)?;

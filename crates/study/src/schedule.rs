@@ -26,10 +26,10 @@ pub struct Slot {
 
 /// The trial that comes next; `None` when the study is finished, or when a search has to say what comes next.
 ///
-/// Each block runs every arm once in its order. What was disturbed or failed is run again after the others of its block, up to
-/// `budget.attempts` times in all; what was disturbed, until a quarter of the planned trials went into repeats. An arm whose
-/// attempts all failed in one block is given up. After each look that the recipe fixed before, the study ends if everything is
-/// decided.
+/// Each block runs every arm once in its order. What was disturbed or failed is run again after the others of its block, or of its boot
+/// where the study goes across boots, up to `budget.attempts` times in all; what was disturbed, until a quarter of the planned trials
+/// went into repeats. An arm whose attempts all failed in one block is given up. After each look that the recipe fixed before, the study
+/// ends if everything is decided.
 pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
     let slots = by_slot(trials);
     let blocks = looks::blocks_to_run(study, trials);
@@ -39,10 +39,11 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
         let of = |position: usize| slots.get(&(block, position)).map_or(&[][..], Vec::as_slice);
         let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&given_up, **arm, block));
         let attempts = study.recipe.budget.attempts.max(1);
-        // One more of a control that failed each time: it ended the study, which goes on since somebody mended the cause.
-        let most = (0..order.len()).map(|position| of(position).len() + 1).max().unwrap_or(0).max(attempts);
-        for attempt in 0..most {
-            for (position, arm) in (0..order.len()).filter_map(|position| Some((position, *open(position)?)))
+        for boot in study.boots_of(block) {
+            // One more of a control that failed each time: it ended the study, which goes on since somebody mended the cause.
+            let most = boot.clone().map(|position| of(position).len() + 1).max().unwrap_or(0).max(attempts);
+            let rounds = (0..most).flat_map(|attempt| boot.clone().map(move |position| (attempt, position)));
+            for (attempt, position, arm) in rounds.filter_map(|(attempt, at)| Some((attempt, at, *open(at)?)))
             {
                 let earlier = of(position);
                 let is_open = match earlier.last() {

@@ -6,6 +6,7 @@ use load::Headroom;
 use machine::{CpuSet, Missing};
 use serde::{Deserialize, Serialize};
 
+use crate::boots::Booted;
 use crate::cliff::Cliff;
 
 /// How the start of the run was cut off.
@@ -87,6 +88,9 @@ pub struct Trial {
     pub failed: Option<String>,
     /// The arm, by name.
     pub arm: String,
+    /// The boot that it ran in; `None` of one that ran under no kernel, and where that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Booted>,
     /// When it began, seconds since 1970 (UTC).
     pub began_unix_s: f64,
     /// How long it took with start and stop of the server, s.

@@ -7,16 +7,20 @@ use study::Case;
 
 use crate::cli::Format;
 use crate::output::Answer;
-use crate::{conclusion, run_case};
+use crate::reboots;
 
 /// Flags of `pinwise resume`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  pinwise undo && pinwise resume cases/string-server-1      after a kill -9 in the middle of a trial")]
+  pinwise undo && pinwise resume cases/string-server-1      after a kill -9 in the middle of a trial
+  pinwise resume cases/boots-1                              after the restart that a study of boot parameters asked for")]
 pub struct Args {
     /// The case folder
     case: PathBuf,
+    /// Of a study of boot parameters: start the machine again whenever a trial needs another boot, until the study is done
+    #[arg(long)]
+    reboot: bool,
     /// Form of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -28,6 +32,5 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     for mended in &case.mended {
         eprintln!("pinwise: {mended}");
     }
-    run_case::to_its_end(&mut case)?;
-    conclusion::conclude(&case, args.format)
+    reboots::run(&mut case, args.reboot, args.format)
 }

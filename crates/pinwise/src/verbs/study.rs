@@ -11,9 +11,8 @@ use study::engine::prepare::{Request, free_dir, make_case};
 use study::recipe::{Direction, Factor};
 
 use crate::cli::Format;
-use crate::conclusion;
 use crate::output::{self, Answer};
-use crate::run_case;
+use crate::reboots;
 
 /// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
@@ -132,6 +131,10 @@ pub struct Args {
     /// Form of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Of a study of boot parameters: start the machine again whenever a trial needs another boot, until the study is done, and once
+    /// more into its own parameters. As root, with systemd
+    #[arg(long)]
+    reboot: bool,
     /// Print the recipe that the flags mean, and run nothing
     #[arg(long)]
     print_recipe: bool,
@@ -154,6 +157,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     needs::check(&recipe)?;
     let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
     let dir = args.output.clone().unwrap_or_else(|| free_dir(Path::new("cases"), name));
+    reboots::may_begin(args.reboot)?;
     let request = Request {
         dir,
         recipe,
@@ -161,8 +165,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let mut case = make_case(request)?;
-    run_case::to_its_end(&mut case)?;
-    conclusion::conclude(&case, args.format)
+    reboots::foretell(&case, args.reboot)?;
+    reboots::run(&mut case, args.reboot, args.format)
 }
 
 /// The recipe that file and flags mean together.

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
+mod across_boots;
 mod boot_parameters;
 mod distances;
 mod fixtures;

@@ -59,6 +59,7 @@ pub fn facts(shape: &Shape) -> Facts {
             made_unix_s: 1_767_618_120,
             command: vec!["pinwise".into(), "study".into(), "-o".into(), "my case".into()],
             order,
+            boots: None,
             string_rounds: Some(400),
             recipe,
             arms,

@@ -77,6 +77,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         disturbed: disturbed(&recipe.disturbed, &as_run),
         failed: None,
         arm: planned.arm.name.clone(),
+        boot: None,
         began_unix_s: unix_now_s() - run.took.as_secs_f64(),
         took_s: run.took.as_secs_f64(),
         parts: Some(run.parts),

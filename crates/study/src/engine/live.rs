@@ -17,6 +17,7 @@ use super::conclude::{Run, conclude};
 use super::data::Data;
 use super::swap::Areas;
 use super::{Planned, Trials, housekeeping, pair, still_placed};
+use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
 use crate::trial::{Parts, Trial};
@@ -300,6 +301,10 @@ impl Trials for LiveTrials {
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
         taken_back.and(trial)
+    }
+
+    fn booted(&self) -> Option<Booted> {
+        Booted::read(&self.root)
     }
 }
 

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use machine::{Class, Fault};
 
 use crate::arm::Arm;
+use crate::boots::{self, Booted, Group, Next};
 use crate::case::Case;
 use crate::schedule::{self, AfterFailure, Slot};
 use crate::searching::Searching;
 use crate::trial::Trial;
 
 pub mod as_run;
+pub mod boot_words;
 mod conclude;
 pub mod data;
 mod housekeeping;
@@ -63,39 +65,57 @@ pub enum Event<'a> {
     },
 }
 
+/// How a run came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// Nothing remains.
+    Finished,
+    /// The trials that come next belong to another boot of the machine; why this one will not do, in words.
+    NeedsBoot(Group, String),
+}
+
 /// The measuring act, behind a trait so that the engine can be tested on a machine whose truth is known.
 pub trait Trials {
     /// Runs one trial, leaves the machine as it was, and writes whatever else it saw under `dir`.
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault>;
+
+    /// The boot that trials run in; `None` where they run under no kernel, or it does not tell.
+    fn booted(&self) -> Option<Booted> {
+        None
+    }
 }
 
 /// Runs all that remains of `case`. A trial whose server or load fails is kept with its cause and run again, as the recipe's
-/// budget says; any other fault ends the run, and what was finished stays finished.
+/// budget says; any other fault ends the run, and what was finished stays finished. A study across boots ends with each boot.
 pub fn run(
     case: &mut Case,
     trials: &mut dyn Trials,
     interrupted: &AtomicBool,
     events: &mut dyn FnMut(Event<'_>),
-) -> Result<(), Fault> {
+) -> Result<Ended, Fault> {
     let mut search = Searching::of(case)?;
+    let booted = trials.booted();
     let total = |case: &Case| schedule::expected(&case.study, &case.trials);
     events(Event::Began { total: total(case), finished: case.trials.len() });
     loop {
-        let Some(slot) = case.next() else {
-            match &mut search {
+        let slot = match boots::next(&case.study, &case.trials, booted.as_ref()) {
+            Next::Run(slot) => slot,
+            Next::Boot(group, why) => return Ok(Ended::NeedsBoot(group, why)),
+            Next::Nothing => match &mut search {
                 Some(search) if case.study.is_searching() => {
                     let line = search.further(case)?;
                     case.append_asked(line)?;
                     continue;
                 }
-                _ => return Ok(()),
-            }
+                _ => return Ok(Ended::Finished),
+            },
         };
         if interrupted.load(Ordering::Relaxed) {
             return Err(interruption(case));
         }
         let Slot { block, position, arm, attempt } = slot;
         let arm = case.study.arms[arm].clone();
+        runs_as_booted(&arm, booted.as_ref())?;
         let planned = Planned { index: case.trials.len(), block, position, attempt, arm: &arm };
         events(Event::TrialBegan(planned));
         let (trial, ends) = match trials.run(&planned, &case.trial_dir(planned.index)) {
@@ -106,7 +126,7 @@ pub fn run(
                 AfterFailure::NeverBegan => return Err(in_trial(case, &planned, fault)),
             },
         };
-        case.append(trial)?;
+        case.append(Trial { boot: booted.clone(), ..trial })?;
         if let Some(trial) = case.trials.last() {
             events(Event::TrialEnded { trial, total: total(case) });
         }
@@ -114,6 +134,20 @@ pub fn run(
             return Err(in_trial(case, &planned, fault));
         }
     }
+}
+
+/// Fails when the kernel runs without words that this arm was studied with: a proof or a verification does not go across boots.
+fn runs_as_booted(arm: &Arm, booted: Option<&Booted>) -> Result<(), Fault> {
+    let words = &arm.placement.boot_words;
+    let Some(lacking) = booted.map(|now| now.lacks(words)).filter(|lacking| !lacking.is_empty()) else {
+        return Ok(());
+    };
+    Err(Fault::new(
+        Class::MachineLacks,
+        format!("{}: kernel parameters", arm.name),
+        format!("the kernel runs without '{}', with which it was studied", lacking.join(" ")),
+        "boot it with them (a plan with a setting of boot-parameters, pinwise apply, a restart), and ask again then",
+    ))
 }
 
 /// The trial that is kept of one that failed.

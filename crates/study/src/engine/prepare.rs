@@ -4,20 +4,23 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use load::string::work::rounds_for;
+use machine::kernel::boot;
 use machine::knobs;
+use machine::plan::BOOT_PARAMETERS;
 use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
 
 use crate::arm::{self, Arm, Role};
+use crate::boots::{self, Boots};
 use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
-use crate::engine::housekeeping;
+use crate::engine::{boot_words, housekeeping};
 use crate::facts::Calibration;
 use crate::recipe::{Factor, Recipe};
 use crate::searching;
 
 /// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
 /// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
-/// (docs/journal/0006-many-short-blocks.md).
+/// (docs/journal/0006-many-short-blocks.md). Not across boots, whose blocks take minutes each.
 const FEWEST_BLOCKS: usize = 14;
 
 /// Knobs that steer interrupts, and what the kernel does after them, onto CPUs; how they stand at the start goes into the case.
@@ -66,6 +69,10 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
     for moved in study.arms.iter_mut().filter_map(|arm| arm.placement.housekeeping.as_mut()) {
         moved.settings = housekeeping::settings(&Root::live(), &moved.cpus);
     }
+    let made_in = boot_words::can_be_had(&study, &machine, &dir)?;
+    if let Some(boots) = &mut study.boots {
+        boots.made_in = made_in;
+    }
     let netns = namespaces(&study.recipe);
     // Its arms are not known yet.
     let of_search = match study.recipe.search {
@@ -100,12 +107,21 @@ pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault>
     if recipe.server.running.is_some() {
         without_memory(&recipe, &arms)?;
     }
+    let across_boots = across_boots(&recipe, &arms)?;
     if recipe.budget.blocks == 0 {
-        recipe.budget.blocks = blocks_for(&arms, recipe.precision.alpha);
+        let fewest = if across_boots { 0 } else { FEWEST_BLOCKS };
+        recipe.budget.blocks = blocks_for(&arms, recipe.precision.alpha).max(fewest);
     }
-    let order = match is_search {
-        true => Vec::new(),
-        false => design::draw_order(arms.len(), recipe.budget.blocks, recipe.seed.unwrap_or_default()),
+    let (blocks, seed) = (recipe.budget.blocks, recipe.seed.unwrap_or_default());
+    let (order, boots) = match across_boots {
+        _ if is_search => (Vec::new(), None),
+        false => (design::draw_order(arms.len(), blocks, seed), None),
+        true => {
+            let found = boot::words(machine.kernel.cmdline.as_deref().unwrap_or_default());
+            let rounds = recipe.budget.trials_a_boot;
+            let (order, trials) = design::draw_boots(&boots::sharing(&arms), rounds, blocks, seed);
+            (order, Some(Boots { trials, found, made_in: String::new() }))
+        }
     };
     Ok(Resolved {
         format: FORMAT,
@@ -113,12 +129,45 @@ pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault>
         made_unix_s: 0,
         command: Vec::new(),
         order,
+        boots,
         string_rounds: None,
         recipe,
         arms,
         stages: Vec::new(),
         found: None,
     })
+}
+
+/// Whether trials run under kernels that were booted for them.
+///
+/// # Errors
+/// Boot parameters as a setting of trials, or keys that go with boots alone.
+fn across_boots(recipe: &Recipe, arms: &[Arm]) -> Result<bool, Fault> {
+    let is_boot = |factor: &Factor| matches!(factor, Factor::Boot { .. });
+    let across =
+        recipe.factors.iter().any(is_boot) || arms.iter().any(|arm| !arm.placement.boot_words.is_empty());
+    let set_in_trials =
+        arms.iter().flat_map(|arm| &arm.placement.settings).any(|s| s.knob == BOOT_PARAMETERS);
+    let wrong =
+        |object: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, object, cause, remedy));
+    if set_in_trials {
+        let remedy = "make a factor of kind boot of them (docs/boot.md)";
+        return wrong(
+            BOOT_PARAMETERS,
+            "no trial would see them: they take effect when the machine is started",
+            remedy,
+        );
+    }
+    if !across && recipe.budget.trials_a_boot > 1 {
+        let remedy = "leave it out, or vary boot parameters (a factor of kind boot)";
+        return wrong("budget.trials_a_boot", "the study goes across no boots", remedy);
+    }
+    let by_number = |running: &String| running.bytes().all(|byte| byte.is_ascii_digit());
+    if across && recipe.server.running.as_ref().is_some_and(by_number) {
+        let cause = "a process does not outlive a restart of the machine";
+        return wrong("server.running", cause, "name a systemd unit that is started with the machine");
+    }
+    Ok(across)
 }
 
 /// A memory policy holds from the start of a server: one that runs already has had its start.
@@ -153,7 +202,7 @@ pub fn usable(machine: &Machine) -> Result<CpuSet, Fault> {
 /// As many blocks as the largest family of comparisons needs, and one more.
 fn blocks_for(arms: &[Arm], alpha: f64) -> usize {
     let claims = arms.iter().filter(|a| a.role == Role::Candidate).count();
-    (design::fewest_blocks(claims, alpha) + 1).max(FEWEST_BLOCKS)
+    design::fewest_blocks(claims, alpha) + 1
 }
 
 /// Network namespaces that the server and the load of a recipe run in.

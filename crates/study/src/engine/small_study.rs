@@ -29,5 +29,8 @@ pub(super) fn create(
     let blocks = blocks_for(claims, recipe.precision.alpha);
     let order = design::draw_order(arms.len(), blocks, recipe.seed.unwrap_or_default() ^ salt);
     let (stages, found) = (Vec::new(), None);
-    Case::create(dir, Resolved { format: FORMAT, order, recipe, arms, stages, found, ..case.study.clone() })
+    Case::create(
+        dir,
+        Resolved { format: FORMAT, order, boots: None, recipe, arms, stages, found, ..case.study.clone() },
+    )
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use machine::plan::{PIN, SERVER};
+use machine::plan::{BOOT_PARAMETERS, PIN, SERVER};
 use machine::{Class, CpuSet, Fault, Plan, Setting};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,12 @@ fn unfinished(case: &Case, number: u64, plan: &Plan) -> Result<Option<Case>, Fau
 
 /// The baseline twice with the values before the plan, the plan, and the study's mis-tuning.
 fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
+    if plan.settings.iter().any(|planned| planned.knob == BOOT_PARAMETERS) {
+        let cause = "they take effect when the machine is started, and a verification goes across no boots";
+        let remedy = "study them anew, alone: a recipe with a factor of kind boot, one level as the machine boots and one with these words \
+                      (docs/boot.md); or take the setting out of the plan (--plan) and verify the rest under the kernel that runs";
+        return Err(Fault::new(Class::Usage, "plan: boot-parameters", cause, remedy));
+    }
     let before: Vec<Setting> = plan.settings.iter().filter_map(before).collect();
     let unknown = not_judged(plan);
     let pin = pin(plan)?;
@@ -203,6 +209,9 @@ mod tests {
         let plan = |settings| Plan { settings, ..Plan::default() };
         let fault = arms(&study(), &plan(vec![planned("swappiness", "machine", "1", None)])).unwrap_err();
         assert!(fault.cause.contains("nothing to compare"), "{fault}");
+        let fault =
+            arms(&study(), &plan(vec![planned("boot-parameters", "machine", "nosmt", None)])).unwrap_err();
+        assert!(fault.remedy.contains("kind boot"), "{fault}");
         assert!(arms(&study(), &plan(vec![planned(PIN, SERVER, "x", None)])).is_err());
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Evidence;
+use crate::boots;
+use crate::case::Resolved;
 use crate::design;
 use crate::statistics::summary;
 use crate::trial::Trial;
@@ -101,6 +103,28 @@ fn unsteady(trials: &[Trial]) -> Option<String> {
              states there; see series.jsonl and outcome.json of those trials"
         )
     })
+}
+
+/// How many boots a study across boots rests on, and what its A/A control says of boots.
+pub(super) fn of_boots(evidence: &Evidence, study: &Resolved, trials: &[Trial]) -> Vec<String> {
+    if study.boots.is_none() {
+        return Vec::new();
+    }
+    let (boots, cut_short) = boots::used(study, trials);
+    let mut notes = vec![format!(
+        "the trials ran in {boots} boots of the machine, each with one choice of kernel parameters: the boot is what was drawn and counted"
+    )];
+    if let Some((a_a, (low, high))) = evidence.a_a.as_ref().and_then(|a_a| Some((a_a, a_a.interval?))) {
+        notes.push(format!(
+            "the baseline's two runs of a block are two boots with the same parameters: they differed by a factor of {:.3} ({low:.3} to {high:.3}) \
+             over {} blocks",
+            a_a.ratio, a_a.blocks
+        ));
+    }
+    if cut_short > 0 {
+        notes.push(format!("{cut_short} boots were cut short, and their trials went on in a further boot with the same parameters"));
+    }
+    notes
 }
 
 /// What became of trials that were disturbed or failed.

@@ -83,6 +83,15 @@ pub enum Factor {
         /// Values in the knob's own form.
         values: Vec<String>,
     },
+    /// Words on the kernel's command line: trials of a level run under kernels that were booted with its words, each boot of them a unit
+    /// of its own (docs/boot.md).
+    Boot {
+        /// Name of the factor.
+        #[serde(default = "boot")]
+        name: String,
+        /// The words.
+        levels: Vec<BootLevel>,
+    },
     /// A key of the recipe at these values: arguments and environment of server and load, their number of connections, ...
     Key {
         /// `load.connections`, `server.env.GOMAXPROCS`, `variables.threads`.
@@ -91,6 +100,21 @@ pub enum Factor {
         #[schemars(with = "Vec<serde_json::Value>")]
         values: Vec<toml::Value>,
     },
+}
+
+/// Words that the boot loader passes to the kernel beside those of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BootLevel {
+    /// Name in tables; without one it is made from the words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The words, apart by blanks; none: as the machine boots by itself.
+    pub words: String,
+}
+
+fn boot() -> String {
+    "boot".into()
 }
 
 fn place() -> String {
@@ -111,7 +135,7 @@ impl Factor {
         match self {
             Factor::EachCpu { .. } => "cpu".into(),
             Factor::AllAlike { .. } => "copy".into(),
-            Factor::Places { name, .. } => name.clone(),
+            Factor::Places { name, .. } | Factor::Boot { name, .. } => name.clone(),
             Factor::Nodes { .. } => "nodes".into(),
             Factor::Cores { .. } => "cores".into(),
             Factor::Memory { .. } => "memory".into(),

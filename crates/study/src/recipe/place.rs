@@ -34,6 +34,9 @@ pub struct Place {
     /// its watchdogs; statistics are then summed up every two minutes only. What the kernel does not let move stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub housekeeping: Option<String>,
+    /// Words on the kernel's command line: its trials run under kernels that were booted with them (docs/boot.md).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
     /// What runs beside the server here, besides the neighbours that the recipe has everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
@@ -57,8 +60,17 @@ impl Place {
         words.extend(self.keys.iter().map(|(key, value)| key_title(key, value)));
         words.extend(self.settings.iter().map(|s| setting_title(&s.knob, &s.target, &s.value)));
         words.extend(self.housekeeping.as_ref().map(|cpus| format!("housekeeping on {cpus}")));
+        words.extend(self.boot.as_ref().map(|words| boot_title(words)));
         words.extend(self.neighbours.iter().map(|n| format!("beside {} on {}", n.command, n.cpus)));
         if words.is_empty() { "as found".into() } else { words.join(", ") }
+    }
+}
+
+/// `booted with nosmt`, or that nothing is added.
+pub fn boot_title(words: &str) -> String {
+    match words.trim() {
+        "" => "as it boots".into(),
+        words => format!("booted with {words}"),
     }
 }
 

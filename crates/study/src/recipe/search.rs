@@ -4,6 +4,7 @@ use machine::{Class, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::place::Place;
 use super::{Factor, Recipe};
 
 /// A search for the best CPUs of the server, or of server and load, and of the levels of the other factors.
@@ -47,6 +48,21 @@ impl Search {
                 "leave it out: a search ends by its own rule, and is confirmed in budget.blocks blocks";
             return wrong("budget.looks", "a search has none", remedy);
         }
+        let says_boot = |place: &Place| place.boot.is_some();
+        let boots = |factor: &Factor| match factor {
+            Factor::Boot { .. } => true,
+            Factor::Places { levels, .. } => levels.iter().any(says_boot),
+            _ => false,
+        };
+        if recipe.factors.iter().any(boots)
+            || recipe.mis_tuning.as_ref().is_some_and(says_boot)
+            || says_boot(&recipe.baseline)
+        {
+            let cause = "each of its trials would want a boot of its own";
+            let remedy =
+                "search under the kernel that runs now, and study boot parameters with what was found";
+            return wrong("search", cause, remedy);
+        }
         let fits = |factor: &Factor| {
             matches!(factor, Factor::Memory { .. } | Factor::Knob { .. } | Factor::Key { .. })
                 || matches!(factor, Factor::Places { levels, .. }
@@ -88,6 +104,10 @@ mod tests {
         assert!(fault("[search]\n[budget]\nlooks = [4]\n").contains("budget.looks"));
         assert!(fault("[search]\nserver = [0, 1]\n").contains("search.server"));
         assert!(fault("[search]\ntrials = 1\n").contains("search.trials"));
+        let boot =
+            "[search]\n[[factors]]\nkind = \"boot\"\nlevels = [{ words = \"\" }, { words = \"nosmt\" }]\n";
+        assert!(fault(boot).contains("a boot of its own"));
+        assert!(fault("[search]\n[baseline]\nboot = \"nosmt\"\n").contains("a boot of its own"));
         let places = "[search]\n[[factors]]\nkind = \"places\"\nlevels = [{ memory = \"local\" }, { server = \"0\" }]\n";
         assert!(fault(places).contains("factor place"));
     }

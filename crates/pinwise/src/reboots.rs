@@ -1,0 +1,161 @@
+//! Studies across boots: what a run that needs another boot comes to - a word to the user, or a restart by itself.
+
+mod unit;
+
+use machine::{Class, Fault, Root};
+use serde::Serialize;
+use study::Case;
+use study::boots::{self, Booted, Group};
+use study::engine::Ended;
+use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
+
+use self::unit::ResumeUnit;
+use crate::cli::Format;
+use crate::output::{self, Answer};
+use crate::{conclusion, run_case};
+
+/// What a study that waits for a restart says in JSON.
+#[derive(Debug, Serialize)]
+struct Waits<'a> {
+    case: String,
+    boots_done: usize,
+    boots: usize,
+    words: &'a [String],
+    why: &'a str,
+    then: String,
+}
+
+/// Holds `--reboot` against the machine, before there is a case.
+pub fn may_begin(by_itself: bool) -> Result<(), Fault> {
+    if by_itself { unit::can_be_had() } else { Ok(()) }
+}
+
+/// Says before the first trial how often the machine will be started.
+pub fn foretell(case: &Case, by_itself: bool) -> Result<(), Fault> {
+    let study = &case.study;
+    let Some(plan) = &study.boots else { return not_across(by_itself) };
+    let (all, blocks) = (study.boots_to_run(&case.trials), plan.trials.len());
+    let each = plan.trials.first().map_or(0, Vec::len);
+    let who = match by_itself {
+        true => format!(
+            "pinwise starts it again {all} times, and once more at the end; to stop it: systemctl stop pinwise-resume"
+        ),
+        false => "each time pinwise says so, and you start it again (or pinwise does: --reboot)".into(),
+    };
+    eprintln!("pinwise: this study takes {all} boots of the machine ({blocks} blocks of {each}): {who}");
+    Ok(())
+}
+
+fn not_across(by_itself: bool) -> Result<(), Fault> {
+    match by_itself {
+        false => Ok(()),
+        true => Err(Fault::new(
+            Class::Usage,
+            "--reboot",
+            "this study needs no restart: it varies no boot parameters",
+            "leave it out",
+        )),
+    }
+}
+
+/// Runs what remains of a case, in this boot and, `by_itself`, in those that follow; says what came out, or what is to be done.
+pub fn run(case: &mut Case, by_itself: bool, format: Format) -> Result<Answer, Fault> {
+    if case.study.boots.is_none() {
+        not_across(by_itself)?;
+        run_case::to_its_end(case)?;
+        return conclusion::conclude(case, format);
+    }
+    let mut loader = LiveBootLoader::of_case(case.dir())?;
+    if !by_itself {
+        return one_boot(case, &mut loader, None, format);
+    }
+    let mut unit = ResumeUnit::of_case(case.dir())?;
+    // Who started it looks away: whatever goes wrong ends it, with everything taken back.
+    one_boot(case, &mut loader, Some(&mut unit), format).map_err(|fault| {
+        let left = unit.take_back().and(loader.take_back()).err();
+        let left = left.map(|left| format!("; and not all could be taken back: {left}")).unwrap_or_default();
+        Fault { cause: format!("{}{left}", fault.cause), ..fault }
+    })
+}
+
+fn one_boot(
+    case: &mut Case,
+    loader: &mut LiveBootLoader,
+    unit: Option<&mut ResumeUnit>,
+    format: Format,
+) -> Result<Answer, Fault> {
+    match run_case::to_its_end(case)? {
+        Ended::Finished => finished(case, loader, unit, format),
+        Ended::NeedsBoot(group, why) => next_boot(case, (group, &why), loader, unit, format),
+    }
+}
+
+/// Gets the next boot ready, and starts it or asks for it.
+fn next_boot(
+    case: &mut Case,
+    (group, why): (Group, &str),
+    loader: &mut LiveBootLoader,
+    unit: Option<&mut ResumeUnit>,
+    format: Format,
+) -> Result<Answer, Fault> {
+    let now = Booted::read(&Root::live()).ok_or_else(|| {
+        let path = "/proc/sys/kernel/random/boot_id";
+        Fault::new(Class::MachineLacks, path, "the kernel does not tell which boot this is", "mount /proc")
+    })?;
+    prepare(case, (group, &now), loader, unit.is_some())?;
+    let (done, all) = (case.study.boots_before(group), case.study.boots_to_run(&case.trials));
+    let words = case.study.words_of(group);
+    let then = format!("pinwise resume {}", case.dir().display());
+    if format == Format::Json {
+        let case = case.dir().display().to_string();
+        output::json(&Waits { case, boots_done: done, boots: all, words, why, then: then.clone() })?;
+    }
+    let for_next = match words.is_empty() {
+        true => "the next is to have no words beside the machine's own, and none of this study are in place"
+            .into(),
+        false => format!("the words for the next are in place: {}", words.join(" ")),
+    };
+    match unit {
+        None => eprintln!(
+            "pinwise: {done} of {all} boots are done ({why}); {for_next}. Restart the machine, then: {then}"
+        ),
+        Some(unit) => {
+            eprintln!(
+                "pinwise: {done} of {all} boots are done ({why}); {for_next}. The machine is started again"
+            );
+            unit.place()?;
+            change::restart::restart()?;
+        }
+    }
+    Ok(Answer::Reboot)
+}
+
+/// Takes back what the last boot needed, and says what came out.
+fn finished(
+    case: &Case,
+    loader: &mut LiveBootLoader,
+    unit: Option<&mut ResumeUnit>,
+    format: Format,
+) -> Result<Answer, Fault> {
+    loader.take_back()?;
+    let last = case.trials.last().map(|trial| case.study.group_of(trial.block, trial.position));
+    let words = last.map_or(&[][..], |group| case.study.words_of(group));
+    let runs_with =
+        Booted::read(&Root::live()).filter(|now| !words.is_empty() && now.lacks(words).is_empty());
+    let answer = conclusion::conclude(case, format)?;
+    let by_itself = unit.is_some();
+    if let Some(unit) = unit {
+        unit.take_back()?;
+    }
+    let (boots, _) = boots::used(&case.study, &case.trials);
+    eprintln!("pinwise: all trials are done, in {boots} boots; the boot loader's words are as they were");
+    if runs_with.is_some() {
+        let until =
+            if by_itself { "now: the machine is started again" } else { "the machine is started again" };
+        eprintln!("pinwise: the kernel runs with '{}' until {until}", words.join(" "));
+        if by_itself {
+            change::restart::restart()?;
+        }
+    }
+    Ok(answer)
+}

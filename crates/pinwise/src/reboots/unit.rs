@@ -1,0 +1,133 @@
+//! The service that goes on with a study when the machine has been started again, placed by the hand and taken back from its ledger.
+
+use std::path::{Path, PathBuf};
+
+use change::ledger::{self, Session};
+use change::{Hand, LiveKernel, UndoOptions, ledger_dir, undo};
+use machine::platform_file::{HEAD, RESUME_UNIT};
+use machine::{Act, Class, Fault, PlatformFile};
+
+use crate::run_case::own_binary;
+
+/// The target that wants the service.
+const TARGET: &str = "multi-user.target";
+
+/// The service of one case.
+#[derive(Debug)]
+pub struct ResumeUnit {
+    case: PathBuf,
+    purpose: String,
+    ledger: PathBuf,
+}
+
+/// Fails where a study cannot go on by itself.
+pub fn can_be_had() -> Result<(), Fault> {
+    let object = "--reboot";
+    if !rustix::process::geteuid().is_root() {
+        let cause = "only root may start the machine again";
+        return Err(Fault::new(Class::NotPermitted, object, cause, "run it as root"));
+    }
+    if !Path::new("/run/systemd/system").is_dir() {
+        let cause = "systemd does not run here, which starts the study again";
+        let remedy = "leave it out, and start the machine yourself whenever pinwise says so";
+        return Err(Fault::new(Class::MachineLacks, object, cause, remedy));
+    }
+    Ok(())
+}
+
+impl ResumeUnit {
+    /// Of the case in `dir`.
+    pub fn of_case(dir: &Path) -> Result<Self, Fault> {
+        can_be_had()?;
+        let case =
+            dir.canonicalize().map_err(|e| Fault::io(dir.display(), &e, "name a case that is there"))?;
+        let purpose = format!("restarts of the study in {}", case.display());
+        Ok(Self { case, purpose, ledger: ledger_dir()? })
+    }
+
+    fn sessions(&self) -> Result<Vec<Session>, Fault> {
+        let ours =
+            |session: &Session| session.header.as_ref().is_some_and(|header| header.purpose == self.purpose);
+        Ok(ledger::sessions(&self.ledger)?.into_iter().filter(ours).collect())
+    }
+
+    /// Places it, and has the target want it; once.
+    pub fn place(&mut self) -> Result<(), Fault> {
+        let acts = |session: &Session| session.outstanding().filter(|act| act.read_back.is_some()).count();
+        if self.sessions()?.iter().map(acts).sum::<usize>() == 2 {
+            return Ok(());
+        }
+        self.take_back()?;
+        let content = self.content()?;
+        let mut hand = Hand::live(&self.purpose)?;
+        let session = hand.session().to_string();
+        let wanted = format!("{HEAD}[Unit]\nWants={RESUME_UNIT}\n");
+        for (file, content) in [
+            (PlatformFile::ResumeUnit, content),
+            (PlatformFile::UnitDropIn { session, unit: TARGET.into() }, wanted),
+        ] {
+            hand.perform(&Act::PlaceFile { file, content, keeps: Vec::new() })?;
+        }
+        hand.finish()
+    }
+
+    /// Takes it away.
+    pub fn take_back(&mut self) -> Result<(), Fault> {
+        for session in self.sessions()? {
+            let options =
+                UndoOptions { session: Some(session.id()), owned_too: true, ..UndoOptions::default() };
+            let report = undo(&self.ledger, &LiveKernel::new(), &options)?;
+            report.fault().map_or(Ok(()), Err)?;
+        }
+        Ok(())
+    }
+
+    /// The unit (systemd.service(5)): with the folder, the path and the ledger of who began the study.
+    fn content(&self) -> Result<String, Fault> {
+        let here = std::env::current_dir().map_err(|e| {
+            Fault::io("the present folder", &e, "begin the study from a folder that is there")
+        })?;
+        let state = change::ledger::state_dir()?;
+        let path = std::env::var("PATH").unwrap_or_default();
+        let (exe, case) = (own_binary()?.display().to_string(), self.case.display().to_string());
+        let plain = |path: &str| path.replace('%', "%%");
+        let log = plain(&self.case.join("boots.log").display().to_string());
+        Ok(format!(
+            "{HEAD}[Unit]\nDescription=pinwise goes on with the study in {}\nAfter={TARGET}\n\n\
+             [Service]\nType=exec\nWorkingDirectory={}\nEnvironment={} {}\nExecStart={} resume {} --reboot\n\
+             StandardOutput=append:{log}\nStandardError=append:{log}\n",
+            plain(&case),
+            plain(&here.display().to_string()),
+            quoted(&format!("PINWISE_STATE_DIR={}", state.display()), false),
+            quoted(&format!("PATH={path}"), false),
+            quoted(&exe, true),
+            quoted(&case, true),
+        ))
+    }
+}
+
+/// As one word of a unit file (systemd.syntax(7)); commands have their variables replaced, environments have not.
+fn quoted(text: &str, is_command: bool) -> String {
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+    let text = if is_command { text.replace('$', "$$") } else { text };
+    format!("\"{text}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_unit_file_whatever_it_is_called() {
+        assert_eq!(quoted("/a b/50%\"$x\\", true), r#""/a b/50%%\"$$x\\""#);
+        assert_eq!(quoted("PATH=$x", false), "\"PATH=$x\"");
+    }
+
+    #[test]
+    fn the_service_goes_on_with_this_case() {
+        let unit = ResumeUnit { case: "/var/cases/a".into(), purpose: String::new(), ledger: "/x".into() };
+        let content = unit.content().expect("a unit");
+        assert!(content.contains(" resume \"/var/cases/a\" --reboot\n"), "{content}");
+        assert!(content.contains("StandardError=append:/var/cases/a/boots.log\n"), "{content}");
+    }
+}
