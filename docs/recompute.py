@@ -112,9 +112,9 @@ class Case:
         for arm in self.of_role("mis-tuning")[:1]:
             rows.append(("control", arm["name"], self.differences(arm["name"], self.control_reference(arm, baseline))))
         if baselines:
-            for arm in self.of_role("one-cpu", "intervention"):
+            for arm in self.of_role("candidate", "intervention"):
                 rows.append(("against_baseline", arm["name"], self.differences(arm["name"], baseline)))
-        cpus = [arm for arm in self.of_role("one-cpu") if "cpu" in arm]
+        cpus = [arm for arm in self.of_role("candidate") if "cpu" in arm]
         for arm in cpus if len(cpus) >= 2 else []:
             others = [self.gains[other["name"]] for other in cpus if other is not arm]
             medians = [statistics.median(values) for values in zip(*others)]
@@ -124,7 +124,7 @@ class Case:
     def control_reference(self, mis_tuning, baseline):
         """The arm with the server on the same CPU, or the baseline."""
         wanted = mis_tuning.get("placement", {}).get("server_cpus")
-        for arm in self.of_role("one-cpu"):
+        for arm in self.of_role("candidate"):
             if "cpu" in arm and arm.get("placement", {}).get("server_cpus") == wanted:
                 return self.gains[arm["name"]]
         return baseline

@@ -5,7 +5,7 @@ mod unit;
 use machine::{Class, Fault, Root};
 use serde::Serialize;
 use study::Case;
-use study::boots::{self, Booted, Group};
+use study::boots::{self, Booted, Group, Standing};
 use study::engine::Ended;
 use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
 
@@ -67,7 +67,7 @@ pub fn run(case: &mut Case, by_itself: bool, format: Format) -> Result<Answer, F
     }
     let mut loader = LiveBootLoader::of_case(case.dir())?;
     if !by_itself {
-        return one_boot(case, &mut loader, None, format);
+        return one_boot(case, &mut loader, None, format).map_err(|fault| with_what_stands(fault, &loader));
     }
     let mut unit = ResumeUnit::of_case(case.dir())?;
     // Who started it looks away: whatever goes wrong ends it, with everything taken back.
@@ -76,6 +76,17 @@ pub fn run(case: &mut Case, by_itself: bool, format: Format) -> Result<Answer, F
         let left = left.map(|left| format!("; and not all could be taken back: {left}")).unwrap_or_default();
         Fault { cause: format!("{}{left}", fault.cause), ..fault }
     })
+}
+
+/// What stopped the study leaves what the next start is to have: then the machine is not quite as it was.
+fn with_what_stands(fault: Fault, loader: &LiveBootLoader) -> Fault {
+    match loader.standing() {
+        Ok(Standing::Words(words)) if words.is_empty() => fault,
+        _ => {
+            let stays = "words of the study stay on the boot loader's lines, which pinwise undo takes off";
+            Fault { cause: format!("{}; {stays}", fault.cause), ..fault }
+        }
+    }
 }
 
 fn one_boot(
@@ -111,8 +122,7 @@ fn next_boot(
         output::json(&Waits { case, boots_done: done, boots: all, words, why, then: then.clone() })?;
     }
     let for_next = match words.is_empty() {
-        true => "the next is to have no words beside the machine's own, and none of this study are in place"
-            .into(),
+        true => "the next has no words of the study, and none are in place".into(),
         false => format!("the words for the next are in place: {}", words.join(" ")),
     };
     match unit {

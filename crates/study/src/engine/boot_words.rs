@@ -37,7 +37,13 @@ impl LiveBootLoader {
     pub fn of_case(dir: &Path) -> Result<Self, Fault> {
         let whole =
             dir.canonicalize().map_err(|e| Fault::io(dir.display(), &e, "name a case that is there"))?;
-        Ok(Self { purpose: format!("boot words of the study in {}", whole.display()), ledger: ledger_dir()? })
+        Ok(Self {
+            purpose: format!(
+                "boot words of the study in {}; pinwise resume goes on after a restart",
+                whole.display()
+            ),
+            ledger: ledger_dir()?,
+        })
     }
 
     fn sessions(&self) -> Result<Vec<Session>, Fault> {
