@@ -4,10 +4,10 @@ mod unit;
 
 use machine::{Class, Fault, Root};
 use serde::Serialize;
-use study::Case;
 use study::boots::{self, Booted, Group, Standing};
 use study::engine::Ended;
 use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
+use study::{Case, Recipe};
 
 use self::unit::ResumeUnit;
 use crate::cli::Format;
@@ -25,25 +25,30 @@ struct Waits<'a> {
     then: String,
 }
 
-/// Holds `--reboot` against the machine, before there is a case.
-pub fn may_begin(by_itself: bool) -> Result<(), Fault> {
-    if by_itself { unit::can_be_had() } else { Ok(()) }
+/// Holds `--reboot` against recipe and machine, before there is a case.
+pub fn may_begin(recipe: &Recipe, by_itself: bool) -> Result<(), Fault> {
+    match (by_itself, recipe.asks_for_boots()) {
+        (false, _) => Ok(()),
+        (true, false) => not_across(true),
+        (true, true) => unit::can_be_had(),
+    }
 }
 
 /// Says before the first trial how often the machine will be started.
-pub fn foretell(case: &Case, by_itself: bool) -> Result<(), Fault> {
+pub fn foretell(case: &Case, by_itself: bool) {
     let study = &case.study;
-    let Some(plan) = &study.boots else { return not_across(by_itself) };
+    let Some(plan) = &study.boots else { return };
     let (all, blocks) = (study.boots_to_run(&case.trials), plan.trials.len());
     let each = plan.trials.first().map_or(0, Vec::len);
     let who = match by_itself {
-        true => format!(
-            "pinwise starts it again {all} times, and once more at the end; to stop it: systemctl stop pinwise-resume"
-        ),
+        true => {
+            format!(
+                "pinwise starts it again {all} times, and once more at the end; to stop it: systemctl stop pinwise-resume"
+            )
+        }
         false => "each time pinwise says so, and you start it again (or pinwise does: --reboot)".into(),
     };
     eprintln!("pinwise: this study takes {all} boots of the machine ({blocks} blocks of {each}): {who}");
-    Ok(())
 }
 
 fn not_across(by_itself: bool) -> Result<(), Fault> {

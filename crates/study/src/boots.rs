@@ -135,7 +135,7 @@ impl Resolved {
     pub fn boots_of(&self, block: usize) -> Vec<Range<usize>> {
         let whole = self.order.get(block).map_or(0, Vec::len);
         let Some(sizes) = self.boots.as_ref().and_then(|boots| boots.trials.get(block)) else {
-            return vec![0..whole];
+            return std::iter::once(0..whole).collect();
         };
         let mut from = 0;
         let range = |size: &usize| {

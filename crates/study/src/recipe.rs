@@ -318,6 +318,17 @@ impl Recipe {
         self.clone().filled().map(drop)
     }
 
+    /// Whether it says of any trial which words its kernel is booted with.
+    pub fn asks_for_boots(&self) -> bool {
+        let says = |place: &Place| place.boot.is_some();
+        let varies = |factor: &Factor| match factor {
+            Factor::Boot { .. } => true,
+            Factor::Places { levels, .. } => levels.iter().any(says),
+            _ => false,
+        };
+        says(&self.baseline) || self.mis_tuning.as_ref().is_some_and(says) || self.factors.iter().any(varies)
+    }
+
     /// Holds server and load to what a trial can start.
     fn check_filled(&self) -> Result<(), Fault> {
         if !self.server.is_unnamed() {

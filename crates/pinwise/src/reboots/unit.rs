@@ -93,10 +93,11 @@ impl ResumeUnit {
         let plain = |path: &str| path.replace('%', "%%");
         let log = plain(&self.case.join("boots.log").display().to_string());
         Ok(format!(
-            "{HEAD}[Unit]\nDescription=pinwise goes on with the study in {}\nAfter={TARGET}\n\n\
+            "{HEAD}[Unit]\nDescription=pinwise goes on with the study in {}\nAfter={TARGET}\nRequiresMountsFor={}\n\n\
              [Service]\nType=exec\nWorkingDirectory={}\nEnvironment={} {}\nExecStart={} resume {} --reboot\n\
              StandardOutput=append:{log}\nStandardError=append:{log}\n",
             plain(&case),
+            quoted(&case, false),
             plain(&here.display().to_string()),
             quoted(&format!("PINWISE_STATE_DIR={}", state.display()), false),
             quoted(&format!("PATH={path}"), false),

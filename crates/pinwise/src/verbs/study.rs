@@ -157,7 +157,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     needs::check(&recipe)?;
     let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
     let dir = args.output.clone().unwrap_or_else(|| free_dir(Path::new("cases"), name));
-    reboots::may_begin(args.reboot)?;
+    reboots::may_begin(&recipe, args.reboot)?;
     let request = Request {
         dir,
         recipe,
@@ -165,7 +165,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let mut case = make_case(request)?;
-    reboots::foretell(&case, args.reboot)?;
+    reboots::foretell(&case, args.reboot);
     reboots::run(&mut case, args.reboot, args.format)
 }
 

@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Some(path) => Plan::read(path)?,
         None => plan::of_case(&args.case, false)?.plan,
     };
+    verify::goes_across_no_boots(&plan)?;
     let plan = can_be_set(plan)?;
     let case = Case::open(&args.case)?;
     let mut verification = verify::open(&case, &plan)?;

@@ -75,14 +75,23 @@ fn unfinished(case: &Case, number: u64, plan: &Plan) -> Result<Option<Case>, Fau
     Ok(earlier.next().is_some().then_some(earlier))
 }
 
+/// Refuses a plan that a verification cannot see, whose trials run under the kernel that runs now.
+///
+/// # Errors
+/// It has boot parameters.
+pub fn goes_across_no_boots(plan: &Plan) -> Result<(), Fault> {
+    if plan.settings.iter().all(|planned| planned.knob != BOOT_PARAMETERS) {
+        return Ok(());
+    }
+    let cause = "they take effect when the machine is started, and a verification goes across no boots";
+    let remedy = "study them anew, alone: a recipe with a factor of kind boot and these words as its level (docs/boot.md); or take the \
+                  setting out of the plan (--plan) and verify the rest under the kernel that runs";
+    Err(Fault::new(Class::Usage, "plan: boot-parameters", cause, remedy))
+}
+
 /// The baseline twice with the values before the plan, the plan, and the study's mis-tuning.
 fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
-    if plan.settings.iter().any(|planned| planned.knob == BOOT_PARAMETERS) {
-        let cause = "they take effect when the machine is started, and a verification goes across no boots";
-        let remedy = "study them anew, alone: a recipe with a factor of kind boot, one level as the machine boots and one with these words \
-                      (docs/boot.md); or take the setting out of the plan (--plan) and verify the rest under the kernel that runs";
-        return Err(Fault::new(Class::Usage, "plan: boot-parameters", cause, remedy));
-    }
+    goes_across_no_boots(plan)?;
     let before: Vec<Setting> = plan.settings.iter().filter_map(before).collect();
     let unknown = not_judged(plan);
     let pin = pin(plan)?;

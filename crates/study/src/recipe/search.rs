@@ -4,7 +4,6 @@ use machine::{Class, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
 use super::{Factor, Recipe};
 
 /// A search for the best CPUs of the server, or of server and load, and of the levels of the other factors.
@@ -48,16 +47,7 @@ impl Search {
                 "leave it out: a search ends by its own rule, and is confirmed in budget.blocks blocks";
             return wrong("budget.looks", "a search has none", remedy);
         }
-        let says_boot = |place: &Place| place.boot.is_some();
-        let boots = |factor: &Factor| match factor {
-            Factor::Boot { .. } => true,
-            Factor::Places { levels, .. } => levels.iter().any(says_boot),
-            _ => false,
-        };
-        if recipe.factors.iter().any(boots)
-            || recipe.mis_tuning.as_ref().is_some_and(says_boot)
-            || says_boot(&recipe.baseline)
-        {
+        if recipe.asks_for_boots() {
             let cause = "each of its trials would want a boot of its own";
             let remedy =
                 "search under the kernel that runs now, and study boot parameters with what was found";
