@@ -45,6 +45,8 @@ pub struct Booted {
     pub id: String,
     /// The command line (/proc/cmdline).
     pub cmdline: String,
+    /// Release of the kernel: one that is installed while a study goes on is the next boot's.
+    pub kernel: String,
 }
 
 /// `boots.jsonl`: a boot that was asked for, its words being in place.
@@ -104,7 +106,8 @@ impl Booted {
     /// The one that runs; `None` where the kernel does not tell.
     pub fn read(root: &Root) -> Option<Self> {
         let line = |path| root.read(path).ok().map(|text| text.trim().to_string());
-        Some(Self { id: line("/proc/sys/kernel/random/boot_id")?, cmdline: line("/proc/cmdline")? })
+        let (id, cmdline) = (line("/proc/sys/kernel/random/boot_id")?, line("/proc/cmdline")?);
+        Some(Self { id, cmdline, kernel: line("/proc/sys/kernel/osrelease").unwrap_or_default() })
     }
 
     /// Those of `words` that its command line lacks.

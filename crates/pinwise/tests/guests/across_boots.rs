@@ -56,10 +56,17 @@ fn a_study_goes_on_from_boot_to_boot_and_leaves_no_word() {
     let said = text(&disk, "said.txt");
     assert_eq!(code, 7, "{said}");
     assert!(said.contains("takes 6 boots") && said.contains("0 of 6 boots are done"), "{said}");
-    let mut boots = 0;
+    let (mut boots, mut has_disobeyed) = (0, false);
     loop {
         boots += 1;
         let words = text(&disk, "cmdline");
+        if !words.trim().is_empty() && !has_disobeyed {
+            has_disobeyed = true;
+            let code = boot(&disk, "", "resume case").unwrap();
+            let said = text(&disk, "said.txt");
+            assert!(code == 4 && said.contains("was started again without 'nosmt'"), "{code}: {said}");
+            assert_eq!(text(&disk, "cmdline"), words, "nothing is changed");
+        }
         let code = boot(&disk, words.trim(), "resume case").unwrap();
         let said = text(&disk, "said.txt");
         match code {

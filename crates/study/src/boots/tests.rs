@@ -42,6 +42,7 @@ struct Machine {
     disobeys: Option<usize>,
     /// Which outcomes of trials: 0 for good ones alone.
     seed: u64,
+    kernel: &'static str,
 }
 
 impl Machine {
@@ -86,7 +87,7 @@ impl Trials for Machine {
 
     fn booted(&self) -> Option<Booted> {
         let cmdline = format!("root=/dev/vda1 quiet {}", self.runs_with.join(" "));
-        Some(Booted { id: format!("boot {}", self.boot), cmdline })
+        Some(Booted { id: format!("boot {}", self.boot), cmdline, kernel: self.kernel.into() })
     }
 }
 
@@ -242,6 +243,18 @@ fn what_does_not_go_across_boots_is_refused() {
 }
 
 #[test]
+fn a_kernel_that_was_installed_meanwhile_is_told() {
+    let study = study(TWO_LEVELS);
+    let mut case = played(&study, &mut Machine { kernel: "6.1", ..Machine::default() }, false);
+    let told = |case: &Case| {
+        crate::evidence::of_case(&study, &case.trials).notes.iter().any(|note| note.contains("6.1, 6.12"))
+    };
+    assert!(!told(&case));
+    case.trials.last_mut().unwrap().boot.as_mut().unwrap().kernel = "6.12".into();
+    assert!(told(&case));
+}
+
+#[test]
 fn repeats_run_before_their_boot_is_left() {
     let study = study(TWO_LEVELS);
     for seed in 1..6 {
@@ -293,7 +306,7 @@ fn by_itself_the_machine_is_started_no_more_often_than_it_helps() {
     // A boot that finishes nothing: somebody else restarted the machine, and its trials were those of a boot that is spent.
     let asked = Case::open(dir.path()).unwrap().asked_boots;
     let last = asked.last().unwrap();
-    let now = Booted { id: "another".into(), cmdline: String::new() };
+    let now = Booted { id: "another".into(), ..Booted::default() };
     let trials = Case::open(dir.path()).unwrap().trials;
     assert_eq!(enough(&study, &trials, &asked, &now).as_deref(), Some("the last boot has finished no trial"));
     let same = Booted { id: last.in_boot.clone(), ..now.clone() };
@@ -305,7 +318,7 @@ fn by_itself_the_machine_is_started_no_more_often_than_it_helps() {
 #[test]
 fn words_of_other_levels_are_amiss_and_those_of_the_machine_are_not() {
     let study = study(TWO_LEVELS);
-    let now = |cmdline: &str| Booted { id: "1".into(), cmdline: cmdline.into() };
+    let now = |cmdline: &str| Booted { id: "1".into(), cmdline: cmdline.into(), ..Booted::default() };
     let words: Vec<String> = boot::words("mitigations=off nosmt");
     assert_eq!(amiss(&study, &[], &now("quiet isolcpus=3")), None);
     assert_eq!(amiss(&study, &[], &now("quiet nosmt")).as_deref(), Some("the kernel runs with 'nosmt'"));

@@ -1,6 +1,6 @@
 //! What the reader of the evidence should know beside its verdicts: pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Evidence;
 use crate::boots;
@@ -119,6 +119,14 @@ pub(super) fn of_boots(evidence: &Evidence, study: &Resolved, trials: &[Trial]) 
             "the baseline's two runs of a block are two boots with the same parameters: they differed by a factor of {:.3} ({low:.3} to {high:.3}) \
              over {} blocks",
             a_a.ratio, a_a.blocks
+        ));
+    }
+    let kernels: BTreeSet<&str> =
+        trials.iter().filter_map(|trial| Some(trial.boot.as_ref()?.kernel.as_str())).collect();
+    if kernels.len() > 1 {
+        notes.push(format!(
+            "the trials ran under several kernels ({}): what is found may be theirs, and no word's",
+            kernels.into_iter().collect::<Vec<_>>().join(", ")
         ));
     }
     if cut_short > 0 {
