@@ -118,6 +118,7 @@ fn next_boot(
         let path = "/proc/sys/kernel/random/boot_id";
         Fault::new(Class::MachineLacks, path, "the kernel does not tell which boot this is", "mount /proc")
     })?;
+    unit.as_ref().map_or(Ok(()), |unit| unit.is_still_wanted())?;
     prepare(case, (group, &now), loader, unit.is_some())?;
     let (done, all) = (case.study.boots_before(group), case.study.boots_to_run(&case.trials));
     let words = case.study.words_of(group);

@@ -18,7 +18,12 @@ pub struct ResumeUnit {
     case: PathBuf,
     purpose: String,
     ledger: PathBuf,
+    /// Whether it was there when this run of the study began.
+    stood: bool,
 }
+
+/// How many files it takes.
+const FILES: usize = 2;
 
 /// Fails where a study cannot go on by itself.
 pub fn can_be_had() -> Result<(), Fault> {
@@ -42,7 +47,27 @@ impl ResumeUnit {
         let case =
             dir.canonicalize().map_err(|e| Fault::io(dir.display(), &e, "name a case that is there"))?;
         let purpose = format!("restarts of the study in {}", case.display());
-        Ok(Self { case, purpose, ledger: ledger_dir()? })
+        let unit = Self { case, purpose, ledger: ledger_dir()?, stood: false };
+        Ok(Self { stood: unit.stands()?, ..unit })
+    }
+
+    /// Whether both of its files are in place.
+    fn stands(&self) -> Result<bool, Fault> {
+        let acts = |session: &Session| session.outstanding().filter(|act| act.read_back.is_some()).count();
+        Ok(self.sessions()?.iter().map(acts).sum::<usize>() == FILES)
+    }
+
+    /// Fails where somebody has taken it back since this run began: the study is not to go on by itself then.
+    pub fn is_still_wanted(&self) -> Result<(), Fault> {
+        if !self.stood || self.stands()? {
+            return Ok(());
+        }
+        Err(Fault::new(
+            Class::No,
+            RESUME_UNIT,
+            "it was taken back while the study ran (pinwise undo), so the machine is not started again",
+            format!("pinwise resume {}, with --reboot or without", self.case.display()),
+        ))
     }
 
     fn sessions(&self) -> Result<Vec<Session>, Fault> {
@@ -53,8 +78,7 @@ impl ResumeUnit {
 
     /// Places it, and has the target want it; once.
     pub fn place(&mut self) -> Result<(), Fault> {
-        let acts = |session: &Session| session.outstanding().filter(|act| act.read_back.is_some()).count();
-        if self.sessions()?.iter().map(acts).sum::<usize>() == 2 {
+        if self.stands()? {
             return Ok(());
         }
         self.take_back()?;
@@ -126,7 +150,8 @@ mod tests {
 
     #[test]
     fn the_service_goes_on_with_this_case() {
-        let unit = ResumeUnit { case: "/var/cases/a".into(), purpose: String::new(), ledger: "/x".into() };
+        let (case, purpose, ledger) = ("/var/cases/a".into(), String::new(), "/x".into());
+        let unit = ResumeUnit { case, purpose, ledger, stood: false };
         let content = unit.content().expect("a unit");
         assert!(content.contains(" resume \"/var/cases/a\" --reboot\n"), "{content}");
         assert!(content.contains("StandardError=append:/var/cases/a/boots.log\n"), "{content}");
