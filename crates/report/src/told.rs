@@ -3,7 +3,7 @@
 use advise::{Finding, Predicted, Standing};
 use study::case::asked::Found;
 use study::cliff::SLOWER;
-use study::evidence::{ArmCliff, Effect, Spot, Typical};
+use study::evidence::{ArmCliff, Effect, Pooled, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
 use study::{Contrast, Facts, Verdict};
@@ -211,18 +211,44 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
     words
 }
 
+/// What the quantiles over all requests are, what they are not, and what of them is not known: a sentence each.
+pub fn pooled(pooled: &Pooled) -> Vec<String> {
+    let mut words = vec![format!(
+        "The slowest of all requests of {} blocks together, where a rare bad run counts with all of its requests; the comparison above tells \
+         of typical runs, and it alone decides. Intervals: BCa bootstrap over whole blocks, {} samples, each for itself.",
+        pooled.blocks,
+        number::count(pooled.samples),
+    )];
+    let mut by_cause: Vec<(&str, Vec<&str>)> = Vec::new();
+    for missing in &pooled.missing {
+        match by_cause.iter_mut().find(|(why, _)| *why == missing.why) {
+            Some((_, facts)) => facts.push(&missing.fact),
+            None => by_cause.push((&missing.why, vec![&missing.fact])),
+        }
+    }
+    words.extend(by_cause.into_iter().map(|(why, facts)| match facts.as_slice() {
+        [first, second, rest @ ..] if !rest.is_empty() => {
+            format!("not known: {first}, {second} and {} more: {why}", rest.len())
+        }
+        few => format!("not known: {}: {why}", few.join(", ")),
+    }));
+    words
+}
+
 /// How many of the things that tell CPUs apart are named.
 const DIFFERENCES_NAMED: usize = 4;
 
 /// What a search chose from, what became of it, and what it does not claim: a sentence each.
 pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
     let alpha = number::share(facts.evidence.precision.alpha);
-    let mut words = vec![format!(
-        "{} placements, {} classes under the symmetry of the machine{}",
-        found.placements,
-        found.classes,
-        found.left_out.as_ref().map(|left| format!("; listed at the start: {left}")).unwrap_or_default()
-    )];
+    let among = match found.classes.as_str() {
+        "" => format!("{} combinations of levels", found.placements),
+        classes => {
+            format!("{} placements, {classes} classes under the symmetry of the machine", found.placements)
+        }
+    };
+    let listed = found.left_out.as_ref().map(|left| format!("; listed at the start: {left}"));
+    let mut words = vec![format!("{among}{}", listed.unwrap_or_default())];
     words.push(format!(
         "{} tried; {} out (with chance {alpha} at most the best of those tried is among them); {} failed; {} never ran, and nothing \
          is claimed of them",
