@@ -303,28 +303,6 @@ fn is_fresh(study: &Resolved, block: usize) -> bool {
     study.stages.get(block) == Some(&Stage::Confirm)
 }
 
-/// The trials that `evidence` of a case is of.
-fn weighed_trials(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> Vec<Trial> {
-    let ended = evidence.looks.last().filter(|look| look.ended).map(|look| look.blocks);
-    let is_weighed = |block: usize| match study.recipe.search {
-        Some(_) => is_fresh(study, block),
-        None => ended.is_none_or(|blocks| block < blocks),
-    };
-    schedule::counted(trials.iter().filter(|trial| is_weighed(trial.block)))
-}
-
-/// Blocks in which each of these arms has a figure that a ratio can be taken of.
-fn complete_blocks(arms: &[&str], trials: &[Trial], metric: &str) -> BTreeSet<usize> {
-    let mut by_block: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for trial in trials {
-        if trial.figures.get(metric).is_some_and(|value| value.is_finite() && *value > 0.0) {
-            by_block.entry(trial.block).or_default().insert(&trial.arm);
-        }
-    }
-    by_block.retain(|_, there| arms.iter().all(|arm| there.contains(arm)));
-    by_block.into_keys().collect()
-}
-
 /// The evidence of a search: of its fresh blocks alone, since what was looked at while choosing flatters the chosen.
 fn of_search(study: &Resolved, trials: &[Trial]) -> Evidence {
     let is_fresh = |block: usize| is_fresh(study, block);

@@ -9,10 +9,11 @@ use load::latency;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, complete_blocks, weighed_trials};
+use super::{Evidence, is_fresh};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::recipe::{Direction, Recipe};
+use crate::schedule;
 use crate::statistics::bootstrap::Draws;
 use crate::statistics::pooled::{self, Counts, Pool};
 use crate::trial::Trial;
@@ -96,6 +97,28 @@ pub fn needed(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> BTreeS
 fn weighed_arms<'a>(study: &'a Resolved, evidence: &Evidence) -> Vec<&'a Arm> {
     let is_pooled = |arm: &&Arm| matches!(arm.role, Role::Baseline | Role::Candidate);
     study.arms.iter().filter(is_pooled).filter(|arm| evidence.arm(&arm.name).is_some()).collect()
+}
+
+/// The trials that `evidence` of a case is of.
+fn weighed_trials(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> Vec<Trial> {
+    let ended = evidence.looks.last().filter(|look| look.ended).map(|look| look.blocks);
+    let is_weighed = |block: usize| match study.recipe.search {
+        Some(_) => is_fresh(study, block),
+        None => ended.is_none_or(|blocks| block < blocks),
+    };
+    schedule::counted(trials.iter().filter(|trial| is_weighed(trial.block)))
+}
+
+/// Blocks in which each of these arms has a figure that a ratio can be taken of.
+fn complete_blocks(arms: &[&str], trials: &[Trial], metric: &str) -> BTreeSet<usize> {
+    let mut by_block: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    for trial in trials {
+        if trial.figures.get(metric).is_some_and(|value| value.is_finite() && *value > 0.0) {
+            by_block.entry(trial.block).or_default().insert(&trial.arm);
+        }
+    }
+    by_block.retain(|_, there| arms.iter().all(|arm| there.contains(arm)));
+    by_block.into_keys().collect()
 }
 
 /// The quantiles of a recipe over all requests, of the blocks that `evidence` is of and at its level.
