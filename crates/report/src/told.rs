@@ -269,3 +269,33 @@ pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
     words.extend(found.notes.iter().cloned());
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Missing;
+    use study::Direction;
+
+    #[test]
+    fn what_is_not_known_of_many_arms_for_one_reason_is_told_once() {
+        let of_arm =
+            |n: usize| Missing::new(format_args!("interval of cpu {n}"), "7 blocks; an interval takes 8");
+        let mut missing: Vec<Missing> = (0..5).map(of_arm).collect();
+        missing.insert(1, Missing::new("block 3, trials/0012", "its file is not there"));
+        let told = pooled(&Pooled {
+            metric: "latency_p99_us".into(),
+            quantile: 0.99,
+            better: Direction::Lower,
+            method: String::new(),
+            level: 0.95,
+            samples: 2000,
+            seed: 1,
+            blocks: 7,
+            against_baseline: Vec::new(),
+            missing,
+        });
+        assert!(told[0].contains("7 blocks") && told[0].contains("it alone decides"), "{told:?}");
+        let why = "not known: interval of cpu 0, interval of cpu 1 and 3 more: 7 blocks; an interval takes 8";
+        assert_eq!(told[1..], [why, "not known: block 3, trials/0012: its file is not there"]);
+    }
+}
