@@ -62,14 +62,15 @@ impl Energy {
         figures.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
     }
 
-    /// Fails when the recipe asks for its energy, and it is not known.
+    /// Fails when the recipe asks for its energy, and it is not known. It is the machine's fault and not the workload's: the study
+    /// ends and can be resumed.
     pub fn require(&self, recipe: &Recipe) -> Result<(), Fault> {
         match &self.power_w {
             Err(missing) if is_figure(&recipe.metric) => Err(Fault::new(
                 Class::MachineLacks,
                 format!("figure {}", recipe.metric),
                 &missing.why,
-                "run it again; if it stays, let another figure decide (--metric)",
+                "see that /sys/class/powercap has the zone (modprobe intel_rapl_msr), or let another figure decide (--metric)",
             )),
             _ => Ok(()),
         }
