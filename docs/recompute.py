@@ -7,10 +7,13 @@
 Nothing of pinwise is used: only study.toml (the arms, margin and level), trials.jsonl (the figures) and SciPy. What is
 computed is told in docs/study.md: within each complete block the log ratio of an arm to its reference; over the blocks
 Wilcoxon's signed-rank test against the margin on either side, the Hodges-Lehmann estimate with its exact interval, Holm over each
-family, two one-sided tests for "equal". Needs Python 3.11 and scipy (python3 -m pip install scipy).
+family, two one-sided tests for "equal". Where the figure is a quantile of latency: the quantile over all requests of each arm from the
+histograms of the trials, and its BCa interval over whole blocks. Estimates of those have to be the same; the samples of blocks are drawn
+here anew, so an end of an interval may lie elsewhere by at most POOLED_TOLERANCE of its width. Needs Python 3.11 and scipy (python3 -m pip install scipy).
 """
 
 import argparse
+import base64
 import json
 import math
 import pathlib
@@ -25,6 +28,9 @@ except ImportError:
     sys.exit("recompute.py: SciPy is not installed - python3 -m pip install scipy")
 
 TOLERANCE = 1e-9
+# Two seeds with 2,000 samples each differ by some per cent of the interval's width; a wrong formula by much more.
+POOLED_TOLERANCE = 0.25
+POOLED_SAMPLES = 2000
 
 
 def one_sided(differences, location, side):
@@ -73,6 +79,89 @@ def holm(p_values):
     return adjusted
 
 
+def histogram(text):
+    """{highest value that counts as the same: how often} of a base64 HdrHistogram (V2 form, not compressed)."""
+    raw = base64.b64decode(text)
+    cookie, length, _, digits = (int.from_bytes(raw[at : at + 4], "big") for at in (0, 4, 8, 12))
+    if cookie & ~0xF0 != 0x1C849303:
+        raise ValueError(f"no HdrHistogram of the second form: cookie {cookie:x}")
+    lowest = int.from_bytes(raw[16:24], "big")
+    unit = lowest.bit_length() - 1
+    half_magnitude = max(math.ceil(math.log2(2 * 10**digits)), 1) - 1
+    half = 1 << half_magnitude
+    counts, index, at, end = {}, 0, 40, 40 + length
+    while at < end:
+        number, shift = 0, 0
+        while True:
+            byte, at = raw[at], at + 1
+            if shift == 56:
+                number |= byte << shift
+                break
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        number = (number >> 1) ^ -(number & 1)
+        if number < 0:
+            index -= number
+            continue
+        if number:
+            bucket, sub = index // half - 1, index % half + half
+            if bucket < 0:
+                bucket, sub = 0, sub - half
+            counts[((sub + 1) << (bucket + unit)) - 1] = number
+        index += 1
+    return counts
+
+
+def latencies(folder, trial):
+    """{us: how often} of the measured window of a trial."""
+    outcome = json.loads((folder / "trials" / f"{trial['index']:04}" / "outcome.json").read_text())
+    counts = {}
+    for interval in outcome["intervals"]:
+        if interval["from_ns"] >= trial["from_ns"] and interval["to_ns"] <= trial["to_ns"]:
+            for value, count in histogram(interval["latency"]).items():
+                counts[value] = counts.get(value, 0) + count
+    return counts
+
+
+class Pool:
+    """The latencies of an arm by block."""
+
+    def __init__(self, blocks):
+        self.values = numpy.array(sorted({value for counts in blocks for value in counts}), dtype=float)
+        self.up_to = numpy.cumsum([[counts.get(value, 0) for counts in blocks] for value in self.values], axis=0)
+
+    def quantile(self, share, weights):
+        """Smallest value that `share` of the values, each block taken `weights` times, are not above."""
+        up_to = self.up_to @ weights
+        rank = max(1, math.ceil(share * int(up_to[-1])))
+        return self.values[int(numpy.searchsorted(up_to, rank))]
+
+
+def pooled_ratio(own, reference, share, level):
+    """The ratio of the quantiles with its BCa interval over whole blocks (Efron 1987)."""
+    blocks = own.up_to.shape[1]
+    of = lambda weights: own.quantile(share, weights) / reference.quantile(share, weights)
+    estimate = of(numpy.ones(blocks, dtype=int))
+    if blocks < 8:
+        return estimate, None
+    draws = numpy.random.default_rng(1).multinomial(blocks, [1 / blocks] * blocks, size=POOLED_SAMPLES)
+    drawn = numpy.sort([of(weights) for weights in draws])
+    middle = (numpy.sum(drawn < estimate) + numpy.sum(drawn <= estimate)) / 2 / POOLED_SAMPLES
+    bias = stats.norm.ppf(min(max(middle, 0.5 / POOLED_SAMPLES), 1 - 0.5 / POOLED_SAMPLES))
+    without = numpy.array([of(numpy.ones(blocks, dtype=int) - numpy.eye(blocks, dtype=int)[b]) for b in range(blocks)])
+    moved = without.mean() - without
+    spread = numpy.sum(moved**2) ** 1.5
+    acceleration = min(max(numpy.sum(moved**3) / (6 * spread), -0.3), 0.3) if spread > 0 else 0.0
+    tail = (1 - level) / 2
+    ends = []
+    for z in (bias + stats.norm.ppf(tail), bias + stats.norm.ppf(1 - tail)):
+        share_below = stats.norm.cdf(bias + z / (1 - acceleration * z))
+        ends.append(drawn[min(int(share_below * POOLED_SAMPLES), POOLED_SAMPLES - 1)])
+    return estimate, sorted(ends)
+
+
 class Case:
     """The figures of a case: log figure of each arm by complete block, signed so that more is better."""
 
@@ -83,7 +172,10 @@ class Case:
         self.margin = math.log1p(recipe["precision"]["margin"])
         self.alpha = recipe["precision"]["alpha"]
         self.arms = study["arms"]
+        self.folder = folder
+        self.recipe = recipe
         trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines() if line.strip()]
+        self.trials = [trial for trial in trials if not trial.get("failed")]
         blocks = {}
         for trial in trials:
             value = trial["figures"].get(recipe["metric"])
@@ -94,6 +186,31 @@ class Case:
         complete = [b for _, b in sorted(blocks.items()) if all(name in b for name in names)]
         self.gains = {name: [statistics.fmean(block[name].values()) for block in complete] for name in names}
         self.blocks = len(complete)
+
+    def pooled(self):
+        """(figure, arm, ratio of the quantiles over all requests, interval), of figures that are quantiles of latency."""
+        named = {"latency_p50_us": 0.5, "latency_p90_us": 0.9, "latency_p99_us": 0.99, "latency_p999_us": 0.999}
+        figures = [self.recipe["metric"]] + [also["metric"] for also in self.recipe.get("also", [])]
+        for figure in (figure for figure in figures if figure in named):
+            blocks = {}
+            for trial in self.trials:
+                if trial["figures"].get(figure, 0) > 0:
+                    blocks.setdefault(trial["block"], {})[trial["arm"]] = trial
+            names = [arm["name"] for arm in self.arms]
+            complete = [b for b, trials in sorted(blocks.items()) if all(name in trials for name in names)]
+            read = {
+                (b, arm["name"]): latencies(self.folder, blocks[b][arm["name"]])
+                for b in complete
+                for arm in self.of_role("baseline", "candidate")
+            }
+            complete = [b for b in complete if all(counts for (block, _), counts in read.items() if block == b)]
+            of = lambda name: [read[b, name] for b in complete]
+            both = [of(arm["name"]) for arm in self.of_role("baseline")]
+            merged = [{v: sum(c.get(v, 0) for c in runs) for runs in [pair] for c in pair for v in c} for pair in zip(*both)]
+            reference = Pool(merged)
+            for arm in self.of_role("candidate"):
+                own = Pool(of(arm["name"]))
+                yield figure, arm["name"], *pooled_ratio(own, reference, named[figure], 1 - self.alpha)
 
     def of_role(self, *roles):
         return [arm for arm in self.arms if arm["role"] in roles]
@@ -174,6 +291,26 @@ def differs(ours, theirs):
         yield f"verdict: {theirs['verdict']} in evidence.json, {ours['verdict']} here"
 
 
+def pooled_differences(case, evidence):
+    """In words, where the quantiles over all requests differ from those of evidence.json; and how many were compared."""
+    said = {
+        (pooled["metric"], row["arm"]): row for pooled in evidence.get("pooled", []) for row in pooled["against_baseline"]
+    }
+    found, compared = [], 0
+    for figure, arm, ratio, ends in case.pooled():
+        row, compared = said.pop((figure, arm), None), compared + 1
+        if row is None:
+            found.append(f"{figure} over all requests, {arm}: missing in evidence.json")
+        elif not math.isclose(row["ratio"], ratio, rel_tol=TOLERANCE):
+            found.append(f"{figure} over all requests, {arm}: {row['ratio']} in evidence.json, {ratio} here")
+        elif row["interval"] and ends:
+            room = POOLED_TOLERANCE * (ends[1] - ends[0]) + TOLERANCE
+            if any(abs(a - b) > room for a, b in zip(row["interval"], ends)):
+                found.append(f"{figure} over all requests, {arm}: interval {row['interval']} in evidence.json, {ends} here")
+    found += [f"{figure} over all requests, {arm}: it is not among what the trials give" for figure, arm in said]
+    return found, compared
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", type=pathlib.Path)
@@ -201,7 +338,11 @@ def main():
     for family, arm in computed:
         print(f"{family}, {arm}: missing in evidence.json")
         status = 1
-    print(f"{compared} contrasts of {case.blocks} blocks: {'they differ' if status else 'all the same'}")
+    differences, pooled = pooled_differences(case, evidence)
+    for difference in differences:
+        print(difference)
+        status = 1
+    print(f"{compared} contrasts of {case.blocks} blocks, {pooled} ratios over all requests: {'they differ' if status else 'all the same'}")
     return status
 
 

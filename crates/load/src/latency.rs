@@ -14,6 +14,11 @@ const HIGHEST_US: u64 = 600_000_000;
 const QUANTILES: [(&str, f64); 4] =
     [("latency_p50_us", 0.5), ("latency_p90_us", 0.9), ("latency_p99_us", 0.99), ("latency_p999_us", 0.999)];
 
+/// The quantile that a figure of this name is: 0.99 of `latency_p99_us`; none of other figures.
+pub fn quantile_of(figure: &str) -> Option<f64> {
+    QUANTILES.iter().find(|(name, _)| *name == figure).map(|(_, quantile)| *quantile)
+}
+
 /// A histogram of latencies.
 pub struct Latency(Histogram<u64>);
 
@@ -65,6 +70,11 @@ impl Latency {
             QUANTILES.map(|(name, q)| (name.to_string(), self.0.value_at_quantile(q) as f64)).into();
         figures.insert("latency_max_us".into(), self.0.max() as f64);
         figures
+    }
+
+    /// How often each latency was counted, rising: us, told apart by three digits, each the highest that counts as the same.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        self.0.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
     }
 
     /// Minimum, maximum, mean, p50, p99 and p99.9, us; none when nothing was counted.
@@ -139,6 +149,16 @@ mod tests {
         assert!((quantile - 0.999).abs() < 1e-9 && us >= 999.0, "{curve:?}");
         assert!(curve.is_sorted_by(|a, b| a.1 <= b.1));
         assert!(Latency::new().curve().iter().all(|(_, us)| *us == 0.0));
+    }
+
+    #[test]
+    fn counts_are_what_quantiles_are_taken_of() {
+        let latency = of(&[7, 7, 9, 123_456]);
+        let counts = latency.counts();
+        assert_eq!(counts[..2], [(7, 2), (9, 1)]);
+        assert_eq!((counts.len(), counts[2].0 as f64), (3, latency.figures()["latency_p999_us"]));
+        assert_eq!(quantile_of("latency_p999_us"), Some(0.999));
+        assert_eq!(quantile_of("latency_max_us"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod cpuset;
 pub mod devices;
 pub mod diff;
 pub mod distances;
+pub mod energy;
 mod escapes;
 pub mod ethtool;
 pub mod fault;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::energy::{self, EnergyZone};
 use crate::topology::{CPUS, numbered};
 use crate::{CpuSet, Notes, Root};
 
@@ -22,6 +23,8 @@ pub struct Power {
     pub latency_limit_us: Option<u64>,
     /// CPUs with a limit of their own, us (`power/pm_qos_resume_latency_us`); 0 lets them only poll.
     pub cpu_latency_limits_us: BTreeMap<u32, u64>,
+    /// What the energy of is counted (RAPL); empty where nothing is, see `missing`.
+    pub energy_zones: Vec<EnergyZone>,
 }
 
 /// How the clock of a set of CPUs is set.
@@ -62,6 +65,7 @@ pub(crate) fn read(root: &Root, online: &CpuSet, notes: &mut Notes) -> Power {
             .find_map(|driver| root.line(format!("{CPUS}/{driver}/status")).ok()),
         latency_limit_us: latency_limit(root, notes),
         cpu_latency_limits_us: cpu_limits(root, online),
+        energy_zones: energy::read(root, notes),
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Kind {
     Wraps32,
     /// A 64-bit number. Some go back a little (`idle` and `iowait` of /proc/stat); the sum over a window counts.
     Grows,
+    /// uJ that begin again at 0 after this value.
+    EnergyUpTo(u64),
     /// No counter: a quantity that goes up and down.
     Gauge,
 }

@@ -9,7 +9,7 @@ use crate::{absent, headline, unpinned};
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, effects, growth, cliffs, search, also, looks, given_up, findings, missing, notes}`.
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, effects, growth, cliffs, search, also, pooled, looks, given_up, findings, missing, notes}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
@@ -58,6 +58,7 @@ pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
         "cliffs": evidence.cliffs,
         "search": evidence.search,
         "also": evidence.also,
+        "pooled": evidence.pooled,
         "looks": evidence.looks,
         "given_up": evidence.given_up,
         "findings": findings,

@@ -3,7 +3,7 @@
 use advise::{Finding, Predicted, Standing};
 use study::case::asked::Found;
 use study::cliff::SLOWER;
-use study::evidence::{ArmCliff, Effect, Spot, Typical};
+use study::evidence::{ArmCliff, Effect, Pooled, Spot, Typical};
 use study::intervention::Outcome;
 use study::statistics::scaling::{Estimate, Peak, Scaling};
 use study::{Contrast, Facts, Verdict};
@@ -211,18 +211,44 @@ pub fn cliff(cliff: &ArmCliff) -> Vec<String> {
     words
 }
 
+/// What the quantiles over all requests are, what they are not, and what of them is not known: a sentence each.
+pub fn pooled(pooled: &Pooled) -> Vec<String> {
+    let mut words = vec![format!(
+        "The slowest of all requests of {} blocks together, where a rare bad run counts with all of its requests; the comparison above tells \
+         of typical runs, and it alone decides. Intervals: BCa bootstrap over whole blocks, {} samples, each for itself.",
+        pooled.blocks,
+        number::count(pooled.samples),
+    )];
+    let mut by_cause: Vec<(&str, Vec<&str>)> = Vec::new();
+    for missing in &pooled.missing {
+        match by_cause.iter_mut().find(|(why, _)| *why == missing.why) {
+            Some((_, facts)) => facts.push(&missing.fact),
+            None => by_cause.push((&missing.why, vec![&missing.fact])),
+        }
+    }
+    words.extend(by_cause.into_iter().map(|(why, facts)| match facts.as_slice() {
+        [first, second, rest @ ..] if !rest.is_empty() => {
+            format!("not known: {first}, {second} and {} more: {why}", rest.len())
+        }
+        few => format!("not known: {}: {why}", few.join(", ")),
+    }));
+    words
+}
+
 /// How many of the things that tell CPUs apart are named.
 const DIFFERENCES_NAMED: usize = 4;
 
 /// What a search chose from, what became of it, and what it does not claim: a sentence each.
 pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
     let alpha = number::share(facts.evidence.precision.alpha);
-    let mut words = vec![format!(
-        "{} placements, {} classes under the symmetry of the machine{}",
-        found.placements,
-        found.classes,
-        found.left_out.as_ref().map(|left| format!("; listed at the start: {left}")).unwrap_or_default()
-    )];
+    let among = match found.classes.as_str() {
+        "" => format!("{} combinations of levels", found.placements),
+        classes => {
+            format!("{} placements, {classes} classes under the symmetry of the machine", found.placements)
+        }
+    };
+    let listed = found.left_out.as_ref().map(|left| format!("; listed at the start: {left}"));
+    let mut words = vec![format!("{among}{}", listed.unwrap_or_default())];
     words.push(format!(
         "{} tried; {} out (with chance {alpha} at most the best of those tried is among them); {} failed; {} never ran, and nothing \
          is claimed of them",
@@ -242,4 +268,34 @@ pub fn search(facts: &Facts, found: &Found) -> Vec<String> {
     }
     words.extend(found.notes.iter().cloned());
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Missing;
+    use study::Direction;
+
+    #[test]
+    fn what_is_not_known_of_many_arms_for_one_reason_is_told_once() {
+        let of_arm =
+            |n: usize| Missing::new(format_args!("interval of cpu {n}"), "7 blocks; an interval takes 8");
+        let mut missing: Vec<Missing> = (0..5).map(of_arm).collect();
+        missing.insert(1, Missing::new("block 3, trials/0012", "its file is not there"));
+        let told = pooled(&Pooled {
+            metric: "latency_p99_us".into(),
+            quantile: 0.99,
+            better: Direction::Lower,
+            method: String::new(),
+            level: 0.95,
+            samples: 2000,
+            seed: 1,
+            blocks: 7,
+            against_baseline: Vec::new(),
+            missing,
+        });
+        assert!(told[0].contains("7 blocks") && told[0].contains("it alone decides"), "{told:?}");
+        let why = "not known: interval of cpu 0, interval of cpu 1 and 3 more: 7 blocks; an interval takes 8";
+        assert_eq!(told[1..], [why, "not known: block 3, trials/0012: its file is not there"]);
+    }
 }

@@ -10,6 +10,7 @@ mod cliffs;
 mod effects;
 mod growth;
 mod notes;
+mod pooled;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ pub use self::also::AlsoCompared;
 pub use self::cliffs::{ArmCliff, PartTimes, Spot, Typical};
 pub use self::effects::Effect;
 pub use self::growth::Growth;
+pub use self::pooled::{Latencies, Pooled, PooledRatio, needed as needed_latencies, of as pooled};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::case::asked::Found;
@@ -157,6 +159,9 @@ pub struct Evidence {
     /// Figures that decide nothing, against the baseline.
     #[serde(default)]
     pub also: Vec<AlsoCompared>,
+    /// Quantiles of latency over all requests together, of figures that are such; they decide nothing. From the files of the trials.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pooled: Vec<Pooled>,
     /// How the figure grows with the server's CPUs, one curve an order of filling.
     #[serde(default)]
     pub growth: Vec<Growth>,
@@ -254,6 +259,7 @@ pub fn weigh(
         against_other_cpus,
         effects: effects::of(&comparison, arms, &gains),
         also: Vec::new(),
+        pooled: Vec::new(),
         growth: Vec::new(),
         cliffs: cliffs::of(arms, trials),
         given_up: BTreeMap::new(),
@@ -292,9 +298,14 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence
 }
 
+/// Whether a block is one in which the winner of a search is confirmed.
+fn is_fresh(study: &Resolved, block: usize) -> bool {
+    study.stages.get(block) == Some(&Stage::Confirm)
+}
+
 /// The evidence of a search: of its fresh blocks alone, since what was looked at while choosing flatters the chosen.
 fn of_search(study: &Resolved, trials: &[Trial]) -> Evidence {
-    let is_fresh = |block: usize| study.stages.get(block) == Some(&Stage::Confirm);
+    let is_fresh = |block: usize| is_fresh(study, block);
     let fresh: Vec<Trial> = trials.iter().filter(|trial| is_fresh(trial.block)).cloned().collect();
     let orders = study.order.iter().enumerate().filter(|(block, _)| is_fresh(*block));
     let confirmed: BTreeSet<usize> = orders.flat_map(|(_, order)| order.iter().copied()).collect();

@@ -6,6 +6,7 @@ use probe::Observation;
 use crate::case::{Case, Resolved};
 use crate::evidence::{self, Evidence};
 use crate::intervention::Proof;
+use crate::latencies;
 use crate::schedule;
 use crate::trial::Trial;
 
@@ -49,7 +50,12 @@ pub struct Calibration {
 impl Facts {
     /// Reads the files of a case; the evidence is computed from the trials, not read.
     pub fn read(case: &Case) -> Result<Self, Fault> {
-        let evidence = evidence::of_case(&case.study, &case.trials);
+        let mut evidence = evidence::of_case(&case.study, &case.trials);
+        let needed = evidence::needed_latencies(&case.study, &evidence, &case.trials);
+        if !needed.is_empty() {
+            let latencies = latencies::read(case, &needed)?;
+            evidence.pooled = evidence::pooled(&case.study, &evidence, &case.trials, &latencies);
+        }
         let trials = case
             .trials
             .iter()

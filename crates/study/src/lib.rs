@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod facts;
 pub mod fill;
 pub mod intervention;
+pub mod latencies;
 pub mod levels;
 pub mod looks;
 pub mod model;

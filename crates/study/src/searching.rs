@@ -214,6 +214,9 @@ impl Searching {
         let others: Vec<(&str, &Level)> = others
             .filter_map(|((factor, levels), level)| Some((factor.as_str(), levels.get(*level)?)))
             .collect();
+        if at.class.server.is_empty() {
+            return common.candidate(&others);
+        }
         let of = |place: &Level| common.candidate(&[&[("cpus", place)], others.as_slice()].concat());
         let arm = of(&place)?;
         if !names.contains(&arm.name) {
@@ -247,10 +250,10 @@ impl Searching {
             failed: outcome.failed.iter().map(name).collect(),
             never_ran: outcome.never_ran,
             placements: space.listed.sets.to_string(),
-            classes: space.listed.of.to_string(),
+            classes: space.symmetry().map(|_| space.listed.of.to_string()).unwrap_or_default(),
             left_out: space.listed.left_out.clone(),
-            differences: space.symmetry().differences.clone(),
-            notes: space.symmetry().notes.clone(),
+            differences: space.symmetry().map(|of| of.differences.clone()).unwrap_or_default(),
+            notes: space.symmetry().map(|of| of.notes.clone()).unwrap_or_default(),
         }
     }
 }

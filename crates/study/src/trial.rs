@@ -42,6 +42,9 @@ pub struct AsRun {
     pub others_user_cpus: Option<f64>,
     /// Steal over all CPUs, share of their time.
     pub steal_share: Option<f64>,
+    /// Energy by zone (`intel-rapl:0:1 dram`) over the measured window, J; zones overlap. Empty where none is counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub energy_by_zone_j: BTreeMap<String, f64>,
     /// How many settings of the placement read back otherwise than asked, in words.
     pub not_as_asked: Vec<String>,
 }

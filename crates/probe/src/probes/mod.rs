@@ -2,6 +2,7 @@
 
 pub(crate) mod cpufreq;
 mod cpuidle;
+mod energy;
 mod interrupts;
 mod memory;
 mod pressure;
@@ -53,6 +54,7 @@ pub static ALL: &[&dyn Probe] = &[
     &threads::Threads,
     &cpuidle::Cpuidle,
     &cpufreq::Cpufreq,
+    &energy::Energy,
 ];
 
 /// Notes the files among `paths` that cannot be read.

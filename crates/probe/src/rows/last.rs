@@ -8,6 +8,9 @@ use crate::recording::{Frame, Moved};
 /// No CPU takes more interrupts than this a second: a 32-bit count that fell further behind did not wrap, it began again.
 const MOST_EVENTS_PER_S: u64 = 10_000_000;
 
+/// No package takes more energy than this in a second (10 kW): a counter that would have taken more did not wrap, it began again.
+const MOST_UJ_PER_S: u64 = 10_000_000_000;
+
 /// The last reading of a row.
 pub(super) struct LastSeen {
     pub columns: Columns,
@@ -81,15 +84,20 @@ impl Book<'_> {
 
 /// How far a counter moved; `None` if it began again.
 fn step(kind: Kind, old: u64, new: u64, elapsed_ns: u64) -> Option<i64> {
-    let delta = new.wrapping_sub(old) as i64;
-    if kind != Kind::Wraps32 || new >= old {
-        return Some(delta);
-    }
-    let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
-    let wrapped = u64::from(new.wrapping_sub(old));
+    let (wrapped, most_per_s) = match kind {
+        _ if new >= old => return Some((new - old) as i64),
+        Kind::Grows | Kind::Gauge => return Some(new.wrapping_sub(old) as i64),
+        Kind::Wraps32 => (wrapped32(old, new)?, MOST_EVENTS_PER_S),
+        Kind::EnergyUpTo(most) => (most.checked_sub(old)?.checked_add(new)?, MOST_UJ_PER_S),
+    };
     // At least a second: what is late by a little is no reason to call a count lost.
-    let most = MOST_EVENTS_PER_S.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
+    let most = most_per_s.saturating_mul(elapsed_ns / 1_000_000_000 + 1);
     (wrapped <= most).then_some(wrapped as i64)
+}
+
+fn wrapped32(old: u64, new: u64) -> Option<u64> {
+    let (old, new) = (u32::try_from(old).ok()?, u32::try_from(new).ok()?);
+    Some(u64::from(new.wrapping_sub(old)))
 }
 
 #[cfg(test)]
@@ -104,6 +112,27 @@ mod tests {
         assert_eq!(step(Kind::Wraps32, 3_000_000_000, 3, 0), None);
         assert_eq!(step(Kind::Wraps32, top + 10, 3, 0), None);
         assert_eq!(step(Kind::Wraps32, 5, 9, 0), Some(4));
+    }
+
+    #[test]
+    fn energy_wraps_after_its_range_and_a_smaller_one_begins_again() {
+        let kind = Kind::EnergyUpTo(262_143_328_850);
+        assert_eq!(step(kind, 262_143_328_800, 40, 0), Some(90));
+        assert_eq!(step(kind, 5_000, 3, 0), None, "262 kJ in a second");
+        assert_eq!(step(kind, 5_000, 3, 60_000_000_000), Some(262_143_323_853), "in a minute they could be");
+        assert_eq!(step(kind, 262_143_328_851, 3, 0), None, "it was above its own range");
+        assert_eq!(step(kind, 5, 9, 0), Some(4));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_was_taken_is_what_is_told_wherever_the_counter_stood(
+            range in 65_000_000_000u64..300_000_000_000, at in 0u64.., taken in 0u64..10_000_000_000,
+        ) {
+            let old = at % (range + 1);
+            let new = if old + taken > range { old + taken - range } else { old + taken };
+            proptest::prop_assert_eq!(step(Kind::EnergyUpTo(range), old, new, 0), Some(taken as i64));
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(super) fn section(machine: &Machine) -> String {
         ("limits of CPUs", cpu_limits(machine)),
         ("clock", Some(clock).filter(|text| !text.is_empty())),
         ("turbo", turbo),
+        ("energy of", energy(machine)),
     ];
     let mut text = facts("Power", &facts_told);
     if !machine.idle.states.is_empty() {
@@ -125,6 +126,19 @@ fn cpu_limits(machine: &Machine) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
+/// `package-0 (core, dram), package-1 (dram), psys`
+fn energy(machine: &Machine) -> Option<String> {
+    let zones = &machine.power.energy_zones;
+    let words = zones.iter().filter(|zone| zone.within.is_none()).map(|zone| {
+        let below = zones.iter().filter(|other| other.within.as_deref() == Some(&zone.id));
+        match below.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ") {
+            parts if parts.is_empty() => zone.name.clone(),
+            parts => format!("{} ({parts})", zone.name),
+        }
+    });
+    Some(words.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
+}
+
 fn ghz(khz: Option<u64>) -> Option<String> {
     khz.map(|khz| format!("{:.2}", khz as f64 / 1e6))
 }
@@ -166,6 +180,7 @@ fn policy_row(policy: &FrequencyPolicy) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::energy::EnergyZone;
     use machine::idle::KindStates;
     use machine::topology::cpus::Cpu;
     use machine::topology::kinds::CoreKind;
@@ -192,6 +207,19 @@ mod tests {
             ..FrequencyPolicy::default()
         }];
         machine.power.cpu_latency_limits_us = [(2, 0), (3, 0)].into();
+        let zone = |id: &str, name: &str, within: Option<&str>| EnergyZone {
+            id: id.into(),
+            name: name.into(),
+            within: within.map(String::from),
+            ..EnergyZone::default()
+        };
+        let package = "intel-rapl:0";
+        machine.power.energy_zones = vec![
+            zone(package, "package-0", None),
+            zone("intel-rapl:0:0", "core", Some(package)),
+            zone("intel-rapl:0:1", "dram", Some(package)),
+            zone("intel-rapl:1", "psys", None),
+        ];
         machine
     }
 
@@ -200,6 +228,7 @@ mod tests {
         let text = in_full(&machine());
         for line in [
             "  limits of CPUs  0 us on CPUs 2-3",
+            "  energy of       package-0 (core, dram), psys",
             "  clock           CPUs 0-3 powersave 0.80-3.60 GHz",
             "  C1             2 us          -  off on CPU 1",
             "  C6                -          -  off",

@@ -1,10 +1,11 @@
 //! Latency by percentile, arm by arm.
 
 use study::Facts;
+use study::evidence::Pooled;
 
 use super::{About, Page, table};
 use crate::drawings::{Kind, curves};
-use crate::{CaseView, Html, number, svg};
+use crate::{CaseView, Html, number, svg, told};
 
 /// See [`About::docs`].
 pub struct Latency;
@@ -61,8 +62,41 @@ impl Page for Latency {
                 table(details, &heads, &[1, 2, 3, 4, 5], &rows);
             });
         }
+        case.facts.evidence.pooled.iter().for_each(|pooled| over_all_requests(&mut html, pooled));
         html
     }
+}
+
+/// A quantile over all requests of each arm.
+fn over_all_requests(html: &mut Html, pooled: &Pooled) {
+    html.element("h3", &[], format!("{} over all requests of an arm: it decides nothing", pooled.metric));
+    let rows: Vec<Vec<String>> = pooled
+        .against_baseline
+        .iter()
+        .map(|ratio| {
+            vec![
+                ratio.arm.clone(),
+                number::grouped(ratio.requests as f64, 0),
+                number::figure(ratio.arm_us),
+                number::figure(ratio.reference_us),
+                number::change_with_interval(ratio.ratio, ratio.interval),
+            ]
+        })
+        .collect();
+    if let Some(first) = pooled.against_baseline.first() {
+        let level = number::share(pooled.level);
+        let heads = [
+            "server",
+            "requests",
+            "us",
+            &format!("us, {}", first.reference),
+            &format!("change [{level}, bootstrap]"),
+        ];
+        table(html, &heads, &[1, 2, 3, 4], &rows);
+    }
+    told::pooled(pooled).iter().for_each(|words| {
+        html.element("p", &[("class", &"caption")], words);
+    });
 }
 
 /// Medians over trials, for arms that have any.

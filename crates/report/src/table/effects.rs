@@ -1,6 +1,6 @@
 //! What each level of several factors does, how they work together, figures that decide nothing, and what the looks found.
 
-use study::evidence::{AlsoCompared, Effect, Growth};
+use study::evidence::{AlsoCompared, Effect, Growth, Pooled};
 use study::statistics::scaling::At;
 use study::{Contrast, Evidence, Facts, Verdict};
 
@@ -45,6 +45,7 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
     }
     evidence.growth.iter().for_each(|growth| scaling(out, evidence, growth));
     evidence.also.iter().for_each(|also| other_figure(out, evidence, also));
+    evidence.pooled.iter().for_each(|pooled| over_all_requests(out, pooled));
     looks(out, evidence);
 }
 
@@ -106,6 +107,34 @@ fn other_figure(out: &mut Page, evidence: &Evidence, also: &AlsoCompared) {
     }
     let of = |c: &Contrast| row(&c.arm, c.ratio, c.interval, c.verdict);
     table(out, evidence, "server", also.against_baseline.iter().map(of).collect());
+}
+
+/// What the slowest of all requests together took; the words say what it is not.
+fn over_all_requests(out: &mut Page, pooled: &Pooled) {
+    out.heading(&visible::one_line(&format!(
+        "{} over all requests of an arm (decides nothing)",
+        pooled.metric
+    )));
+    if !pooled.against_baseline.is_empty() {
+        let head = |name: &str, right| Head { over: String::new(), name: name.into(), right };
+        let level = number::share(pooled.level);
+        let heads = vec![
+            head("server", false),
+            head("us", true),
+            head(&format!("change [{level}, bootstrap]"), true),
+        ];
+        let rows = pooled.against_baseline.iter().map(|ratio| Row {
+            cells: vec![
+                Cell::plain(cut(&visible::one_line(&ratio.arm), LONGEST_NAME)),
+                Cell::plain(number::figure(ratio.arm_us)),
+                Cell::plain(number::change_with_interval(ratio.ratio, ratio.interval)),
+            ],
+            why: String::new(),
+        });
+        let text = columns(&Table { heads, rows: rows.collect() }, out.style);
+        out.text.push_str(&text);
+    }
+    told::pooled(pooled).iter().for_each(|words| out.paragraph("  ", words));
 }
 
 /// Only where looks were asked for: one at the end is no news.

@@ -1,9 +1,10 @@
 //! How many trials a search needs until what it would recommend is within 2 % of the best there is, in 95 % of runs.
 //!
 //! `cargo run --release -p pinwise-study --example search -- [RUNS] [SEED] [steady] [LANDSCAPE...]`: on those of 24, 64, 128, 256
-//! CPUs, beside rivals. `steady` leaves out the drift of the machine. Prints the table of docs/search.md.
+//! CPUs, beside rivals. `mixed`: on factors that are no places, instead (`alone`: without rivals). `steady` leaves out the drift of the machine. Prints the table of docs/search.md.
 #![allow(clippy::unwrap_used)] // a bench stops at what it cannot read
 
+mod mixed;
 mod problem;
 mod rivals;
 
@@ -27,6 +28,9 @@ fn main() {
     let (runs, seed) = (number(0, 200), number(1, 1));
     let steady = words.iter().any(|word| word == "steady");
     println!("runs {runs}, seed {seed}, drift {}\n", if steady { "none" } else { "as in the landscape" });
+    if words.iter().any(|word| word == "mixed") {
+        return mixed::measure(runs, seed, words.iter().any(|word| word == "alone"));
+    }
     println!(
         "| CPUs | placements | classes | arms listed | best | pinwise | random sets | halving | TPE | exhaustive |"
     );

@@ -12,19 +12,20 @@ use crate::Track;
 use crate::problem::Problem;
 
 /// Trials with references among them.
-struct Measured {
-    trials: Trials,
+pub struct Measured {
+    /// The trials, references counted.
+    pub trials: Trials,
     references: Vec<f64>,
     since: usize,
 }
 
 impl Measured {
-    fn new(problem: &Problem, seed: u64) -> Self {
-        Self { trials: problem.trials(seed), references: Vec::new(), since: 8 }
+    pub fn new(trials: Trials) -> Self {
+        Self { trials, references: Vec::new(), since: 8 }
     }
 
     /// One trial: the log of its figure against the reference.
-    fn run(&mut self, figure: f64) -> f64 {
+    pub fn run(&mut self, figure: f64) -> f64 {
         if self.since >= 8 {
             self.references.push(self.trials.run(1.0).ln());
             self.since = 0;
@@ -38,7 +39,7 @@ impl Measured {
 /// Sets drawn at random, the best single trial recommended.
 pub fn random_sets(problem: &Problem, seed: u64, most: usize) -> Track {
     let mut draws = Draws::new(seed);
-    let mut measured = Measured::new(problem, seed);
+    let mut measured = Measured::new(problem.trials(seed));
     let cpus: Vec<u32> = problem.truth.machine().cpus.iter().map(|cpu| cpu.id).collect();
     let (mut best, mut good, mut track) = (f64::NEG_INFINITY, false, Vec::new());
     while measured.trials.drawn < most {
@@ -57,7 +58,7 @@ pub fn random_sets(problem: &Problem, seed: u64, most: usize) -> Track {
 /// Successive halving (Karnin, Koren, Somekh 2013; a third stays) over listed arms, as many as the budget has room for.
 pub fn halving(problem: &Problem, seed: u64, budget: usize) -> bool {
     let mut draws = Draws::new(seed);
-    let mut measured = Measured::new(problem, seed);
+    let mut measured = Measured::new(problem.trials(seed));
     let all = problem.space.len();
     // Of every nine trials one is a reference.
     let budget = budget * 8 / 9;
@@ -85,7 +86,7 @@ pub fn halving(problem: &Problem, seed: u64, budget: usize) -> bool {
 /// Every listed arm once a pass, in random order; the best mean is recommended.
 pub fn exhaustive(problem: &Problem, seed: u64, passes: usize) -> bool {
     let mut draws = Draws::new(seed);
-    let mut measured = Measured::new(problem, seed);
+    let mut measured = Measured::new(problem.trials(seed));
     let mut sums = vec![0.0; problem.space.len()];
     for _ in 0..passes {
         for arm in draws.some_of(sums.len(), sums.len()) {
@@ -103,7 +104,7 @@ pub fn exhaustive(problem: &Problem, seed: u64, passes: usize) -> bool {
 /// placements. The arm with the best mean is recommended.
 pub fn tpe(problem: &Problem, seed: u64, most: usize) -> Track {
     let mut draws = Draws::new(seed);
-    let mut measured = Measured::new(problem, seed);
+    let mut measured = Measured::new(problem.trials(seed));
     let parameters = parameters(problem);
     let mut alike: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for arm in 0..parameters.len() {

@@ -3,11 +3,12 @@
 //!
 //! `cargo run --release -p pinwise-study --example validate -- [--seed N] [--studies N] [--json FILE] [PART ...]`
 //!
-//! Parts: false-claims, power, looks, scaling, series, intervals; none named: all. Tables in Markdown on stdout. docs/statistics.md has them.
+//! Parts: false-claims, power, looks, scaling, series, intervals, pooled; none named: all. Tables in Markdown on stdout. docs/statistics.md has them.
 
 mod false_claims;
 mod intervals;
 mod looks;
+mod pooled;
 mod power;
 mod rivals;
 mod series;
@@ -28,13 +29,14 @@ struct Asked {
 
 type Part = (&'static str, fn(u64, u64) -> Vec<Table>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("false-claims", |seed, studies| vec![false_claims::measure(seed, studies)]),
     ("power", power::measure),
     ("looks", |seed, studies| vec![looks::measure(seed, 5 * studies)]),
     ("scaling", |seed, studies| vec![intervals::curves(seed, studies)]),
     ("series", |seed, studies| vec![series::measure(seed, studies)]),
     ("intervals", |seed, studies| vec![intervals::others(seed, studies)]),
+    ("pooled", |seed, studies| vec![pooled::measure(seed, studies)]),
 ];
 
 fn main() -> ExitCode {

@@ -53,9 +53,9 @@ pub struct Found {
     pub failed: Vec<String>,
     /// Known arms that never ran. Nothing is claimed of them.
     pub never_ran: usize,
-    /// Placements that the sizes allow, levels of other factors not counted.
+    /// Placements that the sizes allow, levels of other factors not counted; combinations of levels where those alone were searched.
     pub placements: String,
-    /// Classes of them under the symmetry of the machine.
+    /// Classes of placements under the symmetry of the machine; empty where levels alone were searched.
     pub classes: String,
     /// What of them was not listed at the start, in words; the search steps beside what it has listed.
     pub left_out: Option<String>,

@@ -7,7 +7,7 @@ use probe::{Observation, ThreadSeen};
 
 use crate::trial::AsRun;
 
-/// Reduces an observation of the server's threads to what a trial records. `not_as_asked` is filled by the caller.
+/// Reduces an observation of the server's threads to what a trial records. `not_as_asked` and `energy_by_zone_j` are filled by the caller.
 pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>) -> AsRun {
     let threads = &observation.threads;
     let window_us = observation.window_s() * 1e6;
@@ -28,6 +28,7 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         others_busy_cpus: others_busy_cpus(observation),
         others_user_cpus: None,
         steal_share: steal_share(observation),
+        energy_by_zone_j: BTreeMap::new(),
         not_as_asked: Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ use machine::{Class, Fault, Placement};
 use probe::{Observation, Recording};
 use serde::Serialize;
 
+use super::energy::{self, Energy};
 use super::{Planned, as_run, softirq, still_placed, window};
 use crate::cliff::{self, Cliff};
 use crate::recipe::{Disturbed, Recipe};
@@ -55,6 +56,10 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     figures.extend(cliff.iter().flat_map(Cliff::figures));
     add_cpu_cost(&mut figures, &observation);
     figures.extend(softirq::figures(&observation, &planned.arm.placement));
+    let window_s = to_ns.saturating_sub(from_ns) as f64 / 1e9;
+    let energy = Energy::of(&observation, window_s);
+    energy.require(recipe)?;
+    figures.extend(energy.figures(window_s, figures.get("requests_per_s").copied()));
     require_metric(recipe, &figures)?;
     missing.extend(observation.missing.iter().cloned());
     write_beside(dir, &run, &observation)?;
@@ -62,13 +67,15 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     let beside = as_run::user_cpus_beside_the_server(&observation);
     let as_run = AsRun {
         others_user_cpus: beside.map(|cpus| (cpus - run.own_user_cpus).max(0.0)),
+        energy_by_zone_j: energy.by_zone_j,
         ..as_run::from_observation(&observation, placement.load_cpus.clone())
     };
     let mut not_as_asked = run.not_as_asked;
     not_as_asked.extend(still_placed::widened(&as_run, placement));
     let mut units = run.outcome.units.clone();
     units.insert(CPU_COST.into(), "us".into());
-    units.extend(softirq::UNITS.map(|(name, unit)| (name.to_string(), unit.to_string())));
+    let of_counters = softirq::UNITS.into_iter().chain(energy::UNITS);
+    units.extend(of_counters.map(|(name, unit)| (name.to_string(), unit.to_string())));
     Ok(Trial {
         index: planned.index,
         block: planned.block,
@@ -85,7 +92,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         cliff,
         from_ns,
         to_ns,
-        window_s: to_ns.saturating_sub(from_ns) as f64 / 1e9,
+        window_s,
         figures,
         units,
         warm_up,

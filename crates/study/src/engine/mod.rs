@@ -16,6 +16,7 @@ pub mod as_run;
 pub mod boot_words;
 mod conclude;
 pub mod data;
+mod energy;
 mod housekeeping;
 pub mod live;
 pub mod needs;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use load::program;
-use machine::{Class, Fault};
+use machine::{Class, Fault, Root};
 
+use super::energy;
 use crate::recipe::Recipe;
 
 /// Where programs of administrators lie, which PATH of an ordinary user may leave out.
@@ -32,6 +33,7 @@ pub fn check(recipe: &Recipe) -> Result<(), Fault> {
     if !lacking.is_empty() {
         return Err(not_installed(&lacking));
     }
+    energy::check(recipe, &Root::live())?;
     match recipe.load.workload().needs().into_iter().next() {
         None => Ok(()),
         Some(missing) => Err(Fault::new(

@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Factor, Recipe};
 
-/// A search for the best CPUs of the server, or of server and load, and of the levels of the other factors.
+/// A search for the best CPUs of the server, or of server and load, and of the levels of the other factors; or of the levels alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Search {
+    /// Whether CPUs are searched; without, server and load are where the baseline or a factor has them, and combinations of the
+    /// factors' levels alone are searched.
+    pub cpus: bool,
     /// Numbers of CPUs that the server may have; none: every number up to 24 CPUs, multiples of a sixteenth of the machine beyond.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<usize>,
@@ -25,7 +28,7 @@ pub struct Search {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { server: Vec::new(), load: Vec::new(), trials: 120, arms_a_block: 8 }
+        Self { cpus: true, server: Vec::new(), load: Vec::new(), trials: 120, arms_a_block: 8 }
     }
 }
 
@@ -53,6 +56,9 @@ impl Search {
                 "search under the kernel that runs now, and study boot parameters with what was found";
             return wrong("search", cause, remedy);
         }
+        if !self.cpus {
+            return self.check_levels_alone(recipe);
+        }
         let fits = |factor: &Factor| {
             matches!(factor, Factor::Memory { .. } | Factor::Knob { .. } | Factor::Key { .. })
                 || matches!(factor, Factor::Places { levels, .. }
@@ -66,9 +72,21 @@ impl Search {
                 Class::Usage,
                 format!("factor {}", factor.name()),
                 "it places the server or the load, which the search does, or the kernel's own work, which depends on that",
-                "leave it out, or leave [search] out and try each of its levels",
+                "leave it out, search without CPUs (search.cpus = false), or leave [search] out and try each of its levels",
             )),
         }
+    }
+
+    fn check_levels_alone(&self, recipe: &Recipe) -> Result<(), Fault> {
+        let wrong = |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, "search.cpus", cause, remedy));
+        if recipe.factors.is_empty() {
+            return wrong("without CPUs there is nothing to search", "add [[factors]], or leave it out");
+        }
+        if !self.server.is_empty() || !self.load.is_empty() {
+            let remedy = "leave search.server and search.load out, or this";
+            return wrong("CPUs are not to be searched, and numbers of them are named", remedy);
+        }
+        Ok(())
     }
 }
 
@@ -92,6 +110,10 @@ mod tests {
     fn what_does_not_go_with_a_search_is_named() {
         assert!(fault("[search]\n[[factors]]\nkind = \"each-cpu\"\n").contains("factor cpu"));
         assert!(fault("[search]\n[budget]\nlooks = [4]\n").contains("budget.looks"));
+        assert!(fault("[search]\ncpus = false\n").contains("search.cpus: without CPUs there is nothing"));
+        let key = "[[factors]]\nkind = \"key\"\nkey = \"load.connections\"\nvalues = [1, 2]\n";
+        assert!(fault(&format!("[search]\ncpus = false\nserver = [1]\n{key}")).contains("numbers of them"));
+        Recipe::from_toml(&format!("[search]\ncpus = false\n{key}"), "x").unwrap();
         assert!(fault("[search]\nserver = [0, 1]\n").contains("search.server"));
         assert!(fault("[search]\ntrials = 1\n").contains("search.trials"));
         let boot =

@@ -45,6 +45,14 @@ pub struct CpuClass {
     pub name: String,
 }
 
+impl CpuClass {
+    /// The one of a search that leaves CPUs where they are.
+    pub(super) fn unplaced() -> Self {
+        let (server, load) = (CpuSet::new(), CpuSet::new());
+        Self { key: Key(Vec::new()), server, load, sets: Count::ONE, name: String::new() }
+    }
+}
+
 /// A list of classes, and whether it is all of them.
 #[derive(Debug, Clone)]
 pub struct Listed {

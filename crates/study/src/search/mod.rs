@@ -2,6 +2,7 @@
 //! blocks, and what is left of the budget spent around the best. Pure: no file, clock or process.
 
 mod alike;
+mod choices;
 mod classes;
 mod count;
 mod features;
@@ -12,6 +13,7 @@ mod model;
 mod names;
 mod race;
 mod searcher;
+mod shared;
 mod space;
 mod symmetry;
 mod tree;

@@ -1,9 +1,12 @@
 //! What the trials so far say about placements that were not tried: a Gaussian process over their features.
 //!
 //! Source: Rasmussen, Williams, *Gaussian Processes for Machine Learning*, chapters 2 and 5 (algorithm 2.1, Matern 5/2).
+//! Levels of factors have main effects and interactions of two there (an additive kernel: Duvenaud, Nickisch, Rasmussen 2011).
 //! Every trial is one observation: common part + what the features say + what the arm has of its own + block + noise.
 //! Blocks are part of the model, so that what drifts from block to block is not taken for an effect. The model guides
 //! which arms are tried; no claim rests on it.
+
+use super::shared::Shared;
 
 /// One trial: which arm, in which block, and the log of its figure, more is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,14 +20,23 @@ pub(crate) struct Seen {
 }
 
 /// How strong each part is: the settings of the model, chosen by how likely they make what was seen.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Strength {
     /// Variance of what the features say.
     signal: f64,
-    /// Distance of features at which that is forgotten.
-    reach: f64,
+    /// How it falls off from arm to arm.
+    likeness: Likeness,
     /// Variance of the noise.
     noise: f64,
+}
+
+/// What two arms have in common.
+#[derive(Debug, Clone, PartialEq)]
+enum Likeness {
+    /// More, the nearer their features are; forgotten at this distance.
+    Near(f64),
+    /// The levels that they share.
+    Shared(Shared),
 }
 
 /// The model after some trials.
@@ -52,48 +64,100 @@ const SLOW: f64 = 2.5;
 /// How much larger the variance of such a trial is taken to be.
 const DISTRUST: f64 = 25.0;
 
+/// Shares of what pairs of levels do together that are tried, of all that levels do.
+const PAIRS: [f64; 3] = [0.05, 0.2, 0.5];
+/// How much more or less than the others a factor may matter, as factors that are tried.
+const WEIGHED: [f64; 4] = [0.02, 0.2, 3.0, 10.0];
+
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Strength {
     fn between(&self, a: &[f64], b: &[f64]) -> f64 {
-        let r = 5.0_f64.sqrt() * distance(a, b) / self.reach;
-        COMMON + self.signal * (1.0 + r + r * r / 3.0) * (-r).exp()
+        let alike = match &self.likeness {
+            Likeness::Near(reach) => {
+                let r = 5.0_f64.sqrt() * distance(a, b) / reach;
+                (1.0 + r + r * r / 3.0) * (-r).exp()
+            }
+            Likeness::Shared(shared) => shared.between(a, b),
+        };
+        COMMON + self.signal * alike
     }
 }
 
 impl Model {
     /// Fits the model; `features` are those of each trial's arm. `None` for fewer than two trials. How strong its parts
     /// are is chosen anew when there are a quarter more trials than when it was chosen for `before`.
-    pub(crate) fn fit(seen: &[Seen], features: &[Vec<f64>], before: Option<&Self>) -> Option<Self> {
+    ///
+    /// Where the features are levels alone, `levels` are their numbers by factor; else it is empty.
+    pub(crate) fn fit(
+        seen: &[Seen],
+        features: &[Vec<f64>],
+        levels: &[usize],
+        before: Option<&Self>,
+    ) -> Option<Self> {
         if seen.len() < 2 {
             return None;
         }
         let trusted = vec![1.0; seen.len()];
         let kept = before.filter(|before| seen.len() * 4 < before.chosen_at * 5);
         let model = match kept {
-            Some(before) => Self::with(before.strength, seen, features, &trusted)?,
-            None => Self::choose(seen, features, &trusted)?,
+            Some(before) => Self::with(before.strength.clone(), seen, features, &trusted)?,
+            None if levels.is_empty() => Self::choose(seen, features, &trusted)?,
+            None => Self::choose_shared(seen, features, levels, &trusted)?,
         };
         let trust = model.trust();
         let chosen_at = kept.map_or(seen.len(), |before| before.chosen_at);
-        Some(Self { chosen_at, ..Self::with(model.strength, seen, features, &trust)? })
+        Some(Self { chosen_at, ..Self::with(model.strength.clone(), seen, features, &trust)? })
     }
 
     /// The model of the strength that makes what was seen most likely.
     fn choose(seen: &[Seen], features: &[Vec<f64>], trusted: &[f64]) -> Option<Self> {
         let spread = spread(seen);
-        let mut best: Option<(f64, Self)> = None;
-        for reach in [0.6, 1.2, 2.4] {
-            for signal in [spread, 4.0 * spread] {
-                for noise in [0.0003, 0.001, 0.003] {
-                    let model = Self::with(Strength { signal, reach, noise }, seen, features, trusted)?;
-                    let likely = model.log_likelihood();
-                    if best.as_ref().is_none_or(|(most, _)| likely > *most) {
-                        best = Some((likely, model));
-                    }
+        let near = |reach| Likeness::Near(reach);
+        let strengths =
+            [0.6, 1.2, 2.4].into_iter().flat_map(|reach| strengths(&near(reach), spread)).collect();
+        Self::likeliest(strengths, seen, features, trusted)
+    }
+
+    /// The same for levels alone: first how much pairs of factors do together, then which factors matter.
+    fn choose_shared(
+        seen: &[Seen],
+        features: &[Vec<f64>],
+        levels: &[usize],
+        trusted: &[f64],
+    ) -> Option<Self> {
+        let spread = spread(seen);
+        let of = |pairs| strengths(&Likeness::Shared(Shared::new(levels, pairs)), spread);
+        let all = PAIRS.into_iter().flat_map(of).collect();
+        let mut best = Self::likeliest(all, seen, features, trusted)?;
+        for factor in 0..levels.len() {
+            let mut tried = vec![best.strength.clone()];
+            for times in WEIGHED {
+                let mut other = best.strength.clone();
+                if let Likeness::Shared(shared) = &mut other.likeness {
+                    shared.weigh(factor, times);
                 }
+                tried.push(other);
+            }
+            best = Self::likeliest(tried, seen, features, trusted)?;
+        }
+        Some(best)
+    }
+
+    fn likeliest(
+        strengths: Vec<Strength>,
+        seen: &[Seen],
+        features: &[Vec<f64>],
+        trusted: &[f64],
+    ) -> Option<Self> {
+        let mut best: Option<(f64, Self)> = None;
+        for strength in strengths {
+            let model = Self::with(strength, seen, features, trusted)?;
+            let likely = model.log_likelihood();
+            if best.as_ref().is_none_or(|(most, _)| likely > *most) {
+                best = Some((likely, model));
             }
         }
         best.map(|(_, model)| model)
@@ -174,6 +238,14 @@ impl Model {
     }
 }
 
+/// What may be tried for the variances of signal and noise.
+fn strengths(likeness: &Likeness, spread: f64) -> Vec<Strength> {
+    let signals = [spread, 4.0 * spread].into_iter();
+    let of =
+        |signal| [0.0003, 0.001, 0.003].map(|noise| Strength { signal, likeness: likeness.clone(), noise });
+    signals.flat_map(of).collect()
+}
+
 /// Variance of what was seen, at least that of 3 %.
 fn spread(seen: &[Seen]) -> f64 {
     let mean = seen.iter().map(|s| s.gain).sum::<f64>() / seen.len() as f64;
@@ -249,7 +321,7 @@ mod tests {
                 features.push(vec![*at]);
             }
         }
-        let model = Model::fit(&seen, &features, None).unwrap();
+        let model = Model::fit(&seen, &features, &[], None).unwrap();
         let means: Vec<f64> = arms.iter().enumerate().map(|(arm, at)| model.mean(arm, &[*at])).collect();
         assert!(means[0] < means[1] && means[1] < means[2], "{means:?}");
         let between = model.mean(9, &[0.75]);

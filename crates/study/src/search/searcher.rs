@@ -266,7 +266,7 @@ impl Searcher {
         let from = self.seen.len().saturating_sub(MOST_FITTED);
         let seen = &self.seen[from..];
         let features: Vec<Vec<f64>> = seen.iter().map(|s| self.space.features(s.arm).to_vec()).collect();
-        Model::fit(seen, &features, self.model.as_ref())
+        Model::fit(seen, &features, &self.space.levels_alone(), self.model.as_ref())
     }
 
     /// The leaders, then the best of draws from the model.

@@ -1,15 +1,24 @@
-//! The arms of a search: classes of CPU sets times the levels of other factors, and which of them lie beside which.
+//! The arms of a search: classes of CPU sets times the levels of other factors, or these levels alone, and which of them lie beside
+//! which.
 
 use std::collections::HashMap;
 
 use machine::CpuSet;
 
+use super::choices;
 use super::classes::{CpuClass, Key, Listed, Sizes};
+use super::count::Count;
 use super::features::Describer;
+use super::fill::Grain;
 use super::symmetry::Symmetry;
+use crate::statistics::draws::Draws;
 
 /// How far apart two levels of a factor are taken to be, as features: nearly as far as placements can be.
 const BETWEEN_LEVELS: f64 = 0.5;
+/// Where levels have too many combinations to list each with every class, so many classes are kept as well, if there are as many.
+const FEWEST_CLASSES: usize = 64;
+/// Combinations that are drawn because there are too many to list: the same ones each time.
+const DRAWN_FROM: u64 = 0x6c65_7665_6c73;
 
 /// A factor beside the CPU sets: memory policy, where interrupts go, ...
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +32,7 @@ pub struct Factor {
 /// One arm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// Where server and load run.
+    /// Where server and load run; its server has no CPU where a search leaves them where they are.
     pub class: CpuClass,
     /// The level of each factor, by position.
     pub levels: Vec<usize>,
@@ -32,9 +41,8 @@ pub struct Point {
 /// All arms that are known so far; more are found beside the good ones where not all could be listed.
 #[derive(Debug, Clone)]
 pub struct Space {
-    symmetry: Symmetry,
-    describer: Describer,
-    sizes: Vec<Sizes>,
+    /// `None` where CPUs are not searched.
+    cpus: Option<Cpus>,
     factors: Vec<Factor>,
     points: Vec<Point>,
     features: Vec<Vec<f64>>,
@@ -45,15 +53,47 @@ pub struct Space {
     pub listed: Listed,
 }
 
+/// What CPU sets are chosen and told apart by.
+#[derive(Debug, Clone)]
+struct Cpus {
+    symmetry: Symmetry,
+    describer: Describer,
+    sizes: Vec<Sizes>,
+}
+
 impl Space {
-    /// Lists at most `most` arms: all, or those of a coarser grain, as `listed` says.
+    /// Lists about `most` arms at most: all, or those of a coarser grain and some combinations of levels, as `listed` says.
     pub fn new(symmetry: Symmetry, sizes: &[Sizes], factors: Vec<Factor>, most: usize) -> Self {
-        let combinations: usize = factors.iter().map(|factor| factor.levels.len().max(1)).product();
-        let listed = symmetry.list(sizes, most / combinations.max(1));
+        let combinations = choices::count(&levels_of(&factors));
+        let classes_a_combination = match combinations {
+            Count::Exact(n) => most / usize::try_from(n).unwrap_or(usize::MAX).max(1),
+            Count::More => 0,
+        };
+        let listed = symmetry.list(sizes, classes_a_combination.max(FEWEST_CLASSES.min(most)));
+        let describer = Describer::new(&symmetry);
+        Self::of(Some(Cpus { symmetry, describer, sizes: sizes.to_vec() }), factors, listed, most)
+    }
+
+    /// Lists at most `most` combinations of levels, server and load being where they are: all, or some, as `listed` says.
+    pub fn of_levels(factors: Vec<Factor>, most: usize) -> Self {
+        let of = choices::count(&levels_of(&factors));
+        let classes = vec![CpuClass::unplaced()];
+        Self::of(None, factors, Listed { classes, grain: Grain::Every, of, sets: of, left_out: None }, most)
+    }
+
+    fn of(cpus: Option<Cpus>, factors: Vec<Factor>, mut listed: Listed, most: usize) -> Self {
+        let sizes = levels_of(&factors);
+        let combinations = choices::count(&sizes);
+        let each = most / listed.classes.len().max(1);
+        if !combinations.within(each) {
+            let some = match cpus {
+                Some(_) => format!("of each class {each} of {combinations} combinations of levels"),
+                None => format!("{each} of {combinations} combinations of levels"),
+            };
+            listed.left_out = Some(listed.left_out.map_or(some.clone(), |left| format!("{left}; {some}")));
+        }
         let mut space = Self {
-            describer: Describer::new(&symmetry),
-            symmetry,
-            sizes: sizes.to_vec(),
+            cpus,
             factors,
             points: Vec::new(),
             features: Vec::new(),
@@ -61,17 +101,18 @@ impl Space {
             beside: HashMap::new(),
             listed,
         };
+        let mut draws = Draws::new(DRAWN_FROM);
         for class in space.listed.classes.clone() {
-            for levels in space.all_levels() {
+            for levels in choices::list(&sizes, each, &mut draws) {
                 space.add(class.clone(), levels);
             }
         }
         space
     }
 
-    /// The symmetry that the placements are told apart by.
-    pub fn symmetry(&self) -> &Symmetry {
-        &self.symmetry
+    /// The symmetry that the placements are told apart by; `None` where CPUs are not searched.
+    pub fn symmetry(&self) -> Option<&Symmetry> {
+        self.cpus.as_ref().map(|cpus| &cpus.symmetry)
     }
 
     /// How many arms are known.
@@ -98,22 +139,19 @@ impl Space {
     pub fn name(&self, arm: usize) -> String {
         let Some(point) = self.points.get(arm) else { return String::new() };
         let levels = self.factors.iter().zip(&point.levels);
-        let words = levels
-            .filter_map(|(factor, level)| Some(format!(", {} {}", factor.name, factor.levels.get(*level)?)));
-        format!("{}{}", point.class.name, words.collect::<String>())
+        let of_levels = levels
+            .filter_map(|(factor, level)| Some(format!("{} {}", factor.name, factor.levels.get(*level)?)));
+        let class = self.cpus.iter().map(|_| point.class.name.clone());
+        class.chain(of_levels).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Numbers of levels by factor where features are of levels alone; else none.
+    pub(crate) fn levels_alone(&self) -> Vec<usize> {
+        if self.cpus.is_some() { Vec::new() } else { levels_of(&self.factors) }
     }
 
     pub(crate) fn features(&self, arm: usize) -> &[f64] {
         &self.features[arm]
-    }
-
-    fn all_levels(&self) -> Vec<Vec<usize>> {
-        self.factors.iter().fold(vec![Vec::new()], |all, factor| {
-            let longer = |levels: &Vec<usize>| -> Vec<Vec<usize>> {
-                (0..factor.levels.len()).map(|level| [levels.as_slice(), &[level]].concat()).collect()
-            };
-            all.iter().flat_map(longer).collect()
-        })
     }
 
     fn add(&mut self, class: CpuClass, levels: Vec<usize>) -> usize {
@@ -121,7 +159,8 @@ impl Space {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let mut features = self.describer.describe(&class.server, &class.load);
+        let of_class = self.cpus.as_ref().map(|cpus| cpus.describer.describe(&class.server, &class.load));
+        let mut features = of_class.unwrap_or_default();
         for (factor, level) in self.factors.iter().zip(&levels) {
             features.extend((0..factor.levels.len()).map(|l| if l == *level { BETWEEN_LEVELS } else { 0.0 }));
         }
@@ -146,8 +185,8 @@ impl Space {
                 found.push(self.add(point.class.clone(), levels));
             }
         }
-        for (server, load) in self.steps(&point.class.server, &point.class.load) {
-            let class = self.symmetry.class_of(&server, &load);
+        let steps = self.cpus.as_ref().map(|cpus| cpus.steps(&point.class.server, &point.class.load));
+        for class in steps.unwrap_or_default() {
             found.push(self.add(class, point.levels.clone()));
         }
         found.sort_unstable();
@@ -157,8 +196,35 @@ impl Space {
         found
     }
 
+    /// `wanted` arms of those listed at the start, far from each other: the first nearest to the middle, each further
+    /// one the farthest from all before it (Gonzalez 1985).
+    pub(crate) fn far_apart(&self, wanted: usize) -> Vec<usize> {
+        let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let Some(width) = self.features.first().map(Vec::len) else { return Vec::new() };
+        let mean = |i: usize| self.features.iter().map(|f| f[i]).sum::<f64>() / self.features.len() as f64;
+        let middle: Vec<f64> = (0..width).map(mean).collect();
+        let nearest = |to: &[f64]| {
+            (0..self.features.len())
+                .min_by(|a, b| far(&self.features[*a], to).total_cmp(&far(&self.features[*b], to)))
+        };
+        let mut chosen: Vec<usize> = nearest(&middle).into_iter().collect();
+        let mut gap = vec![f64::INFINITY; self.features.len()];
+        while chosen.len() < wanted.min(self.features.len()) {
+            let Some(last) = chosen.last().copied() else { break };
+            for (gap, features) in gap.iter_mut().zip(&self.features) {
+                *gap = gap.min(far(features, &self.features[last]));
+            }
+            let farthest =
+                (0..gap.len()).filter(|arm| !chosen.contains(arm)).max_by(|a, b| gap[*a].total_cmp(&gap[*b]));
+            chosen.extend(farthest);
+        }
+        chosen
+    }
+}
+
+impl Cpus {
     /// Placements one step away, one for each class.
-    fn steps(&self, server: &CpuSet, load: &CpuSet) -> Vec<(CpuSet, CpuSet)> {
+    fn steps(&self, server: &CpuSet, load: &CpuSet) -> Vec<CpuClass> {
         let free = self.symmetry.choosable().difference(&server.union(load));
         let wholes = self.symmetry.wholes();
         let singles = |of: &CpuSet| of.iter().map(CpuSet::single).collect::<Vec<_>>();
@@ -190,7 +256,8 @@ impl Space {
             }
         }
         steps.retain(|(s, l)| self.sizes.contains(&Sizes { server: s.len(), load: l.len() }));
-        self.distinct(steps.into_iter())
+        let steps = self.distinct(steps.into_iter());
+        steps.iter().map(|(server, load)| self.symmetry.class_of(server, load)).collect()
     }
 
     /// Takes CPUs from the set, those of `keep` last, until it has a size that is asked for.
@@ -210,29 +277,51 @@ impl Space {
         let mut seen = std::collections::HashSet::new();
         placements.filter(|(s, l)| !s.is_empty() && seen.insert(self.symmetry.key_of(s, l))).collect()
     }
+}
 
-    /// `wanted` arms of those listed at the start, far from each other: the first nearest to the middle, each further
-    /// one the farthest from all before it (Gonzalez 1985).
-    pub(crate) fn far_apart(&self, wanted: usize) -> Vec<usize> {
-        let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-        let Some(width) = self.features.first().map(Vec::len) else { return Vec::new() };
-        let mean = |i: usize| self.features.iter().map(|f| f[i]).sum::<f64>() / self.features.len() as f64;
-        let middle: Vec<f64> = (0..width).map(mean).collect();
-        let nearest = |to: &[f64]| {
-            (0..self.features.len())
-                .min_by(|a, b| far(&self.features[*a], to).total_cmp(&far(&self.features[*b], to)))
-        };
-        let mut chosen: Vec<usize> = nearest(&middle).into_iter().collect();
-        let mut gap = vec![f64::INFINITY; self.features.len()];
-        while chosen.len() < wanted.min(self.features.len()) {
-            let Some(last) = chosen.last().copied() else { break };
-            for (gap, features) in gap.iter_mut().zip(&self.features) {
-                *gap = gap.min(far(features, &self.features[last]));
-            }
-            let farthest =
-                (0..gap.len()).filter(|arm| !chosen.contains(arm)).max_by(|a, b| gap[*a].total_cmp(&gap[*b]));
-            chosen.extend(farthest);
-        }
-        chosen
+fn levels_of(factors: &[Factor]) -> Vec<usize> {
+    factors.iter().map(|factor| factor.levels.len().max(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn factors(sizes: &[usize]) -> Vec<Factor> {
+        let levels = |size: &usize| (0..*size).map(|level| level.to_string()).collect();
+        let named = sizes.iter().enumerate();
+        named.map(|(at, size)| Factor { name: format!("f{at}"), levels: levels(size) }).collect()
+    }
+
+    #[test]
+    fn levels_alone_are_a_space_whose_neighbours_differ_in_one() {
+        let mut space = Space::of_levels(factors(&[2, 3]), 100);
+        assert_eq!((space.len(), space.is_complete(), space.name(1)), (6, true, "f0 0, f1 1".to_string()));
+        assert!(space.symmetry().is_none() && space.point(0).unwrap().class.server.is_empty());
+        let beside: Vec<String> = space.neighbours(0).into_iter().map(|arm| space.name(arm)).collect();
+        assert_eq!(beside, ["f0 0, f1 1", "f0 0, f1 2", "f0 1, f1 0"]);
+    }
+
+    #[test]
+    fn of_too_many_combinations_some_are_listed_and_the_others_are_stepped_to() {
+        let mut space = Space::of_levels(factors(&[9; 20]), 50);
+        assert_eq!((space.len(), space.is_complete()), (50, false));
+        assert_eq!(space.listed.left_out.as_deref(), Some("50 of 1.22e19 combinations of levels"));
+        assert_eq!(space.neighbours(0).len(), 20 * 8);
+        assert!(space.len() > 200);
+    }
+
+    #[test]
+    fn many_combinations_leave_room_for_classes() {
+        let machine = crate::levels::tests::two_nodes_of_two_cores_of_two_threads();
+        let symmetry = Symmetry::of(&machine, None).unwrap();
+        let space = Space::new(symmetry, &[Sizes::server(1), Sizes::server(4)], factors(&[6; 5]), 600);
+        let classes = space.listed.classes.len();
+        assert!(
+            classes > 1 && space.len() <= 600 && !space.is_complete(),
+            "{classes} classes, {}",
+            space.len()
+        );
+        assert!(space.listed.left_out.as_deref().unwrap().contains("of 7776 combinations of levels"));
     }
 }

@@ -30,6 +30,14 @@ pub(super) fn of(recipe: &Recipe, machine: &Machine) -> Result<(Space, Levels), 
     let search = recipe.search.clone().unwrap_or_default();
     let common = Common::of(recipe, machine)?;
     let levels = self::levels(recipe, machine, &common)?;
+    let factor = |(name, levels): &(String, Vec<Level>)| Factor {
+        name: name.clone(),
+        levels: levels.iter().map(|level| level.name.clone()).collect(),
+    };
+    let factors = levels.iter().map(factor).collect();
+    if !search.cpus {
+        return Ok((Space::of_levels(factors, MOST_LISTED), levels));
+    }
     // A load that has CPUs of its own keeps them, unless they are searched.
     let choosable = match common.load().filter(|_| search.load.is_empty()) {
         Some(load) => machine.usable().difference(load),
@@ -38,11 +46,7 @@ pub(super) fn of(recipe: &Recipe, machine: &Machine) -> Result<(Space, Levels), 
     let sizes = sizes(&search, choosable.len())?;
     let apart = told_apart(recipe, &levels, machine, &choosable, &sizes);
     let symmetry = Symmetry::told_apart(machine, None, choosable, &apart)?;
-    let factor = |(name, levels): &(String, Vec<Level>)| Factor {
-        name: name.clone(),
-        levels: levels.iter().map(|level| level.name.clone()).collect(),
-    };
-    let space = Space::new(symmetry, &sizes, levels.iter().map(factor).collect(), MOST_LISTED);
+    let space = Space::new(symmetry, &sizes, factors, MOST_LISTED);
     if space.is_empty() {
         return Err(Fault::new(
             Class::MachineLacks,
@@ -110,7 +114,7 @@ fn told_apart(
     choosable: &CpuSet,
     sizes: &[Sizes],
 ) -> BTreeMap<u32, String> {
-    let combinations: usize = levels.iter().map(|(_, levels)| levels.len()).product();
+    let combinations = levels.iter().fold(1, |all: usize, (_, levels)| all.saturating_mul(levels.len()));
     let placements = Symmetry::of(machine, None).map(|symmetry| symmetry.sets(sizes));
     if placements.is_ok_and(|sets| sets.within(FEW_PLACEMENTS / combinations.max(1))) {
         return choosable.iter().map(|cpu| (cpu, format!("one of few: CPU {cpu}"))).collect();
@@ -169,7 +173,7 @@ mod tests {
         );
         assert!(named.listed.classes.len() > none.listed.classes.len());
         let beside = of("neighbours = [{ command = \"x\", cpus = \"3\" }]\n");
-        assert!(beside.symmetry().differences.iter().any(|words| words.contains("beside 'x'")));
+        assert!(beside.symmetry().unwrap().differences.iter().any(|words| words.contains("beside 'x'")));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::*;
 use crate::engine::prepare::resolve;
 use crate::engine::{self, Event};
 use crate::evidence::{self, Verdict};
-use crate::simulated::{Landscape, Studied, Truth};
+use crate::simulated::{self, Landscape, Mixed, Noise, Studied, Truth};
 
 fn truth(name: &str) -> Truth {
     let path = format!("{}/../../fixtures/landscapes/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -139,4 +139,49 @@ fn with_no_figure_at_all_it_ends_and_finds_nothing() {
         ran.is_ok()
     };
     assert!((0..40).any(|seed| begins_with_a_control(&seed)));
+}
+
+/// A server whose figure depends on keys alone.
+struct OfKeys(Mixed, simulated::Trials);
+
+const KEYS: [&str; 4] = ["variables.a", "variables.b", "variables.c", "variables.d"];
+
+impl OfKeys {
+    fn levels(arm: &Arm) -> Vec<usize> {
+        let level = |key: &&str| arm.keys.get(*key).and_then(|value| value.as_integer()).unwrap_or_default();
+        KEYS.iter().map(|key| level(key) as usize).collect()
+    }
+}
+
+impl engine::Trials for OfKeys {
+    fn run(&mut self, planned: &engine::Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
+        let engine::Planned { index, block, position, attempt, arm } = *planned;
+        let crowded = if arm.role == Role::MisTuning { -0.7 } else { 0.0 };
+        let figure = self.1.run((self.0.log_figure(&Self::levels(arm)) + crowded).exp());
+        let figures = [(simulated::METRIC.to_string(), figure)].into();
+        Ok(Trial { index, block, position, attempt, arm: arm.name.clone(), figures, ..Trial::default() })
+    }
+}
+
+#[test]
+fn levels_alone_are_searched_where_server_and_load_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let factor =
+        |key: &&str| format!("[[factors]]\nkind = \"key\"\nkey = \"{key}\"\nvalues = [0, 1, 2, 3, 4]\n");
+    let factors: String = KEYS.iter().map(factor).collect();
+    let recipe = format!("seed = 4\n[search]\ncpus = false\ntrials = 120\n[budget]\nblocks = 8\n{factors}");
+    let mut case = case(dir.path(), &truth("corsair"), &recipe);
+    let mut trials = OfKeys(Mixed::drawn(&[5; 4], 11), simulated::Trials::new(Noise::default(), 3));
+    engine::run(&mut case, &mut trials, &AtomicBool::new(false), &mut |_| {}).unwrap();
+
+    let evidence = evidence::of_case(&case.study, &case.trials);
+    let found = evidence.search.clone().unwrap();
+    assert_eq!((found.placements.as_str(), found.classes.as_str()), ("625", ""));
+    let winner = case.study.arms.iter().find(|arm| Some(&arm.name) == found.winner.as_ref()).unwrap();
+    assert!(trials.0.is_within(0.03, &OfKeys::levels(winner)), "{found:?}");
+    assert!(
+        case.study.arms.iter().all(|arm| arm.role == Role::MisTuning || arm.placement.server_cpus.is_none())
+    );
+    let [claim] = evidence.against_baseline.as_slice() else { panic!("{evidence:?}") };
+    assert_eq!((claim.arm.as_str(), claim.blocks), (winner.name.as_str(), 8));
 }

@@ -6,6 +6,7 @@
 
 mod landscape;
 mod machine_of;
+mod mixed;
 mod noise;
 mod studied;
 mod truth;
@@ -14,6 +15,7 @@ mod truth;
 mod tests;
 
 pub use landscape::{Landscape, MemoryPolicy, Noise, Published, Shape, Workload};
+pub use mixed::Mixed;
 pub use noise::Trials;
 pub use studied::{METRIC, Studied};
 pub use truth::Truth;

@@ -7,6 +7,7 @@ pub mod draws;
 pub mod holm;
 pub mod looks;
 pub mod normal;
+pub mod pooled;
 pub mod scaling;
 pub mod signed_rank;
 pub mod summary;
