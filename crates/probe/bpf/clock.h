@@ -4,8 +4,9 @@
  *
  * Before a task is put into a run queue the kernel brings the queue's clock up to date, under its lock (update_rq_clock in
  * try_to_wake_up and wake_up_new_task, kernel/sched/core.c). That clock runs as fast as CLOCK_MONOTONIC, but for what NTP corrects
- * (0.05 % at most), from another beginning. How far apart they are is found out anew once in a millisecond, so that what NTP
- * does meanwhile is below 1 us. At a switch the same clock may be as old as the last wake-up (rq_clock_skip_update): it is not used there.
+ * (mostly below 0.05 %), from another beginning. How far apart they are is found out anew once in a millisecond, so that what NTP
+ * does meanwhile is mostly below 1 us. At a switch the same clock may be as old as the last wake-up (rq_clock_skip_update): it is not
+ * used there.
  */
 #ifndef PINWISE_CLOCK_H
 #define PINWISE_CLOCK_H
@@ -19,22 +20,37 @@ enum { COMPARED_FOR_NS = 1000000 };
 /* As far as this one comparison is held against the next. */
 enum { REMEMBERED_FOR_NS = 1000000000 };
 
-/* More than NTP would move one clock against the other: a 1,024th. */
+/* More than NTP mostly moves one clock against the other: a 1,024th. */
 enum { DRIFT_SHIFT = 10 };
+
+inline_always int is_more(u64 a, u64 b)
+{
+	return (long long)(a - b) > 0;
+}
 
 /*
  * Remembers how far the clocks are apart. They are not read at the same moment, and a hypervisor may take the CPU in between:
- * then the difference is too large, and no more of it is believed than could have come since the last time.
+ * then the difference is too large. No more of it is believed than could have come since the last time, unless two
+ * comparisons in a row say so (a clock that is set right quickly); and where there is none to hold it against, the next wake-up
+ * compares again.
  */
 inline_always void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
 {
 	u64 ahead = now - queue_ns, age = queue_ns - cpu->clock_compared_ns;
 	u64 believed = cpu->clock_ahead_ns + (age >> DRIFT_SHIFT);
+	u64 doubted = cpu->clock_doubted_ns;
+	int is_first = age >= REMEMBERED_FOR_NS;
 
-	if (age < REMEMBERED_FOR_NS && (long long)(ahead - believed) > 0)
-		ahead = believed;
+	cpu->clock_doubted_ns = 0;
+	if (!is_first && is_more(ahead, believed)) {
+		cpu->clock_doubted_ns = ahead;
+		if (!doubted || !is_more(doubted, believed))
+			ahead = believed;
+		else if (is_more(ahead, doubted))
+			ahead = doubted;
+	}
 	cpu->clock_ahead_ns = ahead;
-	cpu->clock_compared_ns = queue_ns;
+	cpu->clock_compared_ns = is_first ? queue_ns - COMPARED_FOR_NS : queue_ns;
 }
 
 /* When `task` was put into the run queue of `cpu`, which is locked; to be asked in sched_wakeup and sched_wakeup_new only. */

@@ -40,6 +40,9 @@ inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 wa
 
 	if (source >= SOURCES)
 		return;
+	/* Whatever came is to be seen in the sums (struct cpu_head): a coarse clock may have stood still meanwhile. */
+	if (!ns)
+		ns = 1;
 	book_source(&cpu->sources[source], cpu, ns, waited_ns);
 	cpu->interrupted_ns += ns;
 	cpu->slice_interrupted_ns += ns;

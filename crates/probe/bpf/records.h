@@ -139,7 +139,7 @@ struct cpu_head {
 	u64 waiting_moved; /* the same, of those that came or went without the lock of the run queue */
 	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
 	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
-	u64 spare_line;
+	u64 clock_doubted_ns; /* what the last comparison said and was not believed; 0: it was */
 };
 
 /* One CPU, in whole lines of its cache. */

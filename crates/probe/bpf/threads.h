@@ -422,9 +422,9 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	else
 		cpu->unknown_ns += slice - interrupted;
 	if (before)
-		leaves(before, cpu, id, THREAD_NONE, since);
+		leaves(before, cpu, id, THREAD_NONE, not_before(before, since));
 	if (thread && thread->state != THREAD_RUNNING)
-		gets(thread, id, 0, since);
+		gets(thread, id, 0, not_before(thread, since));
 	cpu->current_slot = thread ? thread->slot + 1 : 0;
 	cpu->current_tid = tid;
 	cpu->switched_at_ns = since;
@@ -468,6 +468,8 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 		return 0;
 	}
 	now = not_before(incoming, bpf_ktime_get_ns());
+	if (now < cpu->switched_at_ns)
+		now = cpu->switched_at_ns;
 	if (!told)
 		catch_up(prev, cpu, id, now);
 	if (cpu->current_slot)
@@ -648,6 +650,8 @@ tracepoint(cpu_idle) int cpu_idle(u64 *arguments)
 	if (cpu->current_tid && cpu->switched_at_ns) {
 		/* A task was seen to come and not to leave (see catch_up). */
 		now = bpf_ktime_get_ns();
+		if (now < cpu->switched_at_ns)
+			now = cpu->switched_at_ns;
 		changed_untold(cpu, id, 0, 0, now, 1, now);
 	}
 	return 0;

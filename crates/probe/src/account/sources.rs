@@ -86,8 +86,9 @@ impl LastRead {
         Some((Arc::clone(head), Arc::clone(&self.sources)))
     }
 
-    /// Keeps what was read.
+    /// Keeps what was read: settled only if nothing happened either between the look at its first lines and this reading.
     pub(super) fn keep(&mut self, head: &Arc<CpuHead>) {
+        self.settled &= self.head.as_ref() == Some(head);
         self.head = Some(Arc::clone(head));
     }
 
@@ -285,14 +286,34 @@ mod tests {
         assert!(tables.last[0].still(0, &tables.records).is_none(), "it was never read");
         tables.read(0);
         tables.last[0].keep(&Arc::new(seen.head));
-        assert!(tables.last[0].still(0, &tables.records).is_none(), "read while it may have been written");
+        let now = |tables: &Tables| Arc::new(tables.records.get(0).unwrap().head);
+        assert!(tables.last[0].still(0, &tables.records).is_none(), "it may have been written just then");
+        tables.last[0].keep(&Arc::new(seen.head));
         assert!(tables.last[0].still(0, &tables.records).is_some());
+        // Something happens after the look at the first lines, and before the rest is read.
+        tables.records.set_word(0, 0, 7);
+        assert!(tables.last[0].still(0, &tables.records).is_none());
+        let head = now(&tables);
+        tables.last[0].keep(&head);
+        assert!(tables.last[0].still(0, &tables.records).is_none());
+        tables.records.set_word(0, 0, 9);
+        let head = now(&tables);
+        tables.last[0].keep(&head);
+        assert!(tables.last[0].still(0, &tables.records).is_none(), "once more");
+        tables.last[0].keep(&head);
+        assert!(tables.last[0].still(0, &tables.records).is_some());
+        tables.records.set(0, &seen);
+        tables.last[0].still(0, &tables.records);
+        tables.last[0].keep(&Arc::new(seen.head));
+        tables.last[0].still(0, &tables.records);
+        tables.last[0].keep(&Arc::new(seen.head));
         for word in 0..TELLING_WORDS {
             let before = tables.records.word(0, word * 8).unwrap();
             tables.records.set_word(0, word * 8, before + 1);
             assert!(tables.last[0].still(0, &tables.records).is_none(), "word {word}");
             tables.records.set_word(0, word * 8, before);
             assert!(tables.last[0].still(0, &tables.records).is_none(), "word {word}, again");
+            tables.last[0].keep(&Arc::new(seen.head));
             assert!(tables.last[0].still(0, &tables.records).is_some(), "word {word}, for long");
         }
         // In progress, and in no account.

@@ -58,7 +58,7 @@ pub(crate) type Layout = (&'static str, usize, &'static [(&'static str, usize)])
 macro_rules! records {
     ($($name:ident = $in_c:literal { $($field:ident: $type:ty,)* })*) => {
         $(
-            #[derive(Clone, Copy, Debug)]
+            #[derive(Clone, Copy, Debug, PartialEq)]
             #[repr(C)]
             pub(crate) struct $name { $(pub(crate) $field: $type,)* }
 
@@ -124,7 +124,7 @@ records! {
         waiting_moved: u64,
         clock_ahead_ns: u64,
         clock_compared_ns: u64,
-        spare_line: u64,
+        clock_doubted_ns: u64,
     }
 
     CpuSeen = "cpu_seen" { head: CpuHead, known: [KnownThread; KNOWN_THREADS], sources: [SourceSeen; SOURCES], }
