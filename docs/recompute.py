@@ -139,6 +139,11 @@ class Pool:
         return self.values[int(numpy.searchsorted(up_to, rank))]
 
 
+def merged(runs):
+    """What several runs counted, together; nothing where one of them tells nothing."""
+    return {v: sum(counts.get(v, 0) for counts in runs) for counts in runs for v in counts} if all(runs) else {}
+
+
 def pooled_ratio(own, reference, share, level):
     """The ratio of the quantiles with its BCa interval over whole blocks (Efron 1987)."""
     blocks = own.up_to.shape[1]
@@ -195,19 +200,19 @@ class Case:
             blocks = {}
             for trial in self.trials:
                 if trial["figures"].get(figure, 0) > 0:
-                    blocks.setdefault(trial["block"], {})[trial["arm"]] = trial
+                    of_arm = blocks.setdefault(trial["block"], {}).setdefault(trial["arm"], {})
+                    of_arm[trial["position"]] = trial
             names = [arm["name"] for arm in self.arms]
             complete = [b for b, trials in sorted(blocks.items()) if all(name in trials for name in names)]
             read = {
-                (b, arm["name"]): latencies(self.folder, blocks[b][arm["name"]])
+                (b, arm["name"]): merged([latencies(self.folder, trial) for trial in blocks[b][arm["name"]].values()])
                 for b in complete
                 for arm in self.of_role("baseline", "candidate")
             }
             complete = [b for b in complete if all(counts for (block, _), counts in read.items() if block == b)]
             of = lambda name: [read[b, name] for b in complete]
             both = [of(arm["name"]) for arm in self.of_role("baseline")]
-            merged = [{v: sum(c.get(v, 0) for c in runs) for runs in [pair] for c in pair for v in c} for pair in zip(*both)]
-            reference = Pool(merged)
+            reference = Pool([merged(pair) for pair in zip(*both)])
             for arm in self.of_role("candidate"):
                 own = Pool(of(arm["name"]))
                 yield figure, arm["name"], *pooled_ratio(own, reference, named[figure], 1 - self.alpha)

@@ -2,9 +2,13 @@
 
 mod unit;
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use machine::{Class, Fault, Root};
 use serde::Serialize;
-use study::boots::{self, Booted, Group, Standing};
+use study::boots::{self, Booted, Group, Restarts, Standing};
 use study::engine::Ended;
 use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
 use study::{Case, Recipe};
@@ -12,7 +16,7 @@ use study::{Case, Recipe};
 use self::unit::ResumeUnit;
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::{conclusion, run_case};
+use crate::{conclusion, interrupt, run_case};
 
 /// What a study that waits for a restart says in JSON.
 #[derive(Debug, Serialize)]
@@ -43,7 +47,8 @@ pub fn foretell(case: &Case, by_itself: bool) {
     let who = match by_itself {
         true => {
             format!(
-                "pinwise starts it again {all} times, and once more at the end; to stop it: systemctl stop pinwise-resume"
+                "pinwise starts it again {all} times, and once more if the kernel has words of the study then; to stop it: systemctl stop \
+                 pinwise-resume"
             )
         }
         false => "each time pinwise says so, and you start it again (or pinwise does: --reboot)".into(),
@@ -65,22 +70,55 @@ fn not_across(by_itself: bool) -> Result<(), Fault> {
 
 /// Runs what remains of a case, in this boot and, `by_itself`, in those that follow; says what came out, or what is to be done.
 pub fn run(case: &mut Case, by_itself: bool, format: Format) -> Result<Answer, Fault> {
+    let interrupted = interrupt::flag()?;
     if case.study.boots.is_none() {
         not_across(by_itself)?;
-        run_case::to_its_end(case)?;
+        run_case::to_its_end(case, &interrupted)?;
         return conclusion::conclude(case, format);
     }
     let mut loader = LiveBootLoader::of_case(case.dir())?;
-    if !by_itself {
-        return one_boot(case, &mut loader, None, format).map_err(|fault| with_what_stands(fault, &loader));
-    }
     let mut unit = ResumeUnit::of_case(case.dir())?;
+    if !by_itself {
+        // One that was killed has left its service: who goes on by hand starts the machine by hand.
+        unit.take_back()?;
+        let boot = one_boot(case, &mut loader, None, &interrupted, format);
+        return boot.map_err(|fault| with_what_stands(fault, &loader));
+    }
+    let boot =
+        unit::can_be_had().and_then(|()| one_boot(case, &mut loader, Some(&mut unit), &interrupted, format));
     // Who started it looks away: whatever goes wrong ends it, with everything taken back.
-    one_boot(case, &mut loader, Some(&mut unit), format).map_err(|fault| {
-        let left = unit.take_back().and(loader.take_back()).err();
-        let left = left.map(|left| format!("; and not all could be taken back: {left}")).unwrap_or_default();
-        Fault { cause: format!("{}{left}", fault.cause), ..fault }
-    })
+    boot.map_err(|fault| with_what_is_left(fault, unit.take_back().and(loader.take_back())))
+}
+
+/// Takes back what a study that starts the machine by itself has placed, where its case cannot be gone on with.
+pub fn give_up(case: &Path, fault: Fault) -> Fault {
+    let taken_back = ResumeUnit::of_case(case).and_then(|mut unit| {
+        // Who holds the case goes on with it: then what is placed is that one's.
+        if Case::is_held(case) {
+            Ok(())
+        } else {
+            unit.take_back().and(LiveBootLoader::of_case(case)?.take_back())
+        }
+    });
+    with_what_is_left(fault, taken_back)
+}
+
+fn with_what_is_left(fault: Fault, taken_back: Result<(), Fault>) -> Fault {
+    let left = taken_back.err().map(|left| format!("; and not all could be taken back: {left}"));
+    Fault { cause: format!("{}{}", fault.cause, left.unwrap_or_default()), ..fault }
+}
+
+/// Fails when somebody has stopped the study: before the machine is started again, however late.
+fn goes_on(interrupted: &AtomicBool) -> Result<(), Fault> {
+    if !interrupted.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        Class::Interrupted,
+        "starting the machine again",
+        "the study was stopped",
+        "go on with pinwise resume",
+    ))
 }
 
 /// What stopped the study leaves what the next start is to have: then the machine is not quite as it was.
@@ -98,11 +136,14 @@ fn one_boot(
     case: &mut Case,
     loader: &mut LiveBootLoader,
     unit: Option<&mut ResumeUnit>,
+    interrupted: &Arc<AtomicBool>,
     format: Format,
 ) -> Result<Answer, Fault> {
-    match run_case::to_its_end(case)? {
-        Ended::Finished => finished(case, loader, unit, format),
-        Ended::NeedsBoot(group, why) => next_boot(case, (group, &why), loader, unit, format),
+    let ended = run_case::to_its_end(case, interrupted)?;
+    let restart = || goes_on(interrupted).and_then(|()| change::restart::restart());
+    match ended {
+        Ended::Finished => finished(case, loader, unit, &restart, format),
+        Ended::NeedsBoot(group, why) => next_boot(case, (group, &why), loader, unit, &restart, format),
     }
 }
 
@@ -112,6 +153,7 @@ fn next_boot(
     (group, why): (Group, &str),
     loader: &mut LiveBootLoader,
     unit: Option<&mut ResumeUnit>,
+    restart: &dyn Fn() -> Result<(), Fault>,
     format: Format,
 ) -> Result<Answer, Fault> {
     let now = Booted::read(&Root::live()).ok_or_else(|| {
@@ -119,7 +161,12 @@ fn next_boot(
         Fault::new(Class::MachineLacks, path, "the kernel does not tell which boot this is", "mount /proc")
     })?;
     unit.as_ref().map_or(Ok(()), |unit| unit.is_still_wanted())?;
-    prepare(case, (group, &now), loader, unit.is_some())?;
+    let restarts = match &unit {
+        None => Restarts::ByHand,
+        Some(unit) if unit.stood => Restarts::GoOn,
+        Some(_) => Restarts::Begin,
+    };
+    prepare(case, (group, &now), loader, restarts)?;
     let (done, all) = (case.study.boots_before(group), case.study.boots_to_run(&case.trials));
     let words = case.study.words_of(group);
     let then = format!("pinwise resume {}", case.dir().display());
@@ -140,7 +187,7 @@ fn next_boot(
                 "pinwise: {done} of {all} boots are done ({why}); {for_next}. The machine is started again"
             );
             unit.place()?;
-            change::restart::restart()?;
+            restart()?;
         }
     }
     Ok(Answer::Reboot)
@@ -151,6 +198,7 @@ fn finished(
     case: &Case,
     loader: &mut LiveBootLoader,
     unit: Option<&mut ResumeUnit>,
+    restart: &dyn Fn() -> Result<(), Fault>,
     format: Format,
 ) -> Result<Answer, Fault> {
     loader.take_back()?;
@@ -159,7 +207,7 @@ fn finished(
     let runs_with =
         Booted::read(&Root::live()).filter(|now| !words.is_empty() && now.lacks(words).is_empty());
     let answer = conclusion::conclude(case, format)?;
-    let by_itself = unit.is_some();
+    let by_itself = unit.as_ref().is_some_and(|unit| unit.is_still_wanted().is_ok());
     if let Some(unit) = unit {
         unit.take_back()?;
     }
@@ -170,7 +218,7 @@ fn finished(
             if by_itself { "now: the machine is started again" } else { "the machine is started again" };
         eprintln!("pinwise: the kernel runs with '{}' until {until}", words.join(" "));
         if by_itself {
-            change::restart::restart()?;
+            restart()?;
         }
     }
     Ok(answer)

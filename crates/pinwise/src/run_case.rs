@@ -1,23 +1,23 @@
 //! Runs what a case has still to run, with progress, Ctrl-C and everything taken back at the end.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use machine::{Class, Fault, Machine, Root};
 use study::Case;
 use study::engine::data::Data;
 use study::engine::{self, Ended, live::LiveTrials, needs};
 
-use crate::interrupt;
 use crate::progress::Progress;
 
-/// Runs the case to its end, or as far as this boot goes.
-pub fn to_its_end(case: &mut Case) -> Result<Ended, Fault> {
+/// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag`]).
+pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ended, Fault> {
     needs::check(&case.study.recipe)?;
-    let interrupted = interrupt::flag()?;
     let mut progress = Progress::new(&case.study.recipe);
     let allowed = engine::prepare::usable(&Machine::read(&Root::live()))?;
-    let mut trials = LiveTrials::new(case, own_binary()?, allowed, interrupted.clone())?;
-    let ran = engine::run(case, &mut trials, &interrupted, &mut |event| progress.show(&event));
+    let mut trials = LiveTrials::new(case, own_binary()?, allowed, Arc::clone(interrupted))?;
+    let ran = engine::run(case, &mut trials, interrupted, &mut |event| progress.show(&event));
     progress.finish();
     let taken_back = trials.finish();
     if ran == Ok(Ended::Finished) {

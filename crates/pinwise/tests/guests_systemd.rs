@@ -332,7 +332,7 @@ fn a_study_goes_on_by_itself_when_the_machine_is_up_again() {
     ];
     let files: Vec<_> = below(&kept, "").into_iter().chain(stand_ins).chain(own).collect();
     let script = "until [ -e /root/restarts ]; do sleep 0.5; done\n\
-                  cp /root/case/trials.jsonl /root/case/boots.jsonl /root/case/boots.log .\n\
+                  cp /root/case/trials.jsonl /root/case/boots.jsonl /var/lib/pinwise/boots.log .\n\
                   pinwise status > status\n\
                   pinwise undo > undone; ls /etc/systemd/system /etc/systemd/system/multi-user.target.d /etc/default/grub.d > left\n\
                   pinwise status > nothing\n";

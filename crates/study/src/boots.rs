@@ -46,6 +46,7 @@ pub struct Booted {
     /// The command line (/proc/cmdline).
     pub cmdline: String,
     /// Release of the kernel: one that is installed while a study goes on is the next boot's.
+    #[serde(default)]
     pub kernel: String,
 }
 
@@ -89,6 +90,17 @@ pub enum Readiness {
     Prepared,
     /// They were in place when the machine was started, and it came up otherwise.
     CameUpOtherwise,
+}
+
+/// Who starts the machine again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restarts {
+    /// The user, each time.
+    ByHand,
+    /// pinwise, from now on: a user has just asked for it.
+    Begin,
+    /// pinwise, as it did before this boot: nobody looks.
+    GoOn,
 }
 
 /// What comes next in this boot.
@@ -238,12 +250,22 @@ pub fn readiness(
 }
 
 /// Why the machine is not to be started by itself once more, in words: so that no fault makes it do so for ever.
-pub fn enough(study: &Resolved, trials: &[Trial], asked: &[Asked], now: &Booted) -> Option<String> {
-    let all = study.boots_to_run(trials);
-    if asked.len() >= all {
-        return Some(format!("it has been started {all} times, as often as the study has boots"));
+pub fn enough(
+    study: &Resolved,
+    trials: &[Trial],
+    asked: &[Asked],
+    now: &Booted,
+    restarts: Restarts,
+) -> Option<String> {
+    if restarts == Restarts::ByHand {
+        return None;
     }
-    let last = asked.last().filter(|last| last.in_boot != now.id)?;
+    // A boot that is cut short is asked for again: some room for that, and an end to it.
+    let most = 2 * study.boots_to_run(trials);
+    if asked.len() >= most {
+        return Some(format!("it has been asked for {most} times, twice as often as the study has boots"));
+    }
+    let last = asked.last().filter(|last| restarts == Restarts::GoOn && last.in_boot != now.id)?;
     (with_figure(trials) <= last.trials).then(|| "the last boot has finished no trial".into())
 }
 

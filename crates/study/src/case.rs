@@ -171,6 +171,11 @@ impl Case {
         Ok(Self { _lock: Some(lock), ..opened })
     }
 
+    /// Whether another pinwise is running the case in `dir`.
+    pub fn is_held(dir: &Path) -> bool {
+        dir.is_dir() && lock(dir).is_err()
+    }
+
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -354,14 +354,22 @@ pub(crate) fn gains_by_arm(
     better: Direction,
 ) -> (Vec<Gains>, usize) {
     let mut by_block: BTreeMap<usize, BTreeMap<&str, BTreeMap<usize, f64>>> = BTreeMap::new();
-    for trial in trials {
-        // A figure of 0 has no ratio to anything; its block counts as incomplete.
-        if let Some(value) = trial.figures.get(metric).filter(|v| v.is_finite() && **v > 0.0) {
-            let of_arm = by_block.entry(trial.block).or_default().entry(&trial.arm).or_default();
-            of_arm.insert(trial.position, better.gain(*value));
+    // A figure of 0 has no ratio to anything; its block counts as incomplete, also where the arm has other trials in it.
+    let mut incomplete = BTreeSet::new();
+    for trial in trials.iter().filter(|trial| arms.iter().any(|arm| arm.name == trial.arm)) {
+        match trial.figures.get(metric).filter(|v| v.is_finite() && **v > 0.0) {
+            Some(value) => {
+                let of_arm = by_block.entry(trial.block).or_default().entry(&trial.arm).or_default();
+                of_arm.insert(trial.position, better.gain(*value));
+            }
+            None => {
+                incomplete.insert(trial.block);
+            }
         }
     }
-    by_block.retain(|_, block| arms.iter().all(|arm| block.contains_key(arm.name.as_str())));
+    by_block.retain(|at, block| {
+        !incomplete.contains(at) && arms.iter().all(|arm| block.contains_key(arm.name.as_str()))
+    });
     // The boot is the unit, however many trials of an arm it has: its gain is their mean.
     let gain = |of_arm: &BTreeMap<usize, f64>| of_arm.values().sum::<f64>() / of_arm.len() as f64;
     let gains = arms

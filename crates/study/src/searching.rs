@@ -215,7 +215,10 @@ impl Searching {
             .filter_map(|((factor, levels), level)| Some((factor.as_str(), levels.get(*level)?)))
             .collect();
         if at.class.server.is_empty() {
-            return common.candidate(&others);
+            let arm = common.candidate(&others)?;
+            let name =
+                if names.contains(&arm.name) { format!("{} (arm {point})", arm.name) } else { arm.name };
+            return Ok(Arm { name, ..arm });
         }
         let of = |place: &Level| common.candidate(&[&[("cpus", place)], others.as_slice()].concat());
         let arm = of(&place)?;

@@ -6,6 +6,7 @@ use change::ledger::{self, Session};
 use change::{Hand, LiveKernel, UndoOptions, ledger_dir, undo};
 use machine::platform_file::{HEAD, RESUME_UNIT};
 use machine::{Act, Class, Fault, PlatformFile};
+use study::engine::boot_words;
 
 use crate::run_case::own_binary;
 
@@ -19,7 +20,7 @@ pub struct ResumeUnit {
     purpose: String,
     ledger: PathBuf,
     /// Whether it was there when this run of the study began.
-    stood: bool,
+    pub stood: bool,
 }
 
 /// How many files it takes.
@@ -37,15 +38,27 @@ pub fn can_be_had() -> Result<(), Fault> {
         let remedy = "leave it out, and start the machine yourself whenever pinwise says so";
         return Err(Fault::new(Class::MachineLacks, object, cause, remedy));
     }
+    for needed in [own_binary()?, here()?] {
+        if boot_words::is_in_memory(&needed) {
+            let cause =
+                "it lies in memory, and is gone when the machine is started again: the study could not go on";
+            let remedy = "begin the study from a folder on a disk, with a pinwise that is installed on one";
+            return Err(Fault::new(Class::MachineLacks, needed.display(), cause, remedy));
+        }
+    }
     Ok(())
 }
 
+/// The folder from which the study was begun.
+fn here() -> Result<PathBuf, Fault> {
+    std::env::current_dir()
+        .map_err(|e| Fault::io("the present folder", &e, "begin the study from a folder that is there"))
+}
+
 impl ResumeUnit {
-    /// Of the case in `dir`.
+    /// Of the case in `dir`, which need not be there any more.
     pub fn of_case(dir: &Path) -> Result<Self, Fault> {
-        can_be_had()?;
-        let case =
-            dir.canonicalize().map_err(|e| Fault::io(dir.display(), &e, "name a case that is there"))?;
+        let case = boot_words::whole(dir)?;
         let purpose = format!("restarts of the study in {}", case.display());
         let unit = Self { case, purpose, ledger: ledger_dir()?, stood: false };
         Ok(Self { stood: unit.stands()?, ..unit })
@@ -108,14 +121,13 @@ impl ResumeUnit {
 
     /// The unit (systemd.service(5)): with the folder, the path and the ledger of who began the study.
     fn content(&self) -> Result<String, Fault> {
-        let here = std::env::current_dir().map_err(|e| {
-            Fault::io("the present folder", &e, "begin the study from a folder that is there")
-        })?;
+        let here = here()?;
         let state = change::ledger::state_dir()?;
         let path = std::env::var("PATH").unwrap_or_default();
         let (exe, case) = (own_binary()?.display().to_string(), self.case.display().to_string());
         let plain = |path: &str| path.replace('%', "%%");
-        let log = plain(&self.case.join("boots.log").display().to_string());
+        // Not in the case: where that is gone the service has to start all the same, to take everything back.
+        let log = plain(&state.join("boots.log").display().to_string());
         Ok(format!(
             "{HEAD}[Unit]\nDescription=pinwise goes on with the study in {}\nAfter={TARGET}\nRequiresMountsFor={}\n\n\
              [Service]\nType=exec\nWorkingDirectory={}\nEnvironment={} {}\nExecStart={} resume {} --reboot\n\
@@ -154,6 +166,6 @@ mod tests {
         let unit = ResumeUnit { case, purpose, ledger, stood: false };
         let content = unit.content().expect("a unit");
         assert!(content.contains(" resume \"/var/cases/a\" --reboot\n"), "{content}");
-        assert!(content.contains("StandardError=append:/var/cases/a/boots.log\n"), "{content}");
+        assert!(content.contains("/boots.log\n") && !content.contains("a/boots.log"), "{content}");
     }
 }

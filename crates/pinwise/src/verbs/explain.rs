@@ -9,7 +9,7 @@ use study::{Case, Facts, Proof};
 
 use crate::cli::Format;
 use crate::output::Answer;
-use crate::{conclusion, run_case};
+use crate::{conclusion, interrupt, run_case};
 
 /// Flags of `pinwise explain`.
 #[derive(Debug, clap::Args)]
@@ -64,6 +64,6 @@ fn prove_one(case: &Case, finding: &Finding) -> Result<Option<Proof>, Fault> {
     };
     eprintln!("pinwise: proving \"{}\": {}", finding.title, intervention.what);
     let mut proof_case = prove::open(case, &name, intervention)?;
-    run_case::to_its_end(&mut proof_case)?;
+    run_case::to_its_end(&mut proof_case, &interrupt::flag()?)?;
     Ok(Some(prove::conclude(&finding.title, &name, intervention, &proof_case)))
 }

@@ -28,7 +28,10 @@ pub struct Args {
 
 /// Runs what remains, in the order that was drawn when the case was made.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let mut case = Case::resume(&args.case)?;
+    let mut case = match Case::resume(&args.case) {
+        Err(fault) if args.reboot => return Err(reboots::give_up(&args.case, fault)),
+        case => case?,
+    };
     for mended in &case.mended {
         eprintln!("pinwise: {mended}");
     }

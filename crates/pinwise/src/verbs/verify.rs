@@ -9,9 +9,9 @@ use study::engine::verify;
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::run_case;
 use crate::verbs::apply::target;
 use crate::verbs::plan;
+use crate::{interrupt, run_case};
 
 /// Flags of `pinwise verify`.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let plan = can_be_set(plan)?;
     let case = Case::open(&args.case)?;
     let mut verification = verify::open(&case, &plan)?;
-    run_case::to_its_end(&mut verification)?;
+    run_case::to_its_end(&mut verification, &interrupt::flag()?)?;
     let verified = verify::conclude(&verification, &plan);
     case.write_json("verdict.json", &verified)?;
     match args.format {

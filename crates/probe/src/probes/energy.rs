@@ -38,7 +38,13 @@ impl Probe for Energy {
         if known.0.is_empty() {
             known.0 = energy::zones(root)?;
         }
-        let refused: Vec<Missing> = known.0.iter().filter_map(|zone| book(root, zone, into).err()).collect();
+        let mut of_zone = |zone: &EnergyZone| {
+            let missing = book(root, zone, into).err()?;
+            // No part of the sum lacks then.
+            let fact = if zone.in_sum { missing.fact } else { format!("a part of it, {}", missing.fact) };
+            Some(Missing { fact, ..missing })
+        };
+        let refused: Vec<Missing> = known.0.iter().filter_map(&mut of_zone).collect();
         if refused.len() == known.0.len() {
             let first = refused.into_iter().next();
             return Err(first.unwrap_or_else(|| Missing::new("energy", "no zone could be read")));

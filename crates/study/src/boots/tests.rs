@@ -117,13 +117,13 @@ impl BootLoader for Machine {
 }
 
 /// Runs the case in this boot and gets the next one ready; whether there is to be one.
-fn one_boot(dir: &Path, machine: &mut Machine, by_itself: bool) -> Result<bool, Fault> {
+fn one_boot(dir: &Path, machine: &mut Machine, restarts: Restarts) -> Result<bool, Fault> {
     let mut case = Case::resume(dir)?;
     match engine::run(&mut case, machine, &AtomicBool::new(false), &mut |_| {})? {
         Ended::Finished => machine.take_back().map(|()| false),
         Ended::NeedsBoot(group, _) => {
             let now = machine.booted().unwrap();
-            prepare(&mut case, (group, &now), machine, by_itself)?;
+            prepare(&mut case, (group, &now), machine, restarts)?;
             Ok(true)
         }
     }
@@ -135,7 +135,7 @@ fn played(study: &Resolved, machine: &mut Machine, restarts: bool) -> Case {
     drop(Case::create(dir.path(), study.clone()).unwrap());
     loop {
         assert!(machine.boot < 100, "it does not end");
-        match one_boot(dir.path(), machine, false) {
+        match one_boot(dir.path(), machine, Restarts::ByHand) {
             Ok(true) => machine.restart(),
             Ok(false) => break,
             Err(fault) if fault.cause == "killed" || fault.cause.contains("was started again without") => {
@@ -273,13 +273,13 @@ fn a_boot_that_came_up_without_its_words_changes_nothing_and_says_so() {
     drop(Case::create(dir.path(), study.clone()).unwrap());
     let mut machine = Machine::default();
     while machine.on_the_lines.is_empty() {
-        assert!(one_boot(dir.path(), &mut machine, false).unwrap());
+        assert!(one_boot(dir.path(), &mut machine, Restarts::ByHand).unwrap());
         machine.disobeys = Some(machine.boot + 1).filter(|_| !machine.on_the_lines.is_empty());
         machine.restart();
     }
     let (before, asked) = (machine.on_the_lines.clone(), Case::open(dir.path()).unwrap().asked_boots);
     for _ in 0..2 {
-        let fault = one_boot(dir.path(), &mut machine, false).unwrap_err();
+        let fault = one_boot(dir.path(), &mut machine, Restarts::ByHand).unwrap_err();
         assert!(
             fault.cause.contains("without 'mitigations=off nosmt'") && fault.remedy.contains("update-grub"),
             "{fault}"
@@ -289,7 +289,7 @@ fn a_boot_that_came_up_without_its_words_changes_nothing_and_says_so() {
     }
     // Whoever gives up and takes the words back goes on as from the start of this boot.
     machine.on_the_lines.clear();
-    assert!(one_boot(dir.path(), &mut machine, false).unwrap());
+    assert!(one_boot(dir.path(), &mut machine, Restarts::ByHand).unwrap());
     assert_eq!(machine.on_the_lines, before);
 }
 
@@ -299,20 +299,25 @@ fn by_itself_the_machine_is_started_no_more_often_than_it_helps() {
     let dir = tempfile::tempdir().unwrap();
     drop(Case::create(dir.path(), study.clone()).unwrap());
     let mut machine = Machine::default();
-    assert!(one_boot(dir.path(), &mut machine, true).unwrap());
-    assert!(one_boot(dir.path(), &mut machine, true).unwrap(), "twice in one boot is once");
+    assert!(one_boot(dir.path(), &mut machine, Restarts::GoOn).unwrap());
+    assert!(one_boot(dir.path(), &mut machine, Restarts::GoOn).unwrap(), "twice in one boot is once");
     machine.restart();
-    assert!(one_boot(dir.path(), &mut machine, true).unwrap());
+    assert!(one_boot(dir.path(), &mut machine, Restarts::GoOn).unwrap());
     // A boot that finishes nothing: somebody else restarted the machine, and its trials were those of a boot that is spent.
     let asked = Case::open(dir.path()).unwrap().asked_boots;
     let last = asked.last().unwrap();
     let now = Booted { id: "another".into(), ..Booted::default() };
     let trials = Case::open(dir.path()).unwrap().trials;
-    assert_eq!(enough(&study, &trials, &asked, &now).as_deref(), Some("the last boot has finished no trial"));
+    let enough = |asked: &[Asked], now: &Booted, restarts| enough(&study, &trials, asked, now, restarts);
+    let why = enough(&asked, &now, Restarts::GoOn);
+    assert_eq!(why.as_deref(), Some("the last boot has finished no trial"));
+    assert_eq!(enough(&asked, &now, Restarts::Begin), None, "who has just asked for it may");
     let same = Booted { id: last.in_boot.clone(), ..now.clone() };
-    assert_eq!(enough(&study, &trials, &asked, &same), None, "it has not been started yet");
-    let often = vec![last.clone(); 6];
-    assert!(enough(&study, &trials, &often, &same).unwrap().contains("6 times"));
+    assert_eq!(enough(&asked, &same, Restarts::GoOn), None, "it has not been started yet");
+    let often = vec![last.clone(); 12];
+    assert!(enough(&often, &same, Restarts::Begin).unwrap().contains("12 times"));
+    assert_eq!(enough(&often, &now, Restarts::ByHand), None, "the user knows");
+    assert_eq!(enough(&often[..11], &same, Restarts::GoOn), None);
 }
 
 #[test]

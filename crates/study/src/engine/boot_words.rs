@@ -10,7 +10,7 @@ use machine::knobs;
 use machine::plan::{BOOT_PARAMETERS, MACHINE};
 use machine::{Class, Fault, Machine, Root, Setting};
 
-use crate::boots::{self, Asked, Booted, Group, Readiness, Standing};
+use crate::boots::{self, Asked, Booted, Group, Readiness, Restarts, Standing};
 use crate::case::{Case, Resolved};
 
 /// What a study asks of the boot loader, behind a trait so that studies across boots can be tested on a machine that is not there.
@@ -35,8 +35,7 @@ pub struct LiveBootLoader {
 impl LiveBootLoader {
     /// For the study of the case in `dir`, by whose path its words are found again.
     pub fn of_case(dir: &Path) -> Result<Self, Fault> {
-        let whole =
-            dir.canonicalize().map_err(|e| Fault::io(dir.display(), &e, "name a case that is there"))?;
+        let whole = whole(dir)?;
         Ok(Self {
             purpose: format!(
                 "boot words of the study in {}; pinwise resume goes on after a restart",
@@ -96,21 +95,31 @@ impl BootLoader for LiveBootLoader {
     }
 }
 
+/// The path by which what a study has placed is found again, also where the case itself is gone.
+///
+/// # Errors
+/// A path that is not to be told whole.
+pub fn whole(dir: &Path) -> Result<PathBuf, Fault> {
+    dir.canonicalize()
+        .or_else(|_| std::path::absolute(dir))
+        .map_err(|e| Fault::io(dir.display(), &e, "name the case by its full path"))
+}
+
 fn setting(words: &[String]) -> Setting {
     Setting { knob: BOOT_PARAMETERS.into(), target: MACHINE.into(), value: words.join(" ") }
 }
 
 /// Gets the next boot ready: its words, and no others of this study, are in place when it returns, and the case says so. As often as
-/// one likes; `by_itself` if nobody looks before the machine is started again.
+/// one likes.
 ///
 /// # Errors
-/// The machine was started since, and came up otherwise: then nothing is changed. Words that cannot be written or taken back. With
-/// `by_itself`: another start would be one too many.
+/// The machine was started since, and came up otherwise: then nothing is changed. Words that cannot be written or taken back. Where
+/// nobody looks before the machine is started again: another start would be one too many.
 pub fn prepare(
     case: &mut Case,
     (group, now): (Group, &Booted),
     loader: &mut dyn BootLoader,
-    by_itself: bool,
+    restarts: Restarts,
 ) -> Result<(), Fault> {
     let standing = loader.standing()?;
     let words = case.study.words_of(group).to_vec();
@@ -119,8 +128,7 @@ pub fn prepare(
         Readiness::CameUpOtherwise => return Err(came_up_otherwise(case, &words, now)),
         Readiness::ToPrepare => {}
     }
-    let why = boots::enough(&case.study, &case.trials, &case.asked_boots, now).filter(|_| by_itself);
-    if let Some(why) = why {
+    if let Some(why) = boots::enough(&case.study, &case.trials, &case.asked_boots, now, restarts) {
         let remedy =
             format!("see what its trials say, then go on by hand: pinwise resume {}", case.dir().display());
         return Err(Fault::new(Class::No, "starting the machine again", why, remedy));
@@ -206,7 +214,7 @@ pub fn can_be_had(study: &Resolved, machine: &Machine, case: &Path) -> Result<St
 }
 
 /// Whether a folder, or the nearest one above it that is there, is on tmpfs or ramfs (include/uapi/linux/magic.h).
-fn is_in_memory(folder: &Path) -> bool {
+pub fn is_in_memory(folder: &Path) -> bool {
     const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
     let Ok(whole) = std::path::absolute(folder) else { return false };
     let there = whole.ancestors().find_map(|folder| rustix::fs::statfs(folder).ok());

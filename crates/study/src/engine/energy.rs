@@ -82,7 +82,7 @@ fn is_of_energy(fact: &str) -> bool {
     fact == PROBE
         || fact.starts_with("energy/")
         || fact.starts_with("energy counters")
-        || fact.contains("/powercap")
+        || fact.starts_with("/sys/class/powercap")
 }
 
 fn is_figure(metric: &str) -> bool {

@@ -101,6 +101,8 @@ pub fn run(
     loop {
         let slot = match boots::next(&case.study, &case.trials, booted.as_ref()) {
             Next::Run(slot) => slot,
+            // Who stopped it is not to be met by a restart.
+            Next::Boot(..) if interrupted.load(Ordering::Relaxed) => return Err(interruption(case)),
             Next::Boot(group, why) => return Ok(Ended::NeedsBoot(group, why)),
             Next::Nothing => match &mut search {
                 Some(search) if case.study.is_searching() => {

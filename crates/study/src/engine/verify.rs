@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use machine::plan::{BOOT_PARAMETERS, PIN, SERVER};
-use machine::{Class, CpuSet, Fault, Plan, Setting};
+use machine::{Class, CpuSet, Fault, Placement, Plan, Setting};
 use serde::{Deserialize, Serialize};
 
 use super::small_study;
@@ -100,7 +100,12 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
         return Err(Fault::new(Class::Usage, "plan", cause, "add before = \"...\" to its settings"));
     }
     let of = |role: Role| study.iter().filter(move |arm| arm.role == role);
-    let mut arms: Vec<Arm> = of(Role::Baseline).cloned().collect();
+    // All under the kernel that runs.
+    let unbooted = |arm: &Arm| {
+        let placement = Placement { boot_words: Vec::new(), ..arm.placement.clone() };
+        Arm { placement, ..arm.clone() }
+    };
+    let mut arms: Vec<Arm> = of(Role::Baseline).map(unbooted).collect();
     let Some(first) = arms.first().cloned() else {
         return Err(Fault::new(
             Class::Usage,
@@ -109,9 +114,9 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
             "run the study anew with this version",
         ));
     };
-    let mis_tunings: Vec<Arm> = of(Role::MisTuning).cloned().collect();
+    let mis_tunings: Vec<Arm> = of(Role::MisTuning).map(unbooted).collect();
     let studied = of(Role::Candidate).find(|arm| pin.is_some() && arm.placement.server_cpus == pin);
-    let Arm { mut placement, keys, .. } = studied.cloned().unwrap_or(first);
+    let Arm { mut placement, keys, .. } = studied.map(unbooted).unwrap_or(first);
     placement.server_cpus = pin.or(placement.server_cpus);
     let planned: Vec<Setting> =
         plan.settings.iter().map(|planned| planned.setting()).filter(|s| !is_pin(s)).collect();

@@ -74,6 +74,12 @@ const MOSTLY_WITHIN: f64 = 0.7;
 
 /// Whether longer windows or more blocks would make intervals narrower.
 fn within_trials(evidence: &Evidence, trials: &[Trial]) -> Option<String> {
+    // An arm has several trials in a block where boots are counted: then their means differ.
+    let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    trials.iter().for_each(|trial| *counts.entry((trial.block, &trial.arm)).or_default() += 1);
+    let a_unit = counts.into_values().max().unwrap_or(1);
+    let units = if a_unit > 1 { "boots" } else { "trials" };
+
     let spread: Vec<f64> =
         evidence.arms.iter().filter_map(|arm| Some(arm.figure.sd? / arm.figure.mean)).collect();
     let errors: Vec<f64> = trials.iter().filter_map(|trial| trial.within?.error_share).collect();
@@ -81,12 +87,12 @@ fn within_trials(evidence: &Evidence, trials: &[Trial]) -> Option<String> {
     if errors.len() * 2 < trials.len() || spread <= 0.0 {
         return None;
     }
-    let what = match error > MOSTLY_WITHIN * spread {
+    let what = match error / (a_unit as f64).sqrt() > MOSTLY_WITHIN * spread {
         true => "longer windows would make intervals narrower",
         false => "more blocks would make intervals narrower, longer windows hardly",
     };
     Some(format!(
-        "a trial knows its own mean to {:.1} % (batch means, median), trials of an arm differ by {:.1} %: {what}",
+        "a trial knows its own mean to {:.1} % (batch means, median), {units} of an arm differ by {:.1} %: {what}",
         error * 1e2,
         spread * 1e2
     ))

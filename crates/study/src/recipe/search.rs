@@ -86,6 +86,15 @@ impl Search {
             let remedy = "leave search.server and search.load out, or this";
             return wrong("CPUs are not to be searched, and numbers of them are named", remedy);
         }
+        let moves_work = |factor: &&Factor| matches!(factor, Factor::Places { levels, .. } if levels.iter().any(|place| place.housekeeping.is_some()));
+        if let Some(factor) = recipe.factors.iter().find(moves_work) {
+            return Err(Fault::new(
+                Class::Usage,
+                format!("factor {}", factor.name()),
+                "it moves the kernel's own work, which a search does not",
+                "leave `housekeeping` out of its levels, or leave [search] out and try each of them",
+            ));
+        }
         Ok(())
     }
 }

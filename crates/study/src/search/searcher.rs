@@ -237,7 +237,9 @@ impl Searcher {
 
     /// Whether one arm alone is left of a space of which all arms ran.
     fn is_decided(&self) -> bool {
-        self.space.is_complete() && self.not_out(0..self.space.len()).len() <= 1
+        let left = self.not_out(0..self.space.len()).len();
+        // A space of one arm: that it is the best one is nothing before it has run.
+        self.space.is_complete() && (left == 0 || left == 1 && !self.means.is_empty())
     }
 
     fn not_out(&self, arms: impl Iterator<Item = usize>) -> Vec<usize> {
