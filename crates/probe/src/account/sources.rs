@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::distribution::{Distribution, step_of};
 use super::source::Source;
-use crate::bpf::{CpuHead, CpuSeen, Mapped, Record as _, SOURCES, SourceSeen, SourceSteps, Tally, fetch};
+use crate::bpf::{CpuHead, CpuSeen, Mapped, Record as _, SOURCES, SourceSeen, SourceSteps, Tally};
 
 /// The sources that came on a CPU. Of the lengths of each only the steps from its shortest to its longest are kept: the others are
 /// empty, and all of them would be 13 MB on 1,024 CPUs.
@@ -68,12 +68,6 @@ impl LastRead {
     pub(super) fn expect(&self, cpu: usize, records: &Mapped<CpuSeen>, steps: &Mapped<SourceSteps>) {
         let bytes = if self.changed { size_of::<CpuHead>() } else { TELLING_WORDS * 8 };
         (0..bytes).step_by(LINE).for_each(|line| records.expect(cpu, line));
-        // What it is compared with, and counted as shared.
-        if let Some(head) = &self.head {
-            let head = Arc::as_ptr(head).cast::<u8>();
-            (0..TELLING_WORDS * 8).step_by(LINE).for_each(|line| fetch(head.wrapping_add(line)));
-        }
-        fetch(Arc::as_ptr(&self.sources));
         if self.changed {
             self.expect_sources(cpu, self.fresh, records, steps);
         }

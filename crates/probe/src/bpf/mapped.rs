@@ -88,10 +88,14 @@ impl<T: Record> Mapped<T> {
     /// Has the processor fetch what is going to be read of a record; it does not wait for it.
     #[inline]
     pub(crate) fn expect(&self, index: usize, offset: usize) {
+        #[cfg(target_arch = "x86_64")]
         if let Some(word) = self.place_of(index, offset) {
-            // SAFETY: within the mapping.
-            fetch(unsafe { self.start.as_ptr().add(word) });
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: within the mapping; nothing is read or written.
+            unsafe { _mm_prefetch(self.start.as_ptr().add(word).cast::<i8>(), _MM_HINT_T0) };
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (index, offset);
     }
 
     /// Appends numbers of 32 bits of a record, by their places in it; nothing beyond its end.
@@ -141,19 +145,6 @@ impl<T: Record> Mapped<T> {
             unsafe { self.start.as_ptr().add(index * words + word).write_volatile(from.add(word).read()) };
         }
     }
-}
-
-/// Has the processor fetch a line of its cache; it does not wait for it. Wherever it points, nothing is read or written.
-#[inline]
-pub(crate) fn fetch<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address is no access to it.
-        unsafe { _mm_prefetch(at.cast::<i8>(), _MM_HINT_T0) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }
 
 impl<T> Drop for Mapped<T> {

@@ -21,7 +21,7 @@ pub(crate) use event_records::{
 };
 pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
-pub(crate) use mapped::{Mapped, fetch};
+pub(crate) use mapped::Mapped;
 pub(crate) use records::{
     BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place,
     Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum,
