@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use change::ledger::{self, Session};
-use change::{Hand, LiveKernel, UndoOptions, ledger_dir, undo};
+use change::Hand;
+use change::ledger::Session;
 use machine::platform_file::{HEAD, RESUME_UNIT};
 use machine::{Act, Class, Fault, PlatformFile};
 use study::engine::boot_words;
+use study::engine::placed::Placed;
 
 use crate::run_case::own_binary;
 
@@ -17,8 +18,7 @@ const TARGET: &str = "multi-user.target";
 #[derive(Debug)]
 pub struct ResumeUnit {
     case: PathBuf,
-    purpose: String,
-    ledger: PathBuf,
+    placed: Placed,
     /// Whether it was there when this run of the study began.
     pub stood: bool,
 }
@@ -59,15 +59,15 @@ impl ResumeUnit {
     /// Of the case in `dir`, which need not be there any more.
     pub fn of_case(dir: &Path) -> Result<Self, Fault> {
         let case = boot_words::whole(dir)?;
-        let purpose = format!("restarts of the study in {}", case.display());
-        let unit = Self { case, purpose, ledger: ledger_dir()?, stood: false };
+        let placed = Placed::by(format!("restarts of the study in {}", case.display()))?;
+        let unit = Self { case, placed, stood: false };
         Ok(Self { stood: unit.stands()?, ..unit })
     }
 
     /// Whether both of its files are in place.
     fn stands(&self) -> Result<bool, Fault> {
         let acts = |session: &Session| session.outstanding().filter(|act| act.read_back.is_some()).count();
-        Ok(self.sessions()?.iter().map(acts).sum::<usize>() == FILES)
+        Ok(self.placed.sessions()?.iter().map(acts).sum::<usize>() == FILES)
     }
 
     /// Fails where somebody has taken it back since this run began: the study is not to go on by itself then.
@@ -83,12 +83,6 @@ impl ResumeUnit {
         ))
     }
 
-    fn sessions(&self) -> Result<Vec<Session>, Fault> {
-        let ours =
-            |session: &Session| session.header.as_ref().is_some_and(|header| header.purpose == self.purpose);
-        Ok(ledger::sessions(&self.ledger)?.into_iter().filter(ours).collect())
-    }
-
     /// Places it, and has the target want it; once.
     pub fn place(&mut self) -> Result<(), Fault> {
         if self.stands()? {
@@ -96,7 +90,7 @@ impl ResumeUnit {
         }
         self.take_back()?;
         let content = self.content()?;
-        let mut hand = Hand::live(&self.purpose)?;
+        let mut hand = Hand::live(self.placed.purpose())?;
         let session = hand.session().to_string();
         let wanted = format!("{HEAD}[Unit]\nWants={RESUME_UNIT}\n");
         for (file, content) in [
@@ -110,13 +104,7 @@ impl ResumeUnit {
 
     /// Takes it away.
     pub fn take_back(&mut self) -> Result<(), Fault> {
-        for session in self.sessions()? {
-            let options =
-                UndoOptions { session: Some(session.id()), owned_too: true, ..UndoOptions::default() };
-            let report = undo(&self.ledger, &LiveKernel::new(), &options)?;
-            report.fault().map_or(Ok(()), Err)?;
-        }
-        Ok(())
+        self.placed.take_back()
     }
 
     /// The unit (systemd.service(5)): with the folder, the path and the ledger of who began the study.
@@ -162,8 +150,8 @@ mod tests {
 
     #[test]
     fn the_service_goes_on_with_this_case() {
-        let (case, purpose, ledger) = ("/var/cases/a".into(), String::new(), "/x".into());
-        let unit = ResumeUnit { case, purpose, ledger, stood: false };
+        let placed = Placed::by(String::new()).expect("a place for a ledger");
+        let unit = ResumeUnit { case: "/var/cases/a".into(), placed, stood: false };
         let content = unit.content().expect("a unit");
         assert!(content.contains(" resume \"/var/cases/a\" --reboot\n"), "{content}");
         assert!(content.contains("/boots.log\n") && !content.contains("a/boots.log"), "{content}");

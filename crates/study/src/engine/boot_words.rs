@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use change::ledger::{self, Session};
-use change::{Hand, LiveKernel, UndoOptions, ledger_dir, undo};
+use change::ledger::Session;
+use change::{Hand, ledger_dir};
 use machine::kernel::boot;
 use machine::knobs;
 use machine::plan::{BOOT_PARAMETERS, MACHINE};
 use machine::{Class, Fault, Machine, Root, Setting};
 
+use super::placed::Placed;
 use crate::boots::{self, Asked, Booted, Group, Readiness, Restarts, Standing};
 use crate::case::{Case, Resolved};
 
@@ -28,33 +29,22 @@ pub trait BootLoader {
 /// The boot loader of this machine, by the knob `boot-parameters`, the hand and its ledger.
 #[derive(Debug)]
 pub struct LiveBootLoader {
-    purpose: String,
-    ledger: PathBuf,
+    placed: Placed,
 }
 
 impl LiveBootLoader {
     /// For the study of the case in `dir`, by whose path its words are found again.
     pub fn of_case(dir: &Path) -> Result<Self, Fault> {
-        let whole = whole(dir)?;
-        Ok(Self {
-            purpose: format!(
-                "boot words of the study in {}; pinwise resume goes on after a restart",
-                whole.display()
-            ),
-            ledger: ledger_dir()?,
-        })
-    }
-
-    fn sessions(&self) -> Result<Vec<Session>, Fault> {
-        let ours =
-            |session: &Session| session.header.as_ref().is_some_and(|header| header.purpose == self.purpose);
-        Ok(ledger::sessions(&self.ledger)?.into_iter().filter(ours).collect())
+        let case = whole(dir)?;
+        let purpose =
+            format!("boot words of the study in {}; pinwise resume goes on after a restart", case.display());
+        Ok(Self { placed: Placed::by(purpose)? })
     }
 }
 
 impl BootLoader for LiveBootLoader {
     fn standing(&self) -> Result<Standing, Fault> {
-        let sessions = self.sessions()?;
+        let sessions = self.placed.sessions()?;
         let acts: Vec<_> = sessions.iter().flat_map(Session::outstanding).collect();
         Ok(match acts[..] {
             [] => Standing::Words(Vec::new()),
@@ -67,18 +57,12 @@ impl BootLoader for LiveBootLoader {
     }
 
     fn take_back(&mut self) -> Result<(), Fault> {
-        for session in self.sessions()? {
-            let options =
-                UndoOptions { session: Some(session.id()), owned_too: true, ..UndoOptions::default() };
-            let report = undo(&self.ledger, &LiveKernel::new(), &options)?;
-            report.fault().map_or(Ok(()), Err)?;
-        }
-        Ok(())
+        self.placed.take_back()
     }
 
     fn put(&mut self, words: &[String]) -> Result<(), Fault> {
         let setting = setting(words);
-        let mut hand = Hand::live(&self.purpose)?;
+        let mut hand = Hand::live(self.placed.purpose())?;
         for act in knobs::acts(&Root::live(), &setting)? {
             let receipt = hand.perform_for(&act, Some(&setting))?;
             if !receipt.took_effect {
