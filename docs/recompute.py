@@ -139,6 +139,16 @@ class Pool:
         return self.values[int(numpy.searchsorted(up_to, rank))]
 
 
+def complete_blocks(trials, names, figure):
+    """{block: {arm: its trials}} of the blocks in which all arms have trials, all with a figure that a ratio can be taken of."""
+    blocks = {}
+    for trial in trials:
+        blocks.setdefault(trial["block"], {}).setdefault(trial["arm"], {})[trial["position"]] = trial
+    usable = lambda trial: math.isfinite(trial["figures"].get(figure, 0)) and trial["figures"].get(figure, 0) > 0
+    whole = lambda arms: all(name in arms and all(map(usable, arms[name].values())) for name in names)
+    return {b: {name: list(arms[name].values()) for name in names} for b, arms in sorted(blocks.items()) if whole(arms)}
+
+
 def merged(runs):
     """What several runs counted, together; nothing where one of them tells nothing."""
     return {v: sum(counts.get(v, 0) for counts in runs) for counts in runs for v in counts} if all(runs) else {}
@@ -181,15 +191,10 @@ class Case:
         self.recipe = recipe
         trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines() if line.strip()]
         self.trials = [trial for trial in trials if not trial.get("failed")]
-        blocks = {}
-        for trial in trials:
-            value = trial["figures"].get(recipe["metric"])
-            if value is not None and math.isfinite(value) and value > 0:
-                of_arm = blocks.setdefault(trial["block"], {}).setdefault(trial["arm"], {})
-                of_arm[trial["position"]] = self.sign * math.log(value)
         names = [arm["name"] for arm in self.arms]
-        complete = [b for _, b in sorted(blocks.items()) if all(name in b for name in names)]
-        self.gains = {name: [statistics.fmean(block[name].values()) for block in complete] for name in names}
+        complete = complete_blocks(self.trials, names, recipe["metric"]).values()
+        gain = lambda trial: self.sign * math.log(trial["figures"][recipe["metric"]])
+        self.gains = {name: [statistics.fmean(map(gain, block[name])) for block in complete] for name in names}
         self.blocks = len(complete)
 
     def pooled(self):
@@ -197,19 +202,13 @@ class Case:
         named = {"latency_p50_us": 0.5, "latency_p90_us": 0.9, "latency_p99_us": 0.99, "latency_p999_us": 0.999}
         figures = [self.recipe["metric"]] + [also["metric"] for also in self.recipe.get("also", [])]
         for figure in (figure for figure in figures if figure in named):
-            blocks = {}
-            for trial in self.trials:
-                if trial["figures"].get(figure, 0) > 0:
-                    of_arm = blocks.setdefault(trial["block"], {}).setdefault(trial["arm"], {})
-                    of_arm[trial["position"]] = trial
-            names = [arm["name"] for arm in self.arms]
-            complete = [b for b, trials in sorted(blocks.items()) if all(name in trials for name in names)]
+            blocks = complete_blocks(self.trials, [arm["name"] for arm in self.arms], figure)
             read = {
-                (b, arm["name"]): merged([latencies(self.folder, trial) for trial in blocks[b][arm["name"]].values()])
-                for b in complete
+                (b, arm["name"]): merged([latencies(self.folder, trial) for trial in blocks[b][arm["name"]]])
+                for b in blocks
                 for arm in self.of_role("baseline", "candidate")
             }
-            complete = [b for b in complete if all(counts for (block, _), counts in read.items() if block == b)]
+            complete = [b for b in blocks if all(counts for (block, _), counts in read.items() if block == b)]
             of = lambda name: [read[b, name] for b in complete]
             both = [of(arm["name"]) for arm in self.of_role("baseline")]
             reference = Pool([merged(pair) for pair in zip(*both)])

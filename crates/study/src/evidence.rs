@@ -346,6 +346,20 @@ pub fn baseline_name(arms: &[Arm]) -> String {
     first.map_or("baseline", |arm| arm.name.strip_suffix(" A").unwrap_or(&arm.name)).to_string()
 }
 
+/// Blocks in which each of these arms has trials, all of them with a figure that a ratio can be taken of: 0 has none to anything.
+fn complete_blocks(arms: &[&str], trials: &[Trial], metric: &str) -> BTreeSet<usize> {
+    let mut by_block: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    let mut incomplete = BTreeSet::new();
+    for trial in trials.iter().filter(|trial| arms.contains(&trial.arm.as_str())) {
+        match trial.figures.get(metric).is_some_and(|value| value.is_finite() && *value > 0.0) {
+            true => by_block.entry(trial.block).or_default().insert(&trial.arm),
+            false => incomplete.insert(trial.block),
+        };
+    }
+    by_block.retain(|at, there| !incomplete.contains(at) && arms.iter().all(|arm| there.contains(arm)));
+    by_block.into_keys().collect()
+}
+
 /// The gains of every arm over the complete blocks, in order of `arms`, and how many complete blocks there are.
 pub(crate) fn gains_by_arm(
     arms: &[Arm],
@@ -353,23 +367,15 @@ pub(crate) fn gains_by_arm(
     metric: &str,
     better: Direction,
 ) -> (Vec<Gains>, usize) {
+    let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+    let complete = complete_blocks(&names, trials, metric);
     let mut by_block: BTreeMap<usize, BTreeMap<&str, BTreeMap<usize, f64>>> = BTreeMap::new();
-    // A figure of 0 has no ratio to anything; its block counts as incomplete, also where the arm has other trials in it.
-    let mut incomplete = BTreeSet::new();
-    for trial in trials.iter().filter(|trial| arms.iter().any(|arm| arm.name == trial.arm)) {
-        match trial.figures.get(metric).filter(|v| v.is_finite() && **v > 0.0) {
-            Some(value) => {
-                let of_arm = by_block.entry(trial.block).or_default().entry(&trial.arm).or_default();
-                of_arm.insert(trial.position, better.gain(*value));
-            }
-            None => {
-                incomplete.insert(trial.block);
-            }
+    for trial in trials.iter().filter(|trial| complete.contains(&trial.block)) {
+        if let Some(value) = trial.figures.get(metric) {
+            let of_arm = by_block.entry(trial.block).or_default().entry(&trial.arm).or_default();
+            of_arm.insert(trial.position, better.gain(*value));
         }
     }
-    by_block.retain(|at, block| {
-        !incomplete.contains(at) && arms.iter().all(|arm| block.contains_key(arm.name.as_str()))
-    });
     // The boot is the unit, however many trials of an arm it has: its gain is their mean.
     let gain = |of_arm: &BTreeMap<usize, f64>| of_arm.values().sum::<f64>() / of_arm.len() as f64;
     let gains = arms

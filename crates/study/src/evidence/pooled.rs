@@ -9,7 +9,7 @@ use load::latency;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, is_fresh};
+use super::{Evidence, complete_blocks, is_fresh};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::recipe::{Direction, Recipe};
@@ -107,18 +107,6 @@ fn weighed_trials(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> Ve
         None => ended.is_none_or(|blocks| block < blocks),
     };
     schedule::counted(trials.iter().filter(|trial| is_weighed(trial.block)))
-}
-
-/// Blocks in which each of these arms has a figure that a ratio can be taken of.
-fn complete_blocks(arms: &[&str], trials: &[Trial], metric: &str) -> BTreeSet<usize> {
-    let mut by_block: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for trial in trials {
-        if trial.figures.get(metric).is_some_and(|value| value.is_finite() && *value > 0.0) {
-            by_block.entry(trial.block).or_default().insert(&trial.arm);
-        }
-    }
-    by_block.retain(|_, there| arms.iter().all(|arm| there.contains(arm)));
-    by_block.into_keys().collect()
 }
 
 /// The quantiles of a recipe over all requests, of the blocks that `evidence` is of and at its level.
