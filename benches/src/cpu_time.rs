@@ -59,26 +59,14 @@ pub fn of_child<T>(
     Ok((children_ns() - before, answer))
 }
 
-/// CPU time of the calling thread so far, user and system, ns.
-pub fn of_thread() -> (u64, u64) {
-    used(libc::RUSAGE_THREAD)
-}
-
-/// CPU time of all children that ended so far, ns.
+/// CPU time of all children that ended so far, user and system, ns (getrusage(2)).
 fn children_ns() -> u64 {
-    let (user_ns, system_ns) = used(libc::RUSAGE_CHILDREN);
-    user_ns + system_ns
-}
-
-/// User and system time, ns (getrusage(2); the kernel scales the ticks of user and system time so that their sum is the exact
-/// run time).
-fn used(whose: libc::c_int) -> (u64, u64) {
     // SAFETY: rusage is a struct of numbers, for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` lives and may be written; both targets that come here are valid, so the call cannot fail.
-    unsafe { libc::getrusage(whose, &mut usage) };
+    // SAFETY: `usage` lives and may be written, and the target is valid, so that the call cannot fail.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage) };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
+    ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
 #[cfg(test)]

@@ -46,18 +46,18 @@ impl KernelTable {
         self.record_bytes * self.records
     }
 
-    /// Copies `count` records that begin with the one at `from` over those that begin with the one at `to`.
+    /// Copies a record over another.
     ///
     /// # Panics
-    /// When some of them are not there, or both overlap.
-    pub fn copy(&mut self, from: usize, to: usize, count: usize) {
-        assert!(from.max(to) + count <= self.records && from.abs_diff(to) >= count);
+    /// When one of them is not there, or both are the same.
+    pub fn copy(&mut self, from: usize, to: usize) {
+        assert!(from.max(to) < self.records && from != to);
         let at = |record: usize| record * self.record_bytes;
         // SAFETY: both ranges lie within the mapping and do not overlap. What the kernel writes meanwhile may be copied by half, as by
         // any reader.
         unsafe {
             let start = self.start.as_ptr();
-            std::ptr::copy_nonoverlapping(start.add(at(from)), start.add(at(to)), count * self.record_bytes);
+            std::ptr::copy_nonoverlapping(start.add(at(from)), start.add(at(to)), self.record_bytes);
         }
     }
 }

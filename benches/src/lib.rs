@@ -3,10 +3,12 @@
 
 pub mod blocks;
 pub mod cpu_time;
+mod kernel_programs;
 pub mod kernel_tables;
 #[path = "../../crates/probe/tests/large/mod.rs"]
 #[allow(clippy::unwrap_used, missing_docs)]
 pub mod large;
 pub mod nothing;
 pub mod pauses;
+pub mod system_time;
 pub mod tree;

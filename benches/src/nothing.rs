@@ -3,8 +3,9 @@
 
 use std::io;
 
-use aya::programs::{BtfTracePoint, ProgramError};
-use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Ebpf, include_bytes_aligned};
+
+use crate::kernel_programs;
 
 /// Their trace points, and their names.
 const HOOKS: [&str; 2] = ["sched_switch", "sched_wakeup"];
@@ -20,26 +21,10 @@ impl Nothing {
     /// # Errors
     /// When the kernel has no trace points with types (5.12 and later, with BTF), or does not permit it (root).
     pub fn attach(reads_clock: bool) -> io::Result<Self> {
-        let btf = Btf::from_sys_fs().map_err(io::Error::other)?;
         let object = include_bytes_aligned!("../../crates/probe/bpf/nothing.tp_btf.o");
-        let reads_clock = u32::from(reads_clock);
-        let mut loader = EbpfLoader::new();
-        loader.override_global("reads_clock", &reads_clock, true);
-        let mut programs = loader.load(object).map_err(io::Error::other)?;
-        for hook in HOOKS {
-            let program = programs.program_mut(hook);
-            let program =
-                program.ok_or_else(|| io::Error::other(format!("the object has no program {hook}")))?;
-            attach(program, hook, &btf).map_err(io::Error::other)?;
-        }
-        Ok(Self { _programs: programs })
+        let constant = ("reads_clock", u32::from(reads_clock));
+        Ok(Self { _programs: kernel_programs::attach(object, constant, &HOOKS)? })
     }
-}
-
-fn attach(program: &mut aya::programs::Program, hook: &str, btf: &Btf) -> Result<(), ProgramError> {
-    let program: &mut BtfTracePoint = program.try_into()?;
-    program.load(hook, btf)?;
-    program.attach().map(|_| ())
 }
 
 #[cfg(test)]

@@ -111,18 +111,10 @@ tracepoint(workqueue_execute_start) int workqueue_execute_start(u64 *arguments)
 	return 0;
 }
 
-/* timer.h: tick_stop(int success, int dependency) */
-tracepoint(tick_stop) int tick_stop(u64 *arguments)
+inline_always void tick_is_kept(struct cpu_seen *cpu, u32 mask)
 {
-	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
-	u32 mask = arguments[1], bit;
+	u32 bit;
 
-	if (!cpu || !counting_since())
-		return 0;
-	if (arguments[0] & 1) {
-		cpu->tick_stopped++;
-		return 0;
-	}
 	/* Bit n of the mask stands for dependency n; the kernel names one at a time. */
 	for (bit = 0; bit < TICK_DEPENDENCIES; bit++) {
 		if (mask & (1u << bit)) {
@@ -130,6 +122,20 @@ tracepoint(tick_stop) int tick_stop(u64 *arguments)
 			break;
 		}
 	}
+}
+
+/* timer.h: tick_stop(int success, int dependency) */
+tracepoint(tick_stop) int tick_stop(u64 *arguments)
+{
+	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
+
+	if (!cpu || !counting_since())
+		return 0;
+	if (arguments[0] & 1)
+		cpu->tick_stopped++;
+	else
+		tick_is_kept(cpu, arguments[1]);
+	*(volatile u32 *)&cpu->moved += 1;
 	return 0;
 }
 

@@ -35,7 +35,7 @@ inline_always void book_source(struct source_seen *seen, struct cpu_seen *cpu, u
 
 inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 waited_ns)
 {
-	u32 row = id * SOURCES + source;
+	u32 row = source * room_for_cpus + id;
 	struct source_steps *steps;
 
 	if (source >= SOURCES)

@@ -23,7 +23,11 @@ struct {
 	map_type(value, struct cpu_seen);
 } cpus section(".maps");
 
-/* How long each source ran at a time: SOURCES rows a CPU. */
+/*
+ * How long each source ran at a time, CPU by CPU: a row for each CPU of the first source, then for each of the next. Few sources
+ * come everywhere, and of a row only some lines are written: so what is read of many CPUs lies on a fifth of the pages that the rows of
+ * one CPU behind those of another would.
+ */
 struct source_steps {
 	u32 steps[BUCKETS];
 };
@@ -104,6 +108,9 @@ struct {
 	map_type(key, struct route_key);
 	map_type(value, u64);
 } routes section(".maps");
+
+/* How many CPUs there is room for: the rows of `cpus`, and those of one source in `source_steps`. */
+const volatile u32 room_for_cpus = 8;
 
 /* Whether the time of every task is counted, not only of those that take it from the target. */
 const volatile u32 every_task = 0;

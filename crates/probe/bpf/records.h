@@ -94,17 +94,22 @@ struct known_thread {
 enum { KNOWN_THREADS = 8 };
 
 /*
- * What of a CPU is read each time: three lines of its cache, and three more where those have changed. Written on that CPU, or under the lock of its run queue.
+ * What of a CPU is read each time: half a line of its cache, and five lines where that has changed. Written on that CPU, or under
+ * the lock of its run queue.
  */
 struct cpu_head {
+	/* One of these four words changes whenever anything does that is told of this CPU. */
+	u64 switches;
+	u64 interrupted_ns; /* all sources together, also those of the slice that goes on */
+	u64 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */
+	u32 moved; /* whatever else changed, mod 2^32 */
+	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
+
 	/* Complete slices, net of interrupts. */
 	u64 target_ns; /* threads of the target ran */
 	u64 other_ns; /* other tasks ran */
 	u64 idle_ns;
-	u64 switches;
-	u64 interrupted_ns; /* all sources together, also those of the slice that goes on */
-	u64 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */
-	u64 unknown_ns; /* time around those that cannot be given to anybody */
+	u64 unknown_ns; /* time around untold switches that cannot be given to anybody */
 	u64 idle_waited_ns; /* threads of the target waited while the CPU was idle: it was waking up */
 	u64 steal_ns; /* what the run queue's clock counted as stolen, since boot, when the tick last ran */
 	u64 steal_began_ns; /* the same at the first tick that was seen; 0 before it */
@@ -123,28 +128,25 @@ struct cpu_head {
 	u32 current_slot; /* slot of the target's thread that runs, +1; 0 when another task does */
 	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
 
-	/* Here the fourth line begins: whenever something is booked, or the task changes, one of the first three does. */
-	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during that slice */
-	struct running interrupt;
-	struct running softirq;
-	struct running_function interrupt_function; /* in an interrupt */
-	struct running_function softirq_function; /* in a softirq, moved on by what interrupted it */
-	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
-	u32 spare;
 	/*
 	 * How often each source came, mod 2^32, counted when all else of it has been booked: the rest of a source whose number is
 	 * still that of the last reading need not be read again.
 	 */
 	u32 came[SOURCES];
-	u64 waiting_moved; /* the same, of those that came or went without the lock of the run queue */
-	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
-	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
-	u64 clock_doubted_ns; /* what the last comparison said and was not believed; 0: it was */
 };
 
 /* One CPU, in whole lines of its cache. */
 struct cpu_seen {
 	struct cpu_head; /* its fields are those of this record (-fms-extensions) */
+	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during the slice that goes on */
+	struct running interrupt;
+	struct running softirq;
+	struct running_function interrupt_function; /* in an interrupt */
+	struct running_function softirq_function; /* in a softirq, moved on by what interrupted it */
+	u64 waiting_moved; /* as `waiting`, of those that came or went without the lock of the run queue */
+	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
+	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
+	u64 clock_doubted_ns; /* what the last comparison said and was not believed; 0: it was */
 	struct known_thread known[KNOWN_THREADS];
 	struct source_seen sources[SOURCES];
 };

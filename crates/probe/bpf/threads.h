@@ -687,9 +687,13 @@ inline_always void runs_from_the_start(struct task_struct *task, struct thread_s
 
 	if (!cpu || (cpu->switched_at_ns && cpu->current_tid != (u32)task->pid))
 		return;
+	if (cpu->current_tid == (u32)task->pid && (!thread || cpu->current_slot == thread->slot + 1))
+		return;
 	cpu->current_tid = task->pid;
 	if (thread)
 		cpu->current_slot = thread->slot + 1;
+	/* Its own CPU may write the word at the same time: it is another one then as well. */
+	*(volatile u32 *)&cpu->moved += 1;
 }
 
 /* How a thread began of which no event was seen by now. */

@@ -11,20 +11,16 @@ use machine::{Machine, Missing, Root};
 use super::frequency::Frequencies;
 use super::paging::Paging;
 use super::places::places;
-use super::snapshot::{CpuRead, Snapshot};
-use super::sources::{LastRead, Sources};
+use super::reading::{CpuTables, Reader};
+use super::snapshot::Snapshot;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
-    Control, CpuHead, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load,
-    thread_state,
+    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
 };
 use crate::clock;
 
 /// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
 const TRIES: usize = 100;
-
-/// How many CPUs ahead their records are fetched.
-const AHEAD: usize = 4;
 
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
@@ -59,9 +55,7 @@ pub struct Counting {
     loaded: Loaded,
     tables: Tables,
     began_ns: u64,
-    cpus: Vec<u32>,
-    /// Of each of them, in the same order.
-    last_read: Vec<LastRead>,
+    reader: Reader,
     /// How many slots were ever given out: lower ones are given out before higher ones.
     reached: usize,
     /// Tasks by CPU that there is room for.
@@ -116,8 +110,7 @@ impl Counting {
             tables,
             began_ns: 0,
             frequencies: Some(Frequencies::of(&root, &cpus)),
-            last_read: vec![LastRead::default(); cpus.len()],
-            cpus,
+            reader: Reader::of(cpus),
             reached: 0,
             room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
@@ -262,26 +255,10 @@ impl Counting {
             forgotten_unseen_waiting_ns: self.forgotten_unseen_waiting_ns,
             foreign_numbers: self.foreign_numbers,
             threads: self.ended.clone(),
-            cpus: Vec::with_capacity(self.cpus.len()),
             ..Snapshot::default()
         };
-        for (at, &cpu) in self.cpus.iter().enumerate() {
-            if let Some(&next) = self.cpus.get(at + AHEAD) {
-                self.last_read[at + AHEAD].expect(
-                    next as usize,
-                    &self.tables.cpus,
-                    &self.tables.source_steps,
-                );
-            }
-            // Where nothing happened since the last reading, it was so when this one began as well.
-            let still = self.last_read[at].still(cpu as usize, &self.tables.cpus);
-            let still = still.map(|(seen, sources)| CpuRead { cpu, at_ns: snapshot.at_ns, seen, sources });
-            let read = || {
-                let (seen, sources) = read_cpu(&self.tables, cpu, &mut self.last_read[at])?;
-                Some(CpuRead { cpu, at_ns: now(), seen, sources })
-            };
-            snapshot.cpus.extend(still.or_else(read));
-        }
+        let tables = CpuTables { records: &self.tables.cpus, steps: &self.tables.source_steps };
+        snapshot.cpus = self.reader.read(tables, snapshot.at_ns, now);
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
             let Some(mut thread) = self.thread(slot).filter(|thread| thread.tid != 0) else { continue };
@@ -344,26 +321,6 @@ impl Counting {
             let Some(thread) = thread else { continue };
             self.ended.push((thread.since_ns, thread));
             self.free(slot);
-        }
-    }
-}
-
-/// Copies what is known of a CPU as it was between two interrupts; `None` where there is no such record.
-fn read_cpu(tables: &Tables, cpu: u32, last: &mut LastRead) -> Option<(Arc<CpuHead>, Arc<Sources>)> {
-    let cpu = cpu as usize;
-    let mut head = CpuHead::zeroed();
-    let mut tries = 0;
-    loop {
-        if !tables.cpus.copy_part(cpu, 0, &mut head) {
-            return None;
-        }
-        let sources = last.update(cpu, &head, &tables.cpus, &tables.source_steps);
-        tries += 1;
-        let interrupted_ns = tables.cpus.word(cpu, std::mem::offset_of!(CpuHead, interrupted_ns));
-        if interrupted_ns == Some(head.interrupted_ns) || tries == TRIES {
-            let head = Arc::new(head);
-            last.keep(&head);
-            return Some((head, sources));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::frequency::Frequency;
+use super::group::CpuOf;
 use super::source::{Interruptions, Source};
-use super::sources::Sources;
 use crate::bpf::CpuHead;
 use crate::ticks::TickDependency;
 
@@ -58,12 +58,13 @@ pub struct TickKept {
 }
 
 impl CpuAccount {
-    /// Out of the kernel's record, read at `at_ns`; the slice that goes on is added.
+    /// Out of the kernel's record; the slice that goes on is added.
     ///
     /// A CPU on which nothing was seen to change hands is taken as idle if no task was on it when counting began.
-    pub(super) fn of(cpu: u32, began_ns: u64, at_ns: u64, seen: &CpuHead, sources: &Sources) -> Self {
+    pub(super) fn of(read: CpuOf<'_>, began_ns: u64) -> Self {
+        let (seen, at_ns) = (read.head(), read.at_ns());
         let mut account = Self {
-            cpu,
+            cpu: read.cpu(),
             wall_ns: at_ns.saturating_sub(began_ns),
             target_ns: seen.target_ns,
             other_ns: seen.other_ns,
@@ -79,7 +80,7 @@ impl CpuAccount {
             tick_kept: tick_kept(seen),
             sources: BTreeMap::new(),
         };
-        for (source, seen, lengths) in sources.iter() {
+        for (source, seen, lengths) in read.sources() {
             account.sources.insert(source, Interruptions::of(seen, lengths));
         }
         account.goes_on(began_ns, at_ns, seen);

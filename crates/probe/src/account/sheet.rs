@@ -9,10 +9,11 @@ use super::between::sorted;
 use super::cpu::CpuAccount;
 use super::distribution::Distribution;
 use super::frequency::Frequencies;
+use super::group::CpuOf;
 use super::names::Names;
 use super::nearness::Nearness;
 use super::paging::Paging;
-use super::snapshot::{CpuRead, Snapshot};
+use super::snapshot::Snapshot;
 use super::source::Interruptions;
 use super::stretches::Stretches;
 use super::taker::{TaskAccount, tasks};
@@ -177,9 +178,9 @@ impl Account {
 }
 
 fn cpus(snapshot: &Snapshot) -> Vec<CpuAccount> {
-    let of = |CpuRead { cpu, at_ns, seen, sources }: &CpuRead| {
-        let frequency = snapshot.frequency.as_ref().and_then(|seen| seen.get(cpu)).copied();
-        CpuAccount { frequency, ..CpuAccount::of(*cpu, snapshot.began_ns, *at_ns, seen, sources) }
+    let of = |read: CpuOf<'_>| {
+        let frequency = snapshot.frequency.as_ref().and_then(|seen| seen.get(&read.cpu())).copied();
+        CpuAccount { frequency, ..CpuAccount::of(read, snapshot.began_ns) }
     };
     snapshot.cpus.iter().map(of).collect()
 }
@@ -254,13 +255,14 @@ fn lost(snapshot: &Snapshot) -> Vec<Missing> {
     let full = tables.into_iter().filter(|(count, _)| *count > 0);
     let full =
         full.map(|(count, what)| Missing::new(what, format_args!("a table was full: {count} are left out")));
-    let untold = snapshot.cpus.iter().filter(|read| read.seen.untold > 0).map(|read| {
+    let untold = snapshot.cpus.iter().filter(|read| read.head().untold > 0).map(|read| {
         let why = format_args!(
             "the kernel did not tell of {}; where the scheduler's own sums do not say since when a task had the CPU, {} ns are \
              given to nobody",
-            read.seen.untold, read.seen.unknown_ns
+            read.head().untold,
+            read.head().unknown_ns
         );
-        Missing::new(format_args!("some switches on CPU {}", read.cpu), why)
+        Missing::new(format_args!("some switches on CPU {}", read.cpu()), why)
     });
     let misses = snapshot.misses.iter().map(|(program, count)| {
         let why = "the same program was running already on that CPU";

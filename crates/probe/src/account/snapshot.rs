@@ -6,8 +6,8 @@ use std::sync::Arc;
 use machine::{CpuSet, Missing};
 
 use super::frequency::Frequency;
+use super::group::{CpuOf, Group};
 use super::paging::Paging;
-use super::sources::Sources;
 use crate::bpf::{
     CpuHead, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen,
 };
@@ -18,8 +18,7 @@ pub struct Snapshot {
     /// When counting began and when this was read, CLOCK_MONOTONIC ns.
     pub(crate) began_ns: u64,
     pub(crate) at_ns: u64,
-    /// In ascending order.
-    pub(crate) cpus: Vec<CpuRead>,
+    pub(crate) cpus: Cpus,
     /// With the moment at which each was read.
     pub(crate) threads: Vec<(u64, ThreadSeen)>,
     /// Waiting of threads that ended and are in no reading any more, of which it is not known who was on the CPU, ns.
@@ -41,29 +40,57 @@ pub struct Snapshot {
     pub(crate) misses: BTreeMap<&'static str, u64>,
 }
 
-/// The kernel's record of a CPU.
-#[derive(Debug, Clone)]
-pub(crate) struct CpuRead {
-    /// Number.
-    pub(crate) cpu: u32,
-    /// When it was read, CLOCK_MONOTONIC ns.
-    pub(crate) at_ns: u64,
-    /// As it was then; shared with other readings where nothing happened meanwhile.
-    pub(crate) seen: Arc<CpuHead>,
-    /// What interrupted it; shared with other readings where nothing came meanwhile.
-    pub(crate) sources: Arc<Sources>,
+/// All CPUs of a reading.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cpus {
+    /// In ascending order, each with when it was found that nothing had happened on any of its CPUs, or 0.
+    groups: Vec<(Arc<Group>, u64)>,
+}
+
+impl Cpus {
+    /// With room for so many groups.
+    pub(super) fn with_room(groups: usize) -> Self {
+        Self { groups: Vec::with_capacity(groups) }
+    }
+
+    /// Takes in the CPUs that follow; `still_at_ns`: when it was found that nothing had happened on any since they were read, or 0.
+    pub(super) fn push(&mut self, group: &Arc<Group>, still_at_ns: u64) {
+        self.groups.push((Arc::clone(group), still_at_ns));
+    }
+
+    /// In ascending order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = CpuOf<'_>> {
+        self.groups.iter().flat_map(|(group, still_at_ns)| group.iter(*still_at_ns))
+    }
+
+    #[cfg(test)]
+    pub(super) fn groups(&self) -> impl Iterator<Item = &Arc<Group>> {
+        self.groups.iter().map(|(group, _)| group)
+    }
+
+    fn get(&self, cpu: u32) -> Option<CpuOf<'_>> {
+        let after = self.groups.partition_point(|(group, _)| group.first().is_none_or(|first| first <= cpu));
+        let (group, still_at_ns) = self.groups.get(after.checked_sub(1)?)?;
+        group.iter(*still_at_ns).find(|of| of.cpu() == cpu)
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
+        for (group, _) in &mut self.groups {
+            Arc::make_mut(group).retain(&is_kept);
+        }
+        self.groups.retain(|(group, _)| group.first().is_some());
+    }
 }
 
 impl Snapshot {
     /// The record of a CPU.
     pub(crate) fn cpu(&self, cpu: u32) -> Option<&CpuHead> {
-        let found = self.cpus.binary_search_by_key(&cpu, |read| read.cpu);
-        Some(&self.cpus.get(found.ok()?)?.seen)
+        self.cpus.get(cpu).map(|of| of.head())
     }
 
     /// Only what happened on these CPUs. Threads of a target stay: their time is theirs wherever they ran.
     pub fn on(mut self, cpus: &CpuSet) -> Self {
-        self.cpus.retain(|read| cpus.contains(read.cpu));
+        self.cpus.retain(|cpu| cpus.contains(cpu));
         self.takers.retain(|(key, _)| cpus.contains(key.cpu));
         self.lines.retain(|(key, _)| cpus.contains(key.cpu));
         self.functions.retain(|(key, _)| cpus.contains(key.cpu));

@@ -63,7 +63,7 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
             ("routes", sizes.routes),
         ],
         raw_tables: vec![("slots", sizes.threads)],
-        flag: ("every_task", options.every_task),
+        numbers: vec![("every_task", u32::from(options.every_task)), ("room_for_cpus", sizes.cpus)],
         core: [BIRTHS, RUN_QUEUES].into_iter().flatten().collect(),
         others: [NAMES_AND_IDLING, INTERRUPTS, PAGE_FAULTS, SUMS, softirqs].into_iter().flatten().collect(),
         typed: options.typed,

@@ -50,7 +50,7 @@ impl HandingOut {
             object: &objects::EVENTS,
             tables: vec![("cpus", self.cpus), ("events", self.ring_bytes), ("wanted", self.wanted)],
             raw_tables: vec![("marks", self.marks)],
-            flag: ("everything", self.everything),
+            numbers: vec![("everything", u32::from(self.everything))],
             core: [BIRTHS, WAKES, of_target(RUN_QUEUES)].into_iter().flatten().collect(),
             others: others.collect(),
             typed: self.typed,

@@ -30,8 +30,8 @@ pub(super) struct Programs {
     pub(super) tables: Vec<(&'static str, u32)>,
     /// Those that only the set for raw trace points can be told the size of.
     pub(super) raw_tables: Vec<(&'static str, u32)>,
-    /// A constant of the programs that is a yes or no.
-    pub(super) flag: (&'static str, bool),
+    /// Constants of the programs.
+    pub(super) numbers: Vec<(&'static str, u32)>,
     /// Without these there is nothing to tell: they fail the loading. sched_switch comes last, when all else is there.
     pub(super) core: Vec<&'static Hook>,
     /// The others, left out where the kernel has no such trace point.
@@ -91,9 +91,11 @@ struct Refused {
 
 impl Loaded {
     fn of(programs: &Programs, btf: &Btf, typed: bool) -> Result<Self, Refused> {
-        let flag = u32::from(programs.flag.1);
         let mut loader = EbpfLoader::new();
-        loader.btf(Some(btf)).allow_unsupported_maps().override_global(programs.flag.0, &flag, true);
+        loader.btf(Some(btf)).allow_unsupported_maps();
+        for (name, number) in &programs.numbers {
+            loader.override_global(name, number, true);
+        }
         if typed {
             loader.override_global("namespace_inum", &programs.namespace, true);
         }

@@ -45,6 +45,11 @@ impl<T: Record> Mapped<T> {
         Ok(Self { start, len, bytes, record: PhantomData })
     }
 
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Copies a record; `None` beyond the end.
     pub(crate) fn get(&self, index: usize) -> Option<T> {
         let mut record = T::zeroed();
@@ -72,17 +77,14 @@ impl<T: Record> Mapped<T> {
         true
     }
 
-    /// Whether a record begins with the first `words` words of `part`, which lies at its beginning; false beyond the end.
-    pub(crate) fn begins_with<P: Record>(&self, index: usize, part: &P, words: usize) -> bool {
-        let Some(first) = self.place_of(index, 0) else { return false };
-        if words > size_of::<P>().min(size_of::<T>()) / 8 {
+    /// Whether a record begins with these words; false beyond the end.
+    pub(crate) fn begins_with(&self, index: usize, words: &[u64]) -> bool {
+        let Some(first) = self.place_of(index, 0).filter(|_| words.len() <= size_of::<T>() / 8) else {
             return false;
-        }
-        let part = std::ptr::from_ref(part).cast::<u64>();
-        // SAFETY: within the record, which lies within the mapping, and within the part; both are whole words (see `Record`).
-        (0..words).all(|word| unsafe {
-            self.start.as_ptr().add(first + word).read_volatile() == part.add(word).read()
-        })
+        };
+        let mut places = words.iter().zip(first..);
+        // SAFETY: within the record, which lies within the mapping.
+        places.all(|(word, place)| unsafe { self.start.as_ptr().add(place).read_volatile() } == *word)
     }
 
     /// Has the processor fetch what is going to be read of a record; it does not wait for it.

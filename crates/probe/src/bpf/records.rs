@@ -95,12 +95,14 @@ records! {
     KnownThread = "known_thread" { task: u64, tid: u32, slot: u32, }
 
     CpuHead = "cpu_head" {
-        target_ns: u64,
-        other_ns: u64,
-        idle_ns: u64,
         switches: u64,
         interrupted_ns: u64,
         untold: u64,
+        moved: u32,
+        idle_state: u32,
+        target_ns: u64,
+        other_ns: u64,
+        idle_ns: u64,
         unknown_ns: u64,
         idle_waited_ns: u64,
         steal_ns: u64,
@@ -113,21 +115,23 @@ records! {
         waited_before_ns: u64,
         current_slot: u32,
         current_tid: u32,
+        came: [u32; SOURCES],
+    }
+
+    CpuSeen = "cpu_seen" {
+        head: CpuHead,
         waiting_interrupted_ns: u64,
         interrupt: Running,
         softirq: Running,
         interrupt_function: RunningFunction,
         softirq_function: RunningFunction,
-        idle_state: u32,
-        spare: u32,
-        came: [u32; SOURCES],
         waiting_moved: u64,
         clock_ahead_ns: u64,
         clock_compared_ns: u64,
         clock_doubted_ns: u64,
+        known: [KnownThread; KNOWN_THREADS],
+        sources: [SourceSeen; SOURCES],
     }
-
-    CpuSeen = "cpu_seen" { head: CpuHead, known: [KnownThread; KNOWN_THREADS], sources: [SourceSeen; SOURCES], }
 
     SourceSteps = "source_steps" { steps: [u32; BUCKETS], }
 

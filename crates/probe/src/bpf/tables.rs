@@ -22,7 +22,7 @@ pub(crate) struct Tables {
     pub(crate) control: Mapped<Control>,
     /// Shared with the gap loops of [`crate::noise`].
     pub(crate) cpus: Arc<Mapped<CpuSeen>>,
-    /// [`SOURCES`] rows a CPU.
+    /// A row for each CPU of the first of [`SOURCES`], then of the next.
     pub(crate) source_steps: Mapped<SourceSteps>,
     pub(crate) places: Mapped<Place>,
     pub(crate) threads: Mapped<ThreadSeen>,
