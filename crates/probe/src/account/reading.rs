@@ -53,7 +53,7 @@ type Telling = [u64; offset_of!(CpuHead, target_ns) / 8];
 impl Reader {
     /// For these CPUs, of which there are records; in ascending order.
     pub(super) fn of(cpus: Vec<u32>) -> Self {
-        let groups = vec![Arc::new(Group::default()); cpus.len().div_ceil(group::CPUS)];
+        let groups = (0..cpus.len().div_ceil(group::CPUS)).map(|_| Arc::default()).collect();
         Self { looked: vec![Looked::default(); cpus.len()], groups, cpus }
     }
 
