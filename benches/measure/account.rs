@@ -139,7 +139,7 @@ impl Cost {
     fn of_work<T>(&mut self, system: &SystemTime, work: impl FnOnce() -> T) -> io::Result<T> {
         let before_ns = system.so_far_ns()?;
         let (cost, answer) = cpu_time::of_work(|| Ok(work()))?;
-        let system_ns = system.so_far_ns()? - before_ns;
+        let system_ns = system.since_ns(before_ns)?;
         self.cpu_ns.push(cost.cpu_ns as f64);
         self.user_ns.push(cost.cpu_ns.saturating_sub(system_ns) as f64);
         Ok(answer)

@@ -1,4 +1,4 @@
-//! How much of a thread's CPU time is system calls, exactly.
+//! How much of a thread's time is system calls.
 //!
 //! What getrusage(2) says of it is scaled from where the ticks of the kernel hit: of work that takes a ms ten times a second these are
 //! a few dozen, and all that the thread did before counts as well.
@@ -22,9 +22,14 @@ struct Inside {
 // SAFETY: repr(C), integers only, no padding.
 unsafe impl aya::Pod for Inside {}
 
+/// How often it is tried what asking takes.
+const ASKED: usize = 20;
+
 /// Counts the calls of the thread that began it, for as long as it lives.
 pub struct SystemTime {
     programs: Ebpf,
+    /// What asking takes of the time between two answers.
+    asking_ns: u64,
 }
 
 impl SystemTime {
@@ -36,7 +41,18 @@ impl SystemTime {
         let object = include_bytes_aligned!("../../crates/probe/bpf/syscalls.tp_btf.o");
         let measured = gettid().as_raw_nonzero().get() as u32;
         let programs = kernel_programs::attach(object, ("measured", measured), &["sys_enter", "sys_exit"])?;
-        Ok(Self { programs })
+        let mut system = Self { programs, asking_ns: 0 };
+        let asking = (0..ASKED).map(|_| system.so_far_ns().and_then(|before_ns| system.since_ns(before_ns)));
+        system.asking_ns = asking.collect::<io::Result<Vec<_>>>()?.into_iter().min().unwrap_or(0);
+        Ok(system)
+    }
+
+    /// Time in calls since it was asked before, ns, without those of asking.
+    ///
+    /// # Errors
+    /// As of [`Self::so_far_ns`].
+    pub fn since_ns(&self, before_ns: u64) -> io::Result<u64> {
+        Ok((self.so_far_ns()? - before_ns).saturating_sub(self.asking_ns))
     }
 
     /// Time in calls that have ended, ns, on the clock: a thread that waits in one counts as well.

@@ -44,14 +44,14 @@ inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 wa
 	if (!ns)
 		ns = 1;
 	book_source(&cpu->sources[source], cpu, ns, waited_ns);
-	cpu->interrupted_ns += ns;
 	cpu->slice_interrupted_ns += ns;
 	cpu->waiting_interrupted_ns += waited_ns;
 	steps = bpf_map_lookup_elem(&source_steps, &row);
 	if (steps)
 		count_step(steps->steps, ns);
-	/* Last: see struct cpu_head. */
+	/* Last, in this order: see struct cpu_head. */
 	*(volatile u32 *)&cpu->came[source] += 1;
+	*(volatile u64 *)&cpu->interrupted_ns += ns;
 }
 
 /* An interrupt or softirq begins on this CPU. */

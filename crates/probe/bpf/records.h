@@ -95,10 +95,13 @@ enum { KNOWN_THREADS = 8 };
 
 /*
  * What of a CPU is read each time: half a line of its cache, and five lines where that has changed. Written on that CPU, or under
- * the lock of its run queue.
+ * the lock of its run queue; who runs there when counting begins, or comes to be of the target while it runs, is written by the walk over tasks.
  */
 struct cpu_head {
-	/* One of these four words changes whenever anything does that is told of this CPU. */
+	/*
+	 * One of these four words changes whenever anything does that is told of this CPU, after all else that changes with it: a copy
+	 * of which they are still those of the record is whole.
+	 */
 	u64 switches;
 	u64 interrupted_ns; /* all sources together, also those of the slice that goes on */
 	u64 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */

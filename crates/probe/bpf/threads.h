@@ -416,7 +416,6 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	u64 slice = since - cpu->switched_at_ns;
 	u64 interrupted = interrupted_of(cpu, slice);
 
-	cpu->untold++;
 	if (known)
 		book_untold(cpu, before, id, slice - interrupted);
 	else
@@ -431,6 +430,8 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	cpu->slice_interrupted_ns -= interrupted;
 	cpu->waited_before_ns = waited(cpu, now);
 	cpu->waiting_interrupted_ns = 0;
+	/* Last: see struct cpu_head. */
+	*(volatile u64 *)&cpu->untold += 1;
 }
 
 /*
@@ -463,8 +464,8 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	incoming = thread_of(next, cpu);
 	told = !cpu->switched_at_ns || cpu->current_tid == (u32)follow(prev, pid);
 	if (told && !incoming && nothing_to_book(prev, next, cpu)) {
-		cpu->switches++;
 		cpu->current_tid = follow(next, pid);
+		*(volatile u64 *)&cpu->switches += 1;
 		return 0;
 	}
 	now = not_before(incoming, bpf_ktime_get_ns());
@@ -498,11 +499,12 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	}
 	cpu->current_slot = incoming ? incoming->slot + 1 : 0;
 	cpu->current_tid = follow(next, pid);
-	cpu->switches++;
 	cpu->switched_at_ns = now;
 	cpu->slice_interrupted_ns = 0;
 	cpu->waited_before_ns = waited(cpu, now);
 	cpu->waiting_interrupted_ns = 0;
+	/* Last: see struct cpu_head. */
+	*(volatile u64 *)&cpu->switches += 1;
 	return 0;
 }
 

@@ -104,7 +104,7 @@ impl Reader {
         cpus.for_each(|cpu| records.expect(*cpu as usize, 0));
     }
 
-    /// The same of what will be read of a CPU, if as much happens there as did before the last reading.
+    /// The same of what will be read of a CPU, if the same sources come there as the last time when something did.
     fn expect(&self, tables: CpuTables<'_>, place: usize) {
         let Some(looked) = self.looked.get(place).filter(|looked| looked.changed) else { return };
         let cpu = self.cpus[place] as usize;
@@ -131,7 +131,7 @@ impl Looked {
         self.still
     }
 
-    /// Reads the CPU as it was between two interrupts.
+    /// Reads the CPU as it was between two events.
     fn read(
         &mut self,
         cpu: u32,
@@ -146,14 +146,13 @@ impl Looked {
             fresh.forget(sources);
             tables.records.copy_part(cpu as usize, 0, &mut head);
             self.read_sources(cpu as usize, &head, last, torn, tables, fresh);
-            let interrupted_ns = tables.records.word(cpu as usize, offset_of!(CpuHead, interrupted_ns));
-            if interrupted_ns == Some(head.interrupted_ns) {
+            self.telling = telling_of(&head);
+            if tables.records.begins_with(cpu as usize, &self.telling) {
                 break;
             }
         }
         // Settled only if nothing happened either between the look at the first words and this reading.
         self.settled &= last.is_some_and(|last| *last.head() == head);
-        self.telling = telling_of(&head);
         fresh.add(cpu, now(), &head, sources);
     }
 
@@ -214,8 +213,10 @@ fn places_of(group: usize) -> Range<usize> {
 }
 
 fn telling_of(head: &CpuHead) -> Telling {
-    let idle_state_and_moved = u64::from(head.idle_state) << 32 | u64::from(head.moved);
-    [head.switches, head.interrupted_ns, head.untold, idle_state_and_moved]
+    // Two numbers of 32 bits are one of the words.
+    let [a, b, c, d] = head.moved.to_ne_bytes();
+    let [e, f, g, h] = head.idle_state.to_ne_bytes();
+    [head.switches, head.interrupted_ns, head.untold, u64::from_ne_bytes([a, b, c, d, e, f, g, h])]
 }
 
 /// Where a source lies in the record of a CPU.

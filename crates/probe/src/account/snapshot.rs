@@ -75,10 +75,14 @@ impl Cpus {
     }
 
     fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
-        for (group, _) in &mut self.groups {
-            Arc::make_mut(group).retain(&is_kept);
-        }
-        self.groups.retain(|(group, _)| group.first().is_some());
+        self.groups.retain_mut(|(group, _)| {
+            let (all, kept) = (group.iter(0).count(), group.iter(0).filter(|of| is_kept(of.cpu())).count());
+            // The reader has it too: what is left out of is a copy.
+            if (1..all).contains(&kept) {
+                Arc::make_mut(group).retain(&is_kept);
+            }
+            kept > 0
+        });
     }
 }
 
