@@ -62,9 +62,8 @@ impl Reader {
     pub(super) fn read(&mut self, tables: CpuTables<'_>, began_ns: u64, now: impl Fn() -> u64) -> Cpus {
         let mut read = Cpus::with_room(self.groups.len());
         for group in 0..self.groups.len() {
-            self.expect_telling(tables.records, places_of(group + GROUPS_AHEAD));
-            let places = places_of(group);
-            let places = places.start..places.end.min(self.cpus.len());
+            self.expect_telling(tables.records, self.places_of(group + GROUPS_AHEAD));
+            let places = self.places_of(group);
             let looked = self.cpus[places.clone()].iter().zip(&mut self.looked[places.clone()]);
             // All of them: each is to be looked at.
             let still = looked.fold(true, |still, (cpu, looked)| looked.look(*cpu, tables.records) & still);
@@ -98,10 +97,15 @@ impl Reader {
         fresh
     }
 
+    /// The places of the CPUs of a group; none of one that is not there.
+    fn places_of(&self, group: usize) -> Range<usize> {
+        let first_of = |group: usize| (group * group::CPUS).min(self.cpus.len());
+        first_of(group)..first_of(group + 1)
+    }
+
     /// Has the processor fetch what tells whether anything happened on these CPUs; it does not wait for it.
     fn expect_telling(&self, records: &Mapped<CpuSeen>, places: Range<usize>) {
-        let cpus = self.cpus.iter().take(places.end).skip(places.start);
-        cpus.for_each(|cpu| records.expect(*cpu as usize, 0));
+        self.cpus[places].iter().for_each(|cpu| records.expect(*cpu as usize, 0));
     }
 
     /// The same of what will be read of a CPU, if the same sources come there as the last time when something did.
@@ -206,11 +210,6 @@ const LINE: usize = 64;
 
 /// Bytes of a step.
 const STEP: usize = size_of::<u32>();
-
-/// The places of the CPUs of a group; beyond the end for the last one.
-fn places_of(group: usize) -> Range<usize> {
-    group * group::CPUS..(group + 1) * group::CPUS
-}
 
 fn telling_of(head: &CpuHead) -> Telling {
     // Two numbers of 32 bits are one of the words.

@@ -45,11 +45,15 @@ mod tests {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let events = ["events.tp_btf.o", "events.raw_tp.o"];
-        for name in ["account.tp_btf.o", "account.raw_tp.o", "nothing.tp_btf.o", "syscalls.tp_btf.o"]
-            .into_iter()
-            .chain(events)
-        {
+        let objects = [
+            "account.tp_btf.o",
+            "account.raw_tp.o",
+            "events.tp_btf.o",
+            "events.raw_tp.o",
+            "nothing.tp_btf.o",
+            "syscalls.tp_btf.o",
+        ];
+        for name in objects {
             let fresh = std::fs::read(out.path().join(name)).unwrap();
             let kept = std::fs::read(source.join(name)).unwrap();
             assert!(fresh == kept, "{name} is older than its source: make -C crates/probe/bpf");
