@@ -202,8 +202,8 @@ fn no_room_for_what_a_guest_writes_is_an_error_and_no_hang() {
     // For what is booted, which holds pinwise itself, and some more.
     let pinwise_mib = std::fs::metadata(env!("CARGO_BIN_EXE_pinwise")).unwrap().len() >> 20;
     let room = format!("{}m", 2 * pinwise_mib + 130);
-    // What the guest writes to its files, it can remove again, and then tell how it went.
-    let script = "dd if=/dev/urandom of=here bs=1M count=2000 && exit 1; rm here; exit 7";
+    // What the guest writes to its files, it can remove again, even after a while, and then tell how it went.
+    let script = "dd if=/dev/urandom of=here bs=1M count=2000 && exit 1; sleep 3; rm here; exit 7";
     let Some(out) = with_room(&cache, &room, script) else { return };
     assert_eq!(out.status.code(), Some(7), "{}", String::from_utf8_lossy(&out.stderr));
     // What it wrote to its disk stays, and there is no room for an exit code.

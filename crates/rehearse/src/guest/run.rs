@@ -20,6 +20,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The room on the disk, which a guest can fill, is looked at once in so many looks.
 const LOOKS_PER_ROOM: u32 = 20;
 
+/// How long there may be none. A command that met the end of the disk may remove what it wrote; one that does not can hang on
+/// it for good, because it cannot write down how it ended.
+const FULL_LIMIT: Duration = Duration::from_secs(10);
+
 /// A run that can be started.
 pub(super) struct Prepared<'a> {
     guest: &'a Guest,
@@ -124,6 +128,7 @@ impl<'a> Prepared<'a> {
         let mut command_began = None;
         let mut forwarded = None;
         let mut looks = 0_u32;
+        let mut full_since = None;
         let mut streams =
             [Follow::new(self.folder.shared("stdout")), Follow::new(self.folder.shared("stderr"))];
         loop {
@@ -149,7 +154,7 @@ impl<'a> Prepared<'a> {
                 return Ok(Ended::TooMuch);
             }
             if looks.is_multiple_of(LOOKS_PER_ROOM) {
-                cache::room(self.folder.path())?;
+                self.room_again_within(FULL_LIMIT, &mut full_since)?;
             }
             looks += 1;
             let now = started.elapsed();
@@ -165,6 +170,18 @@ impl<'a> Prepared<'a> {
                 },
                 _ => std::thread::sleep(LOOK_EVERY),
             }
+        }
+    }
+
+    /// That the disk has room, or has had none for less than `limit`.
+    fn room_again_within(&self, limit: Duration, full_since: &mut Option<Instant>) -> Result<(), Fault> {
+        let Err(full) = cache::room(self.folder.path()) else {
+            *full_since = None;
+            return Ok(());
+        };
+        match full_since.get_or_insert_with(Instant::now).elapsed() < limit {
+            true => Ok(()),
+            false => Err(full),
         }
     }
 
