@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The time of a wake-up, without reading a clock: that is half of what a wake-up would cost (docs/watch.md).
+ * The time of a wake-up, and of a switch where that can be, without reading a clock: that is half of what either would cost
+ * (docs/watch.md).
  *
  * Before a task is put into a run queue the kernel brings the queue's clock up to date, under its lock (update_rq_clock in
  * try_to_wake_up and wake_up_new_task, kernel/sched/core.c). That clock runs as fast as CLOCK_MONOTONIC, but for what NTP corrects
  * (mostly below 0.05 %), from another beginning. How far apart they are is found out anew once in a millisecond, so that what NTP
- * does meanwhile is mostly below 1 us. At a switch the same clock may be as old as the last wake-up (rq_clock_skip_update): it is not
- * used there.
+ * does meanwhile is mostly below 1 us.
+ *
+ * A switch begins in the same way (__schedule), unless the task that leaves was to be preempted for one that came to the queue:
+ * then the clock may stay as it was when that one came (rq_clock_skip_update in wakeup_preempt), and what lies in between would be taken
+ * from the one that leaves. So CLOCK_MONOTONIC is read where a task is preempted; where the clock still is that of the last wake-up;
+ * where an interrupt came meanwhile, which may have touched the queue; where a CPU becomes idle or busy; and where another CPU moved a
+ * task, after which the two are compared anew. What is not seen is another CPU that brings the clock up to date for something else,
+ * in the us after a wake-up that is to preempt a task and before that task goes to sleep instead.
  */
 #ifndef PINWISE_CLOCK_H
 #define PINWISE_CLOCK_H
@@ -53,26 +60,59 @@ inline_always void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
 	cpu->clock_compared_ns = is_first ? queue_ns - COMPARED_FOR_NS : queue_ns;
 }
 
-/* When `task` was put into the run queue of `cpu`, which is locked; to be asked in sched_wakeup and sched_wakeup_new only. */
-inline_always u64 woken_at(struct task_struct *task, struct cpu_seen *cpu)
+/*
+ * The clock of the run queue that a task is in, or was in last; 0 where there is no way to it: without CONFIG_FAIR_GROUP_SCHED.
+ */
+inline_always u64 queue_clock(struct task_struct *task)
 {
 #ifndef RAW_TRACEPOINTS
 	struct cfs_rq *queue = task->se.cfs_rq;
 	struct rq *rq = 0;
-	u64 queue_ns, now;
 
-	/* Without CONFIG_FAIR_GROUP_SCHED there is no way from a task to its run queue. */
 	if (field_exists(queue->rq) && field_exists(rq->clock)) {
 		rq = queue->rq;
-		queue_ns = rq->clock;
-		if (queue_ns - cpu->clock_compared_ns < COMPARED_FOR_NS)
-			return queue_ns + cpu->clock_ahead_ns;
-		now = bpf_ktime_get_ns();
-		compare(cpu, queue_ns, now);
-		return now;
+		return rq->clock;
 	}
 #endif
+	return 0;
+}
+
+inline_always int is_compared(struct cpu_seen *cpu, u64 queue_ns)
+{
+	return queue_ns && queue_ns - cpu->clock_compared_ns < COMPARED_FOR_NS;
+}
+
+/* When a task was put into the run queue of `cpu`, which is locked and has this clock; for sched_wakeup and sched_wakeup_new only. */
+inline_always u64 woken_at(struct cpu_seen *cpu, u64 queue_ns)
+{
+	u64 now;
+
+	if (is_compared(cpu, queue_ns))
+		return queue_ns + cpu->clock_ahead_ns;
+	now = bpf_ktime_get_ns();
+	if (queue_ns)
+		compare(cpu, queue_ns, now);
+	return now;
+}
+
+/* When `prev` leaves `cpu`, to sleep or not; for sched_switch only. */
+inline_always u64 left_at(struct task_struct *prev, struct task_struct *next, struct cpu_seen *cpu, int sleeps)
+{
+	u64 queue_ns;
+
+	if (sleeps && !cpu->slice_interrupted_ns && follow(prev, pid) && follow(next, pid)) {
+		queue_ns = queue_clock(prev);
+		if (is_compared(cpu, queue_ns) && cpu->woken_at != (u32)queue_ns)
+			return queue_ns + cpu->clock_ahead_ns;
+	}
 	return bpf_ktime_get_ns();
+}
+
+/* Another CPU moves a task that can run to the run queue of this one, or away from there: see above. */
+inline_always void doubt(struct cpu_seen *cpu)
+{
+	if (cpu)
+		cpu->clock_compared_ns = 0;
 }
 
 /* `now`, or when the state of a thread began where that is later: clocks that were compared differ by some 100 ns. */

@@ -133,6 +133,7 @@ struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
 	int on_cpu;
+	int on_rq;
 	int prio;
 	struct sched_entity se;
 	int pid;

@@ -94,30 +94,28 @@ struct known_thread {
 enum { KNOWN_THREADS = 8 };
 
 /*
- * What of a CPU is read each time: half a line of its cache, and five lines where that has changed. Written on that CPU, or under
+ * What of a CPU is read each time: the beginning of a line of its cache, and five lines where that has changed. Written on that CPU, or under
  * the lock of its run queue; who runs there when counting begins, or comes to be of the target while it runs, is written by the walk over tasks.
  */
 struct cpu_head {
 	/*
-	 * One of these four words changes whenever anything does that is told of this CPU, after all else that changes with it: a copy
+	 * One of these three words changes whenever anything does that is told of this CPU, after all else that changes with it: a copy
 	 * of which they are still those of the record is whole.
 	 */
 	u64 switches;
 	u64 interrupted_ns; /* all sources together, also those of the slice that goes on */
-	u64 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */
+	u32 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */
 	u32 moved; /* whatever else changed, mod 2^32 */
+
 	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
+	u32 woken_at; /* the run queue's clock, mod 2^32 ns, at the last wake-up that may have kept it from being read at a switch (clock.h) */
 
 	/* Complete slices, net of interrupts. */
 	u64 target_ns; /* threads of the target ran */
 	u64 other_ns; /* other tasks ran */
 	u64 idle_ns;
-	u64 unknown_ns; /* time around untold switches that cannot be given to anybody */
-	u64 idle_waited_ns; /* threads of the target waited while the CPU was idle: it was waking up */
-	u64 steal_ns; /* what the run queue's clock counted as stolen, since boot, when the tick last ran */
-	u64 steal_began_ns; /* the same at the first tick that was seen; 0 before it */
-	u64 tick_stopped;
-	u64 tick_kept[TICK_DEPENDENCIES];
+	u32 current_slot; /* slot of the target's thread that runs, +1; 0 when another task does */
+	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
 
 	/* What goes on. */
 	u64 switched_at_ns; /* when the slice that goes on began; 0 before the first switch */
@@ -127,9 +125,18 @@ struct cpu_head {
 	 * less the sum of when they went, mod 2^48 ns (waiting.h). To be added to waiting_moved.
 	 */
 	u64 waiting;
+	u64 waiting_moved; /* the same, of those that came or went without the lock of the run queue */
 	u64 waited_before_ns; /* what they had waited when the slice that goes on began, mod 2^48 */
-	u32 current_slot; /* slot of the target's thread that runs, +1; 0 when another task does */
-	u32 current_tid; /* number of the task that runs; 0 when it is idle, or not known */
+	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during it */
+	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
+	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
+
+	u64 unknown_ns; /* time around untold switches that cannot be given to anybody */
+	u64 idle_waited_ns; /* threads of the target waited while the CPU was idle: it was waking up */
+	u64 steal_ns; /* what the run queue's clock counted as stolen, since boot, when the tick last ran */
+	u64 steal_began_ns; /* the same at the first tick that was seen; 0 before it */
+	u64 tick_stopped;
+	u64 tick_kept[TICK_DEPENDENCIES];
 
 	/*
 	 * How often each source came, mod 2^32, counted when all else of it has been booked: the rest of a source whose number is
@@ -141,15 +148,11 @@ struct cpu_head {
 /* One CPU, in whole lines of its cache. */
 struct cpu_seen {
 	struct cpu_head; /* its fields are those of this record (-fms-extensions) */
-	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during the slice that goes on */
+	u64 clock_doubted_ns; /* what the last comparison of the clocks said and was not believed; 0: it was */
 	struct running interrupt;
 	struct running softirq;
 	struct running_function interrupt_function; /* in an interrupt */
 	struct running_function softirq_function; /* in a softirq, moved on by what interrupted it */
-	u64 waiting_moved; /* as `waiting`, of those that came or went without the lock of the run queue */
-	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
-	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
-	u64 clock_doubted_ns; /* what the last comparison said and was not believed; 0: it was */
 	struct known_thread known[KNOWN_THREADS];
 	struct source_seen sources[SOURCES];
 };
@@ -179,29 +182,29 @@ enum thread_state {
 /* How far a thread moved between two CPUs on which it ran. */
 enum distance { WITHIN_CORE, WITHIN_CACHE, WITHIN_NODE, ACROSS_NODES, DISTANCE_UNKNOWN, DISTANCES };
 
+enum { THREAD_UNUSED = 5 };
+
 /* One thread of the target. */
 struct thread_seen {
+	/* What is written at every switch and wake-up. */
 	u64 version; /* odd while it is written */
 	u32 tid; /* in the first PID namespace, as the next */
 	u32 tgid;
-	u32 own_tid; /* in pinwise's PID namespace; 0 where that is the first */
-	u32 own_tgid;
-	char comm[16];
-	u64 cgroup;
-	u64 began_ns; /* when it came to be watched */
-	u64 since_ns; /* when the state that goes on began */
 	u32 state; /* enum thread_state */
 	u32 cpu; /* where it ran last */
 	u32 waits_on; /* the CPU whose `waiting` counts it, +1; 0: none */
 	u32 slot;
-
+	u64 since_ns; /* when the state that goes on began */
 	struct stretches on_cpu; /* slices, net of interrupts */
 	u64 interrupted_ns; /* what interrupts took of its slices */
-	struct stretches preempted;
 	struct stretches waiting;
-	struct stretches throttled;
 	struct sum asleep;
 	struct sum blocked;
+
+	struct stretches preempted;
+	struct stretches throttled;
+	struct stretches took; /* as a taker: what its slices took from other threads of the target */
+	u64 preempted_others;
 	u64 migrations[DISTANCES];
 	u64 woken_elsewhere; /* woken on another CPU than the one where it ran last */
 	u64 unseen_waiting_ns; /* waiting that had begun before it was watched: who ran meanwhile is not known */
@@ -211,12 +214,15 @@ struct thread_seen {
 	/* Freeing memory before it could have any (vmscan), because there was none left or for the limit of a cgroup. */
 	struct stretches reclaim;
 	u64 reclaims_since_ns; /* 0: it does not */
-	/* As a taker: what its slices took from other threads of the target. */
-	u64 preempted_others;
-	struct stretches took;
+	u32 own_tid; /* in pinwise's PID namespace; 0 where that is the first */
+	u32 own_tgid;
+	char comm[16];
+	u64 cgroup;
+	u64 began_ns; /* when it came to be watched */
 	/* Wake-ups onto an idle CPU, by the C-state that was asked for there; waiting time of each. */
 	u64 from_idle_count[IDLE_STATES];
 	u64 from_idle_ns[IDLE_STATES];
+	u64 unused[THREAD_UNUSED]; /* so that each record, and the counts below, begin with a line of the cache */
 	u32 on_cpu_steps[BUCKETS];
 	u32 off_cpu_steps[BUCKETS]; /* preempted, throttled or waiting in the run queue, each stretch once */
 };

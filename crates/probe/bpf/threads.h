@@ -431,7 +431,7 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	cpu->waited_before_ns = waited(cpu, now);
 	cpu->waiting_interrupted_ns = 0;
 	/* Last: see struct cpu_head. */
-	*(volatile u64 *)&cpu->untold += 1;
+	*(volatile u32 *)&cpu->untold += 1;
 }
 
 /*
@@ -468,7 +468,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 		*(volatile u64 *)&cpu->switches += 1;
 		return 0;
 	}
-	now = not_before(incoming, bpf_ktime_get_ns());
+	now = not_before(incoming, left_at(prev, next, cpu, !preempted && waits_for));
 	if (now < cpu->switched_at_ns)
 		now = cpu->switched_at_ns;
 	if (!told)
@@ -539,23 +539,33 @@ inline_always int can_be_woken(struct thread_seen *thread, struct task_struct *t
 	}
 }
 
+/* Whether the time of the next switch there matters. */
+inline_always int concerns(struct cpu_seen *cpu)
+{
+	return every_task || cpu->current_slot || waiting_count(cpu);
+}
+
 inline_always int woken(struct task_struct *task)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 	struct thread_seen *thread;
-	u64 now;
+	u64 now, queue_ns;
 	u32 id;
 
 	if (!cpu || !counting_since())
 		return 0;
 	thread = thread_of(task, cpu);
-	if (!thread || !can_be_woken(thread, task))
-		return 0;
 	id = cpu_of_task(task);
 	cpu = cpu_of(id);
 	if (!cpu)
 		return 0;
-	now = not_before(thread, woken_at(task, cpu));
+	if (!thread && !concerns(cpu))
+		return 0;
+	queue_ns = queue_clock(task);
+	cpu->woken_at = queue_ns;
+	if (!thread || !can_be_woken(thread, task))
+		return 0;
+	now = not_before(thread, woken_at(cpu, queue_ns));
 	thread->version++;
 	add(thread->state == THREAD_BLOCKED ? &thread->blocked : &thread->asleep, now - thread->since_ns);
 	if (id != thread->cpu)
@@ -575,9 +585,10 @@ tracepoint(sched_wakeup_new) int sched_wakeup_new(u64 *arguments)
 	return woken((void *)arguments[0]);
 }
 
-/* sched_migrate_task(struct task_struct *, int to): one that waits is moved to another run queue. */
+/* sched_migrate_task(struct task_struct *, int to): a task is moved to another run queue; it may wait. */
 tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 {
+	struct task_struct *task = (void *)arguments[0];
 	struct thread_seen *thread;
 	struct cpu_seen *cpu;
 	u32 to = arguments[1];
@@ -585,7 +596,12 @@ tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 
 	if (!counting_since())
 		return 0;
-	thread = find_thread((void *)arguments[0]);
+	/* One that is woken, and not merely moved, is in no queue. */
+	if (follow(task, on_rq)) {
+		doubt(cpu_of(cpu_of_task(task)));
+		doubt(cpu_of(to));
+	}
+	thread = find_thread(task);
 	cpu = cpu_of(to);
 	if (!thread || !thread->waits_on || !cpu)
 		return 0;

@@ -73,7 +73,7 @@ impl CpuAccount {
             steal_ns: (seen.steal_began_ns > 0).then(|| seen.steal_ns.saturating_sub(seen.steal_began_ns)),
             frequency: None,
             switches: seen.switches,
-            untold_switches: seen.untold,
+            untold_switches: seen.untold.into(),
             unknown_ns: seen.unknown_ns,
             idle_while_waited_ns: seen.idle_waited_ns,
             tick_stopped: seen.tick_stopped,

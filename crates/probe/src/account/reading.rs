@@ -48,7 +48,7 @@ struct Looked {
 }
 
 /// The words at the beginning of a CPU's record of which one changes whenever anything does that is told of it.
-type Telling = [u64; offset_of!(CpuHead, target_ns) / 8];
+type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
 
 impl Reader {
     /// For these CPUs, of which there are records; in ascending order.
@@ -213,9 +213,9 @@ const STEP: usize = size_of::<u32>();
 
 fn telling_of(head: &CpuHead) -> Telling {
     // Two numbers of 32 bits are one of the words.
-    let [a, b, c, d] = head.moved.to_ne_bytes();
-    let [e, f, g, h] = head.idle_state.to_ne_bytes();
-    [head.switches, head.interrupted_ns, head.untold, u64::from_ne_bytes([a, b, c, d, e, f, g, h])]
+    let [a, b, c, d] = head.untold.to_ne_bytes();
+    let [e, f, g, h] = head.moved.to_ne_bytes();
+    [head.switches, head.interrupted_ns, u64::from_ne_bytes([a, b, c, d, e, f, g, h])]
 }
 
 /// Where a source lies in the record of a CPU.

@@ -20,6 +20,7 @@ mod sums;
 mod thief;
 mod timers;
 mod unprivileged;
+mod waker;
 mod watching;
 
 pub use figures::interrupts;
