@@ -14,9 +14,10 @@ inline_always struct function_seen *function_of(u64 address, u32 cpu, u32 kind)
 
 	if (seen)
 		return seen;
-	bpf_map_update_elem(&functions, &key, &none, UPDATE_NOEXIST);
-	seen = bpf_map_lookup_elem(&functions, &key);
 	set = control_of();
+	if (!bpf_map_update_elem(&functions, &key, &none, UPDATE_NOEXIST) && set)
+		__sync_fetch_and_add(&set->made.functions, 1);
+	seen = bpf_map_lookup_elem(&functions, &key);
 	if (!seen && set)
 		__sync_fetch_and_add(&set->lost.functions, 1);
 	return seen;

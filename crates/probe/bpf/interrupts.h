@@ -83,17 +83,17 @@ inline_always void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 
 	if (!line) {
 		static const struct line_seen none;
 
-		bpf_map_update_elem(&lines, &key, &none, UPDATE_NOEXIST);
+		set = control_of();
+		if (!bpf_map_update_elem(&lines, &key, &none, UPDATE_NOEXIST) && set)
+			__sync_fetch_and_add(&set->made.lines, 1);
 		line = bpf_map_lookup_elem(&lines, &key);
+		if (!line && set)
+			__sync_fetch_and_add(&set->lost.lines, 1);
 	}
 	if (line) {
 		book_source(&line->seen, cpu, ns, waited_ns);
 		count_step(line->steps, ns);
-		return;
 	}
-	set = control_of();
-	if (set)
-		__sync_fetch_and_add(&set->lost.lines, 1);
 }
 
 /* What the run queue's clock counted as stolen; a tick brings it up to date. Needs CONFIG_PARAVIRT_TIME_ACCOUNTING. */

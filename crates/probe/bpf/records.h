@@ -281,12 +281,21 @@ struct lost {
 	u64 routes;
 };
 
+/* Entries that were ever made in a table: while the number stays, no key has come to it. */
+struct made {
+	u64 takers;
+	u64 lines;
+	u64 functions;
+	u64 routes;
+};
+
 /* Set by pinwise: nothing is counted before `began_ns` is not 0. */
 struct control {
 	u64 began_ns;
 	u64 ended_ns;
 	struct lost lost;
 	u64 adopted; /* threads that were ever taken in */
+	struct made made;
 };
 
 #endif

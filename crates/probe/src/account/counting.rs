@@ -1,6 +1,7 @@
 //! Counting that goes on in the kernel.
 
 mod room;
+mod walked;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +16,11 @@ use super::reading::{CpuTables, Reader};
 use super::snapshot::Snapshot;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
+    Control, CpuSeen, Faults, Loaded, Made, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load,
+    thread_state,
 };
 use crate::clock;
+use walked::Walked;
 
 /// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
 const TRIES: usize = 100;
@@ -69,6 +72,7 @@ pub struct Counting {
     /// `None` where nobody wants to know.
     frequencies: Option<Frequencies>,
     foreign_numbers: bool,
+    walked: Walked,
 }
 
 impl Counting {
@@ -118,6 +122,7 @@ impl Counting {
             paging_before: Paging::read(&root),
             root,
             foreign_numbers: namespace > 0,
+            walked: Walked::default(),
         };
         counting.start(target)?;
         Ok(counting)
@@ -239,10 +244,10 @@ impl Counting {
     /// What was counted up to now.
     pub fn read(&mut self) -> Snapshot {
         self.harvest();
-        // What tasks count themselves; without it they are asked one by one.
-        let asked = if self.slots().is_empty() { Ok(()) } else { self.loaded.walk_tasks() };
         let control = self.tables.control.get(0);
         let ended_ns = control.map_or(0, |control| control.ended_ns);
+        // What tasks count themselves; without it they are asked one by one.
+        let asked = self.walk_if_due(ended_ns != 0);
         let now = || if ended_ns == 0 { clock::monotonic_ns() } else { ended_ns };
         let mut snapshot = Snapshot {
             began_ns: self.began_ns,
@@ -270,11 +275,28 @@ impl Counting {
             let rests = thread.state != thread_state::RUNNING && thread.since_ns <= at_ns;
             snapshot.threads.push((if rests { at_ns.max(thread.began_ns) } else { now() }, thread));
         }
-        snapshot.takers = self.tables.takers.iter().flatten().collect();
-        snapshot.lines = self.tables.lines.iter().flatten().collect();
-        snapshot.functions = self.tables.functions.iter().flatten().collect();
-        snapshot.routes = self.tables.routes.iter().flatten().collect();
+        let made = self.made();
+        snapshot.takers = self.tables.takers.read(made.takers);
+        snapshot.lines = self.tables.lines.read(made.lines);
+        snapshot.functions = self.tables.functions.read(made.functions);
+        snapshot.routes = self.tables.routes.read(made.routes);
         snapshot
+    }
+
+    /// Has tasks tell what they count themselves; at the end in any case.
+    fn walk_if_due(&mut self, has_ended: bool) -> Result<(), Missing> {
+        let from_ns = clock::monotonic_ns();
+        if self.slots().is_empty() || !(has_ended || self.walked.may_go_again(from_ns)) {
+            return Ok(());
+        }
+        self.loaded.walk_tasks()?;
+        self.walked = Walked { from_ns, to_ns: clock::monotonic_ns() };
+        Ok(())
+    }
+
+    /// Entries that have ever been made in the tables.
+    fn made(&self) -> Made {
+        self.tables.control.get(0).map_or(Made::zeroed(), |control| control.made)
     }
 
     fn paging_since(&self) -> Result<Paging, Missing> {

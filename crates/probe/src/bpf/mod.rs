@@ -6,6 +6,7 @@
 #[macro_use]
 mod records;
 mod accounting;
+mod entries;
 mod event_records;
 mod handing_out;
 mod hooks;
@@ -23,8 +24,8 @@ pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use mapped::Mapped;
 pub(crate) use records::{
-    BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Place,
-    Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen, Sum,
-    TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
+    BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Made,
+    Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen,
+    Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
 };
 pub(crate) use tables::Tables;

@@ -204,7 +204,9 @@ records! {
 
     Lost = "lost" { threads: u64, takers: u64, lines: u64, functions: u64, routes: u64, }
 
-    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, adopted: u64, }
+    Made = "made" { takers: u64, lines: u64, functions: u64, routes: u64, }
+
+    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, adopted: u64, made: Made, }
 }
 
 #[cfg(test)]

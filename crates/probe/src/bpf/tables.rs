@@ -8,6 +8,7 @@ use aya::maps::{HashMap, Map, MapData, Stack};
 use machine::Missing;
 
 use super::accounting::Sizes;
+use super::entries::Entries;
 use super::loading::Loaded;
 use super::mapped::Mapped;
 use super::records::{
@@ -28,10 +29,10 @@ pub(crate) struct Tables {
     pub(crate) threads: Mapped<ThreadSeen>,
     pub(crate) free_slots: Stack<MapData, u32>,
     pub(crate) wanted: HashMap<MapData, u32, u32>,
-    pub(crate) takers: HashMap<MapData, TakerKey, TakerSeen>,
-    pub(crate) lines: HashMap<MapData, LineKey, LineSeen>,
-    pub(crate) functions: HashMap<MapData, FunctionKey, FunctionSeen>,
-    pub(crate) routes: HashMap<MapData, RouteKey, u64>,
+    pub(crate) takers: Entries<TakerKey, TakerSeen>,
+    pub(crate) lines: Entries<LineKey, LineSeen>,
+    pub(crate) functions: Entries<FunctionKey, FunctionSeen>,
+    pub(crate) routes: Entries<RouteKey, u64>,
     /// Thread number to slot; with raw trace points only.
     pub(crate) slots: Option<HashMap<MapData, u32, u32>>,
 }
@@ -51,10 +52,10 @@ impl Tables {
             threads: mapped(loaded, "threads", sizes.threads as usize)?,
             free_slots: Stack::try_from(loaded.take(FREE_SLOTS)?).map_err(|e| refuse(FREE_SLOTS, e))?,
             wanted: hash(loaded, "wanted")?,
-            takers: hash(loaded, "takers")?,
-            lines: hash(loaded, "lines")?,
-            functions: hash(loaded, "functions")?,
-            routes: hash(loaded, "routes")?,
+            takers: Entries::of(hash(loaded, "takers")?),
+            lines: Entries::of(hash(loaded, "lines")?),
+            functions: Entries::of(hash(loaded, "functions")?),
+            routes: Entries::of(hash(loaded, "routes")?),
             slots: if loaded.typed { None } else { Some(hash(loaded, "slots")?) },
         })
     }

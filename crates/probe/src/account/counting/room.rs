@@ -22,7 +22,8 @@ impl Counting {
     /// Makes room by forgetting tasks, each with the slices that were read last; those that ran since are kept. Hands out who
     /// was forgotten.
     pub fn forget_tasks(&mut self, tasks: &BTreeMap<u32, u64>) -> BTreeSet<u32> {
-        let counted: Vec<(TakerKey, TakerSeen)> = self.tables.takers.iter().flatten().collect();
+        let made = self.made();
+        let counted: Vec<(TakerKey, TakerSeen)> = self.tables.takers.read(made.takers);
         let mut slices: BTreeMap<u32, u64> = BTreeMap::new();
         for (key, seen) in &counted {
             *slices.entry(key.tid).or_default() += seen.slices;
