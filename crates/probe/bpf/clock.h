@@ -8,12 +8,11 @@
  * (mostly below 0.05 %), from another beginning. How far apart they are is found out anew once in a millisecond, so that what NTP
  * does meanwhile is mostly below 1 us.
  *
- * A switch begins in the same way (__schedule), unless the task that leaves was to be preempted for one that came to the queue:
- * then the clock may stay as it was when that one came (rq_clock_skip_update in wakeup_preempt), and what lies in between would be taken
- * from the one that leaves. So CLOCK_MONOTONIC is read where a task is preempted; where the clock still is that of the last wake-up;
- * where an interrupt came meanwhile, which may have touched the queue; where a CPU becomes idle or busy; and where another CPU moved a
- * task, after which the two are compared anew. What is not seen is another CPU that brings the clock up to date for something else,
- * in the us after a wake-up that is to preempt a task and before that task goes to sleep instead.
+ * A switch begins in the same way (__schedule), unless something that came to the queue since the last one was to preempt the task
+ * that leaves: then the clock may stay as it was then, or as another CPU left it meanwhile (rq_clock_skip_update in wakeup_preempt),
+ * and what lies in between would be taken from the one that leaves. So CLOCK_MONOTONIC is read where a task was woken onto the queue
+ * since the slice began, whatever became of that, where a task is preempted, and where a CPU becomes idle or busy. Where a task that
+ * can run was moved to the queue the two are compared anew, which takes two wake-ups. Not seen are changes of class or priority.
  */
 #ifndef PINWISE_CLOCK_H
 #define PINWISE_CLOCK_H
@@ -100,18 +99,21 @@ inline_always u64 left_at(struct task_struct *prev, struct task_struct *next, st
 {
 	u64 queue_ns;
 
-	if (sleeps && !cpu->slice_interrupted_ns && follow(prev, pid) && follow(next, pid)) {
+	if (sleeps && !cpu->woken && follow(prev, pid) && follow(next, pid)) {
 		queue_ns = queue_clock(prev);
-		if (is_compared(cpu, queue_ns) && cpu->woken_at != (u32)queue_ns)
+		if (is_compared(cpu, queue_ns))
 			return queue_ns + cpu->clock_ahead_ns;
 	}
 	return bpf_ktime_get_ns();
 }
 
-/* Another CPU moves a task that can run to the run queue of this one, or away from there: see above. */
+/*
+ * A task that can run is moved to the run queue of this CPU. It will arrive there in some us, and this is said without the lock: a
+ * comparison at that very moment may still be believed.
+ */
 inline_always void doubt(struct cpu_seen *cpu)
 {
-	if (cpu)
+	if (cpu && cpu->clock_compared_ns)
 		cpu->clock_compared_ns = 0;
 }
 

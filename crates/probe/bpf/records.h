@@ -94,8 +94,9 @@ struct known_thread {
 enum { KNOWN_THREADS = 8 };
 
 /*
- * What of a CPU is read each time: the beginning of a line of its cache, and five lines where that has changed. Written on that CPU, or under
- * the lock of its run queue; who runs there when counting begins, or comes to be of the target while it runs, is written by the walk over tasks.
+ * What of a CPU is read each time: the beginning of a line of its cache, and five lines where that has changed. Written on that CPU, or
+ * under the lock of its run queue, but for what is said to be written without it; who runs there when counting begins, or comes to be of
+ * the target while it runs, is written by the walk over tasks.
  */
 struct cpu_head {
 	/*
@@ -108,7 +109,7 @@ struct cpu_head {
 	u32 moved; /* whatever else changed, mod 2^32 */
 
 	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
-	u32 woken_at; /* the run queue's clock, mod 2^32 ns, at the last wake-up that may have kept it from being read at a switch (clock.h) */
+	u32 woken; /* whether a task was woken onto this CPU since the slice that goes on began */
 
 	/* Complete slices, net of interrupts. */
 	u64 target_ns; /* threads of the target ran */
@@ -129,7 +130,7 @@ struct cpu_head {
 	u64 waited_before_ns; /* what they had waited when the slice that goes on began, mod 2^48 */
 	u64 waiting_interrupted_ns; /* what interrupts took of the waiting during it */
 	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
-	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never */
+	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never, or doubted without the lock */
 
 	u64 unknown_ns; /* time around untold switches that cannot be given to anybody */
 	u64 idle_waited_ns; /* threads of the target waited while the CPU was idle: it was waking up */

@@ -157,7 +157,7 @@ inline_always u64 distance(u32 from, u32 to)
 	return here->node == there->node ? WITHIN_NODE : ACROSS_NODES;
 }
 
-/* Counts a first migration, or that there is no room for it. */
+/* Counts a first migration, or that there is no room for it. No other CPU makes this one: it is told where the thread comes to run. */
 inline_always void new_route(struct route_key *key)
 {
 	struct control *set = control_of();
@@ -513,6 +513,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	cpu->slice_interrupted_ns = 0;
 	cpu->waited_before_ns = waited(cpu, now);
 	cpu->waiting_interrupted_ns = 0;
+	cpu->woken = 0;
 	/* Last: see struct cpu_head. */
 	*(volatile u64 *)&cpu->switches += 1;
 	return 0;
@@ -549,17 +550,11 @@ inline_always int can_be_woken(struct thread_seen *thread, struct task_struct *t
 	}
 }
 
-/* Whether the time of the next switch there matters. */
-inline_always int concerns(struct cpu_seen *cpu)
-{
-	return every_task || cpu->current_slot || waiting_count(cpu);
-}
-
 inline_always int woken(struct task_struct *task)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 	struct thread_seen *thread;
-	u64 now, queue_ns;
+	u64 now;
 	u32 id;
 
 	if (!cpu || !counting_since())
@@ -569,13 +564,12 @@ inline_always int woken(struct task_struct *task)
 	cpu = cpu_of(id);
 	if (!cpu)
 		return 0;
-	if (!thread && !concerns(cpu))
-		return 0;
-	queue_ns = queue_clock(task);
-	cpu->woken_at = queue_ns;
+	/* Mostly it is set, or nobody clears it because nothing there concerns the target. */
+	if (!cpu->woken)
+		cpu->woken = 1;
 	if (!thread || !can_be_woken(thread, task))
 		return 0;
-	now = not_before(thread, woken_at(cpu, queue_ns));
+	now = not_before(thread, woken_at(cpu, queue_clock(task)));
 	thread->version++;
 	add(thread->state == THREAD_BLOCKED ? &thread->blocked : &thread->asleep, now - thread->since_ns);
 	if (id != thread->cpu)
@@ -606,13 +600,11 @@ tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 
 	if (!counting_since())
 		return 0;
-	/* One that is woken, and not merely moved, is in no queue. */
-	if (follow(task, on_rq)) {
-		doubt(cpu_of(cpu_of_task(task)));
-		doubt(cpu_of(to));
-	}
-	thread = find_thread(task);
 	cpu = cpu_of(to);
+	/* One that is woken, and not merely moved, is in no queue. */
+	if (follow(task, on_rq))
+		doubt(cpu);
+	thread = find_thread(task);
 	if (!thread || !thread->waits_on || !cpu)
 		return 0;
 	now = bpf_ktime_get_ns();

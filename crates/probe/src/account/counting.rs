@@ -285,12 +285,13 @@ impl Counting {
 
     /// Has tasks tell what they count themselves; at the end in any case.
     fn walk_if_due(&mut self, has_ended: bool) -> Result<(), Missing> {
-        let from_ns = clock::monotonic_ns();
-        if self.slots().is_empty() || !(has_ended || self.walked.may_go_again(from_ns)) {
+        let began_ns = clock::monotonic_ns();
+        if self.slots().is_empty() || !(has_ended || self.walked.may_go_again(began_ns)) {
             return Ok(());
         }
+        let before_ns = clock::thread_cpu_ns();
         self.loaded.walk_tasks()?;
-        self.walked = Walked { from_ns, to_ns: clock::monotonic_ns() };
+        self.walked = Walked { began_ns, took_ns: clock::thread_cpu_ns() - before_ns };
         Ok(())
     }
 

@@ -103,7 +103,7 @@ records! {
         untold: u32,
         moved: u32,
         idle_state: u32,
-        woken_at: u32,
+        woken: u32,
         target_ns: u64,
         other_ns: u64,
         idle_ns: u64,

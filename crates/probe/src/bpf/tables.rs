@@ -29,10 +29,10 @@ pub(crate) struct Tables {
     pub(crate) threads: Mapped<ThreadSeen>,
     pub(crate) free_slots: Stack<MapData, u32>,
     pub(crate) wanted: HashMap<MapData, u32, u32>,
-    pub(crate) takers: Entries<TakerKey, TakerSeen>,
-    pub(crate) lines: Entries<LineKey, LineSeen>,
-    pub(crate) functions: Entries<FunctionKey, FunctionSeen>,
-    pub(crate) routes: Entries<RouteKey, u64>,
+    pub(crate) takers: Entries<TakerKey, HashMap<MapData, TakerKey, TakerSeen>>,
+    pub(crate) lines: Entries<LineKey, HashMap<MapData, LineKey, LineSeen>>,
+    pub(crate) functions: Entries<FunctionKey, HashMap<MapData, FunctionKey, FunctionSeen>>,
+    pub(crate) routes: Entries<RouteKey, HashMap<MapData, RouteKey, u64>>,
     /// Thread number to slot; with raw trace points only.
     pub(crate) slots: Option<HashMap<MapData, u32, u32>>,
 }

@@ -87,6 +87,10 @@ impl<'a> Prepared<'a> {
             let mut qemu = Running(self.start()?);
             let ended = self.watch(&mut qemu, started, on_event, is_stopped)?;
             drop(qemu);
+            if matches!(ended, Ended::Hung | Ended::NotStarted | Ended::TooLong) {
+                // What waits for room says nothing else.
+                cache::room(self.folder.path())?;
+            }
             match ended {
                 Ended::Guest { up } => return self.outcome(up, started.elapsed(), hung_boots),
                 Ended::Hung => self.folder.clear(),
