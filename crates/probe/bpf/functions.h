@@ -15,12 +15,7 @@ inline_always struct function_seen *function_of(u64 address, u32 cpu, u32 kind)
 	if (seen)
 		return seen;
 	set = control_of();
-	if (!bpf_map_update_elem(&functions, &key, &none, UPDATE_NOEXIST) && set)
-		__sync_fetch_and_add(&set->made.functions, 1);
-	seen = bpf_map_lookup_elem(&functions, &key);
-	if (!seen && set)
-		__sync_fetch_and_add(&set->lost.functions, 1);
-	return seen;
+	return set ? new_entry(&functions, &key, &none, &set->made.functions, &set->lost.functions) : 0;
 }
 
 /* Functions do not nest in each other, but one in an interrupt may come while one in a softirq runs. */

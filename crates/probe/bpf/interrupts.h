@@ -84,11 +84,8 @@ inline_always void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 
 		static const struct line_seen none;
 
 		set = control_of();
-		if (!bpf_map_update_elem(&lines, &key, &none, UPDATE_NOEXIST) && set)
-			__sync_fetch_and_add(&set->made.lines, 1);
-		line = bpf_map_lookup_elem(&lines, &key);
-		if (!line && set)
-			__sync_fetch_and_add(&set->lost.lines, 1);
+		if (set)
+			line = new_entry(&lines, &key, &none, &set->made.lines, &set->lost.lines);
 	}
 	if (line) {
 		book_source(&line->seen, cpu, ns, waited_ns);

@@ -127,6 +127,22 @@ inline_always struct cpu_seen *cpu_of(u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
+/*
+ * Makes an entry of a table by key, which is counted as made, or as lost where there is no room for it. Another CPU may have made it
+ * meanwhile: then it is that one.
+ */
+inline_always void *new_entry(void *map, const void *key, const void *fresh, u64 *made, u64 *lost)
+{
+	void *entry;
+
+	if (!bpf_map_update_elem(map, key, fresh, UPDATE_NOEXIST))
+		__sync_fetch_and_add(made, 1);
+	entry = bpf_map_lookup_elem(map, key);
+	if (!entry)
+		__sync_fetch_and_add(lost, 1);
+	return entry;
+}
+
 /* When counting began; 0 while it has not, and once it has ended. */
 inline_always u64 counting_since(void)
 {

@@ -157,46 +157,26 @@ inline_always u64 distance(u32 from, u32 to)
 	return here->node == there->node ? WITHIN_NODE : ACROSS_NODES;
 }
 
-/* Counts a first migration, or that there is no room for it. No other CPU makes this one: it is told where the thread comes to run. */
-inline_always void new_route(struct route_key *key)
-{
-	struct control *set = control_of();
-	u64 once = 1;
-
-	if (!set)
-		return;
-	if (bpf_map_update_elem(&routes, key, &once, UPDATE_NOEXIST))
-		__sync_fetch_and_add(&set->lost.routes, 1);
-	else
-		__sync_fetch_and_add(&set->made.routes, 1);
-}
-
 inline_always void migrates(struct thread_seen *thread, u32 to)
 {
 	struct route_key key = { .from = thread->cpu, .to = to };
-	u64 *times = bpf_map_lookup_elem(&routes, &key);
+	u64 *times = bpf_map_lookup_elem(&routes, &key), none = 0;
+	struct control *set = control_of();
 	u64 far = distance(thread->cpu, to);
 
 	if (far < DISTANCES)
 		thread->migrations[far]++;
+	if (!times && set)
+		times = new_entry(&routes, &key, &none, &set->made.routes, &set->lost.routes);
 	if (times)
 		__sync_fetch_and_add(times, 1);
-	else
-		new_route(&key);
 }
 
-/* Makes a record, or counts that there is no room for it. Another CPU may have made it meanwhile: then it is that one. */
 inline_always struct taker_seen *new_taker(struct taker_key *key, struct taker_seen *fresh)
 {
 	struct control *set = control_of();
-	struct taker_seen *taker;
 
-	if (!bpf_map_update_elem(&takers, key, fresh, UPDATE_NOEXIST) && set)
-		__sync_fetch_and_add(&set->made.takers, 1);
-	taker = bpf_map_lookup_elem(&takers, key);
-	if (!taker && set)
-		__sync_fetch_and_add(&set->lost.takers, 1);
-	return taker;
+	return set ? new_entry(&takers, key, fresh, &set->made.takers, &set->lost.takers) : 0;
 }
 
 /* The record of a task as a taker of one CPU. */
