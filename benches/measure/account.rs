@@ -24,8 +24,9 @@ use crate::tools;
 
 const CPUS: u32 = 1_024;
 
-/// Sources of a CPU that are told apart: the table of their lengths has a row for each CPU of each of them.
+/// Sources of a CPU that are told apart, and lines that the steps of their lengths take: the tables have a row for each CPU of each of them.
 const SOURCES: usize = 20;
+const STEPS_LINES: usize = 10;
 
 const A_SECOND: u32 = 10;
 const READINGS: usize = 100;
@@ -117,8 +118,8 @@ impl Costs {
             std::thread::sleep(Duration::from_secs(1) / A_SECOND / 2);
             let snapshot = costs.reading.of_work(&system, || counting.read())?;
             let account = costs.telling.of_work(&system, || Account::of(&snapshot, false, &names, &[]))?;
-            costs.sources = account.cpus.iter().map(|cpu| cpu.sources.len()).sum();
-            let came = account.since(&before).cpus.iter().map(|cpu| cpu.sources.len()).sum::<usize>();
+            costs.sources = account.cpus.iter().map(|cpu| cpu.sources.iter().len()).sum();
+            let came = account.since(&before).cpus.iter().map(|cpu| cpu.sources.iter().len()).sum::<usize>();
             costs.came = came as f64 / account.cpus.len() as f64;
             before = account;
         }
@@ -164,20 +165,57 @@ fn grown(live: &Machine) -> Machine {
     Machine { cpus, possible: Some(possible), ..live.clone() }
 }
 
-/// Copies the records of the CPUs that there are to all the others. Bytes of all records.
-fn spread(there: &CpuSet) -> io::Result<usize> {
-    let there: Vec<u32> = there.iter().collect();
-    let mut bytes = 0;
-    for (name, rows) in [("cpus", 1), ("source_steps", SOURCES)] {
-        let mut table = KernelTable::find(name, CPUS as usize * rows)?;
-        for (cpu, known) in (0..CPUS).filter(|cpu| !there.contains(cpu)).zip(there.iter().cycle()) {
-            for row in (0..rows).map(|row| row * CPUS as usize) {
-                table.copy(row + *known as usize, row + cpu as usize);
+/// What the programs count of each CPU.
+struct Tables {
+    cpus: KernelTable,
+    /// Each with how many rows it has of a CPU.
+    sources: [(KernelTable, usize); 2],
+}
+
+impl Tables {
+    fn find() -> io::Result<Self> {
+        let rows = |name, rows| Ok::<_, io::Error>((KernelTable::find(name, CPUS as usize * rows)?, rows));
+        let sources = [rows("sources", SOURCES)?, rows("source_steps", SOURCES * STEPS_LINES)?];
+        Ok(Self { cpus: KernelTable::find("cpus", CPUS as usize)?, sources })
+    }
+
+    fn bytes(&self) -> usize {
+        self.cpus.bytes() + self.sources.iter().map(|(table, _)| table.bytes()).sum::<usize>()
+    }
+
+    /// All rows of a CPU between which nothing was counted, as far as its record tells: else that would be missing in one of them for ever
+    /// where they are copied to.
+    fn of(&self, cpu: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
+        loop {
+            let record = self.cpus.record(cpu as usize);
+            let all = self.sources.iter().flat_map(|(table, rows)| (0..*rows).map(move |row| (table, row)));
+            let rows = all.map(|(table, row)| table.record(row_of(row, cpu))).collect();
+            if self.cpus.record(cpu as usize) == record {
+                return (record, rows);
             }
         }
-        bytes += table.bytes();
     }
-    Ok(bytes)
+
+    fn set(&mut self, cpu: u32, (record, rows): &(Vec<u8>, Vec<Vec<u8>>)) {
+        let mut rows = rows.iter();
+        for (table, of_cpu) in &mut self.sources {
+            (0..*of_cpu).zip(&mut rows).for_each(|(row, bytes)| table.set(row_of(row, cpu), bytes));
+        }
+        self.cpus.set(cpu as usize, record);
+    }
+}
+
+fn row_of(row: usize, cpu: u32) -> usize {
+    row * CPUS as usize + cpu as usize
+}
+
+/// Copies the records of the CPUs that there are to all the others. Bytes of all records.
+fn spread(there: &CpuSet) -> io::Result<usize> {
+    let mut tables = Tables::find()?;
+    let known: Vec<_> = there.iter().map(|cpu| tables.of(cpu)).collect();
+    let others = (0..CPUS).filter(|cpu| !there.contains(*cpu));
+    others.zip(known.iter().cycle()).for_each(|(cpu, known)| tables.set(cpu, known));
+    Ok(tables.bytes())
 }
 
 /// The same from the last CPU, while nobody else does anything.

@@ -46,19 +46,32 @@ impl KernelTable {
         self.record_bytes * self.records
     }
 
-    /// Copies a record over another.
+    /// A copy of a record. What the kernel writes meanwhile may be copied by half, as by any reader.
     ///
     /// # Panics
-    /// When one of them is not there, or both are the same.
-    pub fn copy(&mut self, from: usize, to: usize) {
-        assert!(from.max(to) < self.records && from != to);
-        let at = |record: usize| record * self.record_bytes;
-        // SAFETY: both ranges lie within the mapping and do not overlap. What the kernel writes meanwhile may be copied by half, as by
-        // any reader.
-        unsafe {
-            let start = self.start.as_ptr();
-            std::ptr::copy_nonoverlapping(start.add(at(from)), start.add(at(to)), self.record_bytes);
-        }
+    /// When it is not there.
+    pub fn record(&self, number: usize) -> Vec<u8> {
+        let words = self.place_of(number).cast::<u64>();
+        // SAFETY: the record lies within the mapping, at a multiple of eight bytes, and is as long as a multiple of them.
+        (0..self.record_bytes / 8)
+            .flat_map(|word| unsafe { words.add(word).read_volatile() }.to_ne_bytes())
+            .collect()
+    }
+
+    /// Writes a record.
+    ///
+    /// # Panics
+    /// When it is not there, or is not as long.
+    pub fn set(&mut self, number: usize, record: &[u8]) {
+        assert!(record.len() == self.record_bytes);
+        // SAFETY: as above.
+        unsafe { std::ptr::copy_nonoverlapping(record.as_ptr(), self.place_of(number), self.record_bytes) };
+    }
+
+    fn place_of(&self, number: usize) -> *mut u8 {
+        assert!(number < self.records);
+        // SAFETY: the record lies within the mapping.
+        unsafe { self.start.as_ptr().add(number * self.record_bytes) }
     }
 }
 

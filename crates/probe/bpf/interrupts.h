@@ -33,22 +33,34 @@ inline_always void book_source(struct source_seen *seen, struct cpu_seen *cpu, u
 	}
 }
 
+/* Counts how long a source ran. */
+inline_always void count_length(u32 id, u32 source, u64 ns)
+{
+	u64 step = kept_step_of(ns);
+	u32 row = (source * STEPS_LINES + step / STEPS_IN_LINE) * room_for_cpus + id;
+	struct steps_line *line = bpf_map_lookup_elem(&source_steps, &row);
+
+	if (line)
+		line->steps[step % STEPS_IN_LINE]++;
+}
+
 inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 waited_ns)
 {
 	u32 row = source * room_for_cpus + id;
-	struct source_steps *steps;
+	struct source_seen *seen;
 
 	if (source >= SOURCES)
+		return;
+	seen = bpf_map_lookup_elem(&sources, &row);
+	if (!seen)
 		return;
 	/* Whatever came is to be seen in the sums (struct cpu_head): a coarse clock may have stood still meanwhile. */
 	if (!ns)
 		ns = 1;
-	book_source(&cpu->sources[source], cpu, ns, waited_ns);
+	book_source(seen, cpu, ns, waited_ns);
 	cpu->slice_interrupted_ns += ns;
 	cpu->waiting_interrupted_ns += waited_ns;
-	steps = bpf_map_lookup_elem(&source_steps, &row);
-	if (steps)
-		count_step(steps->steps, ns);
+	count_length(id, source, ns);
 	/* Last, in this order: see struct cpu_head. */
 	*(volatile u32 *)&cpu->came[source] += 1;
 	*(volatile u64 *)&cpu->interrupted_ns += ns;

@@ -24,20 +24,24 @@ struct {
 } cpus section(".maps");
 
 /*
- * How long each source ran at a time, CPU by CPU: a row for each CPU of the first source, then for each of the next. Few sources
- * come everywhere, and of a row only some lines are written: so what is read of many CPUs lies on a fifth of the pages that the rows of
- * one CPU behind those of another would.
+ * What each source did and how long it ran at a time, a line of the cache a row: a row for each CPU of the first source, or of the first line
+ * of its steps, then for each of the next. Few sources come everywhere, and of their steps few lines are written: so what is read of many
+ * CPUs lies side by side, on a third of the pages that it would take CPU by CPU.
  */
-struct source_steps {
-	u32 steps[BUCKETS];
-};
-
 struct {
 	map_uint(type, MAP_ARRAY);
 	map_uint(map_flags, FLAG_MMAPABLE);
 	map_uint(max_entries, 160);
 	map_type(key, u32);
-	map_type(value, struct source_steps);
+	map_type(value, struct source_seen);
+} sources section(".maps");
+
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 1600);
+	map_type(key, u32);
+	map_type(value, struct steps_line);
 } source_steps section(".maps");
 
 struct {
@@ -109,7 +113,7 @@ struct {
 	map_type(value, u64);
 } routes section(".maps");
 
-/* How many CPUs there is room for: the rows of `cpus`, and those of one source in `source_steps`. */
+/* How many CPUs there is room for: the rows of `cpus`, and those of one source in `sources`. */
 const volatile u32 room_for_cpus = 8;
 
 /* Whether the time of every task is counted, not only of those that take it from the target. */
@@ -223,13 +227,17 @@ inline_always u64 step_of(u64 ns)
 	return (power << STEPS_BITS) | ((ns >> (power - STEPS_BITS)) & 3);
 }
 
-inline_always void count_step(u32 *steps, u64 ns)
+/* The same, of those that are kept. */
+inline_always u64 kept_step_of(u64 ns)
 {
 	u64 step = step_of(ns);
 
-	if (step >= BUCKETS)
-		step = BUCKETS - 1;
-	steps[step]++;
+	return step < BUCKETS ? step : BUCKETS - 1;
+}
+
+inline_always void count_step(u32 *steps, u64 ns)
+{
+	steps[kept_step_of(ns)]++;
 }
 
 #endif

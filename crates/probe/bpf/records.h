@@ -26,6 +26,9 @@ enum source {
 /* How a time is sorted: four steps to each power of two; the last takes all that is longer. */
 enum { STEPS_BITS = 2, BUCKETS = 160 };
 
+/* The steps of a source lie a line of the cache at a time in a table of their own. */
+enum { STEPS_IN_LINE = 16, STEPS_LINES = BUCKETS / STEPS_IN_LINE };
+
 /* C-states that are told apart; the last takes all deeper ones. */
 enum { IDLE_STATES = 10 };
 
@@ -58,7 +61,7 @@ struct faults {
 	u64 major; /* it had to be read: from a file, or from swap */
 };
 
-/* One source on one CPU. */
+/* One source on one CPU: a line of the cache. */
 struct source_seen {
 	struct tally all;
 	/* The part that ran while a thread of the target was on the CPU. */
@@ -155,7 +158,11 @@ struct cpu_seen {
 	struct running_function interrupt_function; /* in an interrupt */
 	struct running_function softirq_function; /* in a softirq, moved on by what interrupted it */
 	struct known_thread known[KNOWN_THREADS];
-	struct source_seen sources[SOURCES];
+};
+
+/* How often a source ran on a CPU for so long at a time: some of the steps. */
+struct steps_line {
+	u32 steps[STEPS_IN_LINE];
 };
 
 /* Where a CPU lies: numbers that are equal for CPUs that share the thing. Written by pinwise before it starts. */

@@ -12,12 +12,11 @@ use machine::{Machine, Missing, Root};
 use super::frequency::Frequencies;
 use super::paging::Paging;
 use super::places::places;
-use super::reading::{CpuTables, Reader};
+use super::reading::Reader;
 use super::snapshot::Snapshot;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
-    Control, CpuSeen, Faults, Loaded, Made, Mapped, Options, Record, Sizes, Tables, ThreadSeen, load,
-    thread_state,
+    Control, CpuTables, Faults, Loaded, Made, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
 };
 use crate::clock;
 use walked::Walked;
@@ -230,8 +229,8 @@ impl Counting {
         &self.loaded.missing
     }
 
-    /// The kernel's records of the CPUs, by number, as they change.
-    pub(crate) fn cpu_records(&self) -> Arc<Mapped<CpuSeen>> {
+    /// The kernel's records of the CPUs, as they change.
+    pub(crate) fn cpu_tables(&self) -> Arc<CpuTables> {
         Arc::clone(&self.tables.cpus)
     }
 
@@ -262,8 +261,7 @@ impl Counting {
             threads: self.ended.clone(),
             ..Snapshot::default()
         };
-        let tables = CpuTables { records: &self.tables.cpus, steps: &self.tables.source_steps };
-        snapshot.cpus = self.reader.read(tables, snapshot.at_ns, now);
+        snapshot.cpus = self.reader.read(&self.tables.cpus, snapshot.at_ns, now);
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
             let Some(mut thread) = self.thread(slot).filter(|thread| thread.tid != 0) else { continue };

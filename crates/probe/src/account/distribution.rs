@@ -25,12 +25,12 @@ impl Distribution {
     pub(super) fn of(steps: &[u32; BUCKETS]) -> Self {
         let Some(first) = steps.iter().position(|count| *count > 0) else { return Self::default() };
         let last = steps.iter().rposition(|count| *count > 0).unwrap_or(first);
-        Self::from(first, &steps[first..=last])
+        Self::from(first, steps[first..=last].iter().copied())
     }
 
     /// What the kernel counted from this step on; nothing before it and after these.
-    pub(super) fn from(first: usize, counts: &[u32]) -> Self {
-        Self { first, counts: counts.iter().map(|count| u64::from(*count)).collect() }
+    pub(super) fn from(first: usize, counts: impl Iterator<Item = u32>) -> Self {
+        Self { first, counts: counts.map(u64::from).collect() }
     }
 
     /// Counts one stretch; asks for no memory where there is room.
@@ -105,12 +105,21 @@ impl Distribution {
 
     /// The longest length of the step in which this share of all stretches ends; `None` when there was none.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
+        let [quantile_ns] = self.quantiles_ns([share]);
+        quantile_ns
+    }
+
+    /// The same of several shares in ascending order, in one go.
+    pub(super) fn quantiles_ns<const N: usize>(&self, shares: [f64; N]) -> [Option<u64>; N] {
         let count = self.count();
-        let wanted = ((count as f64 * share).ceil() as u64).max(1);
-        let mut seen = 0;
-        self.steps().find_map(|(_, longest_ns, count)| {
-            seen += count;
-            (seen >= wanted).then_some(longest_ns)
+        let (mut steps, mut seen, mut step_ns) = (self.steps(), 0, None);
+        shares.map(|share| {
+            let wanted = ((count as f64 * share).ceil() as u64).max(1);
+            while seen < wanted {
+                let (_, longest_ns, count) = steps.next()?;
+                (seen, step_ns) = (seen + count, Some(longest_ns));
+            }
+            step_ns
         })
     }
 
@@ -153,6 +162,7 @@ impl<'de> Deserialize<'de> for Distribution {
 }
 
 /// The step into which a length falls, as `step_of` of bpf/maps.h: its power of two, then its next two bits.
+#[inline]
 pub(super) fn step_of(ns: u64) -> usize {
     if ns < 1 << STEPS_BITS {
         return ns as usize;

@@ -5,19 +5,9 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::distribution::step_of;
 use super::group::{self, CpuOf, Group};
 use super::snapshot::Cpus;
-use crate::bpf::{CpuHead, CpuSeen, Mapped, Record as _, SOURCES, SourceSeen, SourceSteps, Tally};
-
-/// The tables that are read.
-#[derive(Clone, Copy)]
-pub(super) struct CpuTables<'a> {
-    /// By CPU.
-    pub(super) records: &'a Mapped<CpuSeen>,
-    /// As many rows for each source as there are records.
-    pub(super) steps: &'a Mapped<SourceSteps>,
-}
+use crate::bpf::{CpuHead, CpuSeen, CpuTables, Mapped, SOURCES};
 
 /// CPUs, and how they were at the last reading.
 pub(super) struct Reader {
@@ -27,6 +17,9 @@ pub(super) struct Reader {
     looked: Vec<Looked>,
     /// The first so many of them, the next ...
     groups: Vec<Arc<Group>>,
+    /// What these were before they were read the last time: memory to write the next reading to, where nobody has it any more. New
+    /// memory would be as dear as what is read.
+    before: Vec<Option<Arc<Group>>>,
 }
 
 /// What the last reading found on a CPU.
@@ -34,6 +27,8 @@ pub(super) struct Reader {
 struct Looked {
     /// The words that tell whether anything happened.
     telling: Telling,
+    /// How often each source had come.
+    came: [u32; SOURCES],
     /// Whether anything had since the reading before.
     changed: bool,
     /// Whether all of it was read after what these words told had happened. A reading may come between two words that belong
@@ -53,22 +48,28 @@ type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
 impl Reader {
     /// For these CPUs, of which there are records; in ascending order.
     pub(super) fn of(cpus: Vec<u32>) -> Self {
-        let groups = (0..cpus.len().div_ceil(group::CPUS)).map(|_| Arc::default()).collect();
-        Self { looked: vec![Looked::default(); cpus.len()], groups, cpus }
+        let groups = cpus.len().div_ceil(group::CPUS);
+        Self {
+            looked: vec![Looked::default(); cpus.len()],
+            groups: (0..groups).map(|_| Arc::default()).collect(),
+            before: vec![None; groups],
+            cpus,
+        }
     }
 
     /// Reads; `began_ns` is when the reading began, for what nothing happened on since the last one, and `now` tells the time for all
     /// else.
-    pub(super) fn read(&mut self, tables: CpuTables<'_>, began_ns: u64, now: impl Fn() -> u64) -> Cpus {
+    pub(super) fn read(&mut self, tables: &CpuTables, began_ns: u64, now: impl Fn() -> u64) -> Cpus {
         let mut read = Cpus::with_room(self.groups.len());
         for group in 0..self.groups.len() {
-            self.expect_telling(tables.records, self.places_of(group + GROUPS_AHEAD));
+            self.expect_telling(&tables.records, self.places_of(group + GROUPS_AHEAD));
             let places = self.places_of(group);
             let looked = self.cpus[places.clone()].iter().zip(&mut self.looked[places.clone()]);
             // All of them: each is to be looked at.
-            let still = looked.fold(true, |still, (cpu, looked)| looked.look(*cpu, tables.records) & still);
+            let still = looked.fold(true, |still, (cpu, looked)| looked.look(*cpu, &tables.records) & still);
             if !still {
-                self.groups[group] = Arc::new(self.read_group(group, places, tables, began_ns, &now));
+                let fresh = Arc::new(self.read_group(group, places, tables, began_ns, &now));
+                self.before[group] = Some(std::mem::replace(&mut self.groups[group], fresh));
             }
             read.push(&self.groups[group], if still { began_ns } else { 0 });
         }
@@ -79,16 +80,17 @@ impl Reader {
         &mut self,
         group: usize,
         places: Range<usize>,
-        tables: CpuTables<'_>,
+        tables: &CpuTables,
         began_ns: u64,
         now: &impl Fn() -> u64,
     ) -> Group {
         let last = Arc::clone(&self.groups[group]);
-        let mut fresh = Group::with_room_of(&last);
+        let unused = self.before[group].take().and_then(Arc::into_inner);
+        let mut fresh = unused.map_or_else(Group::default, Group::emptied);
         for place in places.clone() {
             self.expect(tables, place + CPUS_AHEAD);
             let (cpu, looked) = (self.cpus[place], &mut self.looked[place]);
-            match last.at(place - places.start) {
+            match last.at(place - places.start).filter(|last| last.cpu() == cpu) {
                 // Where nothing happened since the last reading, it was so when this one began as well.
                 Some(last) if looked.still => fresh.copy(last, began_ns),
                 last => looked.read(cpu, last, tables, &mut fresh, now),
@@ -109,18 +111,13 @@ impl Reader {
     }
 
     /// The same of what will be read of a CPU, if the same sources come there as the last time when something did.
-    fn expect(&self, tables: CpuTables<'_>, place: usize) {
+    fn expect(&self, tables: &CpuTables, place: usize) {
         let Some(looked) = self.looked.get(place).filter(|looked| looked.changed) else { return };
         let cpu = self.cpus[place] as usize;
         (0..size_of::<CpuHead>()).step_by(LINE).for_each(|line| tables.records.expect(cpu, line));
         let Some(last) = self.groups[place / group::CPUS].at(place % group::CPUS) else { return };
-        for source in last.sources_seen().filter(|source| looked.fresh & 1 << source.number() != 0) {
-            tables.records.expect(cpu, place_of(source.number()));
-            let steps = source.steps();
-            let lines = steps.start * STEP / LINE * LINE..steps.end * STEP;
-            lines
-                .step_by(LINE)
-                .for_each(|line| tables.steps.expect(tables.row_of(source.number(), cpu), line));
+        for source in last.sources_seen().filter(|source| is_in(looked.fresh, source.number())) {
+            tables.expect_source(source.number(), cpu, source.lines());
         }
     }
 }
@@ -140,62 +137,68 @@ impl Looked {
         &mut self,
         cpu: u32,
         last: Option<CpuOf<'_>>,
-        tables: CpuTables<'_>,
+        tables: &CpuTables,
         fresh: &mut Group,
         now: &impl Fn() -> u64,
     ) {
-        let (mut head, sources) = (CpuHead::zeroed(), fresh.sources());
-        let torn = self.torn;
+        let (mut came, torn) = (self.came, self.torn);
         for _ in 0..TRIES {
-            fresh.forget(sources);
-            tables.records.copy_part(cpu as usize, 0, &mut head);
-            self.read_sources(cpu as usize, &head, last, torn, tables, fresh);
-            self.telling = telling_of(&head);
+            fresh.begin(|heads| tables.push_head(cpu as usize, heads));
+            let Some(head) = fresh.begun() else { return };
+            (came, self.telling) = (head.came, telling_of(head));
+            self.read_sources(cpu as usize, &came, last, torn, tables, fresh);
             if tables.records.begins_with(cpu as usize, &self.telling) {
                 break;
             }
         }
         // Settled only if nothing happened either between the look at the first words and this reading.
-        self.settled &= last.is_some_and(|last| *last.head() == head);
-        fresh.add(cpu, now(), &head, sources);
+        self.settled = self.settled && last.is_some_and(|last| Some(last.head()) == fresh.begun());
+        self.came = came;
+        fresh.add(cpu, now());
     }
 
     /// Reads those sources that came since the last reading, and takes the others from there.
     fn read_sources(
         &mut self,
         cpu: usize,
-        head: &CpuHead,
+        came: &[u32; SOURCES],
         last: Option<CpuOf<'_>>,
         torn: u32,
-        tables: CpuTables<'_>,
+        tables: &CpuTables,
         to: &mut Group,
     ) {
-        let came = last.map_or([0; SOURCES], |last| last.head().came);
-        let differs = |source: &usize| head.came[*source] != came[*source];
-        self.fresh = (0..SOURCES).filter(differs).fold(torn, |bits, source| bits | 1 << source);
+        let differs = |source: usize| u32::from(came[source] != self.came[source]) << source;
+        self.fresh = (0..SOURCES).fold(torn, |bits, source| bits | differs(source));
         self.torn = 0;
-        let mut known = last.into_iter().flat_map(|last| last.sources_seen()).peekable();
-        for source in 0..SOURCES {
-            let known = known.next_if(|known| known.number() == source);
-            if self.fresh & 1 << source == 0 {
+        let mut rows = last.into_iter().flat_map(|last| last.sources_seen());
+        let known = last.map_or(0, |last| last.mask());
+        for source in numbers_in(known | self.fresh) {
+            let known = if is_in(known, source) { rows.next() } else { None };
+            if !is_in(self.fresh, source) {
                 known.into_iter().for_each(|known| to.copy_source(known));
                 continue;
             }
-            let mut seen = SourceSeen::zeroed();
-            tables.records.copy_part(cpu, place_of(source), &mut seen);
-            self.torn |= u32::from(seen.all.count as u32 != head.came[source]) << source;
-            let Some((first, last)) = steps_of(&seen.all) else { continue };
-            let row = tables.row_of(source, cpu);
-            to.push(source, &seen, first, |to| tables.steps.append(row, first..=last, to));
+            let count = to.push(
+                source,
+                |seen| tables.push_source(source, cpu, seen),
+                |lines, steps| tables.push_steps(source, cpu, lines, steps),
+            );
+            self.torn |= u32::from(count as u32 != came[source]) << source;
         }
     }
 }
 
-impl CpuTables<'_> {
-    /// The row of a source in the table of lengths.
-    fn row_of(&self, source: usize, cpu: usize) -> usize {
-        source * self.records.len() + cpu
-    }
+fn is_in(bits: u32, number: usize) -> bool {
+    bits & 1 << number != 0
+}
+
+/// Numbers of the bits that are set, in ascending order.
+fn numbers_in(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(lowest)
+    })
 }
 
 /// How often a record is read when it changes meanwhile. A program in the kernel is done within a us.
@@ -208,26 +211,11 @@ const CPUS_AHEAD: usize = 1;
 /// Bytes of a line of the cache, wherever this runs; only what is fetched ahead depends on it.
 const LINE: usize = 64;
 
-/// Bytes of a step.
-const STEP: usize = size_of::<u32>();
-
 fn telling_of(head: &CpuHead) -> Telling {
     // Two numbers of 32 bits are one of the words.
     let [a, b, c, d] = head.untold.to_ne_bytes();
     let [e, f, g, h] = head.moved.to_ne_bytes();
     [head.switches, head.interrupted_ns, u64::from_ne_bytes([a, b, c, d, e, f, g, h])]
-}
-
-/// Where a source lies in the record of a CPU.
-fn place_of(source: usize) -> usize {
-    offset_of!(CpuSeen, sources) + source * size_of::<SourceSeen>()
-}
-
-/// The steps of the shortest and of the longest; `None` where there was none.
-fn steps_of(all: &Tally) -> Option<(usize, usize)> {
-    // A length of 0 is told as a shortest one of 1, for there 0 stands for none.
-    let first = if all.shortest_ns <= 1 { 0 } else { step_of(all.shortest_ns) };
-    (all.count > 0).then(|| (first, step_of(all.longest_ns)))
 }
 
 #[cfg(test)]

@@ -149,8 +149,8 @@ impl Stretches {
     /// The same with what the distribution tells.
     pub(super) fn sorted_by(mut self, distribution: &Distribution) -> Self {
         let bound_ns = self.longest().map_or(u64::MAX, Extreme::ns);
-        let of = |share| distribution.quantile_ns(share).map(|ns| ns.min(bound_ns));
-        (self.p50_ns, self.p99_ns) = (of(0.5), of(0.99));
+        let within = |ns: Option<u64>| ns.map(|ns| ns.min(bound_ns));
+        [self.p50_ns, self.p99_ns] = distribution.quantiles_ns([0.5, 0.99]).map(within);
         self
     }
 

@@ -7,6 +7,7 @@ use machine::Missing;
 use super::hooks::{BIRTHS, INTERRUPTS, NAMES_AND_IDLING, PAGE_FAULTS, RUN_QUEUES, SOFTIRQS, SUMS};
 use super::loading::{Loaded, Programs};
 use super::objects;
+use super::records::{SOURCES, STEPS_LINES};
 
 /// How large the tables are made; each record that does not fit is counted as lost.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,8 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
         tables: vec![
             ("cpus", sizes.cpus),
             ("places", sizes.cpus),
-            ("source_steps", sizes.cpus * super::SOURCES as u32),
+            ("sources", sizes.cpus * SOURCES as u32),
+            ("source_steps", sizes.cpus * (SOURCES * STEPS_LINES) as u32),
             ("threads", sizes.threads),
             ("free_slots", sizes.threads),
             ("wanted", sizes.wanted),

@@ -1,7 +1,6 @@
 //! Arrays of the kernel in this process's memory.
 
 use std::marker::PhantomData;
-use std::ops::RangeInclusive;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
@@ -12,7 +11,7 @@ use super::records::Record;
 
 /// An array of records that programs in the kernel write while it is read here.
 ///
-/// Records are copied out word by word with volatile reads; each word of eight bytes is whole, a record as such need not be.
+/// Records are copied out with volatile reads; each word of eight bytes is whole, a record as such need not be.
 pub(crate) struct Mapped<T> {
     start: NonNull<u64>,
     len: usize,
@@ -58,23 +57,27 @@ impl<T: Record> Mapped<T> {
 
     /// Copies a record into memory that is there; false beyond the end.
     pub(crate) fn copy(&self, index: usize, into: &mut T) -> bool {
-        self.copy_part(index, 0, into)
-    }
-
-    /// Copies a part of a record that is a record by itself and lies `offset` bytes in it; false beyond the end.
-    pub(crate) fn copy_part<P: Record>(&self, index: usize, offset: usize, into: &mut P) -> bool {
-        let words = size_of::<P>() / 8;
-        let Some(first) = self.place_of(index, offset) else { return false };
-        if offset + size_of::<P>() > size_of::<T>() {
-            return false;
-        }
-        let to = std::ptr::from_mut(into).cast::<u64>();
-        for word in 0..words {
-            // SAFETY: all of the part lies in a record that lies in the mapping; records are whole words (see `Record`), and `to`
-            // has as many.
-            unsafe { to.add(word).write(self.start.as_ptr().add(first + word).read_volatile()) };
+        let Some(first) = self.place_of(index, 0) else { return false };
+        // SAFETY: the record lies in the mapping; records are whole words (see `Record`), and `into` has as many.
+        unsafe {
+            let from = self.start.as_ptr().add(first);
+            copy_words(from, std::ptr::from_mut(into).cast(), size_of::<T>() / 8);
         }
         true
+    }
+
+    /// Appends a copy of a part of a record that is a record by itself and lies `offset` bytes in it; nothing beyond the end. It is written
+    /// where it stays: what is copied once more while it is in no cache yet is waited for.
+    pub(crate) fn push_part<P: Record>(&self, index: usize, offset: usize, to: &mut Vec<P>) {
+        let Some(first) = self.place_of_part::<P>(index, offset) else { return };
+        to.reserve(1);
+        // SAFETY: as above, all of the part lies in the record; there is room for one more, and it has been written when it is said to be
+        // there.
+        unsafe {
+            let from = self.start.as_ptr().add(first);
+            copy_words(from, to.as_mut_ptr().add(to.len()).cast(), size_of::<P>() / 8);
+            to.set_len(to.len() + 1);
+        }
     }
 
     /// Whether a record begins with these words; false beyond the end.
@@ -98,17 +101,6 @@ impl<T: Record> Mapped<T> {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (index, offset);
-    }
-
-    /// Appends numbers of 32 bits of a record, by their places in it; nothing beyond its end.
-    pub(crate) fn append(&self, index: usize, places: RangeInclusive<usize>, to: &mut Vec<u32>) {
-        let in_record = size_of::<T>() / 4;
-        if index >= self.len || *places.end() >= in_record {
-            return;
-        }
-        let record = self.start.cast::<u32>();
-        // SAFETY: within the record, which lies within the mapping.
-        to.extend(places.map(|place| unsafe { record.add(index * in_record + place).read_volatile() }));
     }
 
     /// One word of a record. `offset` is that of a field of eight bytes.
@@ -135,6 +127,11 @@ impl<T: Record> Mapped<T> {
         Some(index * (size_of::<T>() / 8) + offset / 8)
     }
 
+    /// The same of a part that is a record by itself; `None` also where it does not lie in the record.
+    fn place_of_part<P>(&self, index: usize, offset: usize) -> Option<usize> {
+        self.place_of(index, offset).filter(|_| offset + size_of::<P>() <= size_of::<T>())
+    }
+
     /// Writes a record. Nothing happens beyond the end.
     pub(crate) fn set(&mut self, index: usize, record: &T) {
         if index >= self.len {
@@ -146,6 +143,34 @@ impl<T: Record> Mapped<T> {
             // SAFETY: as in `copy`.
             unsafe { self.start.as_ptr().add(index * words + word).write_volatile(from.add(word).read()) };
         }
+    }
+}
+
+/// Copies words that somebody else may write meanwhile; each is whole.
+///
+/// # Safety
+/// So many words lie at `from`, at a multiple of eight bytes, and there is room for them at `to`, which is such a multiple as well.
+#[inline]
+unsafe fn copy_words(from: *const u64, to: *mut u64, words: usize) {
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "there they go one by one"))]
+    let mut done = 0;
+    // Two at a time, which is never less than a word at a time. Who reads them again as two waits for two stores of one word each.
+    #[cfg(target_arch = "x86_64")]
+    if from.cast::<std::arch::x86_64::__m128i>().is_aligned() {
+        use std::arch::x86_64::__m128i;
+        while done + 2 <= words {
+            // SAFETY: within the words that are there; the first of them lies at a multiple of sixteen bytes.
+            unsafe {
+                to.add(done)
+                    .cast::<__m128i>()
+                    .write_unaligned(from.add(done).cast::<__m128i>().read_volatile())
+            };
+            done += 2;
+        }
+    }
+    for word in done..words {
+        // SAFETY: within the words that are there.
+        unsafe { to.add(word).write(from.add(word).read_volatile()) };
     }
 }
 

@@ -6,6 +6,7 @@
 #[macro_use]
 mod records;
 mod accounting;
+mod cpu_tables;
 mod entries;
 mod event_records;
 mod handing_out;
@@ -16,6 +17,7 @@ mod objects;
 mod tables;
 
 pub(crate) use accounting::{Options, Sizes, load};
+pub(crate) use cpu_tables::CpuTables;
 pub(crate) use event_records::{
     EventControl, EventCpu, EventHead, EventStretch, EventSwitch, EventWake, Mark, NOT_HANDLED, event_flags,
     event_kind, mark_state,
@@ -25,7 +27,7 @@ pub(crate) use loading::Loaded;
 pub(crate) use mapped::Mapped;
 pub(crate) use records::{
     BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Made,
-    Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, SourceSeen, SourceSteps, StretchesSeen,
-    Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
+    Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen,
+    StepsLine, StretchesSeen, Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
 };
 pub(crate) use tables::Tables;

@@ -8,6 +8,9 @@ pub(crate) const SOURCE_SOFTIRQ: usize = 10;
 pub(crate) const STEPS_BITS: u32 = 2;
 /// Steps of a distribution.
 pub(crate) const BUCKETS: usize = 160;
+/// Steps in a row of the table of lengths, and rows of a source and CPU there.
+pub(crate) const STEPS_IN_LINE: usize = 16;
+pub(crate) const STEPS_LINES: usize = BUCKETS / STEPS_IN_LINE;
 /// C-states that are told apart.
 pub(crate) const IDLE_STATES: usize = 10;
 /// Threads of the target that a CPU remembers.
@@ -36,7 +39,7 @@ pub(crate) mod thread_state {
 /// A record that the kernel shares with this process.
 ///
 /// # Safety
-/// Only integers and arrays of them, laid out as C does, without padding, and a whole number of words of eight bytes.
+/// Only integers and arrays of them, laid out as C does, without padding, and whole words of eight bytes at multiples of eight bytes.
 pub(crate) unsafe trait Record: Copy + 'static {
     /// All zero, as the kernel makes it.
     fn zeroed() -> Self {
@@ -62,7 +65,7 @@ macro_rules! records {
     ($($name:ident = $in_c:literal { $($field:ident: $type:ty,)* })*) => {
         $(
             #[derive(Clone, Copy, Debug, PartialEq)]
-            #[repr(C)]
+            #[repr(C, align(8))]
             pub(crate) struct $name { $(pub(crate) $field: $type,)* }
 
             // SAFETY: repr(C), integers only; the assertion and the test of the layout hold the rest.
@@ -134,10 +137,9 @@ records! {
         interrupt_function: RunningFunction,
         softirq_function: RunningFunction,
         known: [KnownThread; KNOWN_THREADS],
-        sources: [SourceSeen; SOURCES],
     }
 
-    SourceSteps = "source_steps" { steps: [u32; BUCKETS], }
+    StepsLine = "steps_line" { steps: [u32; STEPS_IN_LINE], }
 
     Place = "place" { core: u32, cache: u32, node: u32, known: u32, }
 
@@ -234,6 +236,8 @@ mod tests {
             ("SOURCE_SOFTIRQ", SOURCE_SOFTIRQ),
             ("STEPS_BITS", STEPS_BITS as usize),
             ("BUCKETS", BUCKETS),
+            ("STEPS_IN_LINE", STEPS_IN_LINE),
+            ("STEPS_LINES", STEPS_LINES),
             ("IDLE_STATES", IDLE_STATES),
             ("TICK_DEPENDENCIES", TICK_DEPENDENCIES),
             ("DISTANCES", DISTANCES),

@@ -8,12 +8,13 @@ use aya::maps::{HashMap, Map, MapData, Stack};
 use machine::Missing;
 
 use super::accounting::Sizes;
+use super::cpu_tables::CpuTables;
 use super::entries::Entries;
 use super::loading::Loaded;
 use super::mapped::Mapped;
 use super::records::{
-    Control, CpuSeen, FunctionKey, FunctionSeen, LineKey, LineSeen, Place, Record, RouteKey, SOURCES,
-    SourceSteps, TakerKey, TakerSeen, ThreadSeen,
+    Control, FunctionKey, FunctionSeen, LineKey, LineSeen, Place, Record, RouteKey, SOURCES, STEPS_LINES,
+    TakerKey, TakerSeen, ThreadSeen,
 };
 
 const FREE_SLOTS: &str = "free_slots";
@@ -22,9 +23,7 @@ const FREE_SLOTS: &str = "free_slots";
 pub(crate) struct Tables {
     pub(crate) control: Mapped<Control>,
     /// Shared with the gap loops of [`crate::noise`].
-    pub(crate) cpus: Arc<Mapped<CpuSeen>>,
-    /// A row for each CPU of the first of [`SOURCES`], then of the next.
-    pub(crate) source_steps: Mapped<SourceSteps>,
+    pub(crate) cpus: Arc<CpuTables>,
     pub(crate) places: Mapped<Place>,
     pub(crate) threads: Mapped<ThreadSeen>,
     pub(crate) free_slots: Stack<MapData, u32>,
@@ -46,8 +45,11 @@ impl Tables {
         let cpus = sizes.cpus as usize;
         Ok(Self {
             control: mapped(loaded, "control", 1)?,
-            cpus: Arc::new(mapped(loaded, "cpus", cpus)?),
-            source_steps: mapped(loaded, "source_steps", cpus * SOURCES)?,
+            cpus: Arc::new(CpuTables {
+                records: mapped(loaded, "cpus", cpus)?,
+                sources: mapped(loaded, "sources", cpus * SOURCES)?,
+                steps: mapped(loaded, "source_steps", cpus * SOURCES * STEPS_LINES)?,
+            }),
             places: mapped(loaded, "places", cpus)?,
             threads: mapped(loaded, "threads", sizes.threads as usize)?,
             free_slots: Stack::try_from(loaded.take(FREE_SLOTS)?).map_err(|e| refuse(FREE_SLOTS, e))?,

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::sync::Arc;
 
-use crate::bpf::{CpuHead, CpuSeen, Mapped, SOURCES, SourceSeen, Tally};
+use crate::bpf::{CpuHead, CpuSeen, CpuTables, SOURCES, SourceSeen, Tally};
 use crate::clock;
 
 /// Sums of a CPU since counting began, or the difference of two such readings. Times are net, ns.
@@ -72,15 +72,15 @@ const _: () = assert!(offset_of!(CpuHead, current_slot) % 8 == 0);
 
 /// The CPU on which the caller is pinned.
 pub(super) struct LiveCpu {
-    /// None where the kernel does not count.
-    pub(super) records: Option<Arc<Mapped<CpuSeen>>>,
+    /// Of all CPUs; none where the kernel does not count.
+    pub(super) tables: Option<Arc<CpuTables>>,
     /// Its number.
     pub(super) cpu: usize,
 }
 
 impl LiveCpu {
     fn word(&self, offset: usize) -> u64 {
-        self.records.as_ref().and_then(|records| records.word(self.cpu, offset)).unwrap_or(0)
+        self.tables.as_ref().and_then(|tables| tables.records.word(self.cpu, offset)).unwrap_or(0)
     }
 }
 
@@ -91,7 +91,7 @@ impl OwnCpu for LiveCpu {
 
     #[inline]
     fn moves(&self) -> u64 {
-        match &self.records {
+        match &self.tables {
             None => 0,
             Some(_) => {
                 let interrupted_ns = self.word(offset_of!(CpuHead, interrupted_ns));
@@ -101,14 +101,12 @@ impl OwnCpu for LiveCpu {
     }
 
     fn read(&self, into: &mut Seen) {
-        if self.records.is_none() {
-            return;
-        }
+        let Some(tables) = &self.tables else { return };
         for source in 0..SOURCES {
-            let tally =
-                offset_of!(CpuSeen, sources) + source * size_of::<SourceSeen>() + offset_of!(SourceSeen, all);
-            into.counts[source] = self.word(tally + offset_of!(Tally, count));
-            into.net_ns[source] = self.word(tally + offset_of!(Tally, total_ns));
+            let all = offset_of!(SourceSeen, all);
+            let word = |offset: usize| tables.word_of_source(source, self.cpu, all + offset).unwrap_or(0);
+            into.counts[source] = word(offset_of!(Tally, count));
+            into.net_ns[source] = word(offset_of!(Tally, total_ns));
         }
         into.switches = self.word(offset_of!(CpuHead, switches));
         into.other_ns = self.word(offset_of!(CpuHead, other_ns));

@@ -17,7 +17,7 @@ use super::seen::LiveCpu;
 use super::sheet::{CpuNoise, JoinedTo, LineNoise, Noise, Policy, TaskNoise};
 use super::told;
 use crate::account::{Account, Counting, Names, Snapshot, Target, TaskAccount, TracePoints};
-use crate::bpf::{CpuSeen, Mapped};
+use crate::bpf::CpuTables;
 use crate::meter::Meter;
 
 /// What is to be measured.
@@ -92,7 +92,7 @@ pub fn measure(
 
 /// Tells a loop to begin.
 struct Go {
-    records: Option<Arc<Mapped<CpuSeen>>>,
+    tables: Option<Arc<CpuTables>>,
 }
 
 /// What a loop has to say when it is done.
@@ -155,7 +155,7 @@ impl Loops {
 /// A loop on the CPU to which the calling thread is confined.
 fn run(cpu: u32, plan: &Plan, go: Go, stop: &AtomicBool) -> Done {
     let mut record = Box::new(Record::new(plan.threshold.as_nanos() as u64));
-    let live = LiveCpu { records: go.records, cpu: cpu as usize };
+    let live = LiveCpu { tables: go.tables, cpu: cpu as usize };
     let cost = gap_loop::try_out(&live, &mut record);
     let before = involuntary_switches();
     let window_ns = plan.window.as_nanos() as u64;
@@ -193,10 +193,10 @@ impl Session<'_> {
         meter.read();
         let began = Instant::now();
         for cpu in round.cpus.iter() {
-            let records = self.counting.as_ref().map(Counting::cpu_records);
+            let tables = self.counting.as_ref().map(Counting::cpu_tables);
             if let Some((_, tell_go)) = self.loops.go.get(&cpu) {
                 // A loop that is gone is missed below.
-                let _ = tell_go.send(Go { records });
+                let _ = tell_go.send(Go { tables });
             }
         }
         let mut done = Vec::new();

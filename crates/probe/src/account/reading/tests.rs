@@ -5,9 +5,10 @@ use machine::CpuSet;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use super::*;
-use crate::account::distribution::Distribution;
+use crate::account::distribution::{Distribution, step_of};
 use crate::account::snapshot::Snapshot;
 use crate::account::source::Source;
+use crate::bpf::{STEPS_IN_LINE, STEPS_LINES, Tally};
 
 /// Two groups and a bit of a third.
 const CPUS: usize = 2 * group::CPUS + 3;
@@ -20,8 +21,7 @@ fn mapped<T: crate::bpf::Record>(len: usize) -> Mapped<T> {
 
 /// The tables of the programs, and what they should say.
 struct Tables {
-    records: Mapped<CpuSeen>,
-    steps: Mapped<SourceSteps>,
+    kernel: CpuTables,
     truth: BTreeMap<(usize, usize), Distribution>,
     reader: Reader,
     began_ns: u64,
@@ -29,19 +29,20 @@ struct Tables {
 
 impl Tables {
     fn new() -> Self {
-        let (records, steps) = (mapped(CPUS), mapped(CPUS * SOURCES));
+        let kernel = CpuTables {
+            records: mapped(CPUS),
+            sources: mapped(CPUS * SOURCES),
+            steps: mapped(CPUS * SOURCES * STEPS_LINES),
+        };
         let reader = Reader::of((0..CPUS as u32).collect());
-        Self { records, steps, truth: BTreeMap::new(), reader, began_ns: 0 }
-    }
-
-    fn of(&self) -> CpuTables<'_> {
-        CpuTables { records: &self.records, steps: &self.steps }
+        Self { kernel, truth: BTreeMap::new(), reader, began_ns: 0 }
     }
 
     /// Counts a length as the programs do; `came` is the last that they write.
     fn count(&mut self, cpu: usize, source: usize, ns: u64, came: bool) {
-        let mut seen = self.records.get(cpu).unwrap();
-        let all = &mut seen.sources[source].all;
+        let row = source * CPUS + cpu;
+        let mut seen = self.kernel.sources.get(row).unwrap();
+        let all = &mut seen.all;
         let shortest_ns = if all.count == 0 { u64::MAX } else { all.shortest_ns };
         *all = Tally {
             count: all.count + 1,
@@ -49,27 +50,30 @@ impl Tables {
             shortest_ns: shortest_ns.min(ns.max(1)),
             longest_ns: all.longest_ns.max(ns),
         };
-        seen.head.interrupted_ns += ns.max(1);
-        seen.head.came[source] += u32::from(came);
-        self.records.set(cpu, &seen);
-        let row = self.of().row_of(source, cpu);
-        let mut record = self.steps.get(row).unwrap();
-        record.steps[step_of(ns)] += 1;
-        self.steps.set(row, &record);
+        self.kernel.sources.set(row, &seen);
+        let step = step_of(ns);
+        let row = (source * STEPS_LINES + step / STEPS_IN_LINE) * CPUS + cpu;
+        let mut line = self.kernel.steps.get(row).unwrap();
+        line.steps[step % STEPS_IN_LINE] += 1;
+        self.kernel.steps.set(row, &line);
+        self.change(cpu, |head| {
+            head.interrupted_ns += ns.max(1);
+            head.came[source] += u32::from(came);
+        });
         self.truth.entry((cpu, source)).or_default().insert(ns);
     }
 
     fn change(&mut self, cpu: usize, change: impl FnOnce(&mut CpuHead)) {
-        let mut seen = self.records.get(cpu).unwrap();
+        let mut seen = self.kernel.records.get(cpu).unwrap();
         change(&mut seen.head);
-        self.records.set(cpu, &seen);
+        self.kernel.records.set(cpu, &seen);
     }
 
     /// A reading that begins 100 ns after the last one; each CPU is read a ns after it began.
     fn read(&mut self) -> Cpus {
         self.began_ns += 100;
-        let (tables, began_ns) = (CpuTables { records: &self.records, steps: &self.steps }, self.began_ns);
-        self.reader.read(tables, began_ns, || began_ns + 1)
+        let began_ns = self.began_ns;
+        self.reader.read(&self.kernel, began_ns, || began_ns + 1)
     }
 
     /// What is read is all that was counted.
@@ -81,7 +85,7 @@ impl Tables {
         );
         for of in read.iter() {
             let cpu = of.cpu() as usize;
-            assert_eq!(*of.head(), self.records.get(cpu).unwrap().head);
+            assert_eq!(*of.head(), self.kernel.records.get(cpu).unwrap().head);
             let sources: BTreeMap<_, _> =
                 of.sources().map(|(source, seen, lengths)| (source, (seen.all.count, lengths))).collect();
             let of_cpu = self.truth.iter().filter(|((of, _), _)| *of == cpu);
@@ -186,6 +190,30 @@ fn a_group_is_shared_by_readings_in_which_nothing_happened_on_any_of_its_cpus() 
 }
 
 #[test]
+fn readings_that_somebody_has_stay_as_they_were_whatever_is_read_after_them() {
+    let mut tables = Tables::new();
+    let mut kept = Vec::new();
+    for round in 1..6 {
+        tables.count(1, 3, 70 * round, true);
+        tables.count(CPUS - 1, 11, 30_000 * round, true);
+        // Every other one is let go, and its memory is written to again.
+        let read = tables.read();
+        if round % 2 == 1 {
+            kept.push((round, read));
+        }
+    }
+    for (round, read) in kept {
+        for cpu in [1, CPUS - 1] {
+            let of = read.iter().nth(cpu).unwrap();
+            let (_, seen, lengths) = of.sources().next().unwrap();
+            assert_eq!((of.sources().count(), seen.all.count, lengths.count()), (1, round, round));
+            assert_eq!(of.head().came.iter().sum::<u32>(), round as u32);
+        }
+    }
+    tables.hold();
+}
+
+#[test]
 fn what_was_caught_while_it_was_written_is_read_again() {
     let mut tables = Tables::new();
     tables.count(0, 3, 70, true);
@@ -222,11 +250,6 @@ fn cpus_are_found_by_their_numbers_also_when_some_are_left_out() {
     let found: CpuSet = (0..CPUS as u32).filter(|cpu| some.cpu(*cpu).is_some()).collect();
     assert_eq!(found, kept);
     assert_eq!(some.cpus.iter().map(|of| of.cpu()).collect::<CpuSet>(), kept);
+    assert!(kept.iter().all(|cpu| some.cpu(cpu).unwrap().switches == 100 + u64::from(cpu)));
     assert_eq!(snapshot.cpus.iter().count(), CPUS, "the reading itself stays as it was");
-}
-
-#[test]
-fn a_source_that_never_came_is_not_looked_at() {
-    let never = SourceSeen { all: Tally { longest_ns: 7, ..Tally::zeroed() }, ..SourceSeen::zeroed() };
-    assert_eq!(steps_of(&never.all), None);
 }

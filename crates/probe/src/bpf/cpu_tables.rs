@@ -1,0 +1,61 @@
+//! What the programs count of each CPU.
+
+use std::mem::offset_of;
+use std::ops::Range;
+
+use super::mapped::Mapped;
+use super::records::{CpuHead, CpuSeen, SOURCES, STEPS_LINES, SourceSeen, StepsLine};
+
+/// The tables of CPUs.
+///
+/// What each source did and how long it ran at a time is apart from the rest, and each row of that is a line of the cache: what is read of many
+/// CPUs lies side by side, on few pages.
+pub(crate) struct CpuTables {
+    /// By number.
+    pub(crate) records: Mapped<CpuSeen>,
+    /// A row for each CPU of the first of [`SOURCES`], then of the next.
+    pub(crate) sources: Mapped<SourceSeen>,
+    /// The same of the first of [`STEPS_LINES`] of the first source, then of the next.
+    pub(crate) steps: Mapped<StepsLine>,
+}
+
+impl CpuTables {
+    /// Appends what is read of a CPU each time.
+    pub(crate) fn push_head(&self, cpu: usize, to: &mut Vec<CpuHead>) {
+        self.records.push_part(cpu, offset_of!(CpuSeen, head), to);
+    }
+
+    /// Appends what a source did on a CPU.
+    pub(crate) fn push_source(&self, source: usize, cpu: usize, to: &mut Vec<SourceSeen>) {
+        self.row_of_source(source, cpu).into_iter().for_each(|row| self.sources.push_part(row, 0, to));
+    }
+
+    /// One word of that.
+    pub(crate) fn word_of_source(&self, source: usize, cpu: usize, offset: usize) -> Option<u64> {
+        self.sources.word(self.row_of_source(source, cpu)?, offset)
+    }
+
+    /// Appends how often it ran for so long at a time: these lines of the steps.
+    pub(crate) fn push_steps(&self, source: usize, cpu: usize, lines: Range<usize>, to: &mut Vec<StepsLine>) {
+        let rows = lines.filter_map(|line| self.row_of_steps(source, cpu, line));
+        rows.for_each(|row| self.steps.push_part(row, 0, to));
+    }
+
+    /// Has the processor fetch a source and these lines of its steps; it does not wait for them.
+    pub(crate) fn expect_source(&self, source: usize, cpu: usize, lines: Range<usize>) {
+        self.row_of_source(source, cpu).into_iter().for_each(|row| self.sources.expect(row, 0));
+        let rows = lines.filter_map(|line| self.row_of_steps(source, cpu, line));
+        rows.for_each(|row| self.steps.expect(row, 0));
+    }
+
+    fn row_of_source(&self, source: usize, cpu: usize) -> Option<usize> {
+        let cpus = self.records.len();
+        (source < SOURCES && cpu < cpus).then_some(source * cpus + cpu)
+    }
+
+    fn row_of_steps(&self, source: usize, cpu: usize, line: usize) -> Option<usize> {
+        let cpus = self.records.len();
+        let is_there = source < SOURCES && cpu < cpus && line < STEPS_LINES;
+        is_there.then_some((source * STEPS_LINES + line) * cpus + cpu)
+    }
+}
