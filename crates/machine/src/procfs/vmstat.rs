@@ -4,15 +4,37 @@ use std::collections::BTreeMap;
 
 use super::{Malformed, decimal};
 
-/// Parses the file: counters and gauges by the kernel's own names. Which there are depends on its version and configuration.
-pub fn parse(text: &str) -> Result<BTreeMap<&str, u64>, Malformed> {
-    let mut counters = BTreeMap::new();
-    for (index, line) in text.lines().enumerate() {
-        let (name, value) =
-            line.split_once(' ').ok_or_else(|| Malformed::new(index + 1, line, "has no value"))?;
-        counters.insert(name, decimal(index + 1, name, value)?);
+/// A line of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter<'a> {
+    /// The kernel's own name of the counter or gauge. Which there are depends on its version and configuration.
+    pub name: &'a str,
+    line: usize,
+    value: &'a str,
+}
+
+impl Counter<'_> {
+    /// Its value.
+    ///
+    /// # Errors
+    /// When that is no number.
+    pub fn value(&self) -> Result<u64, Malformed> {
+        decimal(self.line, self.name, self.value)
     }
-    Ok(counters)
+}
+
+/// The lines of the file, one after the other: for who wants a few of the two hundred, many times a second. A line without a value is
+/// an error.
+pub fn counters(text: &str) -> impl Iterator<Item = Result<Counter<'_>, Malformed>> {
+    text.lines().zip(1..).map(|(text, line)| {
+        let (name, value) = text.split_once(' ').ok_or_else(|| Malformed::new(line, text, "has no value"))?;
+        Ok(Counter { name, line, value })
+    })
+}
+
+/// Parses the file: counters and gauges by name.
+pub fn parse(text: &str) -> Result<BTreeMap<&str, u64>, Malformed> {
+    counters(text).map(|counter| counter.and_then(|counter| Ok((counter.name, counter.value()?)))).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Counting that goes on in the kernel.
 
+mod missed;
 mod room;
 mod walked;
 
@@ -10,7 +11,7 @@ use machine::procfs::pid_stat;
 use machine::{Machine, Missing, Root};
 
 use super::frequency::Frequencies;
-use super::paging::Paging;
+use super::paging::PagingSince;
 use super::places::places;
 use super::reading::Reader;
 use super::snapshot::Snapshot;
@@ -19,6 +20,7 @@ use crate::bpf::{
     Control, CpuTables, Faults, Loaded, Made, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
 };
 use crate::clock;
+use missed::Missed;
 use walked::Walked;
 
 /// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
@@ -67,11 +69,12 @@ pub struct Counting {
     /// Waiting of those of them that were forgotten, of which it is not known who was on the CPU, ns.
     forgotten_unseen_waiting_ns: u64,
     root: Root,
-    paging_before: Result<Paging, Missing>,
+    paging: PagingSince,
     /// `None` where nobody wants to know.
     frequencies: Option<Frequencies>,
     foreign_numbers: bool,
     walked: Walked,
+    missed: Missed,
 }
 
 impl Counting {
@@ -118,10 +121,11 @@ impl Counting {
             room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
             forgotten_unseen_waiting_ns: 0,
-            paging_before: Paging::read(&root),
+            paging: PagingSince::now(&root),
             root,
             foreign_numbers: namespace > 0,
             walked: Walked::default(),
+            missed: Missed::default(),
         };
         counting.start(target)?;
         Ok(counting)
@@ -253,8 +257,8 @@ impl Counting {
             at_ns: now(),
             lost: control.map(|control| control.lost),
             page_faults: self.loaded.runs("page_fault_user"),
-            misses: self.loaded.misses(),
-            paging: Some(self.paging_since()),
+            misses: self.missed.look(ended_ns != 0, || self.loaded.misses()).clone(),
+            paging: Some(self.paging.read(&self.root)),
             frequency: self.frequencies.as_ref().map(|frequencies| frequencies.seen().clone()),
             forgotten_unseen_waiting_ns: self.forgotten_unseen_waiting_ns,
             foreign_numbers: self.foreign_numbers,
@@ -296,11 +300,6 @@ impl Counting {
     /// Entries that have ever been made in the tables.
     fn made(&self) -> Made {
         self.tables.control.get(0).map_or(Made::zeroed(), |control| control.made)
-    }
-
-    fn paging_since(&self) -> Result<Paging, Missing> {
-        let before = self.paging_before.as_ref().map_err(Clone::clone)?;
-        Ok(Paging::read(&self.root)?.since(before))
     }
 
     /// Copies a thread's record as it was between two events.

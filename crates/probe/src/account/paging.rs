@@ -1,8 +1,10 @@
 //! Swapping and moving of pages on the whole machine.
 
-use machine::procfs::vmstat;
+use machine::procfs::{Malformed, vmstat};
 use machine::{Missing, Root};
 use serde::{Deserialize, Serialize};
+
+use crate::handles::Handles;
 
 /// What the kernel counted in the window, for the whole machine: it does not tell whose pages they were. `None` where this
 /// kernel has no such counter. Source: /proc/vmstat.
@@ -24,22 +26,29 @@ pub struct Paging {
 
 impl Paging {
     /// The counters since boot.
-    ///
-    /// # Errors
-    /// When /proc/vmstat cannot be read or makes no sense.
-    pub(super) fn read(root: &Root) -> Result<Self, Missing> {
-        let told = |why: &dyn std::fmt::Display| Missing::new("swapping and NUMA faults", why);
-        let text = root.read("/proc/vmstat").map_err(|e| told(&e))?;
-        let counters = vmstat::parse(&text).map_err(|e| told(&format_args!("/proc/vmstat: {e}")))?;
-        let of = |name: &str| counters.get(name).copied();
-        let stalls = counters.iter().filter(|(name, _)| name.starts_with("allocstall"));
-        Ok(Self {
-            swapped_in_pages: of("pswpin"),
-            swapped_out_pages: of("pswpout"),
-            numa_hint_faults: of("numa_hint_faults"),
-            numa_hint_faults_local: of("numa_hint_faults_local"),
-            numa_migrated_pages: of("numa_pages_migrated"),
-            allocation_stalls: stalls.map(|(_, count)| *count).reduce(|sum, count| sum + count),
+    fn parse(text: &str) -> Result<Self, Malformed> {
+        let mut paging = Self::default();
+        for counter in vmstat::counters(text) {
+            let counter = counter?;
+            if counter.name.starts_with("allocstall") {
+                let before = paging.allocation_stalls.unwrap_or(0);
+                paging.allocation_stalls = Some(before + counter.value()?);
+            } else if let Some(field) = paging.field(counter.name) {
+                *field = Some(counter.value()?);
+            }
+        }
+        Ok(paging)
+    }
+
+    /// What the kernel calls by this name.
+    fn field(&mut self, name: &str) -> Option<&mut Option<u64>> {
+        Some(match name {
+            "pswpin" => &mut self.swapped_in_pages,
+            "pswpout" => &mut self.swapped_out_pages,
+            "numa_hint_faults" => &mut self.numa_hint_faults,
+            "numa_hint_faults_local" => &mut self.numa_hint_faults_local,
+            "numa_pages_migrated" => &mut self.numa_migrated_pages,
+            _ => return None,
         })
     }
 
@@ -67,15 +76,50 @@ impl Paging {
     }
 }
 
+/// What the counters of a machine moved by since this was made. The file stays open.
+pub(super) struct PagingSince {
+    handles: Handles,
+    text: Vec<u8>,
+    before: Result<Paging, Missing>,
+}
+
+impl PagingSince {
+    /// From now on.
+    pub(super) fn now(root: &Root) -> Self {
+        let before = Err(Missing::new(FACT, "was not read yet"));
+        let mut since = Self { handles: Handles::default(), text: Vec::new(), before };
+        since.before = since.so_far(root);
+        since
+    }
+
+    /// What came since.
+    ///
+    /// # Errors
+    /// When /proc/vmstat cannot be read or makes no sense, or did so at the beginning.
+    pub(super) fn read(&mut self, root: &Root) -> Result<Paging, Missing> {
+        let before = self.before.clone()?;
+        Ok(self.so_far(root)?.since(&before))
+    }
+
+    fn so_far(&mut self, root: &Root) -> Result<Paging, Missing> {
+        self.handles.read(root, VMSTAT, &mut self.text).map_err(|e| Missing::new(FACT, e))?;
+        let makes_no_sense = |e: &dyn std::fmt::Display| Missing::new(FACT, format_args!("{VMSTAT}: {e}"));
+        let text = std::str::from_utf8(&self.text).map_err(|e| makes_no_sense(&e))?;
+        Paging::parse(text).map_err(|e| makes_no_sense(&e))
+    }
+}
+
+const FACT: &str = "swapping and NUMA faults";
+const VMSTAT: &str = "/proc/vmstat";
+
 #[cfg(test)]
 mod tests {
-    use machine::{Root, Tree};
+    use machine::Tree;
 
     use super::*;
 
     fn at(text: &str) -> Paging {
-        let tree = Tree::new().file("/proc/vmstat", text);
-        Paging::read(&Root::from_tree(tree)).unwrap()
+        Paging::parse(text).unwrap()
     }
 
     #[test]
@@ -94,7 +138,12 @@ mod tests {
 
     #[test]
     fn a_torn_file_is_told() {
-        let tree = Tree::new().file("/proc/vmstat", "pswpin 5\npswp");
-        assert!(Paging::read(&Root::from_tree(tree)).unwrap_err().why.contains("/proc/vmstat"));
+        let tree = Tree::new().file(VMSTAT, "pswpin 5\npswp");
+        let root = Root::from_tree(tree);
+        let told = PagingSince::now(&root).read(&root).unwrap_err();
+        assert!(told.why.contains(VMSTAT), "{told:?}");
+        assert!(Paging::parse("pswpin -5\n").is_err());
+        // Nobody asked for this one.
+        assert_eq!(Paging::parse("nr_free_pages -5\n").unwrap(), Paging::default());
     }
 }

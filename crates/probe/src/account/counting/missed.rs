@@ -1,0 +1,44 @@
+//! Events that programs were left out for.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How often it is asked: a call for each program, which goes through all CPUs. That some were left out is told in words, and a second later does.
+const EVERY: Duration = Duration::from_millis(900);
+
+/// By program, as the kernel told it last.
+#[derive(Debug, Default)]
+pub(super) struct Missed {
+    asked: Option<Instant>,
+    told: BTreeMap<&'static str, u64>,
+}
+
+impl Missed {
+    /// What the kernel told; it is asked again when that is a while ago, and when this is the last time.
+    pub(super) fn look(
+        &mut self,
+        is_last: bool,
+        ask: impl FnOnce() -> BTreeMap<&'static str, u64>,
+    ) -> &BTreeMap<&'static str, u64> {
+        if is_last || self.asked.is_none_or(|asked| asked.elapsed() >= EVERY) {
+            (self.asked, self.told) = (Some(Instant::now()), ask());
+        }
+        &self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_asked_now_and_then_and_at_the_end() {
+        let mut missed = Missed::default();
+        let told = |count| BTreeMap::from([("sched_switch", count)]);
+        assert_eq!(*missed.look(false, || told(1)), told(1));
+        assert_eq!(*missed.look(false, || panic!("a moment ago")), told(1));
+        assert_eq!(*missed.look(true, || told(2)), told(2));
+        missed.asked = Instant::now().checked_sub(EVERY);
+        assert_eq!(*missed.look(false, || told(3)), told(3));
+    }
+}
