@@ -5,6 +5,7 @@
 //! alone.
 
 mod between;
+mod by_source;
 mod cgroups;
 mod counting;
 mod cpu;
@@ -29,6 +30,7 @@ pub(crate) mod target;
 mod thread;
 mod whole;
 
+pub use by_source::BySource;
 pub use counting::{Counting, TracePoints};
 pub use cpu::{CpuAccount, TickKept};
 pub use distribution::Distribution;

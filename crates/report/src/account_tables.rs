@@ -67,7 +67,7 @@ impl Table {
             Self::Cpus => account.cpus.iter().map(rows::cpu).collect(),
             Self::Sources => {
                 let all = account.cpus.iter().flat_map(|cpu| {
-                    cpu.sources.iter().map(|(source, seen)| rows::source(cpu.cpu, *source, seen))
+                    cpu.sources.iter().map(|(source, seen)| rows::source(cpu.cpu, source, seen))
                 });
                 all.collect()
             }

@@ -1,12 +1,11 @@
 //! Where the time of a CPU went.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use super::by_source::BySource;
 use super::frequency::Frequency;
 use super::group::CpuOf;
-use super::source::{Interruptions, Source};
+use super::source::Interruptions;
 use crate::bpf::CpuHead;
 use crate::ticks::TickDependency;
 
@@ -45,7 +44,7 @@ pub struct CpuAccount {
     /// Why it did not, most frequent first.
     pub tick_kept: Vec<TickKept>,
     /// What interrupted it.
-    pub sources: BTreeMap<Source, Interruptions>,
+    pub sources: BySource,
 }
 
 /// A reason that kept the tick.
@@ -78,11 +77,11 @@ impl CpuAccount {
             idle_while_waited_ns: seen.idle_waited_ns,
             tick_stopped: seen.tick_stopped,
             tick_kept: tick_kept(seen),
-            sources: BTreeMap::new(),
+            sources: BySource::default(),
         };
-        for (source, seen, lengths) in read.sources() {
-            account.sources.insert(source, Interruptions::of(seen, lengths));
-        }
+        let sources = read.sources();
+        account.sources =
+            sources.map(|(source, seen, lengths)| (source, Interruptions::of(seen, lengths))).collect();
         account.goes_on(began_ns, at_ns, seen);
         account
     }

@@ -119,10 +119,9 @@ fn taker(kind: TakerKind, name: impl Into<String>, remedy: impl Into<String>) ->
 fn interrupts(told: &Told<'_>) -> Vec<Taker> {
     let mut by_source: BTreeMap<Source, Taker> = BTreeMap::new();
     for cpu in told.cpus {
-        for (source, seen) in cpu.sources.iter().filter(|(source, _)| **source != Source::Device) {
+        for (source, seen) in cpu.sources.iter().filter(|(source, _)| *source != Source::Device) {
             let kind = if source.is_softirq() { TakerKind::Softirq } else { TakerKind::Interrupt };
-            let sum =
-                by_source.entry(*source).or_insert_with(|| taker(kind, source.words(), remedy(*source)));
+            let sum = by_source.entry(source).or_insert_with(|| taker(kind, source.words(), remedy(source)));
             add(sum, cpu.cpu, seen, told.together.is_some());
         }
     }
@@ -284,7 +283,11 @@ mod tests {
             on_target: Part { count: 2, total_ns: 100 },
             ..Interruptions::default()
         };
-        let cpu = CpuAccount { cpu: 3, sources: [(Source::Tick, seen)].into(), ..CpuAccount::default() };
+        let cpu = CpuAccount {
+            cpu: 3,
+            sources: [(Source::Tick, seen)].into_iter().collect(),
+            ..CpuAccount::default()
+        };
         let kworker = |comm: &str| TaskAccount { of_kernel: true, ..task(comm, 9, 20) };
         let own = TaskAccount { of_target: true, ..task("server", 7, 50) };
         let tasks = [task("thief", 8, 210), kworker("kworker/3:1"), kworker("kworker/u8:2"), own];
@@ -313,7 +316,7 @@ mod tests {
         let cpu = CpuAccount {
             cpu: 0,
             wall_ns: 10_000,
-            sources: [(Source::SoftirqRcu, seen)].into(),
+            sources: [(Source::SoftirqRcu, seen)].into_iter().collect(),
             ..CpuAccount::default()
         };
         let told = Told { together: None, cpus: &[cpu], tasks: &[], lines: &[], taken_by_unknown_ns: 0 };

@@ -274,7 +274,7 @@ pub(super) fn one_of_each() -> Account {
     Account {
         threads: vec![ThreadAccount::default()],
         takers: vec![taker],
-        cpus: vec![CpuAccount { sources, ..CpuAccount::default() }],
+        cpus: vec![CpuAccount { sources: sources.into(), ..CpuAccount::default() }],
         tasks: vec![TaskAccount::default()],
         lines: vec![LineAccount::default()],
         functions: vec![function],

@@ -35,7 +35,7 @@ pub(super) fn cpus(account: &Account, most: usize) -> String {
     for cpu in shown.into_iter().take(most) {
         let of = |ns: u64| percent(ns, cpu.wall_ns);
         let rate = |times: u64| count((times as f64 * 1e9 / cpu.wall_ns.max(1) as f64).round() as u64);
-        let ticks = cpu.sources.get(&Source::Tick).map_or(0, |seen| seen.all.count);
+        let ticks = cpu.sources.get(Source::Tick).map_or(0, |seen| seen.all.count);
         let mut row = vec![cpu.cpu.to_string()];
         if with_target {
             row.push(of(cpu.target_ns));
@@ -55,8 +55,8 @@ pub(super) fn cpus(account: &Account, most: usize) -> String {
 pub(super) fn sources(account: &Account, most: usize) -> String {
     let mut by_source: BTreeMap<Source, Vec<(u32, &Interruptions)>> = BTreeMap::new();
     for cpu in &account.cpus {
-        for (source, seen) in &cpu.sources {
-            by_source.entry(*source).or_default().push((cpu.cpu, seen));
+        for (source, seen) in cpu.sources.iter() {
+            by_source.entry(source).or_default().push((cpu.cpu, seen));
         }
     }
     if by_source.is_empty() {

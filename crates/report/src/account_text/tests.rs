@@ -31,7 +31,7 @@ fn of_many_cpus_those_with_most_are_shown_and_the_others_counted() {
             cpu,
             wall_ns: 1_000_000,
             interrupted_ns: 1_000 * u64::from(cpu),
-            sources: [(Source::Tick, seen)].into(),
+            sources: [(Source::Tick, seen)].into_iter().collect(),
             ..CpuAccount::default()
         }
     };

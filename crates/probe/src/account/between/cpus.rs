@@ -1,12 +1,12 @@
 //! CPUs and what interrupted them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::row::Row;
+use crate::account::by_source::BySource;
 use crate::account::cpu::{CpuAccount, TickKept};
 use crate::account::frequency::Frequency;
-use crate::account::source::{Interruptions, Part, Source};
+use crate::account::source::{Interruptions, Part};
 
 impl Row for CpuAccount {
     type Key = u32;
@@ -40,9 +40,9 @@ impl Row for CpuAccount {
 
     fn then(&self, later: &Self) -> Self {
         let mut sources = self.sources.clone();
-        for (source, seen) in &later.sources {
+        for (source, seen) in later.sources.iter() {
             let both = sources.get(source).map_or_else(|| seen.clone(), |before| before.plus(seen));
-            sources.insert(*source, both);
+            sources.insert(source, both);
         }
         Self {
             cpu: self.cpu,
@@ -79,13 +79,9 @@ fn frequency_since(now: Option<Frequency>, before: Option<Frequency>) -> Option<
     }
 }
 
-fn sources_since(
-    now: &BTreeMap<Source, Interruptions>,
-    earlier: &BTreeMap<Source, Interruptions>,
-) -> BTreeMap<Source, Interruptions> {
+fn sources_since(now: &BySource, earlier: &BySource) -> BySource {
     let nothing = Interruptions::default();
-    let more =
-        now.iter().map(|(source, seen)| (*source, seen.since(earlier.get(source).unwrap_or(&nothing))));
+    let more = now.iter().map(|(source, seen)| (source, seen.since(earlier.get(source).unwrap_or(&nothing))));
     more.filter(|(_, seen)| seen.all.count > 0).collect()
 }
 

@@ -20,7 +20,8 @@ fn account(window_s: f64, ticks: u64, on_ns: u64, ended: bool) -> Account {
         on_cpu: stretches(1, on_ns),
         ..ThreadAccount::default()
     };
-    let cpu = CpuAccount { cpu: 0, sources: [(Source::Tick, seen)].into(), ..CpuAccount::default() };
+    let cpu =
+        CpuAccount { cpu: 0, sources: [(Source::Tick, seen)].into_iter().collect(), ..CpuAccount::default() };
     Account { window_s, threads: vec![thread], cpus: vec![cpu], ..Account::default() }
 }
 
@@ -28,7 +29,7 @@ fn account(window_s: f64, ticks: u64, on_ns: u64, ended: bool) -> Account {
 fn counts_and_times_are_differences() {
     let between = account(3.0, 50, 700, false).since(&account(1.0, 20, 300, false));
     assert_eq!(between.window_s, 2.0);
-    let tick = &between.cpus[0].sources[&Source::Tick];
+    let tick = &between.cpus[0].sources.get(Source::Tick).unwrap();
     assert_eq!((tick.all.count, tick.all.total_ns, tick.all.mean_ns), (30, 300, Some(10.0)));
     assert_eq!(between.threads[0].on_cpu.total_ns, 400);
     assert_eq!(between.together.map(|all| all.wall_ns), Some(2_000_000_000));
@@ -181,7 +182,10 @@ fn after(past: &[Happened]) -> Account {
         from_ns: 0,
         to_ns: past.len() as u64,
         threads: (0..2).map(|number| thread(past, number)).collect(),
-        cpus: vec![CpuAccount { sources: [(Source::Tick, tick)].into(), ..CpuAccount::default() }],
+        cpus: vec![CpuAccount {
+            sources: [(Source::Tick, tick)].into_iter().collect(),
+            ..CpuAccount::default()
+        }],
         tasks: vec![task],
         functions: functions.to_vec(),
         routes: routes.to_vec(),
@@ -271,7 +275,7 @@ proptest! {
             holds(&row.on_cpu, &meanwhile);
             prop_assert_eq!(&row.on_cpu_lengths, &distribution(&ended[before..]));
         }
-        if let Some(seen) = since.cpus[0].sources.get(&Source::Tick) {
+        if let Some(seen) = since.cpus[0].sources.get(Source::Tick) {
             holds(&seen.all, &past[last].interrupts);
             prop_assert_eq!(seen.all.p50_ns.is_some(), !past[last].interrupts.is_empty());
         }
