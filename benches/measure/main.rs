@@ -1,6 +1,6 @@
 //! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced, noise, amqp, ldap, http,
-//! open_loop. A run of all parts writes benches/RESULTS.md and
+//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced,
+//! traced_goals, noise, amqp, ldap, http, open_loop. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
 mod account;
@@ -30,7 +30,7 @@ use section::Section;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
@@ -39,6 +39,7 @@ const PARTS: [Part; 13] = [
     ("changes", changes::measure),
     ("engine", engine::measure),
     ("traced", traced::measure),
+    ("traced_goals", traced::measure_goals),
     ("noise", noise::measure),
     ("amqp", amqp::measure),
     ("ldap", ldap::measure),

@@ -2,7 +2,7 @@
 //! CPU, which is the worst that a tracer of switches can meet.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,9 @@ use crate::tools;
 const ROUND_TRIPS: u32 = 60_000;
 const BLOCKS: usize = 15;
 
+/// Of the rows that there are goals for. This host moves each row by 2 % from one run of so few blocks as above to the next.
+const BLOCKS_OF_GOALS: usize = 40;
+
 /// Every event as a trace, which is written when the load has ended.
 const PERFETTO: [&str; 3] = ["--format", "perfetto", "--output=/dev/null"];
 
@@ -31,22 +34,9 @@ pub fn measure() -> io::Result<Section> {
         section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
         return Ok(section);
     }
-    let pinwise = tools::pinwise()?;
-    let cpu = machine::Machine::read(&machine::Root::live()).online().last().unwrap_or(0);
-    let mut bystander = Command::new("sleep").arg("3600").spawn()?;
-    let other = bystander.id();
-    let ours = |words: &'static [&'static str]| {
-        let pinwise = pinwise.clone();
-        move |pid: u32| {
-            let mut command = Command::new(&pinwise);
-            command.args(["watch", "--for", "60s"]);
-            for word in words {
-                let word = word.replace("TARGET", &pid.to_string()).replace("OTHER", &other.to_string());
-                command.arg(word);
-            }
-            command
-        }
-    };
+    let (pinwise, cpu, bystander) = (tools::pinwise()?, last_cpu(), Bystander::start()?);
+    let other = bystander.0.id();
+    let ours = |words| ours(pinwise.clone(), other, words);
     let theirs = |program: &'static str, words: &'static [&'static str]| {
         move |pid: u32| {
             let mut command = Command::new(program);
@@ -89,20 +79,78 @@ pub fn measure() -> io::Result<Section> {
             Err(why) => left_out.push(format!("{name}: {why}")),
         }
     }
-    let outcomes = blocks::run(arms, BLOCKS);
-    let _ = bystander.kill();
-    let _ = bystander.wait();
+    let outcomes = blocks::run(arms, BLOCKS)?;
     section.say(
         "CPU time of `perf bench sched pipe` on one CPU, started stopped, watched, continued; order shuffled in blocks. A round \
          trip is two wake-ups and two switches. pinwise accounts for all of it (switches, wake-ups, interrupts, softirqs, timers); \
          the others do one thing each. The programs that do nothing say what any tracer of switches and wake-ups costs here, those that \
          look at the clock what any costs that reads it each time.",
     );
-    section.compare(&format!("{ROUND_TRIPS} round trips"), &outcomes?);
+    section.compare(&format!("{ROUND_TRIPS} round trips"), &outcomes);
     if !left_out.is_empty() {
         section.say(format!("Left out, for they do not run here: {}.", left_out.join("; ")));
     }
     Ok(section)
+}
+
+/// The rows that there are goals for, in as many blocks as it takes to tell.
+pub fn measure_goals() -> io::Result<Section> {
+    let mut section = Section::new("What watching costs the one that is watched, and others");
+    if tools::version("perf").is_none() || !tools::is_root() {
+        section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
+        return Ok(section);
+    }
+    let (pinwise, cpu, bystander) = (tools::pinwise()?, last_cpu(), Bystander::start()?);
+    let ours = |words| ours(pinwise.clone(), bystander.0.id(), words);
+    let mut arms = vec![
+        Arm::new("nobody watches", move || run(cpu, None)),
+        Arm::new("nobody watches (A/A)", move || run(cpu, None)),
+        arm(cpu, "pinwise watch of it", ours(&["--process", "TARGET"])),
+        arm(cpu, "pinwise watch of another process", ours(&["--process", "OTHER"])),
+    ];
+    let cpudist = found("cpudist");
+    if Command::new(cpudist).arg("--version").output().is_ok() {
+        arms.push(arm(cpu, "cpudist -p of it", move |pid| {
+            let mut command = Command::new(cpudist);
+            command.args(["-p", &pid.to_string(), "60", "1"]);
+            command
+        }));
+    }
+    section.say("As `traced`. Goals: 1.11 x for the watched, 1.06 x for others.");
+    section.compare(&format!("{ROUND_TRIPS} round trips"), &blocks::run(arms, BLOCKS_OF_GOALS)?);
+    Ok(section)
+}
+
+fn last_cpu() -> u32 {
+    machine::Machine::read(&machine::Root::live()).online().last().unwrap_or(0)
+}
+
+/// `pinwise watch` with these words, in which TARGET is the load and OTHER the bystander.
+fn ours(pinwise: PathBuf, other: u32, words: &'static [&'static str]) -> impl Fn(u32) -> Command + 'static {
+    move |pid| {
+        let mut command = Command::new(&pinwise);
+        command.args(["watch", "--for", "60s"]);
+        for word in words {
+            command.arg(word.replace("TARGET", &pid.to_string()).replace("OTHER", &other.to_string()));
+        }
+        command
+    }
+}
+
+/// A process that has nothing to do with the load.
+struct Bystander(Child);
+
+impl Bystander {
+    fn start() -> io::Result<Self> {
+        Command::new("sleep").arg("3600").spawn().map(Self)
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn arm(cpu: u32, name: &str, tracer: impl Fn(u32) -> Command + 'static) -> Arm<'static> {
