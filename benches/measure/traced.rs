@@ -30,11 +30,7 @@ const READY: Duration = Duration::from_millis(1_200);
 /// Measures pinwise beside the tools that it replaces, those that are there and that run on this kernel.
 pub fn measure() -> io::Result<Section> {
     let mut section = Section::new("What watching costs the one that is watched");
-    if tools::version("perf").is_none() || !tools::is_root() {
-        section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
-        return Ok(section);
-    }
-    let (pinwise, cpu, bystander) = (tools::pinwise()?, last_cpu(), Bystander::start()?);
+    let Some((pinwise, cpu, bystander)) = ready(&mut section)? else { return Ok(section) };
     let other = bystander.0.id();
     let ours = |words| ours(pinwise.clone(), other, words);
     let theirs = |program: &'static str, words: &'static [&'static str]| {
@@ -96,11 +92,7 @@ pub fn measure() -> io::Result<Section> {
 /// The rows that there are goals for, in as many blocks as it takes to tell.
 pub fn measure_goals() -> io::Result<Section> {
     let mut section = Section::new("What watching costs the one that is watched, and others");
-    if tools::version("perf").is_none() || !tools::is_root() {
-        section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
-        return Ok(section);
-    }
-    let (pinwise, cpu, bystander) = (tools::pinwise()?, last_cpu(), Bystander::start()?);
+    let Some((pinwise, cpu, bystander)) = ready(&mut section)? else { return Ok(section) };
     let ours = |words| ours(pinwise.clone(), bystander.0.id(), words);
     let mut arms = vec![
         Arm::new("nobody watches", move || run(cpu, None)),
@@ -121,8 +113,14 @@ pub fn measure_goals() -> io::Result<Section> {
     Ok(section)
 }
 
-fn last_cpu() -> u32 {
-    machine::Machine::read(&machine::Root::live()).online().last().unwrap_or(0)
+/// What is measured, the CPU of the load, and somebody else to watch; `None` where the load cannot run, which is said.
+fn ready(section: &mut Section) -> io::Result<Option<(PathBuf, u32, Bystander)>> {
+    if tools::version("perf").is_none() || !tools::is_root() {
+        section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
+        return Ok(None);
+    }
+    let cpu = machine::Machine::read(&machine::Root::live()).online().last().unwrap_or(0);
+    Ok(Some((tools::pinwise()?, cpu, Bystander::start()?)))
 }
 
 /// `pinwise watch` with these words, in which TARGET is the load and OTHER the bystander.
