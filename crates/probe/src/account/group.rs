@@ -34,8 +34,6 @@ struct CpuRead {
     /// The place of its record.
     head: usize,
     rows: Places,
-    /// A bit for each source that came.
-    mask: u32,
 }
 
 /// A source that came on a CPU. Those of the last reading are gone through at each reading, and so they are apart from what they did.
@@ -131,8 +129,7 @@ impl Group {
     /// Takes in the CPU that was begun with.
     pub(super) fn add(&mut self, cpu: u32, at_ns: u64) {
         let rows = Places::since(self.rows_of_added(), &self.rows);
-        let mask = self.rows[rows.range()].iter().fold(0, |mask, row| mask | 1 << row.source);
-        self.cpus.push(CpuRead { cpu, at_ns, head: self.cpus.len(), rows, mask });
+        self.cpus.push(CpuRead { cpu, at_ns, head: self.cpus.len(), rows });
     }
 
     /// Takes in a CPU of another group, on which nothing happened since.
@@ -210,7 +207,7 @@ impl<'a> CpuOf<'a> {
 
     /// A bit for each source that came, by number.
     pub(super) fn mask(&self) -> u32 {
-        self.read.mask
+        self.group.rows[self.read.rows.range()].iter().fold(0, |mask, row| mask | 1 << row.source)
     }
 
     pub(super) fn sources_seen(&self) -> impl Iterator<Item = SourceOf<'a>> + use<'a> {

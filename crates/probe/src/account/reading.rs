@@ -27,7 +27,7 @@ pub(super) struct Reader {
 struct Looked {
     /// The words that tell whether anything happened.
     telling: Telling,
-    /// How often each source had come.
+    /// How often each source had come. The last reading's record tells it as well, and is in no cache any more.
     came: [u32; SOURCES],
     /// Whether anything had since the reading before.
     changed: bool,

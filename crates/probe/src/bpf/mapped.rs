@@ -69,7 +69,8 @@ impl<T: Record> Mapped<T> {
     /// Appends a copy of a part of a record that is a record by itself and lies `offset` bytes in it; nothing beyond the end. It is written
     /// where it stays: what is copied once more while it is in no cache yet is waited for.
     pub(crate) fn push_part<P: Record>(&self, index: usize, offset: usize, to: &mut Vec<P>) {
-        let Some(first) = self.place_of_part::<P>(index, offset) else { return };
+        let lies_within = offset + size_of::<P>() <= size_of::<T>();
+        let Some(first) = self.place_of(index, offset).filter(|_| lies_within) else { return };
         to.reserve(1);
         // SAFETY: as above, all of the part lies in the record; there is room for one more, and it has been written when it is said to be
         // there.
@@ -125,11 +126,6 @@ impl<T: Record> Mapped<T> {
             return None;
         }
         Some(index * (size_of::<T>() / 8) + offset / 8)
-    }
-
-    /// The same of a part that is a record by itself; `None` also where it does not lie in the record.
-    fn place_of_part<P>(&self, index: usize, offset: usize) -> Option<usize> {
-        self.place_of(index, offset).filter(|_| offset + size_of::<P>() <= size_of::<T>())
     }
 
     /// Writes a record. Nothing happens beyond the end.
