@@ -27,111 +27,133 @@ const PERFETTO: [&str; 3] = ["--format", "perfetto", "--output=/dev/null"];
 /// How long a tracer may take to be ready.
 const READY: Duration = Duration::from_millis(1_200);
 
+/// A tool that pinwise replaces: what its row is called, the program, its words (TARGET is the load).
+type Tool = (&'static str, &'static str, &'static [&'static str]);
+
+/// What is nearest to what pinwise tells of the watched.
+const CPUDIST: Tool = ("cpudist -p of it", "cpudist", &["-p", "TARGET", "60", "1"]);
+
+const TOOLS: [Tool; 5] = [
+    CPUDIST,
+    ("runqlat -p of it", "runqlat", &["-p", "TARGET", "60", "1"]),
+    ("runqlat", "runqlat", &["60", "1"]),
+    ("offcputime -p of it", "offcputime", &["-p", "TARGET", "60"]),
+    ("perf sched record", "perf", &["sched", "record", "-o", "/dev/null", "sleep", "60"]),
+];
+
 /// Measures pinwise beside the tools that it replaces, those that are there and that run on this kernel.
 pub fn measure() -> io::Result<Section> {
     let mut section = Section::new("What watching costs the one that is watched");
-    let Some((pinwise, cpu, bystander)) = ready(&mut section)? else { return Ok(section) };
-    let other = bystander.0.id();
-    let ours = |words| ours(pinwise.clone(), other, words);
-    let theirs = |program: &'static str, words: &'static [&'static str]| {
-        move |pid: u32| {
-            let mut command = Command::new(program);
-            command.args(words.iter().map(|word| word.replace("TARGET", &pid.to_string())));
-            command
-        }
-    };
-    let mut arms = vec![
-        Arm::new("nobody watches", move || run(cpu, None)),
-        Arm::new("nobody watches (A/A)", move || run(cpu, None)),
-        Arm::new("programs that do nothing at sched_switch and sched_wakeup", move || {
-            let _nothing = Nothing::attach(false)?;
-            run(cpu, None)
-        }),
-        Arm::new("programs that look at the clock there, and do no more", move || {
-            let _nothing = Nothing::attach(true)?;
-            run(cpu, None)
-        }),
-        arm(cpu, "pinwise watch of it", ours(&["--process", "TARGET"])),
-        arm(cpu, "pinwise watch of another process", ours(&["--process", "OTHER"])),
-        arm(cpu, "pinwise watch of all CPUs", ours(&[])),
-        arm(
-            cpu,
-            "pinwise watch of it, every event",
-            ours(&["--process", "TARGET", PERFETTO[0], PERFETTO[1], PERFETTO[2]]),
-        ),
-        arm(cpu, "pinwise watch of all CPUs, every event", ours(&PERFETTO)),
-    ];
-    let mut left_out = Vec::new();
-    for (name, program, words) in [
-        ("cpudist -p of it", "cpudist", &["-p", "TARGET", "60", "1"][..]),
-        ("runqlat -p of it", "runqlat", &["-p", "TARGET", "60", "1"]),
-        ("runqlat", "runqlat", &["60", "1"]),
-        ("offcputime -p of it", "offcputime", &["-p", "TARGET", "60"]),
-        ("perf sched record", "perf", &["sched", "record", "-o", "/dev/null", "sleep", "60"]),
+    let Some(mut rows) = Rows::ready(&mut section)? else { return Ok(section) };
+    let cpu = rows.cpu;
+    for (name, reads_clock) in [
+        ("programs that do nothing at sched_switch and sched_wakeup", false),
+        ("programs that look at the clock there, and do no more", true),
     ] {
-        let program = found(program);
-        match works(theirs(program, words)(other)) {
-            Ok(()) => arms.push(arm(cpu, name, theirs(program, words))),
-            Err(why) => left_out.push(format!("{name}: {why}")),
-        }
+        rows.arms.push(Arm::new(name, move || {
+            let _nothing = Nothing::attach(reads_clock)?;
+            run(cpu, None)
+        }));
     }
-    let outcomes = blocks::run(arms, BLOCKS)?;
+    rows.watched();
+    rows.ours("pinwise watch of all CPUs", &[]);
+    rows.ours(
+        "pinwise watch of it, every event",
+        &["--process", "TARGET", PERFETTO[0], PERFETTO[1], PERFETTO[2]],
+    );
+    rows.ours("pinwise watch of all CPUs, every event", &PERFETTO);
+    TOOLS.into_iter().for_each(|tool| rows.theirs(tool));
     section.say(
         "CPU time of `perf bench sched pipe` on one CPU, started stopped, watched, continued; order shuffled in blocks. A round \
          trip is two wake-ups and two switches. pinwise accounts for all of it (switches, wake-ups, interrupts, softirqs, timers); \
          the others do one thing each. The programs that do nothing say what any tracer of switches and wake-ups costs here, those that \
          look at the clock what any costs that reads it each time.",
     );
-    section.compare(&format!("{ROUND_TRIPS} round trips"), &outcomes);
-    if !left_out.is_empty() {
-        section.say(format!("Left out, for they do not run here: {}.", left_out.join("; ")));
-    }
+    rows.compare(BLOCKS, &mut section)?;
     Ok(section)
 }
 
 /// The rows that there are goals for, in as many blocks as it takes to tell.
 pub fn measure_goals() -> io::Result<Section> {
     let mut section = Section::new("What watching costs the one that is watched, and others");
-    let Some((pinwise, cpu, bystander)) = ready(&mut section)? else { return Ok(section) };
-    let ours = |words| ours(pinwise.clone(), bystander.0.id(), words);
-    let mut arms = vec![
-        Arm::new("nobody watches", move || run(cpu, None)),
-        Arm::new("nobody watches (A/A)", move || run(cpu, None)),
-        arm(cpu, "pinwise watch of it", ours(&["--process", "TARGET"])),
-        arm(cpu, "pinwise watch of another process", ours(&["--process", "OTHER"])),
-    ];
-    let cpudist = found("cpudist");
-    if Command::new(cpudist).arg("--version").output().is_ok() {
-        arms.push(arm(cpu, "cpudist -p of it", move |pid| {
-            let mut command = Command::new(cpudist);
-            command.args(["-p", &pid.to_string(), "60", "1"]);
-            command
-        }));
-    }
+    let Some(mut rows) = Rows::ready(&mut section)? else { return Ok(section) };
+    rows.watched();
+    rows.theirs(CPUDIST);
     section.say("As `traced`. Goals: 1.11 x for the watched, 1.06 x for others.");
-    section.compare(&format!("{ROUND_TRIPS} round trips"), &blocks::run(arms, BLOCKS_OF_GOALS)?);
+    rows.compare(BLOCKS_OF_GOALS, &mut section)?;
     Ok(section)
 }
 
-/// What is measured, the CPU of the load, and somebody else to watch; `None` where the load cannot run, which is said.
-fn ready(section: &mut Section) -> io::Result<Option<(PathBuf, u32, Bystander)>> {
-    if tools::version("perf").is_none() || !tools::is_root() {
-        section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
-        return Ok(None);
-    }
-    let cpu = machine::Machine::read(&machine::Root::live()).online().last().unwrap_or(0);
-    Ok(Some((tools::pinwise()?, cpu, Bystander::start()?)))
+/// The rows of a table, of which the first is the load alone.
+struct Rows {
+    pinwise: PathBuf,
+    /// Where the load runs.
+    cpu: u32,
+    bystander: Bystander,
+    arms: Vec<Arm<'static>>,
+    /// Tools that do not run here, and why.
+    left_out: Vec<String>,
 }
 
-/// `pinwise watch` with these words, in which TARGET is the load and OTHER the bystander.
-fn ours(pinwise: PathBuf, other: u32, words: &'static [&'static str]) -> impl Fn(u32) -> Command + 'static {
-    move |pid| {
-        let mut command = Command::new(&pinwise);
-        command.args(["watch", "--for", "60s"]);
-        for word in words {
-            command.arg(word.replace("TARGET", &pid.to_string()).replace("OTHER", &other.to_string()));
+impl Rows {
+    /// With the load alone, twice; `None` where it cannot run, which is said.
+    fn ready(section: &mut Section) -> io::Result<Option<Self>> {
+        if tools::version("perf").is_none() || !tools::is_root() {
+            section.say("Not measured: needs root, and perf (package linux-perf) for its load.");
+            return Ok(None);
         }
-        command
+        let cpu = machine::Machine::read(&machine::Root::live()).online().last().unwrap_or(0);
+        let alone = |name| Arm::new(name, move || run(cpu, None));
+        let arms = vec![alone("nobody watches"), alone("nobody watches (A/A)")];
+        let (pinwise, bystander) = (tools::pinwise()?, Bystander::start()?);
+        Ok(Some(Self { pinwise, cpu, bystander, arms, left_out: Vec::new() }))
+    }
+
+    /// Adds the rows that there are goals for.
+    fn watched(&mut self) {
+        self.ours("pinwise watch of it", &["--process", "TARGET"]);
+        self.ours("pinwise watch of another process", &["--process", "OTHER"]);
+    }
+
+    /// Adds `pinwise watch` with these words, in which TARGET is the load and OTHER the bystander.
+    fn ours(&mut self, name: &str, words: &'static [&'static str]) {
+        let (pinwise, other) = (self.pinwise.clone(), self.bystander.0.id().to_string());
+        self.add(name, move |pid| {
+            let mut command = Command::new(&pinwise);
+            command.args(["watch", "--for", "60s"]);
+            command.args(
+                words.iter().map(|word| word.replace("TARGET", &pid.to_string()).replace("OTHER", &other)),
+            );
+            command
+        });
+    }
+
+    /// Adds a tool, if it runs here.
+    fn theirs(&mut self, (name, program, words): Tool) {
+        let program = found(program);
+        let tracer = move |pid: u32| {
+            let mut command = Command::new(program);
+            command.args(words.iter().map(|word| word.replace("TARGET", &pid.to_string())));
+            command
+        };
+        match works(tracer(self.bystander.0.id())) {
+            Ok(()) => self.add(name, tracer),
+            Err(why) => self.left_out.push(format!("{name}: {why}")),
+        }
+    }
+
+    fn add(&mut self, name: &str, tracer: impl Fn(u32) -> Command + 'static) {
+        let cpu = self.cpu;
+        self.arms.push(Arm::new(name, move || run(cpu, Some(&tracer))));
+    }
+
+    /// Measures them, and says what was left out.
+    fn compare(self, blocks: usize, section: &mut Section) -> io::Result<()> {
+        section.compare(&format!("{ROUND_TRIPS} round trips"), &blocks::run(self.arms, blocks)?);
+        if !self.left_out.is_empty() {
+            section.say(format!("Left out, for they do not run here: {}.", self.left_out.join("; ")));
+        }
+        Ok(())
     }
 }
 
@@ -149,10 +171,6 @@ impl Drop for Bystander {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn arm(cpu: u32, name: &str, tracer: impl Fn(u32) -> Command + 'static) -> Arm<'static> {
-    Arm::new(name, move || run(cpu, Some(&tracer)))
 }
 
 /// Debian has some of these tools in sbin.
