@@ -40,7 +40,7 @@ inline_always int is_more(u64 a, u64 b)
  * comparisons in a row say so (a clock that is set right quickly); and where there is none to hold it against, the next wake-up
  * compares again.
  */
-inline_always void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
+seldom void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
 {
 	u64 ahead = now - queue_ns, age = queue_ns - cpu->clock_compared_ns;
 	u64 believed = cpu->clock_ahead_ns + (age >> DRIFT_SHIFT);

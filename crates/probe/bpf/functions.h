@@ -30,7 +30,7 @@ inline_always int function_begins(u64 address, u32 kind)
 	struct cpu_seen *cpu = cpu_of(id);
 	struct running_function *running;
 
-	if (!cpu || !counting_since() || !function_of(address, id, kind))
+	if (!cpu || !counting || !function_of(address, id, kind))
 		return 0;
 	running = running_function(cpu);
 	running->address = address;
@@ -99,7 +99,7 @@ tracepoint(workqueue_execute_start) int workqueue_execute_start(u64 *arguments)
 	u32 id = bpf_get_smp_processor_id();
 	struct function_seen *seen;
 
-	if (!counting_since())
+	if (!counting)
 		return 0;
 	seen = function_of((u64)follow((struct work_struct *)arguments[0], func), id, FUNCTION_WORK);
 	if (seen)
@@ -125,7 +125,7 @@ tracepoint(tick_stop) int tick_stop(u64 *arguments)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 
-	if (!cpu || !counting_since())
+	if (!cpu || !counting)
 		return 0;
 	if (arguments[0] & 1)
 		cpu->tick_stopped++;

@@ -36,7 +36,7 @@ inline_always void book_source(struct source_seen *seen, struct cpu_seen *cpu, u
 /* Counts how long a source ran. */
 inline_always void count_length(u32 id, u32 source, u64 ns)
 {
-	u64 step = kept_step_of(ns);
+	u64 step = step_of(ns);
 	u32 row = (source * STEPS_LINES + step / STEPS_IN_LINE) * room_for_cpus + id;
 	struct steps_line *line = bpf_map_lookup_elem(&source_steps, &row);
 
@@ -73,7 +73,7 @@ inline_always int begins(int is_softirq)
 	struct running *running;
 	u64 now;
 
-	if (!counting_since())
+	if (!counting)
 		return 0;
 	cpu = cpu_of(bpf_get_smp_processor_id());
 	if (!cpu)
@@ -186,7 +186,7 @@ tracepoint(nmi_handler) int nmi_handler(u64 *arguments)
 	u64 ns = arguments[1];
 	u64 waited_ns;
 
-	if (!cpu || !counting_since())
+	if (!cpu || !counting)
 		return 0;
 	waited_ns = ns * waiting_count(cpu);
 	book(id, cpu, SOURCE_NMI, ns, waited_ns);

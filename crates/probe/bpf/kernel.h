@@ -17,6 +17,12 @@ typedef long long s64;
 
 #define inline_always static inline __attribute__((always_inline))
 #define section(name) __attribute__((section(name), used))
+/*
+ * What happens seldom is a function of its own, away from what happens at each event: that then lies close together in memory and
+ * keeps more in registers.
+ */
+#define seldom static __attribute__((noinline, cold))
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 /* Map definitions, as BTF that the loader reads. */
 #define map_uint(name, value) int(*name)[value]

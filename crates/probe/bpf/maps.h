@@ -5,6 +5,7 @@
 
 #include "kernel.h"
 #include "records.h"
+#include "steps.h"
 
 /* Sizes are for a small machine: pinwise sets them before it loads the programs. */
 struct {
@@ -147,13 +148,22 @@ inline_always void *new_entry(void *map, const void *key, const void *fresh, u64
 	return entry;
 }
 
-/* When counting began; 0 while it has not, and once it has ended. */
+/* When counting began. */
 inline_always u64 counting_since(void)
 {
 	struct control *set = control_of();
 
-	return set && !set->ended_ns ? set->began_ns : 0;
+	return set ? set->began_ns : 0;
 }
+
+/*
+ * Whether events are counted: set and cleared by pinwise. It is read at each event, and what is no map of its own is read there without
+ * looking anything up.
+ */
+volatile u32 counting section(".data.counting") = 0;
+
+/* How many threads were ever taken in. */
+volatile u64 threads_adopted;
 
 /*
  * How long ago something began that an interrupt may move on while it is looked at: programs at the end of a softirq run with
@@ -194,50 +204,6 @@ inline_always void charge(struct tally *tally, u64 ns)
 		tally->shortest_ns = ns ? ns : 1;
 	if (ns > tally->longest_ns)
 		tally->longest_ns = ns;
-}
-
-/*
- * The number of the highest bit, by the highest six bits of a de Bruijn product: searching it by comparing costs a wrongly
- * predicted jump or two at each switch, and BPF has no instruction for it.
- */
-static const u8 power_of[64] = {
-	0, 47, 1, 56, 48, 27, 2, 60, 57, 49, 41, 37, 28, 16, 3, 61, 54, 58, 35, 52, 50, 42, 21, 44, 38, 32,
-	29, 23, 17, 11, 4, 62, 46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43, 31, 22, 10, 45, 25, 39, 14,
-	33, 19, 30, 9, 24, 13, 18, 8, 12, 7, 6, 5, 63
-};
-
-/*
- * The step of a time: the power of two, then the next two bits. What becomes an index is u64: clang for BPF without 32-bit
- * instructions cuts a u32 off by shifts, behind which the verifier has lost its bounds.
- */
-inline_always u64 step_of(u64 ns)
-{
-	u64 rest = ns, power;
-
-	if (ns < 1 << STEPS_BITS)
-		return ns;
-	rest |= rest >> 1;
-	rest |= rest >> 2;
-	rest |= rest >> 4;
-	rest |= rest >> 8;
-	rest |= rest >> 16;
-	rest |= rest >> 32;
-	/* All bits below the highest are set: this product has a different number in its highest six bits for each of them. */
-	power = power_of[(rest * 0x03f79d71b4cb0a89ULL) >> 58];
-	return (power << STEPS_BITS) | ((ns >> (power - STEPS_BITS)) & 3);
-}
-
-/* The same, of those that are kept. */
-inline_always u64 kept_step_of(u64 ns)
-{
-	u64 step = step_of(ns);
-
-	return step < BUCKETS ? step : BUCKETS - 1;
-}
-
-inline_always void count_step(u32 *steps, u64 ns)
-{
-	steps[kept_step_of(ns)]++;
 }
 
 #endif

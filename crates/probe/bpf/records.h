@@ -297,12 +297,11 @@ struct made {
 	u64 routes;
 };
 
-/* Set by pinwise: nothing is counted before `began_ns` is not 0. */
+/* When counting began and ended is set by pinwise. */
 struct control {
 	u64 began_ns;
 	u64 ended_ns;
 	struct lost lost;
-	u64 adopted; /* threads that were ever taken in */
 	struct made made;
 };
 

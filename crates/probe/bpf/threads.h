@@ -37,21 +37,31 @@ inline_always void know(struct known_thread *known, struct task_struct *task, u3
 	known->slot = slot;
 }
 
+/* Looks a task up for a CPU, which knows it from then on. `adopted` was read before. */
+seldom struct thread_seen *look_up(struct task_struct *task, struct cpu_seen *cpu, u32 tid, u32 adopted)
+{
+	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
+	struct thread_seen *thread = find_thread(task);
+
+	if (thread)
+		know(known, task, tid, thread->slot);
+	else
+		know(known, task, tid | NOT_OF_TARGET, adopted);
+	return thread;
+}
+
 /*
  * The same by way of the CPU on which it is asked: the same few tasks are asked for there again and again. A task that was
  * found before is known by its address and number, and its slot still has that number. One that is none of the target's is
- * known as that until another thread is taken in, which may be it: `adopted` is read before it is looked up. Others are looked up.
+ * known as that until another thread is taken in, which may be it. Others are looked up.
  */
 inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu_seen *cpu)
 {
-	u32 tid = follow(task, pid), adopted;
+	u32 tid = follow(task, pid);
 	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
-	struct control *set = control_of();
+	u32 adopted = *(volatile u64 *)&threads_adopted;
 	struct thread_seen *thread;
 
-	if (!set)
-		return 0;
-	adopted = *(volatile u64 *)&set->adopted;
 	if (known->task == (u64)task) {
 		if (known->tid == (tid | NOT_OF_TARGET) && known->slot == adopted)
 			return 0;
@@ -61,12 +71,7 @@ inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu
 				return thread;
 		}
 	}
-	thread = find_thread(task);
-	if (thread)
-		know(known, task, tid, thread->slot);
-	else
-		know(known, task, tid | NOT_OF_TARGET, adopted);
-	return thread;
+	return look_up(task, cpu, tid, adopted);
 }
 
 inline_always u64 cgroup_of(struct task_struct *task)
@@ -134,7 +139,7 @@ inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
 	thread->faults = thread->faults_before;
 	if (mark(task, thread)) {
 		/* After it: whoever looks it up from here on finds it. */
-		__sync_fetch_and_add(&set->adopted, 1);
+		__sync_fetch_and_add(&threads_adopted, 1);
 		return thread;
 	}
 	thread->tid = 0;
@@ -157,7 +162,7 @@ inline_always u64 distance(u32 from, u32 to)
 	return here->node == there->node ? WITHIN_NODE : ACROSS_NODES;
 }
 
-inline_always void migrates(struct thread_seen *thread, u32 to)
+seldom void migrates(struct thread_seen *thread, u32 to)
 {
 	struct route_key key = { .from = thread->cpu, .to = to };
 	u64 *times = bpf_map_lookup_elem(&routes, &key), none = 0;
@@ -180,7 +185,7 @@ inline_always struct taker_seen *new_taker(struct taker_key *key, struct taker_s
 }
 
 /* The record of a task as a taker of one CPU. */
-inline_always struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
+seldom struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
 {
 	struct taker_key key = { .tid = follow(task, pid), .cpu = cpu };
 	struct taker_seen *taker = bpf_map_lookup_elem(&takers, &key);
@@ -197,30 +202,33 @@ inline_always struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
 }
 
 /* Begins to wait for a CPU, whose run queue is locked. */
-inline_always void waits(struct thread_seen *thread, u32 state, u32 id, u64 now)
+inline_always void waits(struct thread_seen *thread, u32 state, struct cpu_seen *cpu, u32 id, u64 now)
 {
-	struct cpu_seen *cpu = cpu_of(id);
-
 	thread->state = state;
 	thread->since_ns = now;
 	thread->waits_on = id + 1;
-	if (cpu)
-		comes(cpu, now);
+	comes(cpu, now);
 }
 
-/* Waits for its CPU no longer. `locked` is the CPU whose run queue is locked, +1; 0: that is not known of any. */
-inline_always void waits_no_more(struct thread_seen *thread, u32 locked, u64 now)
+/* Waits no longer for its CPU, whose run queue is not locked. */
+seldom void is_moved_away(struct thread_seen *thread, u64 now)
 {
 	struct cpu_seen *cpu = cpu_of(thread->waits_on - 1);
-	int is_locked = thread->waits_on == locked;
 
 	thread->waits_on = 0;
-	if (!cpu)
-		return;
-	if (is_locked)
-		goes(cpu, now);
-	else
+	if (cpu)
 		is_taken_away(cpu, now);
+}
+
+/* Waits no longer: it gets this CPU, whose run queue is locked. It may have waited for another. */
+inline_always void waits_no_more(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u64 now)
+{
+	if (thread->waits_on == id + 1) {
+		thread->waits_on = 0;
+		goes(cpu, now);
+	} else if (thread->waits_on) {
+		is_moved_away(thread, now);
+	}
 }
 
 /* What interrupts took of the slice that ends. One in progress when counting began can reach back beyond the slice. */
@@ -241,7 +249,7 @@ inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 
 	thread->interrupted_ns += interrupted;
 	thread->cpu = id;
 	if (state == THREAD_PREEMPTED) {
-		waits(thread, state, id, now);
+		waits(thread, state, cpu, id, now);
 	} else {
 		thread->state = state;
 		thread->since_ns = now;
@@ -305,13 +313,12 @@ inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, 
 }
 
 /* A thread of the target gets the CPU. */
-inline_always void gets(struct thread_seen *thread, u32 id, u32 from_idle_state, u64 now)
+inline_always void gets(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 from_idle_state, u64 now)
 {
 	thread->version++;
 	book_before(thread, from_idle_state, now);
-	if (thread->waits_on)
-		waits_no_more(thread, id + 1, now);
-	if (thread->cpu != id)
+	waits_no_more(thread, cpu, id, now);
+	if (unlikely(thread->cpu != id))
 		migrates(thread, id);
 	thread->cpu = id;
 	thread->state = THREAD_RUNNING;
@@ -319,12 +326,23 @@ inline_always void gets(struct thread_seen *thread, u32 id, u32 from_idle_state,
 	thread->version++;
 }
 
+/* Books a slice to a task in its record as a taker. What a thread of the target took is in its own. */
+seldom void book_taker(struct task_struct *task, u32 id, u64 net, u64 taken)
+{
+	struct taker_seen *taker = taker_of(task, id);
+
+	if (!taker)
+		return;
+	taker->slices++;
+	taker->on_cpu_ns += net;
+	if (taken)
+		extend(&taker->took, taken);
+}
+
 /* Books the slice that ends to whoever had it. */
 inline_always void book_slice(struct task_struct *task, struct thread_seen *thread, struct cpu_seen *cpu, u32 id,
 			      u64 net, u64 taken)
 {
-	struct taker_seen *taker;
-
 	if (thread) {
 		cpu->target_ns += net;
 		if (taken)
@@ -336,15 +354,8 @@ inline_always void book_slice(struct task_struct *task, struct thread_seen *thre
 	} else {
 		cpu->other_ns += net;
 	}
-	if (!every_task && (thread || !taken))
-		return;
-	taker = taker_of(task, id);
-	if (!taker)
-		return;
-	taker->slices++;
-	taker->on_cpu_ns += net;
-	if (taken && !thread)
-		extend(&taker->took, taken);
+	if (every_task || (!thread && taken))
+		book_taker(task, id, net, thread ? 0 : taken);
 }
 
 /* Somebody comes in the place of a target's thread that could have run on. */
@@ -413,7 +424,7 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	if (before)
 		leaves(before, cpu, id, THREAD_NONE, not_before(before, since));
 	if (thread && thread->state != THREAD_RUNNING)
-		gets(thread, id, 0, not_before(thread, since));
+		gets(thread, cpu, id, 0, not_before(thread, since));
 	cpu->current_slot = thread ? thread->slot + 1 : 0;
 	cpu->current_tid = tid;
 	cpu->switched_at_ns = since;
@@ -429,7 +440,7 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
  * no switch away from some tasks.) The scheduler's own sum says since when a task of the fair class has had the CPU; the slice is
  * cut there. Nobody knows how the task before left: its state is unknown until it is seen again.
  */
-inline_always void catch_up(struct task_struct *prev, struct cpu_seen *cpu, u32 id, u64 now)
+seldom void catch_up(struct task_struct *prev, struct cpu_seen *cpu, u32 id, u64 now)
 {
 	u64 ran = follow(prev, se.sum_exec_runtime) - follow(prev, se.prev_sum_exec_runtime);
 	u32 tid = follow(prev, pid);
@@ -441,7 +452,6 @@ inline_always void catch_up(struct task_struct *prev, struct cpu_seen *cpu, u32 
 /* Books the slice that ends, and whose turn it is. */
 inline_always int switched(struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
 {
-	u64 since = counting_since();
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
 	struct thread_seen *thread = 0, *incoming;
@@ -449,7 +459,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	u32 state = THREAD_RUNNING, from_idle_state = 0;
 	int told;
 
-	if (!since || !cpu)
+	if (!counting || !cpu)
 		return 0;
 	incoming = thread_of(next, cpu);
 	told = !cpu->switched_at_ns || cpu->current_tid == (u32)follow(prev, pid);
@@ -459,23 +469,23 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 		return 0;
 	}
 	now = not_before(incoming, left_at(prev, next, cpu, !preempted && waits_for));
-	if (now < cpu->switched_at_ns)
+	if (unlikely(now < cpu->switched_at_ns))
 		now = cpu->switched_at_ns;
-	if (!told)
+	if (unlikely(!told))
 		catch_up(prev, cpu, id, now);
 	if (cpu->current_slot)
 		thread = thread_in(cpu->current_slot - 1);
-	else if (!cpu->switched_at_ns)
+	else if (unlikely(!cpu->switched_at_ns))
 		thread = thread_of(prev, cpu);
 	now = not_before(thread, now);
-	slice = now - (cpu->switched_at_ns ? cpu->switched_at_ns : since);
+	slice = now - (cpu->switched_at_ns ? cpu->switched_at_ns : counting_since());
 	interrupted = interrupted_of(cpu, slice);
 	taken = waited_since(waited(cpu, now), cpu->waited_before_ns);
 	taken = taken > cpu->waiting_interrupted_ns ? taken - cpu->waiting_interrupted_ns : 0;
 	book_slice(prev, thread, cpu, id, slice - interrupted, taken);
 	if (thread) {
 		state = state_after(prev, preempted, waits_for);
-		if (state == THREAD_ENDED)
+		if (unlikely(state == THREAD_ENDED))
 			see_faults(&thread->faults, prev);
 		leaves(thread, cpu, id, state, now);
 	}
@@ -485,7 +495,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	if (incoming) {
 		if (!follow(prev, pid))
 			from_idle_state = cpu->idle_state;
-		gets(incoming, id, from_idle_state, now);
+		gets(incoming, cpu, id, from_idle_state, now);
 	}
 	cpu->current_slot = incoming ? incoming->slot + 1 : 0;
 	cpu->current_tid = follow(next, pid);
@@ -537,7 +547,7 @@ inline_always int woken(struct task_struct *task)
 	u64 now;
 	u32 id;
 
-	if (!cpu || !counting_since())
+	if (!cpu || !counting)
 		return 0;
 	thread = thread_of(task, cpu);
 	id = cpu_of_task(task);
@@ -554,7 +564,7 @@ inline_always int woken(struct task_struct *task)
 	add(thread->state == THREAD_BLOCKED ? &thread->blocked : &thread->asleep, now - thread->since_ns);
 	if (id != thread->cpu)
 		thread->woken_elsewhere++;
-	waits(thread, THREAD_WAITING, id, now);
+	waits(thread, THREAD_WAITING, cpu, id, now);
 	thread->version++;
 	return 0;
 }
@@ -578,7 +588,7 @@ tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 	u32 to = arguments[1];
 	u64 now;
 
-	if (!counting_since())
+	if (!counting)
 		return 0;
 	cpu = cpu_of(to);
 	/* One that is woken, and not merely moved, is in no queue. */
@@ -588,7 +598,7 @@ tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 	if (!thread || !thread->waits_on || !cpu)
 		return 0;
 	now = bpf_ktime_get_ns();
-	waits_no_more(thread, 0, now);
+	is_moved_away(thread, now);
 	thread->waits_on = to + 1;
 	is_brought(cpu, now);
 	return 0;
@@ -603,7 +613,7 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 		return 0;
 	thread = adopt((void *)arguments[1], bpf_ktime_get_ns());
 	/* Before counting its end would not be seen either: the walk will tell what it does. */
-	if (thread && counting_since())
+	if (thread && counting)
 		thread->state = THREAD_ASLEEP;
 	return 0;
 }
@@ -641,7 +651,7 @@ tracepoint(cpu_idle) int cpu_idle(u64 *arguments)
 	u32 state = arguments[0];
 	u64 now;
 
-	if (state == (u32)-1 || !counting_since())
+	if (state == (u32)-1 || !counting)
 		return 0;
 	cpu = cpu_of(id);
 	if (!cpu)
@@ -662,7 +672,7 @@ inline_always struct thread_seen *current_thread(void)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 
-	if (!cpu || !counting_since())
+	if (!cpu || !counting)
 		return 0;
 	if (cpu->current_tid != (u32)bpf_get_current_pid_tgid())
 		return find_thread(current_task());

@@ -144,6 +144,7 @@ impl Counting {
         self.adopt_by_number(target)?;
         self.stamp();
         self.tables.control.set_word(0, std::mem::offset_of!(Control, began_ns), self.began_ns);
+        self.tables.count(true)?;
         let counts_since_ns = clock::monotonic_ns();
         self.loaded.walk_tasks()?;
         self.forget_the_dead(counts_since_ns);
@@ -240,6 +241,8 @@ impl Counting {
 
     /// Ends counting; what was counted stays readable, and no longer moves.
     pub fn stop(&mut self) {
+        // A word of a table that is there can be written.
+        let _ = self.tables.count(false);
         let ended_ns = clock::monotonic_ns();
         self.tables.control.set_word(0, std::mem::offset_of!(Control, ended_ns), ended_ns);
     }

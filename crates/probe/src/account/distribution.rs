@@ -161,7 +161,7 @@ impl<'de> Deserialize<'de> for Distribution {
     }
 }
 
-/// The step into which a length falls, as `step_of` of bpf/maps.h: its power of two, then its next two bits.
+/// The step into which a length falls, as `step_of` of bpf/steps.h: its power of two, then its next two bits.
 #[inline]
 pub(super) fn step_of(ns: u64) -> usize {
     if ns < 1 << STEPS_BITS {
@@ -172,7 +172,7 @@ pub(super) fn step_of(ns: u64) -> usize {
     (((power as usize) << STEPS_BITS) | part as usize).min(BUCKETS - 1)
 }
 
-/// The shortest length that falls into a step (`step_of` of bpf/maps.h).
+/// The shortest length that falls into a step (`step_of` of bpf/steps.h).
 fn shortest_ns(step: usize) -> u64 {
     let (power, part) = ((step >> STEPS_BITS) as u32, (step % (1 << STEPS_BITS)) as u64);
     match power < STEPS_BITS {
@@ -192,6 +192,10 @@ fn longest_ns(step: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::path::Path;
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -199,6 +203,37 @@ mod tests {
         for ns in (0..100_000).chain([1 << 20, (1 << 30) + 12_345, 3_000_000_000_000]) {
             let step = step_of(ns);
             assert!(shortest_ns(step) <= ns && ns <= longest_ns(step), "{ns} in {step}");
+        }
+    }
+
+    /// Compiled for this machine, to be asked.
+    const ASKED: &str = "#include \"steps.h\"\nint scanf(const char *, ...);\nint printf(const char *, ...);\n\
+        int main(void) { u64 ns; while (scanf(\"%llu\", &ns) == 1) printf(\"%llu\\n\", step_of(ns)); return 0; }\n";
+
+    #[test]
+    fn the_programs_find_the_same_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("steps.c"), folder.path().join("steps"));
+        std::fs::write(&source, ASKED).unwrap();
+        let headers = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
+        let mut compile = Command::new("clang-14");
+        compile.args(["-O1", "-fms-extensions", "-Wno-everything", "-I"]).arg(headers).arg(&source);
+        let Ok(compiled) = compile.arg("-o").arg(&program).output() else {
+            eprintln!("skipped: clang-14 is not installed (scripts/setup test installs it)");
+            return;
+        };
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let around = |power: u32| (1_u64 << power).saturating_sub(2)..(1_u64 << power) + 2;
+        let edges = (2..63).flat_map(|power| around(power).chain([5 << (power - 2), (5 << (power - 2)) - 1]));
+        let lengths: Vec<u64> = (0..70_000).chain(edges).chain([u64::MAX]).collect();
+        let words: String = lengths.iter().map(|ns| format!("{ns}\n")).collect();
+        let asked = folder.path().join("lengths");
+        std::fs::write(&asked, words).unwrap();
+        let told = Command::new(&program).stdin(File::open(&asked).unwrap()).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert_eq!(told.lines().count(), lengths.len());
+        for (ns, told) in lengths.into_iter().zip(told.lines()) {
+            assert_eq!(told.parse(), Ok(step_of(ns)), "{ns} ns");
         }
     }
 

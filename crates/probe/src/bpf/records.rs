@@ -208,7 +208,7 @@ records! {
 
     Made = "made" { takers: u64, lines: u64, functions: u64, routes: u64, }
 
-    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, adopted: u64, made: Made, }
+    Control = "control" { began_ns: u64, ended_ns: u64, lost: Lost, made: Made, }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
 use aya::Pod;
-use aya::maps::{HashMap, Map, MapData, Stack};
+use aya::maps::{Array, HashMap, Map, MapData, Stack};
 use machine::Missing;
 
 use super::accounting::Sizes;
@@ -19,9 +19,14 @@ use super::records::{
 
 const FREE_SLOTS: &str = "free_slots";
 
+/// A section of its own in the object: a table of one word.
+const COUNTING: &str = ".data.counting";
+
 /// All tables.
 pub(crate) struct Tables {
     pub(crate) control: Mapped<Control>,
+    /// Whether events are counted: 1 or 0.
+    counting: Array<MapData, u32>,
     /// Shared with the gap loops of [`crate::noise`].
     pub(crate) cpus: Arc<CpuTables>,
     pub(crate) places: Mapped<Place>,
@@ -45,6 +50,7 @@ impl Tables {
         let cpus = sizes.cpus as usize;
         Ok(Self {
             control: mapped(loaded, "control", 1)?,
+            counting: Array::try_from(loaded.take(COUNTING)?).map_err(|e| refuse(COUNTING, e))?,
             cpus: Arc::new(CpuTables {
                 records: mapped(loaded, "cpus", cpus)?,
                 sources: mapped(loaded, "sources", cpus * SOURCES)?,
@@ -60,6 +66,14 @@ impl Tables {
             routes: Entries::of(hash(loaded, "routes")?),
             slots: if loaded.typed { None } else { Some(hash(loaded, "slots")?) },
         })
+    }
+
+    /// Has events counted from now on, or no longer.
+    ///
+    /// # Errors
+    /// When the kernel refuses: its word.
+    pub(crate) fn count(&mut self, whether: bool) -> Result<(), Missing> {
+        self.counting.set(0, u32::from(whether), 0).map_err(|e| refuse(COUNTING, e))
     }
 }
 
