@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::distribution::{Distribution, step_of};
 use super::source::Source;
-use crate::bpf::{CpuHead, SOURCES, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, Tally};
+use crate::bpf::{CpuHead, Record as _, SOURCES, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, Tally};
 
 /// CPUs in a row, with what interrupted them, in a few pieces of memory for all of them. Readings share a group where nothing happened on any
-/// of its CPUs.
+/// of its CPUs. Where something did it is read anew in its place, unless somebody has the last reading still.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
     /// In the order of their numbers.
@@ -23,7 +23,7 @@ pub(crate) struct Group {
     steps: Vec<StepsLine>,
 }
 
-/// How many CPUs are in a group. All are copied where any of them changed.
+/// How many CPUs are in a group. All are copied where any of them changed and somebody has the last reading still.
 pub(super) const CPUS: usize = 8;
 
 /// A CPU that was read.
@@ -55,22 +55,27 @@ struct Places {
 const _: () = assert!(STEPS_LINES <= u8::MAX as usize && CPUS * SOURCES * STEPS_LINES <= u16::MAX as usize);
 
 impl Places {
-    /// Those of the elements that stand there since `from`.
-    fn since<T>(from: usize, all: &[T]) -> Self {
-        Self { from: from as u16, to: all.len() as u16 }
-    }
-
     fn range(self) -> Range<usize> {
         usize::from(self.from)..usize::from(self.to)
+    }
+
+    /// Where they lie when so many elements came before them, or went.
+    fn moved(self, by: isize) -> Self {
+        let moved = |at: u16| at.saturating_add_signed(by as i16);
+        Self { from: moved(self.from), to: moved(self.to) }
     }
 }
 
 impl Group {
-    /// Without CPUs, and with the memory for them.
-    pub(super) fn emptied(mut self) -> Self {
-        self.cpus.clear();
-        self.forget_begun();
-        self
+    /// Of these CPUs, of which nothing is known yet.
+    pub(super) fn of(cpus: &[u32]) -> Self {
+        let nothing = Places { from: 0, to: 0 };
+        let read = |(head, cpu): (usize, &u32)| CpuRead { cpu: *cpu, at_ns: 0, head, rows: nothing };
+        Self {
+            cpus: cpus.iter().enumerate().map(read).collect(),
+            heads: vec![CpuHead::zeroed(); cpus.len()],
+            ..Self::default()
+        }
     }
 
     /// The number of its first CPU; `None` where it has none.
@@ -84,83 +89,83 @@ impl Group {
     }
 
     /// The CPU at a place.
-    pub(super) fn at(&self, place: usize) -> Option<CpuOf<'_>> {
-        self.cpus.get(place).map(|read| CpuOf { read, group: self, still_at_ns: 0 })
+    pub(super) fn at(&self, place: usize) -> CpuOf<'_> {
+        CpuOf { read: &self.cpus[place], group: self, still_at_ns: 0 }
     }
 
-    /// Keeps these CPUs only, for good: none is added any more.
+    /// Keeps these CPUs only, for good: nothing is read into it any more.
     pub(super) fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
         self.cpus.retain(|read| is_kept(read.cpu));
     }
 
-    /// Begins with the CPU that is added next: `push` its record. What was taken in of it before is forgotten.
-    pub(super) fn begin(&mut self, push: impl FnOnce(&mut Vec<CpuHead>)) {
-        self.forget_begun();
-        push(&mut self.heads);
+    /// The kernel's record of the CPU at a place, to be read anew.
+    pub(super) fn head_mut(&mut self, place: usize) -> &mut CpuHead {
+        &mut self.heads[place]
     }
 
-    /// The record of the CPU that was begun with.
-    pub(super) fn begun(&self) -> Option<&CpuHead> {
-        self.heads.get(self.cpus.len())
+    /// Says of when the CPU at a place is.
+    pub(super) fn set_at_ns(&mut self, place: usize, at_ns: u64) {
+        self.cpus[place].at_ns = at_ns;
     }
 
-    /// Takes in a source of that CPU: `push` what it did, and then these lines of its steps. How often it came; where it never did, there is
-    /// nothing to keep.
-    pub(super) fn push(
+    /// Reads a source of the CPU at a place anew: `copy_seen` what it did, and then these lines of its steps. How often it came; where it never
+    /// did, there is nothing to keep.
+    pub(super) fn read_source(
         &mut self,
+        place: usize,
         source: usize,
-        push_seen: impl FnOnce(&mut Vec<SourceSeen>),
-        push_steps: impl FnOnce(Range<usize>, &mut Vec<StepsLine>),
+        copy_seen: impl Fn(&mut SourceSeen),
+        copy_steps: impl FnOnce(Range<usize>, &mut [StepsLine]),
     ) -> u64 {
-        push_seen(&mut self.seen);
-        let Some(all) = self.seen.get(self.rows.len()).map(|seen| &seen.all) else { return 0 };
-        let count = all.count;
-        let Some(steps) = steps_of(all) else {
-            self.seen.truncate(self.rows.len());
-            return count;
-        };
-        let (from, lines) = (self.steps.len(), lines_of(steps));
-        push_steps(lines.clone(), &mut self.steps);
-        let steps = Places::since(from, &self.steps);
-        self.rows.push(Row { source: source as u8, first_line: lines.start as u8, steps });
-        count
+        let Some(row) = self.row_to_read(place, source, copy_seen) else { return 0 };
+        let all = self.seen[row].all;
+        let lines = steps_of(&all).map_or(0..0, lines_of);
+        self.keep_lines(row, &lines);
+        copy_steps(lines, &mut self.steps[self.rows[row].steps.range()]);
+        all.count
     }
 
-    /// Takes in the CPU that was begun with.
-    pub(super) fn add(&mut self, cpu: u32, at_ns: u64) {
-        let rows = Places::since(self.rows_of_added(), &self.rows);
-        self.cpus.push(CpuRead { cpu, at_ns, head: self.cpus.len(), rows });
-    }
-
-    /// Takes in a CPU of another group, on which nothing happened since.
-    pub(super) fn copy(&mut self, other: CpuOf<'_>, at_ns: u64) {
-        self.begin(|heads| heads.push(*other.head()));
-        other.sources_seen().for_each(|source| self.copy_source(source));
-        self.add(other.cpu(), at_ns);
-    }
-
-    /// Takes in a source of another group.
-    pub(super) fn copy_source(&mut self, other: SourceOf<'_>) {
-        self.push(
-            other.number(),
-            |seen| seen.push(*other.seen()),
-            |_, steps| steps.extend_from_slice(other.steps()),
-        );
-    }
-
-    fn forget_begun(&mut self) {
-        let rows = self.rows_of_added();
-        if let Some(row) = self.rows.get(rows) {
-            self.steps.truncate(usize::from(row.steps.from));
+    /// The row of a source of which is read what it did; `None` where it never did anything.
+    fn row_to_read(
+        &mut self,
+        place: usize,
+        source: usize,
+        copy_seen: impl Fn(&mut SourceSeen),
+    ) -> Option<usize> {
+        let rows = self.cpus[place].rows.range();
+        let before =
+            self.rows[rows.clone()].iter().take_while(|row| usize::from(row.source) < source).count();
+        let row = rows.start + before;
+        if rows.contains(&row) && usize::from(self.rows[row].source) == source {
+            copy_seen(&mut self.seen[row]);
+            return Some(row);
         }
-        self.rows.truncate(rows);
-        self.seen.truncate(rows);
-        self.heads.truncate(self.cpus.len());
+        let mut seen = SourceSeen::zeroed();
+        copy_seen(&mut seen);
+        (seen.all.count > 0).then(|| self.insert_row(place, row, source, seen))
     }
 
-    /// How many rows those CPUs have that were added.
-    fn rows_of_added(&self) -> usize {
-        self.cpus.last().map_or(0, |cpu| cpu.rows.range().end)
+    /// Makes room for one more row, which has no steps yet.
+    fn insert_row(&mut self, place: usize, row: usize, source: usize, seen: SourceSeen) -> usize {
+        let from = row.checked_sub(1).map_or(0, |before| self.rows[before].steps.to);
+        self.rows.insert(row, Row { source: source as u8, first_line: 0, steps: Places { from, to: from } });
+        self.seen.insert(row, seen);
+        self.cpus[place].rows.to += 1;
+        self.cpus[place + 1..].iter_mut().for_each(|cpu| cpu.rows = cpu.rows.moved(1));
+        row
+    }
+
+    /// Makes room for these lines of steps of a row, and no others.
+    fn keep_lines(&mut self, row: usize, lines: &Range<usize>) {
+        let Row { first_line, steps, .. } = self.rows[row];
+        let more = lines.len() as isize - steps.range().len() as isize;
+        if usize::from(first_line) == lines.start && more == 0 {
+            return;
+        }
+        self.steps.splice(steps.range(), std::iter::repeat_n(StepsLine::zeroed(), lines.len()));
+        self.rows[row].first_line = lines.start as u8;
+        self.rows[row].steps.to = steps.from + lines.len() as u16;
+        self.rows[row + 1..].iter_mut().for_each(|row| row.steps = row.steps.moved(more));
     }
 }
 
@@ -203,11 +208,6 @@ impl<'a> CpuOf<'a> {
     /// What interrupted it, and how long at a time.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (Source, &'a SourceSeen, Distribution)> + use<'a> {
         self.sources_seen().map(|source| (Source::ALL[source.number()], source.seen(), source.lengths()))
-    }
-
-    /// A bit for each source that came, by number.
-    pub(super) fn mask(&self) -> u32 {
-        self.group.rows[self.read.rows.range()].iter().fold(0, |mask, row| mask | 1 << row.source)
     }
 
     pub(super) fn sources_seen(&self) -> impl Iterator<Item = SourceOf<'a>> + use<'a> {
@@ -256,35 +256,60 @@ impl<'a> SourceOf<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::bpf::Record as _;
 
     #[test]
     fn a_source_that_never_came_is_not_looked_at() {
         let never = SourceSeen { all: Tally { longest_ns: 7, ..Tally::zeroed() }, ..SourceSeen::zeroed() };
         assert_eq!(steps_of(&never.all), None);
-        let mut group = Group::default();
-        group.begin(|heads| heads.push(CpuHead::zeroed()));
-        group.push(3, |seen| seen.push(never), |_, _| panic!("there is nothing to append"));
-        group.add(0, 0);
-        assert_eq!(group.at(0).unwrap().sources_seen().count(), 0);
+        let mut group = Group::of(&[0]);
+        let count = group.read_source(0, 3, |seen| *seen = never, |_, _| panic!("there is nothing to read"));
+        assert_eq!((count, group.at(0).sources_seen().count()), (0, 0));
     }
 
     #[test]
     fn a_source_that_is_caught_while_its_first_event_is_booked_has_no_lengths_yet() {
         // How often it came and the shortest are written, the longest is not.
         let all = Tally { count: 1, total_ns: 0, shortest_ns: 1 << 12, longest_ns: 0 };
-        let mut group = Group::default();
-        group.begin(|heads| heads.push(CpuHead::zeroed()));
-        let push_steps = |lines: Range<usize>, _: &mut Vec<StepsLine>| assert!(lines.is_empty());
+        let mut group = Group::of(&[0]);
+        let copy_steps = |lines: Range<usize>, _: &mut [StepsLine]| assert!(lines.is_empty());
         let seen = SourceSeen { all, ..SourceSeen::zeroed() };
-        assert_eq!(group.push(3, |all| all.push(seen), push_steps), 1);
-        group.add(0, 0);
-        let mut copy = Group::default();
-        copy.copy(group.at(0).unwrap(), 0);
-        for group in [&group, &copy] {
-            let (_, seen, lengths) = group.at(0).unwrap().sources().next().unwrap();
-            assert!(seen.all.count == 1 && lengths.is_empty());
+        assert_eq!(group.read_source(0, 3, |all| *all = seen, copy_steps), 1);
+        let (_, seen, lengths) = group.at(0).sources().next().unwrap();
+        assert!(seen.all.count == 1 && lengths.is_empty());
+    }
+
+    proptest! {
+        /// Each row says which CPU and source it is of, and each line of its steps as well.
+        #[test]
+        fn what_is_read_of_one_source_leaves_the_others_as_they_were(
+            read in prop::collection::vec((0..3_usize, 0..SOURCES, 1..1_u64 << 30, 0..1_u64 << 30), 0..60)
+        ) {
+            let mut group = Group::of(&[4, 5, 7]);
+            let mut truth = BTreeMap::new();
+            for (round, (place, source, shortest_ns, more_ns)) in read.into_iter().enumerate() {
+                let all = Tally { count: round as u64 + 1, total_ns: 0, shortest_ns, longest_ns: shortest_ns + more_ns };
+                let mark = |line: usize| [(place << 16 | source << 8 | line) as u32, round as u32];
+                let copy_steps = |lines: Range<usize>, to: &mut [StepsLine]| {
+                    assert_eq!(lines.len(), to.len());
+                    lines.zip(to).for_each(|(line, to)| to.steps[..2].copy_from_slice(&mark(line)));
+                };
+                let seen = SourceSeen { all, ..SourceSeen::zeroed() };
+                group.read_source(place, source, |to| *to = seen, copy_steps);
+                truth.insert((place, source), (all, lines_of(steps_of(&all).unwrap()).map(mark).collect::<Vec<_>>()));
+            }
+            let mut kept = BTreeMap::new();
+            for place in 0..3 {
+                for of in group.at(place).sources_seen() {
+                    let marks = of.steps().iter().map(|line| [line.steps[0], line.steps[1]]).collect();
+                    prop_assert!(kept.insert((place, of.number()), (of.seen().all, marks)).is_none());
+                }
+            }
+            prop_assert_eq!(kept, truth);
         }
     }
 

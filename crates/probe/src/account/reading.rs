@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::group::{self, CpuOf, Group};
+use super::group::{self, Group};
 use super::snapshot::Cpus;
 use crate::bpf::{CpuHead, CpuSeen, CpuTables, Mapped, SOURCES};
 
@@ -15,11 +15,9 @@ pub(super) struct Reader {
     cpus: Vec<u32>,
     /// Of each of them, in the same order.
     looked: Vec<Looked>,
-    /// The first so many of them, the next ...
-    groups: Vec<Arc<Group>>,
-    /// What these were before they were read the last time: memory to write the next reading to, where nobody has it any more. New
+    /// The first so many of them, the next ... The next reading is written in the place of the last one, where nobody has that any more: other
     /// memory would be as dear as what is read.
-    before: Vec<Option<Arc<Group>>>,
+    groups: Vec<Arc<Group>>,
 }
 
 /// What the last reading found on a CPU.
@@ -48,11 +46,9 @@ type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
 impl Reader {
     /// For these CPUs, of which there are records; in ascending order.
     pub(super) fn of(cpus: Vec<u32>) -> Self {
-        let groups = cpus.len().div_ceil(group::CPUS);
         Self {
             looked: vec![Looked::default(); cpus.len()],
-            groups: (0..groups).map(|_| Arc::default()).collect(),
-            before: vec![None; groups],
+            groups: cpus.chunks(group::CPUS).map(|cpus| Arc::new(Group::of(cpus))).collect(),
             cpus,
         }
     }
@@ -68,8 +64,7 @@ impl Reader {
             // All of them: each is to be looked at.
             let still = looked.fold(true, |still, (cpu, looked)| looked.look(*cpu, &tables.records) & still);
             if !still {
-                let fresh = Arc::new(self.read_group(group, places, tables, began_ns, &now));
-                self.before[group] = Some(std::mem::replace(&mut self.groups[group], fresh));
+                self.read_group(group, places, tables, began_ns, &now);
             }
             read.push(&self.groups[group], if still { began_ns } else { 0 });
         }
@@ -83,20 +78,19 @@ impl Reader {
         tables: &CpuTables,
         began_ns: u64,
         now: &impl Fn() -> u64,
-    ) -> Group {
-        let last = Arc::clone(&self.groups[group]);
-        let unused = self.before[group].take().and_then(Arc::into_inner);
-        let mut fresh = unused.map_or_else(Group::default, Group::emptied);
-        for place in places.clone() {
-            self.expect(tables, place + CPUS_AHEAD);
-            let (cpu, looked) = (self.cpus[place], &mut self.looked[place]);
-            match last.at(place - places.start).filter(|last| last.cpu() == cpu) {
-                // Where nothing happened since the last reading, it was so when this one began as well.
-                Some(last) if looked.still => fresh.copy(last, began_ns),
-                last => looked.read(cpu, last, tables, &mut fresh, now),
+    ) {
+        for (place, at) in places.enumerate() {
+            self.expect(tables, at + CPUS_AHEAD);
+            let (cpu, looked) = (self.cpus[at] as usize, &mut self.looked[at]);
+            let group = Arc::make_mut(&mut self.groups[group]);
+            if looked.still {
+                // Nothing happened since the last reading: it was so when this one began as well.
+                group.set_at_ns(place, began_ns);
+            } else {
+                looked.read(cpu, tables, group, place);
+                group.set_at_ns(place, now());
             }
         }
-        fresh
     }
 
     /// The places of the CPUs of a group; none of one that is not there.
@@ -115,7 +109,7 @@ impl Reader {
         let Some(looked) = self.looked.get(place).filter(|looked| looked.changed) else { return };
         let cpu = self.cpus[place] as usize;
         (0..size_of::<CpuHead>()).step_by(LINE).for_each(|line| tables.records.expect(cpu, line));
-        let Some(last) = self.groups[place / group::CPUS].at(place % group::CPUS) else { return };
+        let last = self.groups[place / group::CPUS].at(place % group::CPUS);
         for source in last.sources_seen().filter(|source| is_in(looked.fresh, source.number())) {
             tables.expect_source(source.number(), cpu, source.lines());
         }
@@ -132,56 +126,43 @@ impl Looked {
         self.still
     }
 
-    /// Reads the CPU as it was between two events.
-    fn read(
-        &mut self,
-        cpu: u32,
-        last: Option<CpuOf<'_>>,
-        tables: &CpuTables,
-        fresh: &mut Group,
-        now: &impl Fn() -> u64,
-    ) {
+    /// Reads the CPU as it was between two events, to its place in a group.
+    fn read(&mut self, cpu: usize, tables: &CpuTables, group: &mut Group, place: usize) {
+        let last = self.settled.then(|| *group.at(place).head());
         let (mut came, torn) = (self.came, self.torn);
         for _ in 0..TRIES {
-            fresh.begin(|heads| tables.push_head(cpu as usize, heads));
-            let Some(head) = fresh.begun() else { return };
+            let head = group.head_mut(place);
+            tables.copy_head(cpu, head);
             (came, self.telling) = (head.came, telling_of(head));
-            self.read_sources(cpu as usize, &came, last, torn, tables, fresh);
-            if tables.records.begins_with(cpu as usize, &self.telling) {
+            self.read_sources(cpu, &came, torn, tables, group, place);
+            if tables.records.begins_with(cpu, &self.telling) {
                 break;
             }
         }
         // Settled only if nothing happened either between the look at the first words and this reading.
-        self.settled = self.settled && last.is_some_and(|last| Some(last.head()) == fresh.begun());
+        self.settled = last.is_some_and(|last| last == *group.at(place).head());
         self.came = came;
-        fresh.add(cpu, now());
     }
 
-    /// Reads those sources that came since the last reading, and takes the others from there.
+    /// Reads those sources that came since the last reading.
     fn read_sources(
         &mut self,
         cpu: usize,
         came: &[u32; SOURCES],
-        last: Option<CpuOf<'_>>,
         torn: u32,
         tables: &CpuTables,
-        to: &mut Group,
+        group: &mut Group,
+        place: usize,
     ) {
         let differs = |source: usize| u32::from(came[source] != self.came[source]) << source;
         self.fresh = (0..SOURCES).fold(torn, |bits, source| bits | differs(source));
         self.torn = 0;
-        let mut rows = last.into_iter().flat_map(|last| last.sources_seen());
-        let known = last.map_or(0, |last| last.mask());
-        for source in numbers_in(known | self.fresh) {
-            let known = if is_in(known, source) { rows.next() } else { None };
-            if !is_in(self.fresh, source) {
-                known.into_iter().for_each(|known| to.copy_source(known));
-                continue;
-            }
-            let count = to.push(
+        for source in numbers_in(self.fresh) {
+            let count = group.read_source(
+                place,
                 source,
-                |seen| tables.push_source(source, cpu, seen),
-                |lines, steps| tables.push_steps(source, cpu, lines, steps),
+                |seen| tables.copy_source(source, cpu, seen),
+                |lines, steps| tables.copy_steps(source, cpu, lines, steps),
             );
             self.torn |= u32::from(count as u32 != came[source]) << source;
         }

@@ -20,14 +20,16 @@ pub(crate) struct CpuTables {
 }
 
 impl CpuTables {
-    /// Appends what is read of a CPU each time.
-    pub(crate) fn push_head(&self, cpu: usize, to: &mut Vec<CpuHead>) {
-        self.records.push_part(cpu, offset_of!(CpuSeen, head), to);
+    /// Copies what is read of a CPU each time; nothing where there is none of that number, here as in the next.
+    pub(crate) fn copy_head(&self, cpu: usize, to: &mut CpuHead) {
+        self.records.copy_part(cpu, offset_of!(CpuSeen, head), to);
     }
 
-    /// Appends what a source did on a CPU.
-    pub(crate) fn push_source(&self, source: usize, cpu: usize, to: &mut Vec<SourceSeen>) {
-        self.row_of_source(source, cpu).into_iter().for_each(|row| self.sources.push_part(row, 0, to));
+    /// Copies what a source did on a CPU.
+    pub(crate) fn copy_source(&self, source: usize, cpu: usize, to: &mut SourceSeen) {
+        if let Some(row) = self.row_of_source(source, cpu) {
+            self.sources.copy_part(row, 0, to);
+        }
     }
 
     /// One word of that.
@@ -35,10 +37,12 @@ impl CpuTables {
         self.sources.word(self.row_of_source(source, cpu)?, offset)
     }
 
-    /// Appends how often it ran for so long at a time: these lines of the steps.
-    pub(crate) fn push_steps(&self, source: usize, cpu: usize, lines: Range<usize>, to: &mut Vec<StepsLine>) {
+    /// Copies how often it ran for so long at a time: these lines of the steps.
+    pub(crate) fn copy_steps(&self, source: usize, cpu: usize, lines: Range<usize>, to: &mut [StepsLine]) {
         let rows = lines.filter_map(|line| self.row_of_steps(source, cpu, line));
-        rows.for_each(|row| self.steps.push_part(row, 0, to));
+        for (row, to) in rows.zip(to) {
+            self.steps.copy_part(row, 0, to);
+        }
     }
 
     /// Has the processor fetch a source and these lines of its steps; it does not wait for them.

@@ -57,28 +57,20 @@ impl<T: Record> Mapped<T> {
 
     /// Copies a record into memory that is there; false beyond the end.
     pub(crate) fn copy(&self, index: usize, into: &mut T) -> bool {
-        let Some(first) = self.place_of(index, 0) else { return false };
-        // SAFETY: the record lies in the mapping; records are whole words (see `Record`), and `into` has as many.
-        unsafe {
-            let from = self.start.as_ptr().add(first);
-            copy_words(from, std::ptr::from_mut(into).cast(), size_of::<T>() / 8);
-        }
-        true
+        self.copy_part(index, 0, into)
     }
 
-    /// Appends a copy of a part of a record that is a record by itself and lies `offset` bytes in it; nothing beyond the end. It is written
-    /// where it stays: what is copied once more while it is in no cache yet is waited for.
-    pub(crate) fn push_part<P: Record>(&self, index: usize, offset: usize, to: &mut Vec<P>) {
+    /// Copies a part of a record that is a record by itself and lies `offset` bytes in it, into memory that is there; false beyond the end. It
+    /// is written where it stays: what is copied once more while it is in no cache yet is waited for.
+    pub(crate) fn copy_part<P: Record>(&self, index: usize, offset: usize, into: &mut P) -> bool {
         let lies_within = offset + size_of::<P>() <= size_of::<T>();
-        let Some(first) = self.place_of(index, offset).filter(|_| lies_within) else { return };
-        to.reserve(1);
-        // SAFETY: as above, all of the part lies in the record; there is room for one more, and it has been written when it is said to be
-        // there.
+        let Some(first) = self.place_of(index, offset).filter(|_| lies_within) else { return false };
+        // SAFETY: all of the part lies in the record, which lies in the mapping; records are whole words (see `Record`), and `into` has as many.
         unsafe {
             let from = self.start.as_ptr().add(first);
-            copy_words(from, to.as_mut_ptr().add(to.len()).cast(), size_of::<P>() / 8);
-            to.set_len(to.len() + 1);
+            copy_words(from, std::ptr::from_mut(into).cast(), size_of::<P>() / 8);
         }
+        true
     }
 
     /// Whether a record begins with these words; false beyond the end.
