@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::distribution::{Distribution, step_of};
 use super::source::Source;
-use crate::bpf::{CpuHead, Record as _, SOURCES, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, Tally};
+use crate::bpf::{
+    CpuHead, Record as _, SOURCES, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, Tally, expect_all,
+};
 
 /// CPUs in a row, with what interrupted them, in a few pieces of memory for all of them. Readings share a group where nothing happened on any
 /// of its CPUs. Where something did it is read anew in its place, unless somebody has the last reading still.
@@ -91,6 +93,21 @@ impl Group {
     /// The CPU at a place.
     pub(super) fn at(&self, place: usize) -> CpuOf<'_> {
         CpuOf { read: &self.cpus[place], group: self, still_at_ns: 0 }
+    }
+
+    /// Has the processor fetch what tells where all that is known of these CPUs lies; it does not wait for it.
+    pub(super) fn expect_places(&self) {
+        expect_all(&self.cpus);
+        expect_all(&self.rows);
+    }
+
+    /// The same for all that will be written anew of the CPU at a place, if these sources (a bit for each) come there.
+    pub(super) fn expect(&self, place: usize, sources: u32) {
+        expect_all(&self.heads[place..=place]);
+        for row in self.cpus[place].rows.range().filter(|row| sources & 1 << self.rows[*row].source != 0) {
+            expect_all(&self.seen[row..=row]);
+            expect_all(&self.steps[self.rows[row].steps.range()]);
+        }
     }
 
     /// Keeps these CPUs only, for good: nothing is read into it any more.

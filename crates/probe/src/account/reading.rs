@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::group::{self, Group};
 use super::snapshot::Cpus;
-use crate::bpf::{CpuHead, CpuSeen, CpuTables, Mapped, SOURCES};
+use crate::bpf::{CpuHead, CpuSeen, CpuTables, LINE, Mapped, SOURCES, expect_all};
 
 /// CPUs, and how they were at the last reading.
 pub(super) struct Reader {
@@ -25,8 +25,6 @@ pub(super) struct Reader {
 struct Looked {
     /// The words that tell whether anything happened.
     telling: Telling,
-    /// How often each source had come. The last reading's record tells it as well, and is in no cache any more.
-    came: [u32; SOURCES],
     /// Whether anything had since the reading before.
     changed: bool,
     /// Whether all of it was read after what these words told had happened. A reading may come between two words that belong
@@ -59,6 +57,7 @@ impl Reader {
         let mut read = Cpus::with_room(self.groups.len());
         for group in 0..self.groups.len() {
             self.expect_telling(&tables.records, self.places_of(group + GROUPS_AHEAD));
+            self.expect_group(group);
             let places = self.places_of(group);
             let looked = self.cpus[places.clone()].iter().zip(&mut self.looked[places.clone()]);
             // All of them: each is to be looked at.
@@ -104,12 +103,25 @@ impl Reader {
         self.cpus[places].iter().for_each(|cpu| records.expect(*cpu as usize, 0));
     }
 
+    /// The same of the last readings of the groups that follow, each part when it is known where it lies.
+    fn expect_group(&self, group: usize) {
+        if let Some(next) = self.groups.get(group + GROUPS_AHEAD + 1) {
+            expect_all(std::slice::from_ref(&**next));
+        }
+        let changed = |group: &usize| self.looked[self.places_of(*group)].iter().any(|looked| looked.changed);
+        if let Some(next) = Some(group + GROUPS_AHEAD).filter(changed) {
+            self.groups.get(next).into_iter().for_each(|next| next.expect_places());
+        }
+    }
+
     /// The same of what will be read of a CPU, if the same sources come there as the last time when something did.
     fn expect(&self, tables: &CpuTables, place: usize) {
         let Some(looked) = self.looked.get(place).filter(|looked| looked.changed) else { return };
         let cpu = self.cpus[place] as usize;
         (0..size_of::<CpuHead>()).step_by(LINE).for_each(|line| tables.records.expect(cpu, line));
-        let last = self.groups[place / group::CPUS].at(place % group::CPUS);
+        let last = &self.groups[place / group::CPUS];
+        last.expect(place % group::CPUS, looked.fresh);
+        let last = last.at(place % group::CPUS);
         for source in last.sources_seen().filter(|source| is_in(looked.fresh, source.number())) {
             tables.expect_source(source.number(), cpu, source.lines());
         }
@@ -126,47 +138,42 @@ impl Looked {
         self.still
     }
 
-    /// Reads the CPU as it was between two events, to its place in a group.
+    /// Reads the CPU as it was between two events, to its place in a group, where it is as it was at the last reading.
     fn read(&mut self, cpu: usize, tables: &CpuTables, group: &mut Group, place: usize) {
-        let last = self.settled.then(|| *group.at(place).head());
-        let (mut came, torn) = (self.came, self.torn);
+        let last = *group.at(place).head();
+        let torn = self.torn;
         for _ in 0..TRIES {
             let head = group.head_mut(place);
             tables.copy_head(cpu, head);
-            (came, self.telling) = (head.came, telling_of(head));
-            self.read_sources(cpu, &came, torn, tables, group, place);
+            self.telling = telling_of(head);
+            self.fresh = torn | differing(&head.came, &last.came);
+            self.torn = read_sources(cpu, self.fresh, tables, group, place);
             if tables.records.begins_with(cpu, &self.telling) {
                 break;
             }
         }
         // Settled only if nothing happened either between the look at the first words and this reading.
-        self.settled = last.is_some_and(|last| last == *group.at(place).head());
-        self.came = came;
+        self.settled = self.settled && last == *group.at(place).head();
     }
+}
 
-    /// Reads those sources that came since the last reading.
-    fn read_sources(
-        &mut self,
-        cpu: usize,
-        came: &[u32; SOURCES],
-        torn: u32,
-        tables: &CpuTables,
-        group: &mut Group,
-        place: usize,
-    ) {
-        let differs = |source: usize| u32::from(came[source] != self.came[source]) << source;
-        self.fresh = (0..SOURCES).fold(torn, |bits, source| bits | differs(source));
-        self.torn = 0;
-        for source in numbers_in(self.fresh) {
-            let count = group.read_source(
-                place,
-                source,
-                |seen| tables.copy_source(source, cpu, seen),
-                |lines, steps| tables.copy_steps(source, cpu, lines, steps),
-            );
-            self.torn |= u32::from(count as u32 != came[source]) << source;
-        }
-    }
+/// Reads these sources of a CPU. A bit for each that was caught while it was being written.
+fn read_sources(cpu: usize, sources: u32, tables: &CpuTables, group: &mut Group, place: usize) -> u32 {
+    numbers_in(sources).fold(0, |torn, source| {
+        let count = group.read_source(
+            place,
+            source,
+            |seen| tables.copy_source(source, cpu, seen),
+            |lines, steps| tables.copy_steps(source, cpu, lines, steps),
+        );
+        torn | u32::from(count as u32 != group.at(place).head().came[source]) << source
+    })
+}
+
+/// A bit for each source that came not as often in one as in the other.
+fn differing(came: &[u32; SOURCES], before: &[u32; SOURCES]) -> u32 {
+    let pairs = came.iter().zip(before).enumerate();
+    pairs.fold(0, |bits, (source, (now, before))| bits | u32::from(now != before) << source)
 }
 
 fn is_in(bits: u32, number: usize) -> bool {
@@ -188,9 +195,6 @@ const TRIES: usize = 100;
 /// How many groups and CPUs ahead they are fetched.
 const GROUPS_AHEAD: usize = 2;
 const CPUS_AHEAD: usize = 1;
-
-/// Bytes of a line of the cache, wherever this runs; only what is fetched ahead depends on it.
-const LINE: usize = 64;
 
 fn telling_of(head: &CpuHead) -> Telling {
     // Two numbers of 32 bits are one of the words.

@@ -86,14 +86,9 @@ impl<T: Record> Mapped<T> {
     /// Has the processor fetch what is going to be read of a record; it does not wait for it.
     #[inline]
     pub(crate) fn expect(&self, index: usize, offset: usize) {
-        #[cfg(target_arch = "x86_64")]
         if let Some(word) = self.place_of(index, offset) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: within the mapping; nothing is read or written.
-            unsafe { _mm_prefetch(self.start.as_ptr().add(word).cast::<i8>(), _MM_HINT_T0) };
+            expect(self.start.as_ptr().wrapping_add(word));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (index, offset);
     }
 
     /// One word of a record. `offset` is that of a field of eight bytes.
@@ -133,6 +128,29 @@ impl<T: Record> Mapped<T> {
         }
     }
 }
+
+/// Has the processor fetch a line of its cache; it does not wait for it. Nothing is read or written, wherever that points to.
+#[inline]
+pub(crate) fn expect<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint: of an address that nothing is at, nothing comes.
+        unsafe { _mm_prefetch(at.cast::<i8>(), _MM_HINT_T0) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// The same for all lines that these elements lie on.
+#[inline]
+pub(crate) fn expect_all<T>(of: &[T]) {
+    let bytes = of.as_ptr().cast::<u8>();
+    (0..size_of_val(of)).step_by(LINE).for_each(|offset| expect(bytes.wrapping_add(offset)));
+}
+
+/// Bytes of a line of the cache, wherever this runs; only what is fetched ahead depends on it.
+pub(crate) const LINE: usize = 64;
 
 /// Copies words that somebody else may write meanwhile; each is whole.
 ///

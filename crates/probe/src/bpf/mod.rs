@@ -24,7 +24,7 @@ pub(crate) use event_records::{
 };
 pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
-pub(crate) use mapped::Mapped;
+pub(crate) use mapped::{LINE, Mapped, expect_all};
 pub(crate) use records::{
     BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Made,
     Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen,
