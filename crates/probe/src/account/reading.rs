@@ -194,7 +194,7 @@ const TRIES: usize = 100;
 
 /// How many groups and CPUs ahead they are fetched.
 const GROUPS_AHEAD: usize = 2;
-const CPUS_AHEAD: usize = 1;
+const CPUS_AHEAD: usize = 2;
 
 fn telling_of(head: &CpuHead) -> Telling {
     // Two numbers of 32 bits are one of the words.

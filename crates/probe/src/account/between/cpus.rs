@@ -81,8 +81,9 @@ fn frequency_since(now: Option<Frequency>, before: Option<Frequency>) -> Option<
 
 fn sources_since(now: &BySource, earlier: &BySource) -> BySource {
     let nothing = Interruptions::default();
-    let more = now.iter().map(|(source, seen)| (source, seen.since(earlier.get(source).unwrap_or(&nothing))));
-    more.filter(|(_, seen)| seen.all.count > 0).collect()
+    let both = now.iter().map(|(source, seen)| (source, seen, earlier.get(source).unwrap_or(&nothing)));
+    let more = both.filter(|(_, seen, before)| seen.all.count > before.all.count);
+    more.map(|(source, seen, before)| (source, seen.since(before))).collect()
 }
 
 fn tick_kept_since(now: &[TickKept], earlier: &[TickKept]) -> Vec<TickKept> {
