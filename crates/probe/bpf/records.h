@@ -297,7 +297,7 @@ struct made {
 	u64 routes;
 };
 
-/* When counting began and ended is set by pinwise. */
+/* When counting began and ended is set by pinwise; whether it goes on is `counting` (maps.h). */
 struct control {
 	u64 began_ns;
 	u64 ended_ns;

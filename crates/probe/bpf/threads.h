@@ -59,7 +59,7 @@ inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu
 {
 	u32 tid = follow(task, pid);
 	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
-	u32 adopted = *(volatile u64 *)&threads_adopted;
+	u32 adopted = threads_adopted;
 	struct thread_seen *thread;
 
 	if (known->task == (u64)task) {
@@ -460,6 +460,9 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	int told;
 
 	if (!counting || !cpu)
+		return 0;
+	/* Not every processor shows two words in the order in which they were written. */
+	if (unlikely(!cpu->switched_at_ns) && !counting_since())
 		return 0;
 	incoming = thread_of(next, cpu);
 	told = !cpu->switched_at_ns || cpu->current_tid == (u32)follow(prev, pid);

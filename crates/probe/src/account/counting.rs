@@ -145,10 +145,21 @@ impl Counting {
         self.stamp();
         self.tables.control.set_word(0, std::mem::offset_of!(Control, began_ns), self.began_ns);
         self.tables.count(true)?;
+        self.miss_what_came_before_counting(clock::monotonic_ns());
         let counts_since_ns = clock::monotonic_ns();
         self.loaded.walk_tasks()?;
         self.forget_the_dead(counts_since_ns);
         Ok(())
+    }
+
+    /// Says so where this process lost its CPU between the moment of which everything is told and the word to the programs.
+    fn miss_what_came_before_counting(&mut self, counts_since_ns: u64) {
+        let unseen_ns = counts_since_ns.saturating_sub(self.began_ns);
+        if unseen_ns > 2 * STAMPED_WITHIN_NS {
+            let us = unseen_ns / 1_000;
+            let why = "pinwise lost its CPU before the programs counted: what came then is given to whoever was there";
+            self.loaded.missing.push(Missing::new(format!("the first {us} us of the window"), why));
+        }
     }
 
     /// Gives back the slots of threads that ended after they got one and before the programs counted: nothing tells their end.
@@ -241,9 +252,10 @@ impl Counting {
 
     /// Ends counting; what was counted stays readable, and no longer moves.
     pub fn stop(&mut self) {
-        // A word of a table that is there can be written.
-        let _ = self.tables.count(false);
         let ended_ns = clock::monotonic_ns();
+        if let Err(refused) = self.tables.count(false) {
+            self.loaded.missing.push(refused);
+        }
         self.tables.control.set_word(0, std::mem::offset_of!(Control, ended_ns), ended_ns);
     }
 

@@ -63,7 +63,11 @@ impl Places {
 
     /// Where they lie when so many elements came before them, or went.
     fn moved(self, by: isize) -> Self {
-        let moved = |at: u16| at.saturating_add_signed(by as i16);
+        let moved = |at: u16| {
+            let moved = at.checked_add_signed(by as i16);
+            debug_assert!(moved.is_some(), "place {at} cannot move by {by}");
+            moved.unwrap_or(at)
+        };
         Self { from: moved(self.from), to: moved(self.to) }
     }
 }

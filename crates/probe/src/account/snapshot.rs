@@ -77,7 +77,7 @@ impl Cpus {
     fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
         self.groups.retain_mut(|(group, _)| {
             let (all, kept) = (group.iter(0).count(), group.iter(0).filter(|of| is_kept(of.cpu())).count());
-            // The reader has it too, and may write to its memory again: what is left out of is a copy, to which nothing is added any more.
+            // The reader has it too and reads into it again: what is left out of is a copy, into which nothing is read any more.
             if (1..all).contains(&kept) {
                 Arc::make_mut(group).retain(&is_kept);
             }

@@ -142,11 +142,13 @@ pub(crate) fn expect<T>(at: *const T) {
     let _ = at;
 }
 
-/// The same for all lines that these elements lie on.
+/// The same for all lines that these elements lie on. Where they begin is the allocator's choice, seldom with a line.
 #[inline]
 pub(crate) fn expect_all<T>(of: &[T]) {
-    let bytes = of.as_ptr().cast::<u8>();
-    (0..size_of_val(of)).step_by(LINE).for_each(|offset| expect(bytes.wrapping_add(offset)));
+    let first = of.as_ptr().cast::<u8>();
+    let within_line = first.addr() % LINE;
+    let lines = (0..within_line + size_of_val(of)).step_by(LINE);
+    lines.for_each(|offset| expect(first.wrapping_sub(within_line).wrapping_add(offset)));
 }
 
 /// Bytes of a line of the cache, wherever this runs; only what is fetched ahead depends on it.

@@ -1,6 +1,7 @@
 //! `pinwise watch` against actors that know what they did: each keeps account by itself, by the clock that watch uses.
 
 mod actor;
+mod after_the_end;
 mod born;
 mod container;
 mod cpu_time;

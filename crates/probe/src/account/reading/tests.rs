@@ -190,6 +190,22 @@ fn a_group_is_shared_by_readings_in_which_nothing_happened_on_any_of_its_cpus() 
 }
 
 #[test]
+fn a_reading_is_written_in_the_place_of_the_last_one_unless_somebody_has_that() {
+    let mut tables = Tables::new();
+    let place = |read: &Cpus| read.groups().next().map(Arc::as_ptr);
+    tables.count(0, 3, 70, true);
+    let first = place(&tables.read());
+    tables.count(0, 3, 80, true);
+    let second = tables.read();
+    assert_eq!(place(&second), first);
+    tables.count(0, 3, 90, true);
+    assert_ne!(place(&tables.read()), first);
+    assert_eq!(second.iter().next().unwrap().sources().next().unwrap().1.all.count, 2);
+    drop(second);
+    tables.hold();
+}
+
+#[test]
 fn readings_that_somebody_has_stay_as_they_were_whatever_is_read_after_them() {
     let mut tables = Tables::new();
     let mut kept = Vec::new();
