@@ -145,19 +145,21 @@ impl Counting {
         self.stamp();
         self.tables.control.set_word(0, std::mem::offset_of!(Control, began_ns), self.began_ns);
         self.tables.count(true)?;
-        self.miss_what_came_before_counting(clock::monotonic_ns());
         let counts_since_ns = clock::monotonic_ns();
+        self.miss_what_came_before(counts_since_ns);
         self.loaded.walk_tasks()?;
         self.forget_the_dead(counts_since_ns);
         Ok(())
     }
 
-    /// Says so where this process lost its CPU between the moment of which everything is told and the word to the programs.
-    fn miss_what_came_before_counting(&mut self, counts_since_ns: u64) {
+    /// Says so where much lies between the moment of which everything is told and the word to the programs: this process lost its CPU, or there
+    /// are very many threads to stamp.
+    fn miss_what_came_before(&mut self, counts_since_ns: u64) {
         let unseen_ns = counts_since_ns.saturating_sub(self.began_ns);
         if unseen_ns > 2 * STAMPED_WITHIN_NS {
             let us = unseen_ns / 1_000;
-            let why = "pinwise lost its CPU before the programs counted: what came then is given to whoever was there";
+            let why = "the programs did not count yet (pinwise lost its CPU, or has very many threads to watch): what came then \
+                is given to whoever was there";
             self.loaded.missing.push(Missing::new(format!("the first {us} us of the window"), why));
         }
     }
