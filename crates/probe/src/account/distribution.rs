@@ -25,12 +25,14 @@ impl Distribution {
     pub(super) fn of(steps: &[u32; BUCKETS]) -> Self {
         let Some(first) = steps.iter().position(|count| *count > 0) else { return Self::default() };
         let last = steps.iter().rposition(|count| *count > 0).unwrap_or(first);
-        Self::from(first, steps[first..=last].iter().copied())
+        Self::from(first, last + 1 - first, [&steps[first..=last]])
     }
 
-    /// What the kernel counted from this step on; nothing before it and after these.
-    pub(super) fn from(first: usize, counts: impl Iterator<Item = u32>) -> Self {
-        Self { first, counts: counts.map(u64::from).collect() }
+    /// What the kernel counted from this step on, in parts that are so many steps together; nothing before them and after them.
+    pub(super) fn from<'a>(first: usize, steps: usize, parts: impl IntoIterator<Item = &'a [u32]>) -> Self {
+        let mut counts = Vec::with_capacity(steps);
+        parts.into_iter().for_each(|part| counts.extend(part.iter().copied().map(u64::from)));
+        Self { first, counts }
     }
 
     /// Counts one stretch; asks for no memory where there is room.

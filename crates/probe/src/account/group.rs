@@ -270,8 +270,11 @@ impl<'a> SourceOf<'a> {
 
     fn lengths(&self) -> Distribution {
         let Some(steps) = steps_of(&self.seen().all) else { return Distribution::default() };
-        let counts = self.steps().iter().flat_map(|line| line.steps);
-        Distribution::from(steps.start, counts.skip(steps.start % STEPS_IN_LINE).take(steps.len()))
+        let parts = self.lines().zip(self.steps()).map(|(line, counted)| {
+            let first = line * STEPS_IN_LINE;
+            &counted.steps[steps.start.saturating_sub(first)..(steps.end - first).min(STEPS_IN_LINE)]
+        });
+        Distribution::from(steps.start, steps.len(), parts)
     }
 }
 
