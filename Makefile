@@ -5,6 +5,7 @@ CARGO ?= cargo
 # nothing has to be relocated when it starts (docs/journal/0011).
 TARGET = $(shell uname -m)-unknown-linux-musl
 STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
+FOR_TARGET = CC_$(subst -,_,$(TARGET))=musl-gcc $(CARGO) --config '$(STATIC)'
 PINWISE = $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release/pinwise
 
 .PHONY: study test bench build setup setup-release setup-tests lint deny clean
@@ -19,13 +20,14 @@ test: setup-tests
 	CARGO=$(CARGO) scripts/ground-truth
 	$(CARGO) test --workspace --test 'guests*' --no-fail-fast -- --ignored --test-threads=2
 
-## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine.
+## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine. Or prints some parts of it:
+## make bench PARTS="account noise". Built for the same C library: what is measured within the measuring process costs there what it costs in pinwise.
 bench: build
-	PINWISE=$(abspath $(PINWISE)) $(CARGO) bench --package benches
+	PINWISE=$(abspath $(PINWISE)) $(FOR_TARGET) bench --package benches --target $(TARGET) -- $(PARTS)
 
 ## The binary to hand out, one file that runs on every Linux of this architecture: target/ARCH-unknown-linux-musl/release/pinwise.
 build: setup-release
-	CC_$(subst -,_,$(TARGET))=musl-gcc $(CARGO) --config '$(STATIC)' build --release --package pinwise --target $(TARGET)
+	$(FOR_TARGET) build --release --package pinwise --target $(TARGET)
 	@scripts/is-static $(PINWISE)
 
 ## What building for oneself and the lints need.

@@ -1,4 +1,4 @@
-//! `cargo bench -p benches [-- PART ...]`, or `make bench`: measures pinwise beside other tools, in one run, in CPU time, in
+//! `make bench [PARTS="PART ..."]`: measures pinwise beside other tools, in one run, in CPU time, in
 //! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced,
 //! traced_goals, noise, amqp, ldap, http, open_loop. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
@@ -26,6 +26,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use section::Section;
+
+/// That of the program that is handed out: what some parts measure in this process is to cost what it costs there.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);

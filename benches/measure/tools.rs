@@ -54,7 +54,8 @@ pub fn preamble() -> io::Result<String> {
         "# Results\n\n\
         Written by `make bench`; no figure is typed by hand. Costs are medians; ratios are Hodges-Lehmann estimates of the \
         ratio within blocks, with exact 95 % intervals. CPU time is what decides: the host is shared and its clock time noisy.\n\n\
-        - {}\n- {} CPUs ({}), Linux {}, load {} at the start\n- pinwise {}; {}; {}; procfs-core 0.18\n",
+        - {}\n- {} CPUs ({}), Linux {}, load {} at the start\n- pinwise {}; {}; {}; procfs-core 0.18\n\
+        - what is measured in this process has {}\n",
         report::number::moment(now),
         machine.online().len(),
         model.map_or("model not told", |(_, model)| model),
@@ -63,8 +64,17 @@ pub fn preamble() -> io::Result<String> {
         env!("CARGO_PKG_VERSION"),
         known(version("lstopo")),
         known(version("lsirq")),
+        LIBRARIES,
     ))
 }
+
+/// Costs in this process are those of the program that is handed out where they are the same.
+const LIBRARIES: &str = match cfg!(target_env = "musl") {
+    true => "the C library and the allocator of the program that is handed out",
+    false => {
+        "the C library of this host and its allocator, unlike the program that is handed out (`make bench`)"
+    }
+};
 
 /// The program on one CPU; its arguments are to be added.
 pub fn pinned(cpu: &str, program: &Path) -> Command {
