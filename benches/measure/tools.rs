@@ -11,8 +11,12 @@ use machine::{Machine, Root};
 pub fn pinwise() -> io::Result<PathBuf> {
     let beside = || {
         let own = std::env::current_exe().ok()?;
+        let release = own.parent()?.parent()?;
         let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-        Some(own.parent()?.parent()?.parent()?.join(target).join("release/pinwise"))
+        Some(match cfg!(target_env = "musl") {
+            true => release.join("pinwise"),
+            false => release.parent()?.join(target).join("release/pinwise"),
+        })
     };
     let path = std::env::var_os("PINWISE").map(PathBuf::from).or_else(beside).unwrap_or_default();
     match path.is_file() {
