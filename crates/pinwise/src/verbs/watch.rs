@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let stop = interrupt::flag()?;
     let root = Root::live();
     let machine = Machine::read(&root);
-    let watched = Watched::find(&root, args.process.as_deref(), &args.thread)?;
+    let watched = Watched::find(&root, args.process.as_deref(), &args.thread)?.on(args.cpu.clone());
     if let Some(cpus) = &args.cpu {
         super::ticks::exist(cpus, &machine.online())?;
     }

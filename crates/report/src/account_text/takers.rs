@@ -4,6 +4,7 @@ use probe::account::{Account, Taker};
 
 use super::{and_more, count, longest, percent, share, time, time_or_dash};
 use crate::grid::{self, Side};
+use crate::machine_text::counted;
 use crate::visible::one_line;
 
 /// How many takers the verdict names.
@@ -33,8 +34,8 @@ fn without_target(account: &Account) -> String {
     let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).sum();
     let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).sum();
     let mut text = format!(
-        "Tasks ran on {} CPUs for {} of the time, interrupts took {}.\n",
-        account.cpus.len(),
+        "Tasks ran on {} for {} of the time, interrupts took {}.\n",
+        counted(account.cpus.len(), "CPU"),
         percent(busy_ns, wall_ns),
         percent(interrupted_ns, wall_ns)
     );

@@ -1,7 +1,7 @@
 //! Who is watched.
 
 use machine::procfs::pid_memory;
-use machine::{Class, Fault, Root, processes};
+use machine::{Class, CpuSet, Fault, Root, processes};
 use probe::account::Target;
 use serde::Serialize;
 
@@ -19,6 +19,9 @@ pub struct Watched {
     unit: Option<String>,
     /// Directory of the cgroup, if a unit or cgroup was asked for.
     cgroup: Option<String>,
+    /// The CPUs that are told of; `None` for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpus: Option<CpuSet>,
 }
 
 impl Watched {
@@ -27,7 +30,8 @@ impl Watched {
     /// # Errors
     /// No such process, unit, cgroup or thread.
     pub fn find(root: &Root, process: Option<&str>, threads: &[u32]) -> Result<Self, Fault> {
-        let nobody = Self { asked: None, pids: Vec::new(), tids: Vec::new(), unit: None, cgroup: None };
+        let nobody =
+            Self { asked: None, pids: Vec::new(), tids: Vec::new(), unit: None, cgroup: None, cpus: None };
         if let Some(asked) = process {
             let found = processes::find(root, asked)?;
             let asked = Some(asked.trim().to_string());
@@ -39,6 +43,12 @@ impl Watched {
             watched.tids.push(*tid);
         }
         Ok(watched)
+    }
+
+    /// Of these CPUs alone it is told, where any are named.
+    #[must_use]
+    pub fn on(self, cpus: Option<CpuSet>) -> Self {
+        Self { cpus, ..self }
     }
 
     /// The same for the programs in the kernel.
@@ -97,7 +107,7 @@ impl Watched {
         &self.pids
     }
 
-    /// For a heading: `process 4711`, `nginx (3 processes)`, `all CPUs`.
+    /// For a heading: `process 4711`, `nginx (3 processes)`, `all CPUs`, `CPUs 2-3`.
     pub fn title(&self) -> String {
         let numbered = |asked: &str| asked.bytes().all(|byte| byte.is_ascii_digit());
         match (&self.asked, self.tids.as_slice(), self.pids.len()) {
@@ -105,7 +115,11 @@ impl Watched {
             (Some(asked), _, n) if numbered(asked) => format!("process {asked} and {} descendants", n - 1),
             (Some(asked), _, 1) => format!("{asked} (1 process)"),
             (Some(asked), _, n) => format!("{asked} ({n} processes)"),
-            (None, [], _) => "all CPUs".into(),
+            (None, [], _) => match &self.cpus {
+                None => "all CPUs".into(),
+                Some(cpus) if cpus.len() == 1 => format!("CPU {cpus}"),
+                Some(cpus) => format!("CPUs {cpus}"),
+            },
             (None, [tid], _) => format!("thread {tid}"),
             (None, tids, _) => format!("{} threads", tids.len()),
         }
@@ -177,5 +191,8 @@ mod tests {
     fn without_a_name_everything_is_watched() {
         let watched = Watched::find(&Root::from_tree(Tree::new()), None, &[]).unwrap();
         assert!(watched.is_everything() && watched.title() == "all CPUs");
+        let on = |cpus: &str| watched.clone().on(Some(cpus.parse().unwrap()));
+        assert!(on("2").is_everything() && on("2").title() == "CPU 2");
+        assert_eq!(on("2-3,7").title(), "CPUs 2-3,7");
     }
 }
