@@ -93,10 +93,12 @@ fn reference(folder: &Path) -> Result<PathBuf, String> {
     if slapd().is_none() {
         return Err("there is no slapd (apt-get install slapd)".into());
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/ldap_binds.c");
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
     let program = folder.join("ldap_binds");
     let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-o"]).arg(&program).arg(source).args(["-lldap", "-llber", "-lpthread"]);
+    // From its own folder: what the compiler says then is the same wherever this tree lies.
+    compiler.current_dir(clients).args(["-O2", "-o"]).arg(&program);
+    compiler.args(["ldap_binds.c", "-lldap", "-llber", "-lpthread"]);
     match compiler.output() {
         Err(why) => Err(format!("cc: {why} (apt-get install gcc)")),
         Ok(output) if output.status.success() => Ok(program),

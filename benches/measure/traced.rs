@@ -132,7 +132,7 @@ impl Rows {
     fn theirs(&mut self, (name, program, words): Tool) {
         let program = found(program);
         let tracer = move |pid: u32| {
-            let mut command = Command::new(program);
+            let mut command = Command::new(&program);
             command.args(words.iter().map(|word| word.replace("TARGET", &pid.to_string())));
             command
         };
@@ -173,14 +173,10 @@ impl Drop for Bystander {
     }
 }
 
-/// Debian has some of these tools in sbin.
-fn found(program: &'static str) -> &'static str {
-    match program {
-        "cpudist" if Path::new("/usr/sbin/cpudist").exists() => "/usr/sbin/cpudist",
-        "runqlat" if Path::new("/usr/sbin/runqlat").exists() => "/usr/sbin/runqlat",
-        "offcputime" if Path::new("/usr/sbin/offcputime").exists() => "/usr/sbin/offcputime",
-        other => other,
-    }
+/// Debian has some of these tools in sbin, which is not in everybody's PATH.
+fn found(program: &str) -> PathBuf {
+    let in_sbin = Path::new("/usr/sbin").join(program);
+    if in_sbin.exists() { in_sbin } else { program.into() }
 }
 
 /// Whether a tracer still runs when it should be ready; what it said, if not.
