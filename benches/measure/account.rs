@@ -28,6 +28,9 @@ const CPUS: u32 = 1_024;
 const SOURCES: usize = 20;
 const STEPS_LINES: usize = 10;
 
+/// Functions that are told apart: each CPU has a row for each.
+const FUNCTIONS: usize = 512;
+
 const A_SECOND: u32 = 10;
 const READINGS: usize = 100;
 
@@ -58,10 +61,11 @@ pub fn measure() -> io::Result<Section> {
     let quiet = on_its_own(&mut counting, &large, || Ok(()))?;
     let busy = on_its_own(&mut counting, &large, || spread_beside(&online))?;
     section.say(format!(
-        "{} counters of sources that came, in {:.1} MB of records. CPU time of this process, {A_SECOND} readings a second, \
+        "{} counters of sources that came and {} of functions that the kernel ran, in {:.1} MB of records. CPU time of this process, {A_SECOND} readings a second, \
          {READINGS} in all; in user space is what of it was in no system call (counted by a program at their entry and exit, whose own \
          cost is in all figures). Goal: readings take less than 0.5 % of one CPU in user space.",
         number::count(busy.sources),
+        number::count(busy.functions),
         bytes as f64 / 1e6
     ));
     let mut table =
@@ -97,6 +101,8 @@ struct Costs {
     telling: Cost,
     /// Sources that came, CPU by CPU.
     sources: usize,
+    /// Functions of the kernel, CPU by CPU.
+    functions: usize,
     /// How many came on a CPU between two readings.
     came: f64,
 }
@@ -110,7 +116,8 @@ impl Costs {
     ) -> io::Result<Self> {
         let names = Names::of(machine);
         let system = SystemTime::of_this_thread()?;
-        let mut costs = Self { reading: Cost::default(), telling: Cost::default(), sources: 0, came: 0.0 };
+        let mut costs =
+            Self { reading: Cost::default(), telling: Cost::default(), sources: 0, functions: 0, came: 0.0 };
         let mut before = Account::default();
         for _ in 0..READINGS {
             std::thread::sleep(Duration::from_secs(1) / A_SECOND / 2);
@@ -119,6 +126,7 @@ impl Costs {
             let snapshot = costs.reading.of_work(&system, || counting.read())?;
             let account = costs.telling.of_work(&system, || Account::of(&snapshot, false, &names, &[]))?;
             costs.sources = account.cpus.iter().map(|cpu| cpu.sources.iter().len()).sum();
+            costs.functions = account.functions.len();
             let came = account.since(&before).cpus.iter().map(|cpu| cpu.sources.iter().len()).sum::<usize>();
             costs.came = came as f64 / account.cpus.len() as f64;
             before = account;
@@ -170,38 +178,85 @@ struct Tables {
     cpus: KernelTable,
     /// Each with how many rows it has of a CPU.
     sources: [(KernelTable, usize); 2],
+    functions: Functions,
 }
 
 impl Tables {
     fn find() -> io::Result<Self> {
         let rows = |name, rows| Ok::<_, io::Error>((KernelTable::find(name, CPUS as usize * rows)?, rows));
         let sources = [rows("sources", SOURCES)?, rows("source_steps", SOURCES * STEPS_LINES)?];
-        Ok(Self { cpus: KernelTable::find("cpus", CPUS as usize)?, sources })
+        Ok(Self { cpus: KernelTable::find("cpus", CPUS as usize)?, sources, functions: Functions::find()? })
     }
 
     fn bytes(&self) -> usize {
-        self.cpus.bytes() + self.sources.iter().map(|(table, _)| table.bytes()).sum::<usize>()
+        self.cpus.bytes()
+            + self.sources.iter().map(|(table, _)| table.bytes()).sum::<usize>()
+            + self.functions.bytes()
     }
 
     /// All rows of a CPU between which nothing was counted, as far as its record tells: else that would be missing in one of them for ever
     /// where they are copied to.
-    fn of(&self, cpu: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
+    fn of(&self, cpu: u32) -> Record {
         loop {
             let record = self.cpus.record(cpu as usize);
             let all = self.sources.iter().flat_map(|(table, rows)| (0..*rows).map(move |row| (table, row)));
             let rows = all.map(|(table, row)| table.record(row_of(row, cpu))).collect();
             if self.cpus.record(cpu as usize) == record {
-                return (record, rows);
+                return Record { record, rows, functions: self.functions.of(cpu) };
             }
         }
     }
 
-    fn set(&mut self, cpu: u32, (record, rows): &(Vec<u8>, Vec<Vec<u8>>)) {
-        let mut rows = rows.iter();
+    fn set(&mut self, cpu: u32, known: &Record) {
+        let mut rows = known.rows.iter();
         for (table, of_cpu) in &mut self.sources {
             (0..*of_cpu).zip(&mut rows).for_each(|(row, bytes)| table.set(row_of(row, cpu), bytes));
         }
-        self.cpus.set(cpu as usize, record);
+        self.functions.set(cpu, &known.functions);
+        self.cpus.set(cpu as usize, &known.record);
+    }
+}
+
+/// What the programs counted on a CPU.
+struct Record {
+    record: Vec<u8>,
+    /// Of sources and the steps of their lengths.
+    rows: Vec<Vec<u8>>,
+    functions: FunctionRows,
+}
+
+/// How often each function came, and of those that did, by number, what they did.
+type FunctionRows = (Vec<u8>, Vec<(usize, Vec<u8>)>);
+
+/// What the programs count of functions that the kernel ran on each CPU: timers, remote calls, work items.
+struct Functions {
+    seen: KernelTable,
+    came: KernelTable,
+}
+
+impl Functions {
+    fn find() -> io::Result<Self> {
+        let (cpus, rows) = (CPUS as usize, CPUS as usize * FUNCTIONS);
+        Ok(Self {
+            seen: KernelTable::find("functions", rows)?,
+            came: KernelTable::find("functions_came", cpus)?,
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.seen.bytes() + self.came.bytes()
+    }
+
+    fn of(&self, cpu: u32) -> FunctionRows {
+        let row = |number| (number, self.seen.record(cpu as usize * FUNCTIONS + number));
+        let came = self.came.record(cpu as usize);
+        let rows = (0..FUNCTIONS).map(row).filter(|(_, row)| row.iter().any(|byte| *byte != 0));
+        (came, rows.collect())
+    }
+
+    fn set(&mut self, cpu: u32, (came, rows): &FunctionRows) {
+        rows.iter().for_each(|(number, row)| self.seen.set(cpu as usize * FUNCTIONS + number, row));
+        self.came.set(cpu as usize, came);
     }
 }
 

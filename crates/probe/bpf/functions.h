@@ -5,17 +5,62 @@
 
 #include "maps.h"
 
-inline_always struct function_seen *function_of(u64 address, u32 cpu, u32 kind)
+/* A number for a function that has none yet. Another CPU may give it one meanwhile: then it is that one. */
+seldom u32 new_number(const struct function_key *key)
 {
-	struct function_key key = { .address = address, .cpu = cpu, .kind = kind };
-	struct function_seen *seen = bpf_map_lookup_elem(&functions, &key);
-	struct function_seen none = {};
-	struct control *set;
+	struct control *set = control_of();
+	struct known_function *known;
+	u32 number, *given;
 
-	if (seen)
-		return seen;
-	set = control_of();
-	return set ? new_entry(&functions, &key, &none, &set->made.functions, &set->lost.functions) : 0;
+	if (!set)
+		return NO_FUNCTION;
+	if (bpf_map_pop_elem(&free_numbers, &number))
+		goto lost;
+	known = bpf_map_lookup_elem(&known_functions, &number);
+	if (!known)
+		goto lost;
+	/* Before anybody can find the number. */
+	known->address = key->address;
+	known->kind = key->kind;
+	known->is_known = 1;
+	if (!bpf_map_update_elem(&function_numbers, key, &number, UPDATE_NOEXIST)) {
+		__sync_fetch_and_add(&set->made.functions, 1);
+		return number;
+	}
+	known->is_known = 0;
+	bpf_map_push_elem(&free_numbers, &number, 0);
+	given = bpf_map_lookup_elem(&function_numbers, key);
+	if (given)
+		return *given;
+lost:
+	__sync_fetch_and_add(&set->lost.functions, 1);
+	return NO_FUNCTION;
+}
+
+inline_always u32 number_of(u64 address, u32 kind)
+{
+	struct function_key key = { .address = address, .kind = kind };
+	u32 *number = bpf_map_lookup_elem(&function_numbers, &key);
+
+	return number ? *number : new_number(&key);
+}
+
+/* What a function did on a CPU, and how often it came there. */
+struct function_rows {
+	struct function_seen *seen;
+	u32 *came;
+};
+
+inline_always int find_rows(struct function_rows *rows, u32 cpu, u32 number)
+{
+	u32 row = cpu * FUNCTIONS + number;
+	struct functions_came *came = bpf_map_lookup_elem(&functions_came, &cpu);
+
+	rows->seen = bpf_map_lookup_elem(&functions, &row);
+	if (!came || !rows->seen || number >= FUNCTIONS)
+		return 0;
+	rows->came = &came->came[number];
+	return 1;
 }
 
 /* Functions do not nest in each other, but one in an interrupt may come while one in a softirq runs. */
@@ -26,33 +71,39 @@ inline_always struct running_function *running_function(struct cpu_seen *cpu)
 
 inline_always int function_begins(u64 address, u32 kind)
 {
-	u32 id = bpf_get_smp_processor_id();
-	struct cpu_seen *cpu = cpu_of(id);
+	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 	struct running_function *running;
+	u32 number;
 
-	if (!cpu || !counting || !function_of(address, id, kind))
+	if (!cpu || !counting)
+		return 0;
+	number = number_of(address, kind);
+	if (number >= FUNCTIONS)
 		return 0;
 	running = running_function(cpu);
-	running->address = address;
+	running->number = number;
 	running->at_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-inline_always int function_ends(u32 kind)
+inline_always int function_ends(void)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
 	struct running_function *running;
-	struct function_seen *seen;
+	struct function_rows rows;
 
 	if (!cpu)
 		return 0;
 	running = running_function(cpu);
 	if (!running->at_ns)
 		return 0;
-	seen = function_of(running->address, id, kind);
-	if (seen)
-		charge(&seen->all, since(&running->at_ns));
+	if (find_rows(&rows, id, running->number)) {
+		charge(&rows.seen->all, since(&running->at_ns));
+		/* Last, in this order: see struct functions_came and struct cpu_head. */
+		*(volatile u32 *)rows.came += 1;
+		*(volatile u32 *)&cpu->moved += 1;
+	}
 	running->at_ns = 0;
 	return 0;
 }
@@ -65,7 +116,7 @@ tracepoint(hrtimer_expire_entry) int hrtimer_expire_entry(u64 *arguments)
 
 tracepoint(hrtimer_expire_exit) int hrtimer_expire_exit(u64 *arguments)
 {
-	return function_ends(FUNCTION_HRTIMER);
+	return function_ends();
 }
 
 /* timer_expire_entry(struct timer_list *, unsigned long base_clock) */
@@ -76,7 +127,7 @@ tracepoint(timer_expire_entry) int timer_expire_entry(u64 *arguments)
 
 tracepoint(timer_expire_exit) int timer_expire_exit(u64 *arguments)
 {
-	return function_ends(FUNCTION_TIMER);
+	return function_ends();
 }
 
 /*
@@ -90,20 +141,25 @@ section("raw_tp/csd_function_entry") int csd_function_entry(u64 *arguments)
 
 tracepoint(csd_function_exit) int csd_function_exit(u64 *arguments)
 {
-	return function_ends(FUNCTION_CALL);
+	return function_ends();
 }
 
 /* include/trace/events/workqueue.h: workqueue_execute_start(struct work_struct *). It can be preempted and can sleep: only counted. */
 tracepoint(workqueue_execute_start) int workqueue_execute_start(u64 *arguments)
 {
 	u32 id = bpf_get_smp_processor_id();
-	struct function_seen *seen;
+	struct cpu_seen *cpu = cpu_of(id);
+	struct function_rows rows;
+	u32 number;
 
-	if (!counting)
+	if (!cpu || !counting)
 		return 0;
-	seen = function_of((u64)follow((struct work_struct *)arguments[0], func), id, FUNCTION_WORK);
-	if (seen)
-		__sync_fetch_and_add(&seen->all.count, 1);
+	number = number_of((u64)follow((struct work_struct *)arguments[0], func), FUNCTION_WORK);
+	if (find_rows(&rows, id, number)) {
+		__sync_fetch_and_add(&rows.seen->all.count, 1);
+		__sync_fetch_and_add(rows.came, 1);
+		*(volatile u32 *)&cpu->moved += 1;
+	}
 	return 0;
 }
 

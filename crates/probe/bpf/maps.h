@@ -100,12 +100,49 @@ struct {
 	map_type(value, struct line_seen);
 } lines section(".maps");
 
+/* Numbers of functions. */
 struct {
 	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
+	map_uint(max_entries, FUNCTIONS);
 	map_type(key, struct function_key);
+	map_type(value, u32);
+} function_numbers section(".maps");
+
+/* Numbers that no function has; pinwise fills it. The last that was given back is given out first: numbers in use stay low. */
+struct {
+	map_uint(type, MAP_STACK);
+	map_uint(max_entries, FUNCTIONS);
+	map_type(value, u32);
+} free_numbers section(".maps");
+
+/* By number. */
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, FUNCTIONS);
+	map_type(key, u32);
+	map_type(value, struct known_function);
+} known_functions section(".maps");
+
+/*
+ * What each function did, all of a CPU side by side: on a machine with many CPUs there are thousands of pairs of both, which are too many to
+ * ask the kernel for one by one.
+ */
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 4096);
+	map_type(key, u32);
 	map_type(value, struct function_seen);
 } functions section(".maps");
+
+struct {
+	map_uint(type, MAP_ARRAY);
+	map_uint(map_flags, FLAG_MMAPABLE);
+	map_uint(max_entries, 8);
+	map_type(key, u32);
+	map_type(value, struct functions_came);
+} functions_came section(".maps");
 
 struct {
 	map_uint(type, MAP_HASH);

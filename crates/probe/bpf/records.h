@@ -81,7 +81,8 @@ struct running {
 /* A timer function or remote call that runs. */
 struct running_function {
 	u64 at_ns; /* 0: none runs */
-	u64 address;
+	u32 number;
+	u32 unused;
 };
 
 /* A task that was asked for on a CPU. */
@@ -264,15 +265,33 @@ struct line_seen {
 
 enum function_kind { FUNCTION_HRTIMER, FUNCTION_TIMER, FUNCTION_CALL, FUNCTION_WORK };
 
-/* A function that the kernel ran on a CPU on somebody's behalf. */
+/* Functions that the kernel runs on somebody's behalf have numbers, in the order in which they were first seen on any CPU. */
+enum { FUNCTIONS = 512, NO_FUNCTION = 0xffff };
+
 struct function_key {
 	u64 address;
-	u32 cpu;
 	u32 kind; /* enum function_kind */
+	u32 unused;
 };
 
+/* The function of a number. */
+struct known_function {
+	u64 address;
+	u32 kind; /* enum function_kind */
+	u32 is_known; /* 1; 0: nobody has this number */
+};
+
+/* A function on a CPU. */
 struct function_seen {
 	struct tally all; /* times only where the end is seen as well; a work item has none */
+};
+
+/*
+ * How often each came on a CPU, mod 2^32, counted when all else of it has been booked: of most CPUs a reading need not look at more than
+ * a few lines of this.
+ */
+struct functions_came {
+	u32 came[FUNCTIONS];
 };
 
 struct route_key {

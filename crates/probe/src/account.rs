@@ -12,6 +12,7 @@ mod cpu;
 mod distribution;
 mod extreme;
 mod frequency;
+mod functions;
 mod group;
 mod look_back;
 mod names;

@@ -11,6 +11,7 @@ use machine::procfs::pid_stat;
 use machine::{Machine, Missing, Root};
 
 use super::frequency::Frequencies;
+use super::functions;
 use super::paging::PagingSince;
 use super::places::places;
 use super::reading::Reader;
@@ -60,6 +61,7 @@ pub struct Counting {
     tables: Tables,
     began_ns: u64,
     reader: Reader,
+    functions: functions::Reader,
     /// How many slots were ever given out: lower ones are given out before higher ones.
     reached: usize,
     /// Tasks by CPU that there is room for.
@@ -117,6 +119,7 @@ impl Counting {
             began_ns: 0,
             frequencies: Some(Frequencies::of(&root, &cpus)),
             reader: Reader::of(cpus),
+            functions: functions::Reader::default(),
             reached: 0,
             room_for_takers: sizes.takers as usize,
             ended: Vec::new(),
@@ -297,7 +300,12 @@ impl Counting {
         let made = self.made();
         snapshot.takers = self.tables.takers.read(made.takers);
         snapshot.lines = self.tables.lines.read(made.lines);
-        snapshot.functions = self.tables.functions.read(made.functions);
+        snapshot.functions = self.functions.read(
+            &self.tables.functions,
+            made.functions,
+            self.reader.changed(),
+            self.reader.cpus(),
+        );
         snapshot.routes = self.tables.routes.read(made.routes);
         snapshot
     }
@@ -380,7 +388,6 @@ fn sizes(target: &Target, machine: &Machine) -> Sizes {
         wanted: 1_024,
         takers: (64 * online).clamp(8_192, 262_144),
         lines: (16 * online).clamp(256, 65_536),
-        functions: (64 * online).clamp(1_024, 65_536),
         routes: (online * online).clamp(16, 65_536),
     }
 }

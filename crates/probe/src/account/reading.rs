@@ -70,6 +70,17 @@ impl Reader {
         read
     }
 
+    /// The CPUs on which anything may have happened between the last reading and the one before.
+    pub(super) fn changed(&self) -> impl Iterator<Item = u32> {
+        let looked = self.cpus.iter().zip(&self.looked);
+        looked.filter(|(_, looked)| !looked.still).map(|(cpu, _)| *cpu)
+    }
+
+    /// All CPUs, ascending.
+    pub(super) fn cpus(&self) -> impl Iterator<Item = u32> {
+        self.cpus.iter().copied()
+    }
+
     fn read_group(
         &mut self,
         group: usize,

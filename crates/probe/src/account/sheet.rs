@@ -9,6 +9,7 @@ use super::between::sorted;
 use super::cpu::CpuAccount;
 use super::distribution::Distribution;
 use super::frequency::Frequencies;
+use super::functions::FunctionKey;
 use super::group::CpuOf;
 use super::names::Names;
 use super::nearness::Nearness;
@@ -19,7 +20,7 @@ use super::stretches::Stretches;
 use super::taker::{TaskAccount, tasks};
 use super::takers::Taker;
 use super::thread::ThreadAccount;
-use crate::bpf::{FunctionKey, Lost};
+use crate::bpf::Lost;
 
 /// Where the time went between the beginning of counting and the moment of reading.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use machine::{CpuSet, Missing};
 
 use super::frequency::Frequency;
+use super::functions::Functions;
 use super::group::{CpuOf, Group};
 use super::paging::Paging;
-use crate::bpf::{
-    CpuHead, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen,
-};
+use crate::bpf::{CpuHead, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen};
 
 /// All tables, copied, since counting began.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +24,7 @@ pub struct Snapshot {
     pub(crate) forgotten_unseen_waiting_ns: u64,
     pub(crate) takers: Vec<(TakerKey, TakerSeen)>,
     pub(crate) lines: Vec<(LineKey, LineSeen)>,
-    pub(crate) functions: Vec<(FunctionKey, FunctionSeen)>,
+    pub(crate) functions: Arc<Functions>,
     pub(crate) routes: Vec<(RouteKey, u64)>,
     pub(crate) lost: Option<Lost>,
     /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
@@ -97,7 +96,10 @@ impl Snapshot {
         self.cpus.retain(|cpu| cpus.contains(cpu));
         self.takers.retain(|(key, _)| cpus.contains(key.cpu));
         self.lines.retain(|(key, _)| cpus.contains(key.cpu));
-        self.functions.retain(|(key, _)| cpus.contains(key.cpu));
+        if self.functions.iter().any(|(key, _)| !cpus.contains(key.cpu)) {
+            // A copy, for the reader has it too.
+            Arc::make_mut(&mut self.functions).retain(|(key, _)| cpus.contains(key.cpu));
+        }
         self.frequency.iter_mut().for_each(|seen| seen.retain(|cpu, _| cpus.contains(*cpu)));
         self
     }

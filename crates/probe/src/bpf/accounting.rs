@@ -7,7 +7,7 @@ use machine::Missing;
 use super::hooks::{BIRTHS, INTERRUPTS, NAMES_AND_IDLING, PAGE_FAULTS, RUN_QUEUES, SOFTIRQS, SUMS};
 use super::loading::{Loaded, Programs};
 use super::objects;
-use super::records::{SOURCES, STEPS_LINES};
+use super::records::{FUNCTIONS, SOURCES, STEPS_LINES};
 
 /// How large the tables are made; each record that does not fit is counted as lost.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +22,6 @@ pub(crate) struct Sizes {
     pub(crate) takers: u32,
     /// Device lines, by CPU.
     pub(crate) lines: u32,
-    /// Functions of timers, calls and work items, by CPU.
-    pub(crate) functions: u32,
     /// Pairs of CPUs between which threads moved.
     pub(crate) routes: u32,
 }
@@ -61,7 +59,8 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
             ("wanted", sizes.wanted),
             ("takers", sizes.takers),
             ("lines", sizes.lines),
-            ("functions", sizes.functions),
+            ("functions", sizes.cpus * FUNCTIONS as u32),
+            ("functions_came", sizes.cpus),
             ("routes", sizes.routes),
         ],
         raw_tables: vec![("slots", sizes.threads)],

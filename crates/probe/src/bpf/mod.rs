@@ -9,6 +9,7 @@ mod accounting;
 mod cpu_tables;
 mod entries;
 mod event_records;
+mod function_tables;
 mod handing_out;
 mod hooks;
 mod loading;
@@ -22,12 +23,15 @@ pub(crate) use event_records::{
     EventControl, EventCpu, EventHead, EventStretch, EventSwitch, EventWake, Mark, NOT_HANDLED, event_flags,
     event_kind, mark_state,
 };
+pub(crate) use function_tables::FunctionTables;
 pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use mapped::{LINE, Mapped, expect_all};
 pub(crate) use records::{
-    BUCKETS, Control, CpuHead, CpuSeen, Faults, FunctionKey, FunctionSeen, LineKey, LineSeen, Lost, Made,
+    BUCKETS, Control, CpuHead, CpuSeen, FUNCTIONS, Faults, FunctionSeen, LineKey, LineSeen, Lost, Made,
     Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen,
     StepsLine, StretchesSeen, Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
 };
+#[cfg(test)]
+pub(crate) use records::{FunctionsCame, KnownFunction};
 pub(crate) use tables::Tables;

@@ -15,6 +15,8 @@ pub(crate) const STEPS_LINES: usize = BUCKETS / STEPS_IN_LINE;
 pub(crate) const IDLE_STATES: usize = 10;
 /// Threads of the target that a CPU remembers.
 pub(crate) const KNOWN_THREADS: usize = 8;
+/// Functions that the kernel runs on somebody's behalf and that are told apart.
+pub(crate) const FUNCTIONS: usize = 512;
 /// Reasons for a tick to go on.
 pub(crate) const TICK_DEPENDENCIES: usize = 8;
 /// Distances of a migration, `enum distance`.
@@ -96,7 +98,7 @@ records! {
 
     Running = "running" { at_ns: u64, waited_ns: u64, }
 
-    RunningFunction = "running_function" { at_ns: u64, address: u64, }
+    RunningFunction = "running_function" { at_ns: u64, number: u32, unused: u32, }
 
     KnownThread = "known_thread" { task: u64, tid: u32, slot: u32, }
 
@@ -198,9 +200,11 @@ records! {
 
     LineSeen = "line_seen" { seen: SourceSeen, steps: [u32; BUCKETS], }
 
-    FunctionKey = "function_key" { address: u64, cpu: u32, kind: u32, }
+    KnownFunction = "known_function" { address: u64, kind: u32, is_known: u32, }
 
     FunctionSeen = "function_seen" { all: Tally, }
+
+    FunctionsCame = "functions_came" { came: [u32; FUNCTIONS], }
 
     RouteKey = "route_key" { from: u32, to: u32, }
 
@@ -241,6 +245,7 @@ mod tests {
             ("IDLE_STATES", IDLE_STATES),
             ("TICK_DEPENDENCIES", TICK_DEPENDENCIES),
             ("DISTANCES", DISTANCES),
+            ("FUNCTIONS", FUNCTIONS),
             ("KNOWN_THREADS", KNOWN_THREADS),
             ("THREAD_NONE", thread_state::NONE as usize),
             ("THREAD_RUNNING", thread_state::RUNNING as usize),

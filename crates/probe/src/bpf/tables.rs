@@ -10,14 +10,16 @@ use machine::Missing;
 use super::accounting::Sizes;
 use super::cpu_tables::CpuTables;
 use super::entries::Entries;
+use super::function_tables::FunctionTables;
 use super::loading::Loaded;
 use super::mapped::Mapped;
 use super::records::{
-    Control, FunctionKey, FunctionSeen, LineKey, LineSeen, Place, Record, RouteKey, SOURCES, STEPS_LINES,
-    TakerKey, TakerSeen, ThreadSeen,
+    Control, FUNCTIONS, LineKey, LineSeen, Place, Record, RouteKey, SOURCES, STEPS_LINES, TakerKey,
+    TakerSeen, ThreadSeen,
 };
 
 const FREE_SLOTS: &str = "free_slots";
+const FREE_NUMBERS: &str = "free_numbers";
 
 /// A section of its own in the object: a table of one word.
 const COUNTING: &str = ".data.counting";
@@ -35,7 +37,7 @@ pub(crate) struct Tables {
     pub(crate) wanted: HashMap<MapData, u32, u32>,
     pub(crate) takers: Entries<TakerKey, HashMap<MapData, TakerKey, TakerSeen>>,
     pub(crate) lines: Entries<LineKey, HashMap<MapData, LineKey, LineSeen>>,
-    pub(crate) functions: Entries<FunctionKey, HashMap<MapData, FunctionKey, FunctionSeen>>,
+    pub(crate) functions: FunctionTables,
     pub(crate) routes: Entries<RouteKey, HashMap<MapData, RouteKey, u64>>,
     /// Thread number to slot; with raw trace points only.
     pub(crate) slots: Option<HashMap<MapData, u32, u32>>,
@@ -58,11 +60,11 @@ impl Tables {
             }),
             places: mapped(loaded, "places", cpus)?,
             threads: mapped(loaded, "threads", sizes.threads as usize)?,
-            free_slots: Stack::try_from(loaded.take(FREE_SLOTS)?).map_err(|e| refuse(FREE_SLOTS, e))?,
+            free_slots: stack(loaded, FREE_SLOTS)?,
             wanted: hash(loaded, "wanted")?,
             takers: Entries::of(hash(loaded, "takers")?),
             lines: Entries::of(hash(loaded, "lines")?),
-            functions: Entries::of(hash(loaded, "functions")?),
+            functions: function_tables(loaded, cpus)?,
             routes: Entries::of(hash(loaded, "routes")?),
             slots: if loaded.typed { None } else { Some(hash(loaded, "slots")?) },
         })
@@ -75,6 +77,23 @@ impl Tables {
     pub(crate) fn count(&mut self, whether: bool) -> Result<(), Missing> {
         self.counting.set(0, u32::from(whether), 0).map_err(|e| refuse(COUNTING, e))
     }
+}
+
+/// The tables of functions, each of which has its number to get.
+fn function_tables(loaded: &mut Loaded, cpus: usize) -> Result<FunctionTables, Missing> {
+    let mut numbers = stack(loaded, FREE_NUMBERS)?;
+    for number in (0..FUNCTIONS as u32).rev() {
+        numbers.push(number, 0).map_err(|e| refuse(FREE_NUMBERS, e))?;
+    }
+    Ok(FunctionTables {
+        known: mapped(loaded, "known_functions", FUNCTIONS)?,
+        came: mapped(loaded, "functions_came", cpus)?,
+        seen: mapped(loaded, "functions", cpus * FUNCTIONS)?,
+    })
+}
+
+fn stack(loaded: &mut Loaded, table: &str) -> Result<Stack<MapData, u32>, Missing> {
+    Stack::try_from(loaded.take(table)?).map_err(|e| refuse(table, e))
 }
 
 pub(super) fn refuse(table: &str, why: impl std::fmt::Display) -> Missing {
