@@ -28,8 +28,9 @@ const CPUS: u32 = 1_024;
 const SOURCES: usize = 20;
 const STEPS_LINES: usize = 10;
 
-/// Functions that are told apart: each CPU has a row for each.
-const FUNCTIONS: usize = 512;
+/// Functions in a row have their counters side by side; the tables have such a piece for each CPU, then the next functions.
+const FUNCTIONS_IN_ROW: usize = 32;
+const FUNCTION_ROWS: usize = 16;
 
 const A_SECOND: u32 = 10;
 const READINGS: usize = 100;
@@ -225,8 +226,8 @@ struct Record {
     functions: FunctionRows,
 }
 
-/// How often each function came, and of those that did, by number, what they did.
-type FunctionRows = (Vec<u8>, Vec<(usize, Vec<u8>)>);
+/// How often functions came, row by row where any did, and what each of those did.
+type FunctionRows = (Vec<(usize, Vec<u8>)>, Vec<Vec<Vec<u8>>>);
 
 /// What the programs count of functions that the kernel ran on each CPU: timers, remote calls, work items.
 struct Functions {
@@ -236,10 +237,10 @@ struct Functions {
 
 impl Functions {
     fn find() -> io::Result<Self> {
-        let (cpus, rows) = (CPUS as usize, CPUS as usize * FUNCTIONS);
+        let rows = CPUS as usize * FUNCTION_ROWS;
         Ok(Self {
-            seen: KernelTable::find("functions", rows)?,
-            came: KernelTable::find("functions_came", cpus)?,
+            seen: KernelTable::find("functions", rows * FUNCTIONS_IN_ROW)?,
+            came: KernelTable::find("functions_came", rows)?,
         })
     }
 
@@ -248,15 +249,23 @@ impl Functions {
     }
 
     fn of(&self, cpu: u32) -> FunctionRows {
-        let row = |number| (number, self.seen.record(cpu as usize * FUNCTIONS + number));
-        let came = self.came.record(cpu as usize);
-        let rows = (0..FUNCTIONS).map(row).filter(|(_, row)| row.iter().any(|byte| *byte != 0));
-        (came, rows.collect())
+        let came = |row| (row, self.came.record(row_of(row, cpu)));
+        let is_used = |(_, row): &(usize, Vec<u8>)| row.iter().any(|byte| *byte != 0);
+        let came: Vec<_> = (0..FUNCTION_ROWS).map(came).filter(is_used).collect();
+        let in_row = |row| {
+            let first = row_of(row, cpu) * FUNCTIONS_IN_ROW;
+            (first..first + FUNCTIONS_IN_ROW).map(|at| self.seen.record(at)).collect()
+        };
+        let seen = came.iter().map(|(row, _)| in_row(*row)).collect();
+        (came, seen)
     }
 
-    fn set(&mut self, cpu: u32, (came, rows): &FunctionRows) {
-        rows.iter().for_each(|(number, row)| self.seen.set(cpu as usize * FUNCTIONS + number, row));
-        self.came.set(cpu as usize, came);
+    fn set(&mut self, cpu: u32, (came, seen): &FunctionRows) {
+        for ((row, came), seen) in came.iter().zip(seen) {
+            let first = row_of(*row, cpu) * FUNCTIONS_IN_ROW;
+            seen.iter().enumerate().for_each(|(at, seen)| self.seen.set(first + at, seen));
+            self.came.set(row_of(*row, cpu), came);
+        }
     }
 }
 

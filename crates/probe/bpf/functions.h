@@ -53,13 +53,18 @@ struct function_rows {
 
 inline_always int find_rows(struct function_rows *rows, u32 cpu, u32 number)
 {
-	u32 row = cpu * FUNCTIONS + number;
-	struct functions_came *came = bpf_map_lookup_elem(&functions_came, &cpu);
+	u32 at = number % FUNCTIONS_IN_ROW;
+	u32 row = number / FUNCTIONS_IN_ROW * room_for_cpus + cpu;
+	u32 cell = row * FUNCTIONS_IN_ROW + at;
+	struct functions_came *came;
 
-	rows->seen = bpf_map_lookup_elem(&functions, &row);
-	if (!came || !rows->seen || number >= FUNCTIONS)
+	if (number >= FUNCTIONS)
 		return 0;
-	rows->came = &came->came[number];
+	came = bpf_map_lookup_elem(&functions_came, &row);
+	rows->seen = bpf_map_lookup_elem(&functions, &cell);
+	if (!came || !rows->seen)
+		return 0;
+	rows->came = &came->came[at];
 	return 1;
 }
 

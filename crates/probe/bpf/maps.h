@@ -125,8 +125,8 @@ struct {
 } known_functions section(".maps");
 
 /*
- * What each function did, all of a CPU side by side: on a machine with many CPUs there are thousands of pairs of both, which are too many to
- * ask the kernel for one by one.
+ * What each function did on each CPU: on a machine with many there are thousands of such pairs, which are too many to ask the kernel for
+ * one by one.
  */
 struct {
 	map_uint(type, MAP_ARRAY);
@@ -139,7 +139,7 @@ struct {
 struct {
 	map_uint(type, MAP_ARRAY);
 	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 8);
+	map_uint(max_entries, 128);
 	map_type(key, u32);
 	map_type(value, struct functions_came);
 } functions_came section(".maps");

@@ -268,6 +268,9 @@ enum function_kind { FUNCTION_HRTIMER, FUNCTION_TIMER, FUNCTION_CALL, FUNCTION_W
 /* Functions that the kernel runs on somebody's behalf have numbers, in the order in which they were first seen on any CPU. */
 enum { FUNCTIONS = 512, NO_FUNCTION = 0xffff };
 
+/* Functions in a row have their counters of a CPU side by side, in tables that have such a piece for each CPU, then the next functions. */
+enum { FUNCTIONS_IN_ROW = 32, FUNCTION_ROWS = FUNCTIONS / FUNCTIONS_IN_ROW };
+
 struct function_key {
 	u64 address;
 	u32 kind; /* enum function_kind */
@@ -287,11 +290,11 @@ struct function_seen {
 };
 
 /*
- * How often each came on a CPU, mod 2^32, counted when all else of it has been booked: of most CPUs a reading need not look at more than
- * a few lines of this.
+ * How often functions in a row came on a CPU, mod 2^32, counted when all else of it has been booked: of most a reading need not look at
+ * more than this.
  */
 struct functions_came {
-	u32 came[FUNCTIONS];
+	u32 came[FUNCTIONS_IN_ROW];
 };
 
 struct route_key {

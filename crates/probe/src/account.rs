@@ -5,6 +5,7 @@
 //! alone.
 
 mod between;
+mod bits;
 mod by_source;
 mod cgroups;
 mod counting;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::bpf::{FUNCTIONS, FunctionSeen, FunctionTables};
+use super::bits::{differing, numbers_in};
+use crate::bpf::{FUNCTIONS_IN_ROW, FunctionSeen, FunctionTables, FunctionsCame, Record as _, expect_all};
 
 /// A function on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,21 +23,25 @@ pub(crate) type Functions = Vec<(FunctionKey, FunctionSeen)>;
 pub(super) struct Reader {
     /// Functions that had a number, when they were looked through.
     made: Option<u64>,
-    /// The highest number among them, and one.
-    numbers: usize,
-    /// For each CPU as many as there are numbers: what is known of each function there.
-    known: Vec<Known>,
+    /// Functions in a row, of which some have a number.
+    rows: usize,
+    /// How often they had come at the last reading, for each CPU of the first row, then of the next.
+    came: Vec<FunctionsCame>,
+    /// Likewise their places among those that were read, and one; 0 of those that never came.
+    places: Vec<[u32; FUNCTIONS_IN_ROW]>,
     /// The next reading is written in the place of the last one, where nobody has that any more.
     read: Arc<Functions>,
 }
 
-/// What the last reading found.
-#[derive(Debug, Clone, Copy, Default)]
-struct Known {
-    /// How often the function had come, mod 2^32.
+/// A function that came on a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Fresh {
+    row: usize,
+    cpu: u32,
+    /// Which of the row.
+    at: usize,
+    /// How often, mod 2^32.
     came: u32,
-    /// The place among those that were read, and one; 0: it never came.
-    place: u32,
 }
 
 impl Reader {
@@ -50,46 +55,74 @@ impl Reader {
         all: impl Iterator<Item = u32>,
     ) -> Arc<Functions> {
         if self.made == Some(made) {
-            changed.for_each(|cpu| self.read_cpu(tables, cpu));
+            self.read_cpus(tables, &changed.collect::<Vec<_>>());
         } else {
             // A function may have come before it was looked for, on a CPU where nothing happened since.
-            (self.made, self.numbers) = (Some(made), tables.numbers());
-            all.for_each(|cpu| self.read_cpu(tables, cpu));
+            self.made = Some(made);
+            self.rows = tables.numbers().div_ceil(FUNCTIONS_IN_ROW);
+            self.came.resize(self.rows * tables.cpus(), FunctionsCame::zeroed());
+            self.places.resize(self.rows * tables.cpus(), Default::default());
+            self.read_cpus(tables, &all.collect::<Vec<_>>());
         }
         Arc::clone(&self.read)
     }
 
-    fn read_cpu(&mut self, tables: &FunctionTables, cpu: u32) {
-        let first = cpu as usize * FUNCTIONS;
-        if self.known.len() < first + FUNCTIONS {
-            self.known.resize(first + FUNCTIONS, Known::default());
-        }
-        for even in (0..self.numbers).step_by(2) {
-            let Some(came) = tables.pair_came(cpu as usize, even) else { return };
-            for (number, came) in (even..).zip(came) {
-                if came != self.known[first + number].came {
-                    self.read_function(tables, cpu, number, came);
-                }
+    /// Reads these CPUs, some at a time: what is read of all of them is asked for before any of it is waited for.
+    fn read_cpus(&mut self, tables: &FunctionTables, cpus: &[u32]) {
+        let mut fresh = Vec::new();
+        for row in 0..self.rows {
+            self.expect(tables, row, cpus.chunks(AT_A_TIME).next());
+            for (number, some) in cpus.chunks(AT_A_TIME).enumerate() {
+                self.expect(tables, row, cpus.chunks(AT_A_TIME).nth(number + 1));
+                fresh.clear();
+                some.iter().for_each(|cpu| self.look(tables, row, *cpu, &mut fresh));
+                fresh.iter().for_each(|fresh| self.read_function(tables, *fresh));
             }
         }
     }
 
-    /// Reads a function on a CPU between two times that it came.
-    fn read_function(&mut self, tables: &FunctionTables, cpu: u32, number: usize, came: u32) {
-        let Some(seen) = settled(|| tables.seen(cpu as usize, number)) else { return };
-        let known = &mut self.known[cpu as usize * FUNCTIONS + number];
-        let read = Arc::make_mut(&mut self.read);
-        if known.place == 0 {
-            let Some(function) = tables.function(number) else { return };
-            read.push((FunctionKey { address: function.address, cpu, kind: function.kind }, seen));
-            known.place = read.len() as u32;
+    /// Has the processor fetch what tells which functions came on these CPUs; it does not wait for it.
+    fn expect(&self, tables: &FunctionTables, row: usize, cpus: Option<&[u32]>) {
+        for cpu in cpus.into_iter().flatten() {
+            tables.expect_came(row, *cpu as usize);
+            let last = self.came.get(row * tables.cpus() + *cpu as usize);
+            last.into_iter().for_each(|last| expect_all(std::slice::from_ref(last)));
         }
-        read[known.place as usize - 1].1 = seen;
+    }
+
+    /// Looks which functions of a row came on a CPU since the last reading, and has what is there of them fetched.
+    fn look(&self, tables: &FunctionTables, row: usize, cpu: u32, fresh: &mut Vec<Fresh>) {
+        let Some(now) = tables.came(row, cpu as usize) else { return };
+        let place = row * tables.cpus() + cpu as usize;
+        for at in numbers_in(differing(&now.came, &self.came[place].came)) {
+            tables.expect_seen(row, cpu as usize, at);
+            let last =
+                (self.places[place][at] as usize).checked_sub(1).and_then(|place| self.read.get(place));
+            last.into_iter().for_each(|last| expect_all(std::slice::from_ref(last)));
+            fresh.push(Fresh { row, cpu, at, came: now.came[at] });
+        }
+    }
+
+    fn read_function(&mut self, tables: &FunctionTables, fresh: Fresh) {
+        let Fresh { row, cpu, at, came } = fresh;
+        let Some(seen) = settled(|| tables.seen(row, cpu as usize, at)) else { return };
+        let of_cpu = row * tables.cpus() + cpu as usize;
+        let place = &mut self.places[of_cpu][at];
+        let read = Arc::make_mut(&mut self.read);
+        if *place == 0 {
+            let Some(function) = tables.function(row * FUNCTIONS_IN_ROW + at) else { return };
+            read.push((FunctionKey { address: function.address, cpu, kind: function.kind }, seen));
+            *place = read.len() as u32;
+        }
+        read[*place as usize - 1].1 = seen;
         // What was looked at before the rest was read: if that was being written still, this word changes when it has been, and it is
         // read again.
-        known.came = came;
+        self.came[of_cpu].came[at] = came;
     }
 }
+
+/// On how many CPUs at a time functions are looked for before they are read.
+const AT_A_TIME: usize = 8;
 
 /// What is read twice alike, if that comes within some tries; else what was read last.
 fn settled(read: impl Fn() -> Option<FunctionSeen>) -> Option<FunctionSeen> {

@@ -5,9 +5,10 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::bits::{differing, is_in, numbers_in};
 use super::group::{self, Group};
 use super::snapshot::Cpus;
-use crate::bpf::{CpuHead, CpuSeen, CpuTables, LINE, Mapped, SOURCES, expect_all};
+use crate::bpf::{CpuHead, CpuSeen, CpuTables, LINE, Mapped, expect_all};
 
 /// CPUs, and how they were at the last reading.
 pub(super) struct Reader {
@@ -178,25 +179,6 @@ fn read_sources(cpu: usize, sources: u32, tables: &CpuTables, group: &mut Group,
             |lines, steps| tables.copy_steps(source, cpu, lines, steps),
         );
         torn | u32::from(count as u32 != group.at(place).head().came[source]) << source
-    })
-}
-
-/// A bit for each source that came not as often in one as in the other.
-fn differing(came: &[u32; SOURCES], before: &[u32; SOURCES]) -> u32 {
-    let pairs = came.iter().zip(before).enumerate();
-    pairs.fold(0, |bits, (source, (now, before))| bits | u32::from(now != before) << source)
-}
-
-fn is_in(bits: u32, number: usize) -> bool {
-    bits & 1 << number != 0
-}
-
-/// Numbers of the bits that are set, in ascending order.
-fn numbers_in(mut bits: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-        bits &= bits - 1;
-        Some(lowest)
     })
 }
 

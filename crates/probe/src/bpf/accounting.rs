@@ -7,7 +7,7 @@ use machine::Missing;
 use super::hooks::{BIRTHS, INTERRUPTS, NAMES_AND_IDLING, PAGE_FAULTS, RUN_QUEUES, SOFTIRQS, SUMS};
 use super::loading::{Loaded, Programs};
 use super::objects;
-use super::records::{FUNCTIONS, SOURCES, STEPS_LINES};
+use super::records::{FUNCTION_ROWS, FUNCTIONS, SOURCES, STEPS_LINES};
 
 /// How large the tables are made; each record that does not fit is counted as lost.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
             ("takers", sizes.takers),
             ("lines", sizes.lines),
             ("functions", sizes.cpus * FUNCTIONS as u32),
-            ("functions_came", sizes.cpus),
+            ("functions_came", sizes.cpus * FUNCTION_ROWS as u32),
             ("routes", sizes.routes),
         ],
         raw_tables: vec![("slots", sizes.threads)],

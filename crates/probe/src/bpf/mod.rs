@@ -28,10 +28,11 @@ pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use mapped::{LINE, Mapped, expect_all};
 pub(crate) use records::{
-    BUCKETS, Control, CpuHead, CpuSeen, FUNCTIONS, Faults, FunctionSeen, LineKey, LineSeen, Lost, Made,
-    Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen,
-    StepsLine, StretchesSeen, Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
+    BUCKETS, Control, CpuHead, CpuSeen, FUNCTIONS_IN_ROW, Faults, FunctionSeen, FunctionsCame, LineKey,
+    LineSeen, Lost, Made, Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE,
+    STEPS_LINES, SourceSeen, StepsLine, StretchesSeen, Sum, TakerKey, TakerSeen, Tally, ThreadSeen,
+    thread_state,
 };
 #[cfg(test)]
-pub(crate) use records::{FunctionsCame, KnownFunction};
+pub(crate) use records::{FUNCTION_ROWS, FUNCTIONS, KnownFunction};
 pub(crate) use tables::Tables;

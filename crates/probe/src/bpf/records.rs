@@ -17,6 +17,9 @@ pub(crate) const IDLE_STATES: usize = 10;
 pub(crate) const KNOWN_THREADS: usize = 8;
 /// Functions that the kernel runs on somebody's behalf and that are told apart.
 pub(crate) const FUNCTIONS: usize = 512;
+/// So many of them in a row have their counters of a CPU side by side; the number of such rows.
+pub(crate) const FUNCTIONS_IN_ROW: usize = 32;
+pub(crate) const FUNCTION_ROWS: usize = FUNCTIONS / FUNCTIONS_IN_ROW;
 /// Reasons for a tick to go on.
 pub(crate) const TICK_DEPENDENCIES: usize = 8;
 /// Distances of a migration, `enum distance`.
@@ -204,7 +207,7 @@ records! {
 
     FunctionSeen = "function_seen" { all: Tally, }
 
-    FunctionsCame = "functions_came" { came: [u32; FUNCTIONS], }
+    FunctionsCame = "functions_came" { came: [u32; FUNCTIONS_IN_ROW], }
 
     RouteKey = "route_key" { from: u32, to: u32, }
 
@@ -246,6 +249,8 @@ mod tests {
             ("TICK_DEPENDENCIES", TICK_DEPENDENCIES),
             ("DISTANCES", DISTANCES),
             ("FUNCTIONS", FUNCTIONS),
+            ("FUNCTIONS_IN_ROW", FUNCTIONS_IN_ROW),
+            ("FUNCTION_ROWS", FUNCTION_ROWS),
             ("KNOWN_THREADS", KNOWN_THREADS),
             ("THREAD_NONE", thread_state::NONE as usize),
             ("THREAD_RUNNING", thread_state::RUNNING as usize),

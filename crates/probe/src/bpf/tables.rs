@@ -14,8 +14,8 @@ use super::function_tables::FunctionTables;
 use super::loading::Loaded;
 use super::mapped::Mapped;
 use super::records::{
-    Control, FUNCTIONS, LineKey, LineSeen, Place, Record, RouteKey, SOURCES, STEPS_LINES, TakerKey,
-    TakerSeen, ThreadSeen,
+    Control, FUNCTION_ROWS, FUNCTIONS, LineKey, LineSeen, Place, Record, RouteKey, SOURCES, STEPS_LINES,
+    TakerKey, TakerSeen, ThreadSeen,
 };
 
 const FREE_SLOTS: &str = "free_slots";
@@ -87,7 +87,7 @@ fn function_tables(loaded: &mut Loaded, cpus: usize) -> Result<FunctionTables, M
     }
     Ok(FunctionTables {
         known: mapped(loaded, "known_functions", FUNCTIONS)?,
-        came: mapped(loaded, "functions_came", cpus)?,
+        came: mapped(loaded, "functions_came", cpus * FUNCTION_ROWS)?,
         seen: mapped(loaded, "functions", cpus * FUNCTIONS)?,
     })
 }

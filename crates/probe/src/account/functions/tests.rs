@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use super::*;
-use crate::bpf::{FunctionsCame, KnownFunction, Mapped, Record, Tally};
+use crate::bpf::{FUNCTION_ROWS, FUNCTIONS, FunctionsCame, KnownFunction, Mapped, Record, Tally};
 
 const CPUS: usize = 5;
 
@@ -23,8 +23,11 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let tables =
-            FunctionTables { known: mapped(FUNCTIONS), came: mapped(CPUS), seen: mapped(CPUS * FUNCTIONS) };
+        let tables = FunctionTables {
+            known: mapped(FUNCTIONS),
+            came: mapped(CPUS * FUNCTION_ROWS),
+            seen: mapped(CPUS * FUNCTIONS),
+        };
         Self { tables, made: 0, reader: Reader::default() }
     }
 
@@ -36,7 +39,7 @@ impl Stage {
 
     /// Books a run as the programs do; `told` is the last that they write.
     fn run(&mut self, cpu: usize, number: usize, ns: u64, told: bool) {
-        let row = cpu * FUNCTIONS + number;
+        let row = row_of(cpu, number) * FUNCTIONS_IN_ROW + number % FUNCTIONS_IN_ROW;
         let all = self.tables.seen.get(row).unwrap().all;
         let all = Tally { count: all.count + 1, total_ns: all.total_ns + ns, ..all };
         self.tables.seen.set(row, &FunctionSeen { all });
@@ -46,9 +49,10 @@ impl Stage {
     }
 
     fn tell(&mut self, cpu: usize, number: usize) {
-        let mut came: FunctionsCame = self.tables.came.get(cpu).unwrap();
-        came.came[number] = came.came[number].wrapping_add(1);
-        self.tables.came.set(cpu, &came);
+        let mut came: FunctionsCame = self.tables.came.get(row_of(cpu, number)).unwrap();
+        let came_here = &mut came.came[number % FUNCTIONS_IN_ROW];
+        *came_here = came_here.wrapping_add(1);
+        self.tables.came.set(row_of(cpu, number), &came);
     }
 
     /// Count and ns by CPU and address; `changed` are the CPUs of which it is said that anything happened there.
@@ -62,6 +66,10 @@ impl Stage {
         assert_eq!(by_key.len(), read.len(), "each once");
         by_key
     }
+}
+
+fn row_of(cpu: usize, number: usize) -> usize {
+    number / FUNCTIONS_IN_ROW * CPUS + cpu
 }
 
 fn address_of(number: usize) -> u64 {

@@ -8,7 +8,7 @@ use super::*;
 use crate::account::distribution::{Distribution, step_of};
 use crate::account::snapshot::Snapshot;
 use crate::account::source::Source;
-use crate::bpf::{STEPS_IN_LINE, STEPS_LINES, Tally};
+use crate::bpf::{SOURCES, STEPS_IN_LINE, STEPS_LINES, Tally};
 
 /// Two groups and a bit of a third.
 const CPUS: usize = 2 * group::CPUS + 3;
