@@ -24,13 +24,19 @@ use crate::tools;
 
 const CPUS: u32 = 1_024;
 
+/// Rows that the tables have for them: an odd number.
+const ROWS: u32 = CPUS + 1;
+
 /// Sources of a CPU that are told apart, and lines that the steps of their lengths take: the tables have a row for each CPU of each of them.
 const SOURCES: usize = 20;
 const STEPS_LINES: usize = 10;
 
-/// Functions in a row have their counters side by side; the tables have such a piece for each CPU, then the next functions.
+/// Functions in a row have it side by side how often they came, those on a line what they did; the tables have such a piece for each CPU, then
+/// the next functions.
+const FUNCTIONS: usize = 512;
 const FUNCTIONS_IN_ROW: usize = 32;
-const FUNCTION_ROWS: usize = 16;
+const FUNCTION_ROWS: usize = FUNCTIONS / FUNCTIONS_IN_ROW;
+const FUNCTIONS_IN_LINE: usize = 2;
 
 const A_SECOND: u32 = 10;
 const READINGS: usize = 100;
@@ -184,9 +190,9 @@ struct Tables {
 
 impl Tables {
     fn find() -> io::Result<Self> {
-        let rows = |name, rows| Ok::<_, io::Error>((KernelTable::find(name, CPUS as usize * rows)?, rows));
+        let rows = |name, rows| Ok::<_, io::Error>((KernelTable::find(name, ROWS as usize * rows)?, rows));
         let sources = [rows("sources", SOURCES)?, rows("source_steps", SOURCES * STEPS_LINES)?];
-        Ok(Self { cpus: KernelTable::find("cpus", CPUS as usize)?, sources, functions: Functions::find()? })
+        Ok(Self { cpus: KernelTable::find("cpus", ROWS as usize)?, sources, functions: Functions::find()? })
     }
 
     fn bytes(&self) -> usize {
@@ -200,8 +206,10 @@ impl Tables {
     fn of(&self, cpu: u32) -> Record {
         loop {
             let record = self.cpus.record(cpu as usize);
-            let all = self.sources.iter().flat_map(|(table, rows)| (0..*rows).map(move |row| (table, row)));
-            let rows = all.map(|(table, row)| table.record(row_of(row, cpu))).collect();
+            let rows = self
+                .sources
+                .each_ref()
+                .map(|(table, rows)| used((0..*rows).map(|row| (row, table.record(row_of(row, cpu))))));
             if self.cpus.record(cpu as usize) == record {
                 return Record { record, rows, functions: self.functions.of(cpu) };
             }
@@ -209,9 +217,8 @@ impl Tables {
     }
 
     fn set(&mut self, cpu: u32, known: &Record) {
-        let mut rows = known.rows.iter();
-        for (table, of_cpu) in &mut self.sources {
-            (0..*of_cpu).zip(&mut rows).for_each(|(row, bytes)| table.set(row_of(row, cpu), bytes));
+        for ((table, _), rows) in self.sources.iter_mut().zip(&known.rows) {
+            rows.iter().for_each(|(row, bytes)| table.set(row_of(*row, cpu), bytes));
         }
         self.functions.set(cpu, &known.functions);
         self.cpus.set(cpu as usize, &known.record);
@@ -222,14 +229,21 @@ impl Tables {
 struct Record {
     record: Vec<u8>,
     /// Of sources and the steps of their lengths.
-    rows: Vec<Vec<u8>>,
+    rows: [Rows; 2],
     functions: FunctionRows,
 }
 
-/// How often functions came, row by row where any did, and what each of those did.
-type FunctionRows = (Vec<(usize, Vec<u8>)>, Vec<Vec<Vec<u8>>>);
+/// Rows of a CPU by their numbers, without those that nothing came to: the kernel writes to no others.
+type Rows = Vec<(usize, Vec<u8>)>;
 
-/// What the programs count of functions that the kernel ran on each CPU: timers, remote calls, work items.
+fn used(rows: impl Iterator<Item = (usize, Vec<u8>)>) -> Rows {
+    rows.filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0)).collect()
+}
+
+/// How often functions came, row by row where any did, and what each of those did, by number.
+type FunctionRows = (Rows, Rows);
+
+/// What the programs count of functions that the kernel runs on each CPU: timers, remote calls, work items.
 struct Functions {
     seen: KernelTable,
     came: KernelTable,
@@ -237,9 +251,9 @@ struct Functions {
 
 impl Functions {
     fn find() -> io::Result<Self> {
-        let rows = CPUS as usize * FUNCTION_ROWS;
+        let rows = ROWS as usize * FUNCTION_ROWS;
         Ok(Self {
-            seen: KernelTable::find("functions", rows * FUNCTIONS_IN_ROW)?,
+            seen: KernelTable::find("functions", ROWS as usize * FUNCTIONS)?,
             came: KernelTable::find("functions_came", rows)?,
         })
     }
@@ -249,28 +263,23 @@ impl Functions {
     }
 
     fn of(&self, cpu: u32) -> FunctionRows {
-        let came = |row| (row, self.came.record(row_of(row, cpu)));
-        let is_used = |(_, row): &(usize, Vec<u8>)| row.iter().any(|byte| *byte != 0);
-        let came: Vec<_> = (0..FUNCTION_ROWS).map(came).filter(is_used).collect();
-        let in_row = |row| {
-            let first = row_of(row, cpu) * FUNCTIONS_IN_ROW;
-            (first..first + FUNCTIONS_IN_ROW).map(|at| self.seen.record(at)).collect()
-        };
-        let seen = came.iter().map(|(row, _)| in_row(*row)).collect();
-        (came, seen)
+        let came = (0..FUNCTION_ROWS).map(|row| (row, self.came.record(row_of(row, cpu))));
+        let seen = (0..FUNCTIONS).map(|number| (number, self.seen.record(cell_of(number, cpu))));
+        (used(came), used(seen))
     }
 
     fn set(&mut self, cpu: u32, (came, seen): &FunctionRows) {
-        for ((row, came), seen) in came.iter().zip(seen) {
-            let first = row_of(*row, cpu) * FUNCTIONS_IN_ROW;
-            seen.iter().enumerate().for_each(|(at, seen)| self.seen.set(first + at, seen));
-            self.came.set(row_of(*row, cpu), came);
-        }
+        seen.iter().for_each(|(number, seen)| self.seen.set(cell_of(*number, cpu), seen));
+        came.iter().for_each(|(row, came)| self.came.set(row_of(*row, cpu), came));
     }
 }
 
+fn cell_of(number: usize, cpu: u32) -> usize {
+    row_of(number / FUNCTIONS_IN_LINE, cpu) * FUNCTIONS_IN_LINE + number % FUNCTIONS_IN_LINE
+}
+
 fn row_of(row: usize, cpu: u32) -> usize {
-    row * CPUS as usize + cpu as usize
+    row * ROWS as usize + cpu as usize
 }
 
 /// Copies the records of the CPUs that there are to all the others. Bytes of all records.

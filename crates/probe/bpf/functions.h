@@ -55,7 +55,8 @@ inline_always int find_rows(struct function_rows *rows, u32 cpu, u32 number)
 {
 	u32 at = number % FUNCTIONS_IN_ROW;
 	u32 row = number / FUNCTIONS_IN_ROW * room_for_cpus + cpu;
-	u32 cell = row * FUNCTIONS_IN_ROW + at;
+	u32 line = number / FUNCTIONS_IN_LINE * room_for_cpus + cpu;
+	u32 cell = line * FUNCTIONS_IN_LINE + number % FUNCTIONS_IN_LINE;
 	struct functions_came *came;
 
 	if (number >= FUNCTIONS)

@@ -151,8 +151,11 @@ struct {
 	map_type(value, u64);
 } routes section(".maps");
 
-/* How many CPUs there is room for: the rows of `cpus`, and those of one source in `sources`. */
-const volatile u32 room_for_cpus = 8;
+/*
+ * How many CPUs there is room for: the rows of `cpus`, and those of one source in `sources`. An odd number: lines of one CPU that lie a power of
+ * two apart would all want the same few places of its cache.
+ */
+const volatile u32 room_for_cpus = 9;
 
 /* Whether the time of every task is counted, not only of those that take it from the target. */
 const volatile u32 every_task = 0;

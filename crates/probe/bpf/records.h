@@ -268,8 +268,11 @@ enum function_kind { FUNCTION_HRTIMER, FUNCTION_TIMER, FUNCTION_CALL, FUNCTION_W
 /* Functions that the kernel runs on somebody's behalf have numbers, in the order in which they were first seen on any CPU. */
 enum { FUNCTIONS = 512, NO_FUNCTION = 0xffff };
 
-/* Functions in a row have their counters of a CPU side by side, in tables that have such a piece for each CPU, then the next functions. */
-enum { FUNCTIONS_IN_ROW = 32, FUNCTION_ROWS = FUNCTIONS / FUNCTIONS_IN_ROW };
+/*
+ * Functions in a row have it side by side how often they came on a CPU, and those in a line what they did there, in tables that have such a
+ * piece for each CPU, then the next functions. A line of the cache belongs to one CPU.
+ */
+enum { FUNCTIONS_IN_ROW = 32, FUNCTION_ROWS = FUNCTIONS / FUNCTIONS_IN_ROW, FUNCTIONS_IN_LINE = 2 };
 
 struct function_key {
 	u64 address;

@@ -20,6 +20,7 @@ mod names;
 mod nearness;
 mod paging;
 mod places;
+mod planes;
 mod reading;
 mod sheet;
 mod snapshot;

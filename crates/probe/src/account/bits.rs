@@ -7,18 +7,19 @@ pub(super) fn differing<const LEN: usize>(came: &[u32; LEN], before: &[u32; LEN]
     pairs.fold(0, |bits, (number, (now, before))| bits | u32::from(now != before) << number)
 }
 
-/// Whether the bit of this number is set.
-pub(super) fn is_in(bits: u32, number: usize) -> bool {
-    bits & 1 << number != 0
-}
-
 /// Numbers of the bits that are set, in ascending order.
-pub(super) fn numbers_in(mut bits: u32) -> impl Iterator<Item = usize> {
+pub(super) fn numbers_in(bits: impl Into<u64>) -> impl Iterator<Item = usize> {
+    let mut bits = bits.into();
     std::iter::from_fn(move || {
         let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
         bits &= bits - 1;
         Some(lowest)
     })
+}
+
+/// The bits of the first so many numbers; of all that there can be where they are more.
+pub(super) fn first_bits(numbers: usize) -> u64 {
+    u64::MAX.checked_shr(u64::BITS.saturating_sub(numbers as u32)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -30,8 +31,14 @@ mod tests {
         let (mut now, before) = ([7; 32], [7; 32]);
         assert_eq!(differing(&now, &before), 0);
         (now[0], now[9], now[31]) = (8, 6, 0);
-        let bits = differing(&now, &before);
-        assert_eq!(numbers_in(bits).collect::<Vec<_>>(), [0, 9, 31]);
-        assert!(is_in(bits, 31) && !is_in(bits, 30));
+        assert_eq!(numbers_in(differing(&now, &before)).collect::<Vec<_>>(), [0, 9, 31]);
+    }
+
+    #[test]
+    fn the_first_bits_are_as_many_as_they_are_said_to_be() {
+        for numbers in [0, 1, 2, 63, 64] {
+            assert!(numbers_in(first_bits(numbers)).eq(0..numbers), "{numbers}");
+        }
+        assert_eq!(first_bits(65), u64::MAX);
     }
 }

@@ -383,7 +383,9 @@ fn sizes(target: &Target, machine: &Machine) -> Sizes {
     let online = machine.online().len() as u32;
     let threads = if *target == Target::Everything { 1 } else { 4_096 };
     Sizes {
-        cpus: possible_cpus(machine),
+        // An odd number: what is written of one CPU lies so many lines apart, and a power of two would have all of it compete for a few
+        // places of that CPU's cache.
+        cpus: possible_cpus(machine) | 1,
         threads,
         wanted: 1_024,
         takers: (64 * online).clamp(8_192, 262_144),

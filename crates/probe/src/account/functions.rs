@@ -2,46 +2,73 @@
 
 use std::sync::Arc;
 
-use super::bits::{differing, numbers_in};
-use crate::bpf::{FUNCTIONS_IN_ROW, FunctionSeen, FunctionTables, FunctionsCame, Record as _, expect_all};
+use machine::CpuSet;
 
-/// A function on a CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FunctionKey {
-    /// Of its first instruction; 0 where the kernel does not tell it.
-    pub(crate) address: u64,
-    pub(crate) cpu: u32,
-    /// `enum function_kind`.
-    pub(crate) kind: u32,
+use super::bits::{differing, numbers_in};
+use super::planes::Planes;
+use crate::bpf::{
+    FUNCTION_ROWS, FUNCTIONS, FUNCTIONS_IN_ROW, FunctionSeen, FunctionTables, FunctionsCame, KnownFunction,
+};
+
+/// What functions did on the CPUs, as it was read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Functions {
+    read: Option<Arc<Read>>,
+    /// Only these CPUs are told of; `None`: all.
+    cpus: Option<CpuSet>,
 }
 
-/// Functions by CPU, and what they did.
-pub(crate) type Functions = Vec<(FunctionKey, FunctionSeen)>;
+/// A function on a CPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FunctionOf<'a> {
+    /// Its number, the same on all CPUs.
+    pub(crate) number: usize,
+    pub(crate) cpu: u32,
+    pub(crate) seen: &'a FunctionSeen,
+}
+
+impl Functions {
+    /// Only what was done on these CPUs.
+    pub(super) fn on(self, cpus: &CpuSet) -> Self {
+        Self { cpus: Some(cpus.clone()), ..self }
+    }
+
+    /// Functions by number; `None` where nobody has it.
+    pub(crate) fn known(&self) -> &[Option<KnownFunction>] {
+        self.read.as_ref().map_or(&[], |read| &read.known)
+    }
+
+    /// Those that came, by number and then by CPU.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = FunctionOf<'_>> {
+        let read = self.read.as_deref();
+        let planes = read.into_iter().flat_map(|read| {
+            (0..read.known.len()).filter_map(|number| Some((number, read.seen.plane(number)?)))
+        });
+        let cells = planes.flat_map(|(number, plane)| {
+            plane.iter().enumerate().map(move |(cpu, seen)| FunctionOf { number, cpu: cpu as u32, seen })
+        });
+        let is_told = |cpu: u32| self.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
+        cells.filter(move |function| function.seen.all.count > 0 && is_told(function.cpu))
+    }
+}
+
+/// A reading of all CPUs that there is room for. It lies as the kernel's tables do: what a function did on all CPUs side by side.
+#[derive(Debug, Clone)]
+struct Read {
+    known: Vec<Option<KnownFunction>>,
+    /// By number.
+    seen: Planes<FunctionSeen>,
+}
 
 /// Functions, and how they were at the last reading.
 #[derive(Default)]
 pub(super) struct Reader {
     /// Functions that had a number, when they were looked through.
     made: Option<u64>,
-    /// Functions in a row, of which some have a number.
-    rows: usize,
-    /// How often they had come at the last reading, for each CPU of the first row, then of the next.
-    came: Vec<FunctionsCame>,
-    /// Likewise their places among those that were read, and one; 0 of those that never came.
-    places: Vec<[u32; FUNCTIONS_IN_ROW]>,
+    /// How often they had come at the last reading, row by row of functions.
+    came: Option<Planes<FunctionsCame>>,
     /// The next reading is written in the place of the last one, where nobody has that any more.
-    read: Arc<Functions>,
-}
-
-/// A function that came on a CPU.
-#[derive(Debug, Clone, Copy)]
-struct Fresh {
-    row: usize,
-    cpu: u32,
-    /// Which of the row.
-    at: usize,
-    /// How often, mod 2^32.
-    came: u32,
+    read: Option<Arc<Read>>,
 }
 
 impl Reader {
@@ -53,76 +80,51 @@ impl Reader {
         made: u64,
         changed: impl Iterator<Item = u32>,
         all: impl Iterator<Item = u32>,
-    ) -> Arc<Functions> {
-        if self.made == Some(made) {
-            self.read_cpus(tables, &changed.collect::<Vec<_>>());
+    ) -> Functions {
+        let nothing =
+            || Arc::new(Read { known: Vec::new(), seen: Planes::with_room(FUNCTIONS, tables.cpus()) });
+        let read = Arc::make_mut(self.read.get_or_insert_with(nothing));
+        let came = self.came.get_or_insert_with(|| Planes::with_room(FUNCTION_ROWS, tables.cpus()));
+        let cpus: Vec<u32> = if self.made == Some(made) {
+            changed.collect()
         } else {
             // A function may have come before it was looked for, on a CPU where nothing happened since.
             self.made = Some(made);
-            self.rows = tables.numbers().div_ceil(FUNCTIONS_IN_ROW);
-            self.came.resize(self.rows * tables.cpus(), FunctionsCame::zeroed());
-            self.places.resize(self.rows * tables.cpus(), Default::default());
-            self.read_cpus(tables, &all.collect::<Vec<_>>());
-        }
-        Arc::clone(&self.read)
-    }
-
-    /// Reads these CPUs, some at a time: what is read of all of them is asked for before any of it is waited for.
-    fn read_cpus(&mut self, tables: &FunctionTables, cpus: &[u32]) {
-        let mut fresh = Vec::new();
-        for row in 0..self.rows {
-            self.expect(tables, row, cpus.chunks(AT_A_TIME).next());
-            for (number, some) in cpus.chunks(AT_A_TIME).enumerate() {
-                self.expect(tables, row, cpus.chunks(AT_A_TIME).nth(number + 1));
-                fresh.clear();
-                some.iter().for_each(|cpu| self.look(tables, row, *cpu, &mut fresh));
-                fresh.iter().for_each(|fresh| self.read_function(tables, *fresh));
+            read.known = (0..tables.numbers()).map(|number| tables.function(number)).collect();
+            all.collect()
+        };
+        for cpus in cpus.chunks(AT_A_TIME) {
+            for row in 0..read.known.len().div_ceil(FUNCTIONS_IN_ROW) {
+                read.read_row(tables, row, cpus, came.plane_mut(row));
             }
         }
-    }
-
-    /// Has the processor fetch what tells which functions came on these CPUs; it does not wait for it.
-    fn expect(&self, tables: &FunctionTables, row: usize, cpus: Option<&[u32]>) {
-        for cpu in cpus.into_iter().flatten() {
-            tables.expect_came(row, *cpu as usize);
-            let last = self.came.get(row * tables.cpus() + *cpu as usize);
-            last.into_iter().for_each(|last| expect_all(std::slice::from_ref(last)));
-        }
-    }
-
-    /// Looks which functions of a row came on a CPU since the last reading, and has what is there of them fetched.
-    fn look(&self, tables: &FunctionTables, row: usize, cpu: u32, fresh: &mut Vec<Fresh>) {
-        let Some(now) = tables.came(row, cpu as usize) else { return };
-        let place = row * tables.cpus() + cpu as usize;
-        for at in numbers_in(differing(&now.came, &self.came[place].came)) {
-            tables.expect_seen(row, cpu as usize, at);
-            let last =
-                (self.places[place][at] as usize).checked_sub(1).and_then(|place| self.read.get(place));
-            last.into_iter().for_each(|last| expect_all(std::slice::from_ref(last)));
-            fresh.push(Fresh { row, cpu, at, came: now.came[at] });
-        }
-    }
-
-    fn read_function(&mut self, tables: &FunctionTables, fresh: Fresh) {
-        let Fresh { row, cpu, at, came } = fresh;
-        let Some(seen) = settled(|| tables.seen(row, cpu as usize, at)) else { return };
-        let of_cpu = row * tables.cpus() + cpu as usize;
-        let place = &mut self.places[of_cpu][at];
-        let read = Arc::make_mut(&mut self.read);
-        if *place == 0 {
-            let Some(function) = tables.function(row * FUNCTIONS_IN_ROW + at) else { return };
-            read.push((FunctionKey { address: function.address, cpu, kind: function.kind }, seen));
-            *place = read.len() as u32;
-        }
-        read[*place as usize - 1].1 = seen;
-        // What was looked at before the rest was read: if that was being written still, this word changes when it has been, and it is
-        // read again.
-        self.came[of_cpu].came[at] = came;
+        Functions { read: self.read.clone(), cpus: None }
     }
 }
 
-/// On how many CPUs at a time functions are looked for before they are read.
-const AT_A_TIME: usize = 8;
+impl Read {
+    /// Reads which functions of a row came on these CPUs since the last reading, and then what they did, one function after the other.
+    fn read_row(&mut self, tables: &FunctionTables, row: usize, cpus: &[u32], came: &mut [FunctionsCame]) {
+        let mut fresh = [0_u64; FUNCTIONS_IN_ROW];
+        for (place, cpu) in cpus.iter().enumerate() {
+            let Some(now) = tables.came(row, *cpu as usize) else { continue };
+            // What is looked at before the rest is read: if that is being written still, this word changes when it has been, and it is
+            // read again.
+            let before = std::mem::replace(&mut came[*cpu as usize], now);
+            numbers_in(differing(&now.came, &before.came)).for_each(|at| fresh[at] |= 1 << place);
+        }
+        for (at, places) in fresh.into_iter().enumerate().filter(|(_, places)| *places != 0) {
+            let number = row * FUNCTIONS_IN_ROW + at;
+            let plane = self.seen.plane_mut(number);
+            for cpu in numbers_in(places).map(|place| cpus[place] as usize) {
+                plane[cpu] = settled(|| tables.seen(number, cpu)).unwrap_or(plane[cpu]);
+            }
+        }
+    }
+}
+
+/// On how many CPUs at a time a function is read: there is a bit for each in a word.
+const AT_A_TIME: usize = u64::BITS as usize;
 
 /// What is read twice alike, if that comes within some tries; else what was read last.
 fn settled(read: impl Fn() -> Option<FunctionSeen>) -> Option<FunctionSeen> {

@@ -57,7 +57,7 @@ impl Names {
         let fresh = self.fresh(Kind::Task, nameless.map(|(key, _)| u64::from(key.tid)));
         let root = Root::live();
         self.tasks.extend(fresh.into_iter().filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
-        let addresses = snapshot.functions.iter().map(|(key, _)| key.address);
+        let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
         match self.symbols.of(&fresh) {
             Ok(functions) => self.functions.extend(functions),

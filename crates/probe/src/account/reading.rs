@@ -2,42 +2,38 @@
 //! that programs on another CPU have written.
 
 use std::mem::offset_of;
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::bits::{differing, is_in, numbers_in};
-use super::group::{self, Group};
+use super::bits::{differing, first_bits, numbers_in};
+use super::group::{self, Group, lines_of};
 use super::snapshot::Cpus;
-use crate::bpf::{CpuHead, CpuSeen, CpuTables, LINE, Mapped, expect_all};
+use crate::bpf::{CpuHead, CpuTables, SOURCES, STEPS_LINES};
 
 /// CPUs, and how they were at the last reading.
 pub(super) struct Reader {
-    /// Numbers, ascending.
-    cpus: Vec<u32>,
-    /// Of each of them, in the same order.
-    looked: Vec<Looked>,
-    /// The first so many of them, the next ... The next reading is written in the place of the last one, where nobody has that any more: other
-    /// memory would be as dear as what is read.
-    groups: Vec<Arc<Group>>,
+    /// The first so many of them, the next ... in ascending order of their numbers.
+    parts: Vec<Part>,
 }
 
-/// What the last reading found on a CPU.
-#[derive(Debug, Clone, Default)]
-struct Looked {
-    /// The words that tell whether anything happened.
-    telling: Telling,
-    /// Whether anything had since the reading before.
-    changed: bool,
-    /// Whether all of it was read after what these words told had happened. A reading may come between two words that belong
+/// CPUs that are read together, one table after the other: what a table has of them lies side by side, which the processor fetches by itself.
+struct Part {
+    cpus: Vec<u32>,
+    /// By place: the words that tell whether anything happened, as they were at the last reading.
+    telling: Vec<Telling>,
+    /// By place, a bit for each source that was caught while it was being written.
+    torn: Vec<u32>,
+    /// Those of which all was read after what these words told had happened. A reading may come between two words that belong
     /// together; by the next one both are there.
-    settled: bool,
-    /// Whether the last reading holds.
-    still: bool,
-    /// A bit for each source that had come since the reading before.
-    fresh: u32,
-    /// A bit for each that was caught while it was being written.
-    torn: u32,
+    settled: Places,
+    /// Those of which the last reading holds.
+    still: Places,
+    /// The next reading is written in the place of the last one, where nobody has that any more: other memory would be as dear as
+    /// what is read.
+    read: Arc<Group>,
 }
+
+/// A bit for each place in a part.
+type Places = u64;
 
 /// The words at the beginning of a CPU's record of which one changes whenever anything does that is told of it.
 type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
@@ -45,149 +41,140 @@ type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
 impl Reader {
     /// For these CPUs, of which there are records; in ascending order.
     pub(super) fn of(cpus: Vec<u32>) -> Self {
-        Self {
-            looked: vec![Looked::default(); cpus.len()],
-            groups: cpus.chunks(group::CPUS).map(|cpus| Arc::new(Group::of(cpus))).collect(),
-            cpus,
-        }
+        Self { parts: cpus.chunks(group::CPUS).map(Part::of).collect() }
     }
 
     /// Reads; `began_ns` is when the reading began, for what nothing happened on since the last one, and `now` tells the time for all
     /// else.
     pub(super) fn read(&mut self, tables: &CpuTables, began_ns: u64, now: impl Fn() -> u64) -> Cpus {
-        let mut read = Cpus::with_room(self.groups.len());
-        for group in 0..self.groups.len() {
-            self.expect_telling(&tables.records, self.places_of(group + GROUPS_AHEAD));
-            self.expect_group(group);
-            let places = self.places_of(group);
-            let looked = self.cpus[places.clone()].iter().zip(&mut self.looked[places.clone()]);
-            // All of them: each is to be looked at.
-            let still = looked.fold(true, |still, (cpu, looked)| looked.look(*cpu, &tables.records) & still);
-            if !still {
-                self.read_group(group, places, tables, began_ns, &now);
+        let mut read = Cpus::with_room(self.parts.len());
+        for part in &mut self.parts {
+            part.look(tables);
+            let is_still = part.still == part.all();
+            if !is_still {
+                part.read(tables, began_ns, &now);
             }
-            read.push(&self.groups[group], if still { began_ns } else { 0 });
+            read.push(&part.read, if is_still { began_ns } else { 0 });
         }
         read
     }
 
     /// The CPUs on which anything may have happened between the last reading and the one before.
     pub(super) fn changed(&self) -> impl Iterator<Item = u32> {
-        let looked = self.cpus.iter().zip(&self.looked);
-        looked.filter(|(_, looked)| !looked.still).map(|(cpu, _)| *cpu)
+        self.parts.iter().flat_map(|part| numbers_in(part.all() & !part.still).map(|place| part.cpus[place]))
     }
 
     /// All CPUs, ascending.
     pub(super) fn cpus(&self) -> impl Iterator<Item = u32> {
-        self.cpus.iter().copied()
-    }
-
-    fn read_group(
-        &mut self,
-        group: usize,
-        places: Range<usize>,
-        tables: &CpuTables,
-        began_ns: u64,
-        now: &impl Fn() -> u64,
-    ) {
-        for (place, at) in places.enumerate() {
-            self.expect(tables, at + CPUS_AHEAD);
-            let (cpu, looked) = (self.cpus[at] as usize, &mut self.looked[at]);
-            let group = Arc::make_mut(&mut self.groups[group]);
-            if looked.still {
-                // Nothing happened since the last reading: it was so when this one began as well.
-                group.set_at_ns(place, began_ns);
-            } else {
-                looked.read(cpu, tables, group, place);
-                group.set_at_ns(place, now());
-            }
-        }
-    }
-
-    /// The places of the CPUs of a group; none of one that is not there.
-    fn places_of(&self, group: usize) -> Range<usize> {
-        let first_of = |group: usize| (group * group::CPUS).min(self.cpus.len());
-        first_of(group)..first_of(group + 1)
-    }
-
-    /// Has the processor fetch what tells whether anything happened on these CPUs; it does not wait for it.
-    fn expect_telling(&self, records: &Mapped<CpuSeen>, places: Range<usize>) {
-        self.cpus[places].iter().for_each(|cpu| records.expect(*cpu as usize, 0));
-    }
-
-    /// The same of the last readings of the groups that follow, each part when it is known where it lies.
-    fn expect_group(&self, group: usize) {
-        if let Some(next) = self.groups.get(group + GROUPS_AHEAD + 1) {
-            expect_all(std::slice::from_ref(&**next));
-        }
-        let changed = |group: &usize| self.looked[self.places_of(*group)].iter().any(|looked| looked.changed);
-        if let Some(next) = Some(group + GROUPS_AHEAD).filter(changed) {
-            self.groups.get(next).into_iter().for_each(|next| next.expect_places());
-        }
-    }
-
-    /// The same of what will be read of a CPU, if the same sources come there as the last time when something did.
-    fn expect(&self, tables: &CpuTables, place: usize) {
-        let Some(looked) = self.looked.get(place).filter(|looked| looked.changed) else { return };
-        let cpu = self.cpus[place] as usize;
-        (0..size_of::<CpuHead>()).step_by(LINE).for_each(|line| tables.records.expect(cpu, line));
-        let last = &self.groups[place / group::CPUS];
-        last.expect(place % group::CPUS, looked.fresh);
-        let last = last.at(place % group::CPUS);
-        for source in last.sources_seen().filter(|source| is_in(looked.fresh, source.number())) {
-            tables.expect_source(source.number(), cpu, source.lines());
-        }
+        self.parts.iter().flat_map(|part| &part.cpus).copied()
     }
 }
 
-impl Looked {
-    /// Looks whether anything has happened on the CPU since the last reading. Whether that holds.
-    fn look(&mut self, cpu: u32, records: &Mapped<CpuSeen>) -> bool {
-        let same = records.begins_with(cpu as usize, &self.telling);
-        let was_settled = std::mem::replace(&mut self.settled, same);
-        self.changed = !same;
-        self.still = same && was_settled && self.torn == 0;
-        self.still
+impl Part {
+    fn of(cpus: &[u32]) -> Self {
+        Self {
+            cpus: cpus.to_vec(),
+            telling: vec![Telling::default(); cpus.len()],
+            torn: vec![0; cpus.len()],
+            settled: 0,
+            still: 0,
+            read: Arc::new(Group::of(cpus)),
+        }
     }
 
-    /// Reads the CPU as it was between two events, to its place in a group, where it is as it was at the last reading.
-    fn read(&mut self, cpu: usize, tables: &CpuTables, group: &mut Group, place: usize) {
-        let last = *group.at(place).head();
-        let torn = self.torn;
+    fn all(&self) -> Places {
+        first_bits(self.cpus.len())
+    }
+
+    /// Looks whether anything has happened on each CPU since the last reading.
+    fn look(&mut self, tables: &CpuTables) {
+        let (same, was_settled) = (self.as_told(self.all(), tables), self.settled);
+        self.settled = same;
+        self.still = same & was_settled & !self.torn();
+    }
+
+    /// Those of these places whose records begin with the words that were read last.
+    fn as_told(&self, places: Places, tables: &CpuTables) -> Places {
+        numbers_in(places).fold(0, |same, place| {
+            let is_same = tables.records.begins_with(self.cpus[place] as usize, &self.telling[place]);
+            same | u64::from(is_same) << place
+        })
+    }
+
+    fn torn(&self) -> Places {
+        let torn = self.torn.iter().enumerate();
+        torn.fold(0, |places, (place, sources)| places | u64::from(*sources != 0) << place)
+    }
+
+    /// Reads the CPUs that are not as they were, each as it was between two events.
+    fn read(&mut self, tables: &CpuTables, began_ns: u64, now: &impl Fn() -> u64) {
+        let wanted = self.all() & !self.still;
+        let seem_settled: Vec<_> =
+            numbers_in(self.settled & wanted).map(|place| (place, *self.read.head(place))).collect();
+        // Nothing happened since the last reading: it was so when this one began as well.
+        self.set_at_ns(self.still, began_ns);
+        let mut moved = wanted;
         for _ in 0..TRIES {
-            let head = group.head_mut(place);
-            tables.copy_head(cpu, head);
-            self.telling = telling_of(head);
-            self.fresh = torn | differing(&head.came, &last.came);
-            self.torn = read_sources(cpu, self.fresh, tables, group, place);
-            if tables.records.begins_with(cpu, &self.telling) {
+            self.read_places(moved, tables);
+            self.set_at_ns(moved, now());
+            moved &= !self.as_told(moved, tables);
+            if moved == 0 {
                 break;
             }
         }
         // Settled only if nothing happened either between the look at the first words and this reading.
-        self.settled = self.settled && last == *group.at(place).head();
+        for (place, head) in seem_settled {
+            self.settled &= !(u64::from(*self.read.head(place) != head) << place);
+        }
     }
-}
 
-/// Reads these sources of a CPU. A bit for each that was caught while it was being written.
-fn read_sources(cpu: usize, sources: u32, tables: &CpuTables, group: &mut Group, place: usize) -> u32 {
-    numbers_in(sources).fold(0, |torn, source| {
-        let count = group.read_source(
-            place,
-            source,
-            |seen| tables.copy_source(source, cpu, seen),
-            |lines, steps| tables.copy_steps(source, cpu, lines, steps),
-        );
-        torn | u32::from(count as u32 != group.at(place).head().came[source]) << source
-    })
+    fn set_at_ns(&mut self, places: Places, at_ns: u64) {
+        let group = Arc::make_mut(&mut self.read);
+        numbers_in(places).for_each(|place| group.set_at_ns(place, at_ns));
+    }
+
+    /// Reads the records of these CPUs, and of the sources those that have come since that was done last.
+    fn read_places(&mut self, places: Places, tables: &CpuTables) {
+        let mut fresh = [0; SOURCES];
+        let group = Arc::make_mut(&mut self.read);
+        for place in numbers_in(places) {
+            let head = group.head_mut(place);
+            let before = head.came;
+            tables.copy_head(self.cpus[place] as usize, head);
+            self.telling[place] = telling_of(head);
+            let sources = std::mem::take(&mut self.torn[place]) | differing(&head.came, &before);
+            numbers_in(sources).for_each(|source| fresh[source] |= 1 << place);
+        }
+        for (source, places) in fresh.into_iter().enumerate().filter(|(_, places)| *places != 0) {
+            self.read_source(source, places, tables);
+        }
+    }
+
+    /// Reads what a source did on these CPUs, and then the lines of its steps that it has there.
+    fn read_source(&mut self, source: usize, places: Places, tables: &CpuTables) {
+        let group = Arc::make_mut(&mut self.read);
+        let seen = group.source_mut(source);
+        for place in numbers_in(places) {
+            tables.copy_source(source, self.cpus[place] as usize, &mut seen[place]);
+        }
+        let mut with_line: [Places; STEPS_LINES] = [0; STEPS_LINES];
+        for place in numbers_in(places) {
+            let all = group.source_mut(source)[place].all;
+            lines_of(&all).for_each(|line| with_line[line] |= 1 << place);
+            let is_torn = all.count as u32 != group.head(place).came[source];
+            self.torn[place] |= u32::from(is_torn) << source;
+        }
+        for (line, places) in with_line.into_iter().enumerate().filter(|(_, places)| *places != 0) {
+            let steps = group.steps_mut(source, line);
+            for place in numbers_in(places) {
+                tables.copy_steps(source, self.cpus[place] as usize, line, &mut steps[place]);
+            }
+        }
+    }
 }
 
 /// How often a record is read when it changes meanwhile. A program in the kernel is done within a us.
 const TRIES: usize = 100;
-
-/// How many groups and CPUs ahead they are fetched.
-const GROUPS_AHEAD: usize = 2;
-const CPUS_AHEAD: usize = 2;
 
 fn telling_of(head: &CpuHead) -> Telling {
     // Two numbers of 32 bits are one of the words.

@@ -1,6 +1,7 @@
 //! The account of a window: everything that was counted, by name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use machine::Missing;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use super::between::sorted;
 use super::cpu::CpuAccount;
 use super::distribution::Distribution;
 use super::frequency::Frequencies;
-use super::functions::FunctionKey;
+use super::functions::FunctionOf;
 use super::group::CpuOf;
 use super::names::Names;
 use super::nearness::Nearness;
@@ -92,7 +93,7 @@ pub struct FunctionAccount {
     /// What ran it.
     pub kind: FunctionKind,
     /// Its name in the kernel; where that is not known, its address.
-    pub name: String,
+    pub name: Arc<str>,
     /// CPU.
     pub cpu: u32,
     /// How often, and how long net of interrupts. Of work items only how often.
@@ -221,19 +222,24 @@ fn lines(snapshot: &Snapshot, names: &Names) -> Vec<LineAccount> {
 }
 
 fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
-    let name = |key: &FunctionKey| match (key.address, names.functions.get(&key.address)) {
-        (_, Some(name)) => name.clone(),
-        (0, None) => "not told".to_string(),
-        (address, None) => format!("{address:#x}"),
+    let name = |address: u64| match (address, names.functions.get(&address)) {
+        (_, Some(name)) => name.as_str().into(),
+        (0, None) => "not told".into(),
+        (address, None) => format!("{address:#x}").into(),
     };
     let kinds = [FunctionKind::Hrtimer, FunctionKind::Timer, FunctionKind::Call, FunctionKind::Work];
-    let functions = snapshot.functions.iter().filter_map(|(key, seen)| {
-        let kind = *kinds.get(key.kind as usize)?;
+    // Each is on many CPUs, and has its name once.
+    let known = snapshot.functions.known().iter();
+    let known: Vec<Option<(FunctionKind, Arc<str>)>> = known
+        .map(|known| known.and_then(|known| Some((*kinds.get(known.kind as usize)?, name(known.address)))))
+        .collect();
+    let functions = snapshot.functions.iter().filter_map(|FunctionOf { number, cpu, seen }| {
+        let (kind, name) = known.get(number)?.clone()?;
         let mut ran = Stretches::of(&seen.all);
         if kind == FunctionKind::Work {
             (ran.mean_ns, ran.shortest_ns, ran.longest_ns) = (None, None, None);
         }
-        Some(FunctionAccount { kind, name: name(key), cpu: key.cpu, ran })
+        Some(FunctionAccount { kind, name, cpu, ran })
     });
     sorted(functions.collect())
 }

@@ -24,7 +24,7 @@ pub struct Snapshot {
     pub(crate) forgotten_unseen_waiting_ns: u64,
     pub(crate) takers: Vec<(TakerKey, TakerSeen)>,
     pub(crate) lines: Vec<(LineKey, LineSeen)>,
-    pub(crate) functions: Arc<Functions>,
+    pub(crate) functions: Functions,
     pub(crate) routes: Vec<(RouteKey, u64)>,
     pub(crate) lost: Option<Lost>,
     /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
@@ -70,7 +70,7 @@ impl Cpus {
     fn get(&self, cpu: u32) -> Option<CpuOf<'_>> {
         let after = self.groups.partition_point(|(group, _)| group.first().is_none_or(|first| first <= cpu));
         let (group, still_at_ns) = self.groups.get(after.checked_sub(1)?)?;
-        group.iter(*still_at_ns).find(|of| of.cpu() == cpu)
+        group.find(cpu, *still_at_ns)
     }
 
     fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
@@ -96,10 +96,7 @@ impl Snapshot {
         self.cpus.retain(|cpu| cpus.contains(cpu));
         self.takers.retain(|(key, _)| cpus.contains(key.cpu));
         self.lines.retain(|(key, _)| cpus.contains(key.cpu));
-        if self.functions.iter().any(|(key, _)| !cpus.contains(key.cpu)) {
-            // A copy, for the reader has it too.
-            Arc::make_mut(&mut self.functions).retain(|(key, _)| cpus.contains(key.cpu));
-        }
+        self.functions = self.functions.on(cpus);
         self.frequency.iter_mut().for_each(|seen| seen.retain(|cpu, _| cpus.contains(*cpu)));
         self
     }

@@ -1,7 +1,6 @@
 //! What the programs count of each CPU.
 
 use std::mem::offset_of;
-use std::ops::Range;
 
 use super::mapped::Mapped;
 use super::records::{CpuHead, CpuSeen, SOURCES, STEPS_LINES, SourceSeen, StepsLine};
@@ -21,11 +20,13 @@ pub(crate) struct CpuTables {
 
 impl CpuTables {
     /// Copies what is read of a CPU each time; nothing where there is none of that number, here as in the next.
+    #[inline]
     pub(crate) fn copy_head(&self, cpu: usize, to: &mut CpuHead) {
         self.records.copy_part(cpu, offset_of!(CpuSeen, head), to);
     }
 
     /// Copies what a source did on a CPU.
+    #[inline]
     pub(crate) fn copy_source(&self, source: usize, cpu: usize, to: &mut SourceSeen) {
         if let Some(row) = self.row_of_source(source, cpu) {
             self.sources.copy_part(row, 0, to);
@@ -37,26 +38,21 @@ impl CpuTables {
         self.sources.word(self.row_of_source(source, cpu)?, offset)
     }
 
-    /// Copies how often it ran for so long at a time: these lines of the steps.
-    pub(crate) fn copy_steps(&self, source: usize, cpu: usize, lines: Range<usize>, to: &mut [StepsLine]) {
-        let rows = lines.filter_map(|line| self.row_of_steps(source, cpu, line));
-        for (row, to) in rows.zip(to) {
+    /// Copies how often it ran for so long at a time: this line of the steps.
+    #[inline]
+    pub(crate) fn copy_steps(&self, source: usize, cpu: usize, line: usize, to: &mut StepsLine) {
+        if let Some(row) = self.row_of_steps(source, cpu, line) {
             self.steps.copy_part(row, 0, to);
         }
     }
 
-    /// Has the processor fetch a source and these lines of its steps; it does not wait for them.
-    pub(crate) fn expect_source(&self, source: usize, cpu: usize, lines: Range<usize>) {
-        self.row_of_source(source, cpu).into_iter().for_each(|row| self.sources.expect(row, 0));
-        let rows = lines.filter_map(|line| self.row_of_steps(source, cpu, line));
-        rows.for_each(|row| self.steps.expect(row, 0));
-    }
-
+    #[inline]
     fn row_of_source(&self, source: usize, cpu: usize) -> Option<usize> {
         let cpus = self.records.len();
         (source < SOURCES && cpu < cpus).then_some(source * cpus + cpu)
     }
 
+    #[inline]
     fn row_of_steps(&self, source: usize, cpu: usize, line: usize) -> Option<usize> {
         let cpus = self.records.len();
         let is_there = source < SOURCES && cpu < cpus && line < STEPS_LINES;

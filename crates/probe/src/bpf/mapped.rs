@@ -50,18 +50,21 @@ impl<T: Record> Mapped<T> {
     }
 
     /// Copies a record; `None` beyond the end.
+    #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<T> {
         let mut record = T::zeroed();
         self.copy(index, &mut record).then_some(record)
     }
 
     /// Copies a record into memory that is there; false beyond the end.
+    #[inline]
     pub(crate) fn copy(&self, index: usize, into: &mut T) -> bool {
         self.copy_part(index, 0, into)
     }
 
     /// Copies a part of a record that is a record by itself and lies `offset` bytes in it, into memory that is there; false beyond the end. It
     /// is written where it stays: what is copied once more while it is in no cache yet is waited for.
+    #[inline]
     pub(crate) fn copy_part<P: Record>(&self, index: usize, offset: usize, into: &mut P) -> bool {
         let lies_within = offset + size_of::<P>() <= size_of::<T>();
         let Some(first) = self.place_of(index, offset).filter(|_| lies_within) else { return false };
@@ -74,6 +77,7 @@ impl<T: Record> Mapped<T> {
     }
 
     /// Whether a record begins with these words; false beyond the end.
+    #[inline]
     pub(crate) fn begins_with(&self, index: usize, words: &[u64]) -> bool {
         let Some(first) = self.place_of(index, 0).filter(|_| words.len() <= size_of::<T>() / 8) else {
             return false;
@@ -81,14 +85,6 @@ impl<T: Record> Mapped<T> {
         let mut places = words.iter().zip(first..);
         // SAFETY: within the record, which lies within the mapping.
         places.all(|(word, place)| unsafe { self.start.as_ptr().add(place).read_volatile() } == *word)
-    }
-
-    /// Has the processor fetch what is going to be read of a record; it does not wait for it.
-    #[inline]
-    pub(crate) fn expect(&self, index: usize, offset: usize) {
-        if let Some(word) = self.place_of(index, offset) {
-            expect(self.start.as_ptr().wrapping_add(word));
-        }
     }
 
     /// One word of a record. `offset` is that of a field of eight bytes.
@@ -108,6 +104,7 @@ impl<T: Record> Mapped<T> {
     }
 
     /// Where a word of a record lies, in words; `None` beyond the end.
+    #[inline]
     fn place_of(&self, index: usize, offset: usize) -> Option<usize> {
         if index >= self.len || !offset.is_multiple_of(8) || offset >= size_of::<T>() {
             return None;
@@ -128,31 +125,6 @@ impl<T: Record> Mapped<T> {
         }
     }
 }
-
-/// Has the processor fetch a line of its cache; it does not wait for it. Nothing is read or written, wherever that points to.
-#[inline]
-pub(crate) fn expect<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint: of an address that nothing is at, nothing comes.
-        unsafe { _mm_prefetch(at.cast::<i8>(), _MM_HINT_T0) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
-}
-
-/// The same for all lines that these elements lie on. Where they begin is the allocator's choice, seldom with a line.
-#[inline]
-pub(crate) fn expect_all<T>(of: &[T]) {
-    let first = of.as_ptr().cast::<u8>();
-    let within_line = first.addr() % LINE;
-    let lines = (0..within_line + size_of_val(of)).step_by(LINE);
-    lines.for_each(|offset| expect(first.wrapping_sub(within_line).wrapping_add(offset)));
-}
-
-/// Bytes of a line of the cache, wherever this runs; only what is fetched ahead depends on it.
-pub(crate) const LINE: usize = 64;
 
 /// Copies words that somebody else may write meanwhile; each is whole.
 ///

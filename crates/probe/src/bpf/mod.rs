@@ -26,13 +26,12 @@ pub(crate) use event_records::{
 pub(crate) use function_tables::FunctionTables;
 pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
-pub(crate) use mapped::{LINE, Mapped, expect_all};
 pub(crate) use records::{
-    BUCKETS, Control, CpuHead, CpuSeen, FUNCTIONS_IN_ROW, Faults, FunctionSeen, FunctionsCame, LineKey,
-    LineSeen, Lost, Made, Place, Record, RouteKey, SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE,
-    STEPS_LINES, SourceSeen, StepsLine, StretchesSeen, Sum, TakerKey, TakerSeen, Tally, ThreadSeen,
-    thread_state,
+    BUCKETS, Control, CpuHead, CpuSeen, FUNCTION_ROWS, FUNCTIONS, FUNCTIONS_IN_ROW, Faults, FunctionSeen,
+    FunctionsCame, KnownFunction, LineKey, LineSeen, Lost, Made, Place, Record, RouteKey, SOURCE_SOFTIRQ,
+    SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen, Sum, TakerKey,
+    TakerSeen, Tally, ThreadSeen, thread_state,
 };
-#[cfg(test)]
-pub(crate) use records::{FUNCTION_ROWS, FUNCTIONS, KnownFunction};
 pub(crate) use tables::Tables;
+#[cfg(test)]
+pub(crate) use {mapped::Mapped, records::FUNCTIONS_IN_LINE};

@@ -17,9 +17,11 @@ pub(crate) const IDLE_STATES: usize = 10;
 pub(crate) const KNOWN_THREADS: usize = 8;
 /// Functions that the kernel runs on somebody's behalf and that are told apart.
 pub(crate) const FUNCTIONS: usize = 512;
-/// So many of them in a row have their counters of a CPU side by side; the number of such rows.
+/// So many of them in a row have it side by side how often they came on a CPU; the number of such rows.
 pub(crate) const FUNCTIONS_IN_ROW: usize = 32;
 pub(crate) const FUNCTION_ROWS: usize = FUNCTIONS / FUNCTIONS_IN_ROW;
+/// So many have it on one line what they did on a CPU.
+pub(crate) const FUNCTIONS_IN_LINE: usize = 2;
 /// Reasons for a tick to go on.
 pub(crate) const TICK_DEPENDENCIES: usize = 8;
 /// Distances of a migration, `enum distance`.
@@ -251,6 +253,7 @@ mod tests {
             ("FUNCTIONS", FUNCTIONS),
             ("FUNCTIONS_IN_ROW", FUNCTIONS_IN_ROW),
             ("FUNCTION_ROWS", FUNCTION_ROWS),
+            ("FUNCTIONS_IN_LINE", FUNCTIONS_IN_LINE),
             ("KNOWN_THREADS", KNOWN_THREADS),
             ("THREAD_NONE", thread_state::NONE as usize),
             ("THREAD_RUNNING", thread_state::RUNNING as usize),

@@ -269,7 +269,7 @@ pub(super) fn one_of_each() -> Account {
         remedy: String::new(),
     };
     let function =
-        FunctionAccount { kind: FunctionKind::Work, name: String::new(), cpu: 0, ran: Stretches::default() };
+        FunctionAccount { kind: FunctionKind::Work, name: "".into(), cpu: 0, ran: Stretches::default() };
     let sources = BTreeMap::from([(Source::Tick, Interruptions::default())]);
     Account {
         threads: vec![ThreadAccount::default()],

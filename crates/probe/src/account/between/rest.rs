@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::row::Row;
 use crate::account::sheet::{FunctionAccount, FunctionKind, LineAccount, Route};
@@ -89,7 +90,7 @@ impl Row for LineAccount {
 }
 
 impl Row for FunctionAccount {
-    type Key = (FunctionKind, String, u32);
+    type Key = (FunctionKind, Arc<str>, u32);
 
     fn key(&self) -> Self::Key {
         (self.kind, self.name.clone(), self.cpu)

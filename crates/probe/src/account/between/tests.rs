@@ -167,7 +167,7 @@ fn after(past: &[Happened]) -> Account {
             all(past, |h| h.functions.iter().filter(|(of, _)| *of == which).map(|(_, ns)| *ns).collect());
         FunctionAccount {
             kind: FunctionKind::Timer,
-            name: format!("{which}"),
+            name: format!("{which}").into(),
             cpu: 0,
             ran: Stretches::of(&tally(&ran)),
         }

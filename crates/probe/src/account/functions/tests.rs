@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use super::*;
-use crate::bpf::{FUNCTION_ROWS, FUNCTIONS, FunctionsCame, KnownFunction, Mapped, Record, Tally};
+use crate::bpf::{FUNCTIONS_IN_LINE, Mapped, Record, Tally};
 
 const CPUS: usize = 5;
 
@@ -39,10 +39,10 @@ impl Stage {
 
     /// Books a run as the programs do; `told` is the last that they write.
     fn run(&mut self, cpu: usize, number: usize, ns: u64, told: bool) {
-        let row = row_of(cpu, number) * FUNCTIONS_IN_ROW + number % FUNCTIONS_IN_ROW;
-        let all = self.tables.seen.get(row).unwrap().all;
+        let cell = cell_of(cpu, number);
+        let all = self.tables.seen.get(cell).unwrap().all;
         let all = Tally { count: all.count + 1, total_ns: all.total_ns + ns, ..all };
-        self.tables.seen.set(row, &FunctionSeen { all });
+        self.tables.seen.set(cell, &FunctionSeen { all });
         if told {
             self.tell(cpu, number);
         }
@@ -58,18 +58,24 @@ impl Stage {
     /// Count and ns by CPU and address; `changed` are the CPUs of which it is said that anything happened there.
     fn read(&mut self, changed: &[u32]) -> BTreeMap<(u32, u64), (u64, u64)> {
         let read = self.reader.read(&self.tables, self.made, changed.iter().copied(), 0..CPUS as u32);
-        let of = |(key, seen): &(FunctionKey, FunctionSeen)| {
-            assert_eq!(u64::from(key.kind), key.address % 4);
-            ((key.cpu, key.address), (seen.all.count, seen.all.total_ns))
-        };
-        let by_key: BTreeMap<_, _> = read.iter().map(of).collect();
-        assert_eq!(by_key.len(), read.len(), "each once");
+        let by_key: BTreeMap<_, _> = read.iter().map(|function| told(&read, function)).collect();
+        assert_eq!(by_key.len(), read.iter().count(), "each once");
         by_key
     }
 }
 
+fn told(read: &Functions, function: FunctionOf<'_>) -> ((u32, u64), (u64, u64)) {
+    let known = read.known()[function.number].unwrap();
+    assert_eq!(u64::from(known.kind), known.address % 4);
+    ((function.cpu, known.address), (function.seen.all.count, function.seen.all.total_ns))
+}
+
 fn row_of(cpu: usize, number: usize) -> usize {
     number / FUNCTIONS_IN_ROW * CPUS + cpu
+}
+
+fn cell_of(cpu: usize, number: usize) -> usize {
+    (number / FUNCTIONS_IN_LINE * CPUS + cpu) * FUNCTIONS_IN_LINE + number % FUNCTIONS_IN_LINE
 }
 
 fn address_of(number: usize) -> u64 {
@@ -117,9 +123,9 @@ fn what_was_being_written_is_read_again() {
     stage.run(0, 2, 10, false);
     assert_eq!(stage.read(&[0])[&(0, 4_002)], (2, 20));
     // Between its count and the word about it the rest of it was written.
-    let mut seen = stage.tables.seen.get(2).unwrap();
+    let mut seen = stage.tables.seen.get(cell_of(0, 2)).unwrap();
     seen.all.total_ns += 5;
-    stage.tables.seen.set(2, &seen);
+    stage.tables.seen.set(cell_of(0, 2), &seen);
     stage.tell(0, 2);
     assert_eq!(stage.read(&[0])[&(0, 4_002)], (2, 25));
 }
@@ -132,7 +138,21 @@ fn a_reading_that_somebody_has_stays_as_it_is() {
     let held = stage.reader.read(&stage.tables, stage.made, std::iter::empty(), 0..CPUS as u32);
     stage.run(0, 0, 10, true);
     assert_eq!(stage.read(&[0])[&(0, 4_000)], (2, 20));
-    assert_eq!(held[0].1.all.count, 1);
+    assert_eq!(
+        held.iter().map(|function| told(&held, function)).collect::<Vec<_>>(),
+        [((0, 4_000), (1, 10))]
+    );
+}
+
+#[test]
+fn cpus_that_are_left_out_are_in_the_reading_still() {
+    let mut stage = Stage::new();
+    stage.make(0);
+    (0..3).for_each(|cpu| stage.run(cpu, 0, 10, true));
+    let read = stage.reader.read(&stage.tables, stage.made, std::iter::empty(), 0..CPUS as u32);
+    let some = read.clone().on(&CpuSet::from_list("1,4").unwrap());
+    assert_eq!(some.iter().map(|function| function.cpu).collect::<Vec<_>>(), [1]);
+    assert_eq!(read.iter().count(), 3);
 }
 
 #[test]

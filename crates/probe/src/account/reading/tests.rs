@@ -8,14 +8,14 @@ use super::*;
 use crate::account::distribution::{Distribution, step_of};
 use crate::account::snapshot::Snapshot;
 use crate::account::source::Source;
-use crate::bpf::{SOURCES, STEPS_IN_LINE, STEPS_LINES, Tally};
+use crate::bpf::{Mapped, STEPS_IN_LINE, Tally};
 
 /// Two groups and a bit of a third.
 const CPUS: usize = 2 * group::CPUS + 3;
 
 fn mapped<T: crate::bpf::Record>(len: usize) -> Mapped<T> {
     let memory = memfd_create("table", MemfdFlags::CLOEXEC).unwrap();
-    ftruncate(&memory, 1 << 20).unwrap();
+    ftruncate(&memory, 4 << 20).unwrap();
     Mapped::new("table", memory.as_fd(), len).unwrap()
 }
 
@@ -179,13 +179,13 @@ fn a_group_is_shared_by_readings_in_which_nothing_happened_on_any_of_its_cpus() 
     let groups = |read: &Cpus| read.groups().cloned().collect::<Vec<_>>();
     let (first, second) = (groups(&tables.read()), groups(&tables.read()));
     assert!(first.len() == 3 && first.iter().zip(&second).all(|(first, second)| Arc::ptr_eq(first, second)));
-    let before = tables.read();
-    tables.count(9, 4, 80, true);
+    let (before, in_second) = (tables.read(), group::CPUS + 1);
+    tables.count(in_second, 4, 80, true);
     let third = groups(&tables.read());
     let shared: Vec<bool> =
         first.iter().zip(&third).map(|(first, third)| Arc::ptr_eq(first, third)).collect();
     assert_eq!(shared, [true, false, true]);
-    assert_eq!(before.iter().nth(9).unwrap().sources().count(), 0, "a reading stays as it was");
+    assert_eq!(before.iter().nth(in_second).unwrap().sources().count(), 0, "a reading stays as it was");
     tables.hold();
 }
 
