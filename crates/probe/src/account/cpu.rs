@@ -88,8 +88,7 @@ impl CpuAccount {
 
     /// Adds the slice that has not ended.
     fn goes_on(&mut self, began_ns: u64, at_ns: u64, seen: &CpuHead) {
-        let from_ns = if seen.switched_at_ns == 0 { began_ns } else { seen.switched_at_ns };
-        let slice_ns = at_ns.saturating_sub(from_ns).saturating_sub(seen.slice_interrupted_ns);
+        let slice_ns = slice_that_goes_on_ns(began_ns, at_ns, seen);
         let into = match (seen.current_slot, seen.current_tid) {
             (0, 0) => &mut self.idle_ns,
             (0, _) => &mut self.other_ns,
@@ -103,6 +102,12 @@ impl CpuAccount {
         let accounted = self.target_ns + self.other_ns + self.idle_ns + self.interrupted_ns + self.unknown_ns;
         self.wall_ns as i64 - accounted as i64
     }
+}
+
+/// How long the slice that goes on has been by now, net of interrupts, ns.
+pub(super) fn slice_that_goes_on_ns(began_ns: u64, at_ns: u64, seen: &CpuHead) -> u64 {
+    let from_ns = if seen.switched_at_ns == 0 { began_ns } else { seen.switched_at_ns };
+    at_ns.saturating_sub(from_ns).saturating_sub(seen.slice_interrupted_ns)
 }
 
 fn tick_kept(seen: &CpuHead) -> Vec<TickKept> {

@@ -55,8 +55,10 @@ impl Names {
         let nameless =
             snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0 && !snapshot.foreign_numbers);
         let fresh = self.fresh(Kind::Task, nameless.map(|(key, _)| u64::from(key.tid)));
+        let unseen = self.running_unseen(snapshot);
+        let fresh = fresh.into_iter().chain(self.fresh(Kind::Task, unseen.into_iter()));
         let root = Root::live();
-        self.tasks.extend(fresh.into_iter().filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
+        self.tasks.extend(fresh.filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
         let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
         match self.symbols.of(&fresh) {
@@ -64,6 +66,23 @@ impl Names {
             Err(missing) if self.missing.contains(&missing) => {}
             Err(missing) => self.missing.push(missing),
         }
+    }
+
+    /// Tasks that have had a CPU without a break, so that nothing of them was booked yet: they have no name. Told without a target
+    /// only.
+    fn running_unseen(&self, snapshot: &Snapshot) -> BTreeSet<u64> {
+        if !snapshot.threads.is_empty() || snapshot.foreign_numbers {
+            return BTreeSet::new();
+        }
+        let running = snapshot.cpus.iter().map(|read| u64::from(read.head().current_tid));
+        let mut unseen: BTreeSet<u64> =
+            running.filter(|tid| *tid != 0 && !self.looked_up.contains(&(Kind::Task, *tid))).collect();
+        if !unseen.is_empty() {
+            snapshot.takers.iter().for_each(|(key, _)| {
+                unseen.remove(&u64::from(key.tid));
+            });
+        }
+        unseen
     }
 
     /// Those of these numbers that were never looked up; from now on they were.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use machine::Missing;
+use machine::{CpuSet, Missing};
 use serde::{Deserialize, Serialize};
 
 use super::between::sorted;
@@ -36,7 +36,7 @@ pub struct Account {
     pub threads: Vec<ThreadAccount>,
     /// Their sum; `None` when there is none.
     pub together: Option<ThreadAccount>,
-    /// What took the CPU from the target, what took most first; without a target what interrupted the CPUs.
+    /// What took the CPU from the target, what took most first; without a target what had the CPUs: tasks and interrupts.
     pub takers: Vec<Taker>,
     /// CPUs by number.
     pub cpus: Vec<CpuAccount>,
@@ -167,6 +167,25 @@ impl Account {
     }
 }
 
+/// The fact that is missing where all but the threads is told of some CPUs only.
+const ELSEWHERE: &str = "what took from the target on other CPUs";
+
+impl Account {
+    /// What is missing where a target is watched and all but its threads is told of these CPUs only.
+    pub fn elsewhere(cpus: &CpuSet) -> Missing {
+        let why = format_args!(
+            "takers, tasks, interrupts and functions are those of CPUs {cpus} only (--cpu); times of threads, and what they waited, \
+             are of all CPUs, for they are theirs wherever they ran"
+        );
+        Missing::new(ELSEWHERE, why)
+    }
+
+    /// Whether that is so here.
+    pub fn leaves_out_cpus(&self) -> bool {
+        self.missing.iter().any(|missing| missing.fact == ELSEWHERE)
+    }
+}
+
 impl Account {
     /// The account with how near the target's memory is, or why that is not known.
     pub fn with_nearness(mut self, nearness: Option<Result<Nearness, Missing>>) -> Self {
@@ -204,11 +223,12 @@ fn ranked(
         of_target: true,
         slices: thread.took_from_target.count,
         on_cpu_ns: Some(thread.on_cpu.total_ns),
+        on_cpu_by_cpu: BTreeMap::new(),
         preempted: thread.preempted_others,
         took: thread.took_from_target,
         took_by_cpu: BTreeMap::new(),
     });
-    sorted(tasks(&snapshot.takers, every_task, names).into_values().chain(own).collect())
+    sorted(tasks(snapshot, every_task, names).into_values().chain(own).collect())
 }
 
 fn lines(snapshot: &Snapshot, names: &Names) -> Vec<LineAccount> {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::cpu::slice_that_goes_on_ns;
+use super::group::CpuOf;
 use super::names::Names;
+use super::snapshot::Snapshot;
 use super::stretches::Stretches;
 use super::thread::words;
 use crate::bpf::{TakerKey, TakerSeen};
@@ -28,6 +31,9 @@ pub struct TaskAccount {
     pub slices: u64,
     /// On a CPU, net of interrupts, ns; `None` where only what it took from the target was counted.
     pub on_cpu_ns: Option<u64>,
+    /// The same by CPU, ns; empty where there is a target.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub on_cpu_by_cpu: BTreeMap<u32, u64>,
     /// How often it came in the place of a thread of the target that could have run on.
     pub preempted: u64,
     /// What its slices cost the target: the waiting of all its threads meanwhile, net of interrupts. A count is a slice.
@@ -37,7 +43,17 @@ pub struct TaskAccount {
 }
 
 /// Sums the kernel's records of tasks over CPUs. `every_task` tells whether all their slices were counted.
-pub(super) fn tasks(
+pub(super) fn tasks(snapshot: &Snapshot, every_task: bool, names: &Names) -> BTreeMap<u32, TaskAccount> {
+    let mut tasks = complete_slices(&snapshot.takers, every_task, names);
+    if every_task {
+        for read in snapshot.cpus.iter() {
+            goes_on(&mut tasks, read, snapshot.began_ns, names);
+        }
+    }
+    tasks
+}
+
+fn complete_slices(
     takers: &[(TakerKey, TakerSeen)],
     every_task: bool,
     names: &Names,
@@ -57,12 +73,37 @@ pub(super) fn tasks(
         task.slices += seen.slices;
         task.preempted += seen.preempted;
         task.on_cpu_ns = task.on_cpu_ns.map(|ns| ns + seen.on_cpu_ns);
+        if every_task && seen.on_cpu_ns > 0 {
+            task.on_cpu_by_cpu.insert(key.cpu, seen.on_cpu_ns);
+        }
         task.took = task.took.plus(&Stretches::without_shortest(&seen.took));
         if seen.took.total_ns > 0 {
             task.took_by_cpu.insert(key.cpu, seen.took.total_ns);
         }
     }
     tasks
+}
+
+/// Adds the slice that has not ended on a CPU: a task that spins alone there may have no other.
+fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u64, names: &Names) {
+    let (seen, tid) = (read.head(), read.head().current_tid);
+    if tid == 0 || seen.current_slot != 0 {
+        return;
+    }
+    let slice_ns = slice_that_goes_on_ns(began_ns, read.at_ns(), seen);
+    let task = tasks.entry(tid).or_insert_with(|| {
+        let (comm, pid) = names.tasks.get(&tid).cloned().unwrap_or_default();
+        TaskAccount { tid, pid, comm, on_cpu_ns: Some(0), ..TaskAccount::default() }
+    });
+    let complete_ns = task.on_cpu_by_cpu.get(&read.cpu()).copied().unwrap_or(0);
+    // Records of tasks are read after that of the CPU: where the slice ended in between it is in them, too. Nobody had more of a CPU than
+    // all tasks together.
+    let all_ns = (complete_ns + slice_ns).min(seen.other_ns + slice_ns).max(complete_ns);
+    if all_ns > 0 {
+        task.on_cpu_by_cpu.insert(read.cpu(), all_ns);
+    }
+    task.slices += 1;
+    task.on_cpu_ns = task.on_cpu_ns.map(|ns| ns + all_ns - complete_ns);
 }
 
 /// Name and process of a task; by /proc where the programs know only its number.

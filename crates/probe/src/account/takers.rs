@@ -1,4 +1,4 @@
-//! Who took the CPU from the target, ranked, with the knob that would mend it.
+//! Who took the CPU from the target, or without a target who had the CPUs, ranked, with the knob that would mend it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::thread::ThreadAccount;
 pub enum TakerKind {
     /// Other threads of the target itself: it has more that want to run than CPUs.
     OwnThreads,
-    /// Another process.
+    /// Another process; without a target any.
     Process,
     /// Threads of the kernel of one kind.
     KernelThread,
@@ -36,7 +36,7 @@ pub enum TakerKind {
     Unknown,
 }
 
-/// Something that took the CPU from the target.
+/// Something that took the CPU from the target; without a target, that had it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Taker {
     /// What it is.
@@ -47,7 +47,8 @@ pub struct Taker {
     pub cpus: CpuSet,
     /// Slices, interrupts or stretches.
     pub count: u64,
-    /// What it took, ns: while threads of the target ran (interrupts), and the waiting of all of them.
+    /// What it took, ns: while threads of the target ran (interrupts), and the waiting of all of them. Without a target its time on
+    /// CPUs, that of tasks net of interrupts.
     pub took_ns: u64,
     /// The longest at a time, ns; `None` where that is not told apart for the target, or where only a bound is known.
     pub longest_ns: Option<u64>,
@@ -89,8 +90,8 @@ pub(super) fn takers(told: &Told<'_>) -> Vec<Taker> {
         None => told.cpus.iter().map(|cpu| cpu.wall_ns).sum(),
     };
     let mut takers = interrupts(told);
+    takers.extend(tasks(told.tasks, told.together.is_some()));
     if told.together.is_some() {
-        takers.extend(tasks(told.tasks));
         takers.extend(others(told));
     }
     takers.retain(|taker| taker.took_ns > 0);
@@ -155,48 +156,70 @@ fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
 pub(crate) fn remedy(source: Source) -> &'static str {
     match source {
         Source::Tick => {
-            "busy CPUs keep their tick unless they are in nohz_full (boot parameter) and run one task; timers that tasks set \
-             are in here, too (see functions)"
+            "busy CPUs keep their tick unless they are in nohz_full= (knob boot-parameters) and run one task (knob \
+             process-affinity); timers that tasks set are in here, too (see functions)"
         }
-        Source::Reschedule | Source::CallFunction | Source::CallFunctionSingle => {
-            "another CPU asks for it: memory that is unmapped (TLB), wake-ups across CPUs, membarrier; keep those who share \
-             the memory on other CPUs, or see functions for what was called"
+        Source::Reschedule => {
+            "tasks are woken here from other CPUs: keep those who wake each other together (knobs process-affinity, cpuset), and \
+             balancing off the CPU: isolcpus= (knob boot-parameters) or an isolated cpuset partition"
         }
-        Source::SoftirqNetRx | Source::SoftirqNetTx => {
-            "packets are worked off here: move the network card's lines (knob irq-affinity) or its receive work (knob \
-             rps-cpus)"
+        Source::CallFunction | Source::CallFunctionSingle => {
+            "another CPU has something run here: memory that is unmapped or moved (TLB; knob numa-balancing), membarrier, packets \
+             that RPS hands over (knob rps-cpus); keep those who share the memory on other CPUs (knobs process-affinity, cpuset); see \
+             functions for what was called"
         }
-        Source::SoftirqRcu => "boot parameter rcu_nocbs gives this work to threads that can be moved",
+        Source::SoftirqNetRx => {
+            "packets are worked off here: move the network card's lines (knob irq-affinity) or its receive work (knob rps-cpus)"
+        }
+        Source::SoftirqNetTx => {
+            "sent packets are cleaned up here: move the network card's lines (knob irq-affinity) or its transmit queues (knob \
+             xps-cpus)"
+        }
+        Source::SoftirqRcu => {
+            "boot parameter rcu_nocbs= (knob boot-parameters) gives this work to threads that can be moved (knob \
+             kernel-thread-affinity); nohz_full= has it with it"
+        }
         Source::SoftirqBlock | Source::Device => "move the disk's lines: knob irq-affinity",
         Source::SoftirqTimer | Source::SoftirqHrtimer => {
-            "timers fire where they were set: keep those who set them off these CPUs"
+            "timers fire where they were set: keep those who set them off these CPUs (knobs process-affinity, cpuset); nohz_full= \
+             (knob boot-parameters) has those set elsewhere that need no CPU of their own, vm-stat-interval makes statistics rarer"
         }
         Source::SoftirqSched => {
-            "the scheduler balances load: isolated CPUs (isolcpus=domain, cpuset partition) are left alone"
+            "the scheduler balances load: CPUs in isolcpus= (knob boot-parameters) or in an isolated cpuset partition \
+             (cpuset.cpus.partition) are left alone"
         }
-        Source::Nmi => "profiling or the hard lockup watchdog: sysctl kernel.nmi_watchdog",
+        Source::Nmi => "profiling or the hard lockup watchdog: knob nmi-watchdog",
         Source::Thermal => "the CPU is too hot: look at cooling and power limits",
         _ => "see functions for what ran",
     }
 }
 
 /// Tasks, put together: the target's own threads, each other process, the kernel's threads by kind.
-fn tasks(tasks: &[TaskAccount]) -> Vec<Taker> {
+/// Without a target by their time on a CPU.
+fn tasks(tasks: &[TaskAccount], has_target: bool) -> Vec<Taker> {
     let mut together: BTreeMap<(TakerKind, String), Taker> = BTreeMap::new();
-    for task in tasks.iter().filter(|task| task.took.total_ns > 0) {
-        let (kind, name, remedy) = named(task);
+    for task in tasks {
+        let (count, took_ns, by_cpu) = match has_target {
+            true => (task.took.count, task.took.total_ns, &task.took_by_cpu),
+            false => (task.slices, task.on_cpu_ns.unwrap_or(0), &task.on_cpu_by_cpu),
+        };
+        if took_ns == 0 {
+            continue;
+        }
+        let (kind, name, remedy) = named(task, has_target);
         let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name, remedy));
-        sum.and_longest(task.took.longest());
-        sum.count += task.took.count;
-        sum.took_ns += task.took.total_ns;
-        task.took_by_cpu.keys().for_each(|cpu| {
+        // How long slices were is told of what they took alone.
+        sum.and_longest(if has_target { task.took.longest() } else { None });
+        sum.count += count;
+        sum.took_ns += took_ns;
+        by_cpu.keys().for_each(|cpu| {
             sum.cpus.insert(*cpu);
         });
     }
     together.into_values().collect()
 }
 
-fn named(task: &TaskAccount) -> (TakerKind, String, &'static str) {
+fn named(task: &TaskAccount, has_target: bool) -> (TakerKind, String, &'static str) {
     if task.of_target {
         let remedy = "the target has more threads that want to run than CPUs: give it more (knobs process-affinity, cpuset) or \
             fewer threads";
@@ -204,24 +227,38 @@ fn named(task: &TaskAccount) -> (TakerKind, String, &'static str) {
     }
     if task.of_kernel {
         let kind = task.comm.split(['/', ':']).next().unwrap_or(&task.comm);
-        let remedy = match kind {
-            "kworker" => {
-                "keep work items off these CPUs: workqueue cpumask, vm.stat_interval; see functions for which"
-            }
-            "ksoftirqd" => {
-                "softirqs are too many for the CPU: move what raises them (knobs irq-affinity, rps-cpus)"
-            }
-            "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
-                "move RCU's threads: boot parameter rcu_nocbs, then their affinity"
-            }
-            "migration" => "the scheduler moves tasks: give each its own CPUs (knob cpuset)",
-            _ => "move the kernel's threads away from these CPUs, or isolate the CPUs at boot",
-        };
-        return (TakerKind::KernelThread, format!("kernel thread {kind}"), remedy);
+        return (TakerKind::KernelThread, format!("kernel thread {kind}"), kernel_thread_remedy(kind));
     }
-    let remedy = "give the two different CPUs: knobs process-affinity, cpuset; or a better scheduling class: knob \
-        scheduling-policy";
+    let remedy = match has_target {
+        true => {
+            "give the two different CPUs: knobs process-affinity, cpuset; or a better scheduling class: knob \
+             scheduling-policy"
+        }
+        false => {
+            "where it is not what these CPUs are for, give it others: knobs process-affinity, cpuset; or less of them: cpu.max of \
+             its cgroup"
+        }
+    };
     (TakerKind::Process, format!("{} (process {})", task.comm, task.pid), remedy)
+}
+
+fn kernel_thread_remedy(kind: &str) -> &'static str {
+    match kind {
+        "kworker" => {
+            "keep work items off these CPUs: knobs workqueue-cpus, vm-stat-interval, writeback-cpus; see functions for which"
+        }
+        "ksoftirqd" => {
+            "softirqs are too many for the CPU: move what raises them (knobs irq-affinity, rps-cpus)"
+        }
+        "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
+            "move RCU's threads: boot parameter rcu_nocbs= (knob boot-parameters), then knob kernel-thread-affinity"
+        }
+        "migration" => "the scheduler moves tasks: give each its own CPUs (knob cpuset)",
+        _ => {
+            "move the kernel's threads away from these CPUs (knob kernel-thread-affinity), or isolate the CPUs at boot: isolcpus= \
+             (knob boot-parameters)"
+        }
+    }
 }
 
 /// Waiting that nobody's slice explains.
@@ -322,5 +359,56 @@ mod tests {
         let told = Told { together: None, cpus: &[cpu], tasks: &[], lines: &[], taken_by_unknown_ns: 0 };
         let ranked = takers(&told);
         assert_eq!((ranked[0].took_ns, ranked[0].share), (5_000, 0.5));
+    }
+
+    #[test]
+    fn without_a_target_tasks_are_ranked_by_their_time_among_interrupts_and_idle_is_none() {
+        let ran = |comm: &str, tid: u32, pid: u32, on: &[(u32, u64)]| TaskAccount {
+            tid,
+            pid,
+            comm: comm.into(),
+            slices: 2,
+            on_cpu_ns: Some(on.iter().map(|(_, ns)| ns).sum()),
+            on_cpu_by_cpu: on.iter().copied().collect(),
+            ..TaskAccount::default()
+        };
+        let kworker = |comm: &str| TaskAccount { of_kernel: true, ..ran(comm, 30, 30, &[(0, 150)]) };
+        let tasks = [
+            ran("spinner", 8, 8, &[(0, 5_000)]),
+            ran("spinner", 9, 8, &[(1, 1_000)]),
+            kworker("kworker/0:1"),
+            kworker("kworker/u8:2"),
+            ran("asleep", 31, 31, &[]),
+        ];
+        let seen = Interruptions { all: stretches(50, 500), ..Interruptions::default() };
+        let cpu = |cpu: u32, idle_ns: u64| CpuAccount {
+            cpu,
+            wall_ns: 10_000,
+            idle_ns,
+            sources: [(Source::SoftirqRcu, seen.clone())].into_iter().collect(),
+            ..CpuAccount::default()
+        };
+        let cpus = [cpu(0, 4_000), cpu(1, 8_500)];
+        let ranked =
+            takers(&Told { together: None, cpus: &cpus, tasks: &tasks, lines: &[], taken_by_unknown_ns: 0 });
+        let names: Vec<(&str, u64, u64)> =
+            ranked.iter().map(|taker| (taker.name.as_str(), taker.count, taker.took_ns)).collect();
+        let expected = [
+            ("spinner (process 8)", 4, 6_000),
+            ("softirq RCU", 100, 1_000),
+            ("kernel thread kworker", 4, 300),
+        ];
+        assert_eq!(names, expected);
+        assert_eq!((ranked[0].share, ranked[0].cpus.to_list().as_str()), (0.3, "0-1"));
+        assert!(ranked[0].longest().is_none() && ranked[0].remedy.contains("process-affinity"));
+    }
+
+    #[test]
+    fn every_remedy_of_a_source_that_can_be_mended_names_its_knob() {
+        let knobs: Vec<&str> = machine::knobs::ALL.iter().map(|knob| knob.about().id).collect();
+        for source in Source::ALL.into_iter().filter(|source| remedy(*source) != remedy(Source::IrqWork)) {
+            let names_one = knobs.iter().any(|knob| remedy(source).contains(knob));
+            assert!(names_one || source == Source::Thermal, "{source:?}: {}", remedy(source));
+        }
     }
 }

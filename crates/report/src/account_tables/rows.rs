@@ -7,6 +7,7 @@ use probe::account::{
     Account, CpuAccount, FromIdle, FunctionAccount, FunctionKind, Interruptions, LineAccount, Migrations,
     Route, Source, Stretches, Taker, TakerKind, TaskAccount, ThreadAccount,
 };
+use probe::ticks::TickDependency;
 use serde::Serialize;
 
 use super::cell::Cell;
@@ -143,6 +144,9 @@ pub(super) fn cpu(row: &CpuAccount) -> Vec<Cell> {
         tick_kept,
         sources: _,
     } = row;
+    let kept_for = |is_wanted: fn(TickDependency) -> bool| {
+        tick_kept.iter().filter(|kept| is_wanted(kept.dependency)).map(|kept| kept.times).sum::<u64>()
+    };
     vec![
         Cell::whole("cpu", u64::from(*cpu)),
         Cell::whole("wall_ns", *wall_ns),
@@ -158,6 +162,13 @@ pub(super) fn cpu(row: &CpuAccount) -> Vec<Cell> {
         Cell::whole("idle_while_waited_ns", *idle_while_waited_ns),
         Cell::whole("tick_stopped_count", *tick_stopped),
         Cell::whole("tick_kept_count", tick_kept.iter().map(|kept| kept.times).sum::<u64>()),
+        Cell::whole("tick_kept_posix_timer_count", kept_for(|why| why == TickDependency::PosixTimer)),
+        Cell::whole("tick_kept_perf_events_count", kept_for(|why| why == TickDependency::PerfEvents)),
+        Cell::whole("tick_kept_sched_count", kept_for(|why| why == TickDependency::Sched)),
+        Cell::whole("tick_kept_clock_unstable_count", kept_for(|why| why == TickDependency::ClockUnstable)),
+        Cell::whole("tick_kept_rcu_count", kept_for(|why| why == TickDependency::Rcu)),
+        Cell::whole("tick_kept_rcu_exp_count", kept_for(|why| why == TickDependency::RcuExp)),
+        Cell::whole("tick_kept_other_count", kept_for(|why| matches!(why, TickDependency::Other(_)))),
     ]
 }
 
@@ -196,6 +207,7 @@ pub(super) fn task(row: &TaskAccount) -> Vec<Cell> {
         of_target,
         slices,
         on_cpu_ns,
+        on_cpu_by_cpu,
         preempted,
         took,
         took_by_cpu,
@@ -212,11 +224,15 @@ pub(super) fn task(row: &TaskAccount) -> Vec<Cell> {
         Cell::whole("preempted_target_count", *preempted),
     ];
     cells.extend(stretches!("took", took));
-    let mut cpus = CpuSet::new();
-    took_by_cpu.keys().for_each(|cpu| {
-        cpus.insert(*cpu);
-    });
-    cells.push(Cell::text("took_on_cpus", Some(cpus.to_string().into())));
+    let cpus = |by_cpu: &BTreeMap<u32, u64>| {
+        let mut cpus = CpuSet::new();
+        by_cpu.keys().for_each(|cpu| {
+            cpus.insert(*cpu);
+        });
+        Some(cpus.to_string().into())
+    };
+    cells.push(Cell::text("took_on_cpus", cpus(took_by_cpu)));
+    cells.push(Cell::text("ran_on_cpus", cpus(on_cpu_by_cpu)));
     cells
 }
 

@@ -92,3 +92,22 @@ fn parquet_is_read_as_it_was_written() {
     assert_eq!(row.get_long(at("unaccounted_ns")).unwrap(), -3);
     assert!(row.get_ulong(at("on_cpu_longest_ns")).is_err(), "null");
 }
+
+#[test]
+fn the_table_of_cpus_has_each_reason_that_kept_the_tick() {
+    use probe::account::{CpuAccount, TickKept};
+    use probe::ticks::TickDependency;
+    let kept = [(TickDependency::Sched, 7), (TickDependency::Rcu, 2), (TickDependency::Other(0x40), 1)];
+    let tick_kept = kept.map(|(dependency, times)| TickKept { dependency, times }).to_vec();
+    let cpus = vec![CpuAccount { tick_kept, ..CpuAccount::default() }];
+    let mut writer = Writer::begin(Table::Cpus, Form::Csv, false, Vec::new()).unwrap();
+    writer.add(&Account { cpus, ..Account::default() }, When::default()).unwrap();
+    let bytes = writer.end().unwrap();
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let head = reader.headers().unwrap().clone();
+    let row = reader.records().next().unwrap().unwrap();
+    let cell = |name: &str| row.get(head.iter().position(|column| column == name).unwrap()).unwrap();
+    let reasons = ["", "sched_", "rcu_", "rcu_exp_", "posix_timer_", "other_"];
+    let told = reasons.map(|reason| cell(&format!("tick_kept_{reason}count")).to_string());
+    assert_eq!(told, ["10", "7", "2", "0", "0", "1"]);
+}

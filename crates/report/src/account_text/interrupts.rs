@@ -1,20 +1,18 @@
 //! CPUs and what interrupted them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use probe::account::{Account, CpuAccount, Interruptions, Source};
 
-use super::{and_more, count, longest, percent, shortest, time, time_or_dash};
+use super::{SHOWN, and_more, count, longest, percent, shortest, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 
-/// CPUs, one a line: by number, or where there are more than `most`, those with most of the target and of interrupts.
+/// CPUs, one a line: by number, or where they are many, ranked.
 pub(super) fn cpus(account: &Account, most: usize) -> String {
-    let mut shown: Vec<&CpuAccount> = account.cpus.iter().collect();
-    if shown.len() > most {
-        shown.sort_by_key(|cpu| std::cmp::Reverse((cpu.target_ns, cpu.interrupted_ns)));
-    }
     let with_target = account.together.is_some();
+    let (shown, title) = ranked(account, most);
     let mut head = vec!["CPU"];
     if with_target {
         head.push("TARGET");
@@ -48,7 +46,25 @@ pub(super) fn cpus(account: &Account, most: usize) -> String {
         rows.push(row);
     }
     let more = and_more(most, account.cpus.len(), "CPUs");
-    format!("CPUs\n{}{more}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))
+    format!("{title}\n{}{more}", grid::lines(&vec![Side::Right; head.len()], &rows, 2))
+}
+
+/// CPUs in their order, and a title that says which. With a target those with most of it come first where not all are shown; without one
+/// the busiest, also where all of many are: whose time was taken is the question then.
+fn ranked(account: &Account, most: usize) -> (Vec<&CpuAccount>, &'static str) {
+    let mut cpus: Vec<&CpuAccount> = account.cpus.iter().collect();
+    let title = match account.together.is_some() {
+        true if cpus.len() > most => {
+            cpus.sort_by_key(|cpu| Reverse((cpu.target_ns, cpu.other_ns + cpu.interrupted_ns)));
+            "CPUs, those with most of it first"
+        }
+        false if cpus.len() > most.min(SHOWN) => {
+            cpus.sort_by_key(|cpu| Reverse(cpu.other_ns + cpu.interrupted_ns));
+            "CPUs, busiest first (tasks and interrupts)"
+        }
+        _ => "CPUs",
+    };
+    (cpus, title)
 }
 
 /// Sources of interruptions, CPU by CPU; where that would be many lines, of each source the CPUs that it took most from.

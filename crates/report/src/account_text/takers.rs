@@ -10,6 +10,9 @@ use crate::visible::one_line;
 /// How many takers the verdict names.
 const NAMED: usize = 3;
 
+/// What nobody is named for is told where it is at least this part of what was taken.
+const NOBODYS: u64 = 10;
+
 /// The three largest takers in words, each with what would mend it.
 pub(super) fn verdict(account: &Account) -> String {
     let Some(target) = &account.together else { return without_target(account) };
@@ -26,7 +29,22 @@ pub(super) fn verdict(account: &Account) -> String {
         time(lost_ns)
     );
     text.push_str(&largest(&account.takers, "of what it wanted"));
+    text.push_str(&nobodys(account, lost_ns));
     text
+}
+
+/// What was taken and is told of no taker, where that is much.
+fn nobodys(account: &Account, lost_ns: u64) -> String {
+    let named_ns: u64 = account.takers.iter().map(|taker| taker.took_ns).sum();
+    let rest_ns = lost_ns.saturating_sub(named_ns);
+    if rest_ns == 0 || (!account.takers.is_empty() && rest_ns < lost_ns / NOBODYS) {
+        return String::new();
+    }
+    let why = match account.leaves_out_cpus() {
+        true => "on CPUs that nothing is told of (--cpu)",
+        false => "by slices that have not ended, or that nobody saw",
+    };
+    format!("{} of that were taken {why}: who did is not among the takers.\n", time(rest_ns))
 }
 
 fn without_target(account: &Account) -> String {
@@ -76,7 +94,7 @@ pub(super) fn section(account: &Account, most: usize) -> String {
         ]
     }));
     let sides = [Side::Right, Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
-    let what = if account.together.is_some() { "Taken from it" } else { "Taken by interrupts" };
+    let what = if account.together.is_some() { "Taken from it" } else { "Taken by tasks and interrupts" };
     format!("{what}\n{}{}", grid::lines(&sides, &rows, 2), and_more(most, account.takers.len(), "takers"))
 }
 

@@ -42,7 +42,65 @@ fn of_many_cpus_those_with_most_are_shown_and_the_others_counted() {
         text.contains("and 88 more CPUs (--full)") && text.contains("and 97 more sources on other CPUs"),
         "{text}"
     );
-    let cpus: Vec<&str> = text.lines().skip_while(|line| *line != "CPUs").skip(2).take(12).collect();
+    let cpus: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "CPUs, busiest first (tasks and interrupts)")
+        .skip(2)
+        .take(12)
+        .collect();
     assert!(cpus[0].trim_start().starts_with("99 ") && cpus[11].trim_start().starts_with("88 "), "{cpus:#?}");
     assert!(!shown(true).contains("(--full)"));
+}
+
+#[test]
+fn without_a_target_many_cpus_are_ranked_by_how_busy_they_are_also_where_all_are_shown() {
+    use probe::account::CpuAccount;
+    let cpu = |cpu: u32| CpuAccount {
+        cpu,
+        wall_ns: 1_000,
+        other_ns: if cpu == 7 { 900 } else { 10 },
+        interrupted_ns: if cpu == 15 { 500 } else { 0 },
+        ..CpuAccount::default()
+    };
+    let first = |cpus: u32, all: bool| {
+        let account = Account { cpus: (0..cpus).map(cpu).collect(), ..Account::default() };
+        let text = render(&account, "all CPUs", Wanted { all });
+        let rows = text.lines().skip_while(|line| !line.starts_with("CPUs")).skip(2).take(2);
+        rows.map(|row| row.split_whitespace().next().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(first(16, false), ["7", "15"]);
+    assert_eq!(first(16, true), ["7", "15"]);
+    assert_eq!(first(8, false), ["0", "1"]);
+}
+
+/// One thread that waited 900 ns of 1,000; nobody is named for it.
+fn waited(missing: Vec<machine::Missing>) -> Account {
+    use probe::account::{Stretches, ThreadAccount};
+    let run_queue = Stretches { count: 1, total_ns: 900, ..Stretches::default() };
+    let on_cpu = Stretches { count: 1, total_ns: 100, ..Stretches::default() };
+    let thread = ThreadAccount { wall_ns: 1_000, on_cpu, run_queue, ..ThreadAccount::default() };
+    Account { together: Some(thread.clone()), threads: vec![thread], missing, ..Account::default() }
+}
+
+#[test]
+fn the_verdict_says_what_nobody_is_named_for() {
+    let cpus = machine::CpuSet::from_list("2-3").unwrap();
+    let text = render(&waited(vec![Account::elsewhere(&cpus)]), "process 7", Wanted::default());
+    assert!(text.contains("900 ns of that were taken on CPUs that nothing is told of (--cpu)"), "{text}");
+    assert!(text.contains("Not known") && text.contains("CPUs 2-3 only (--cpu)"), "{text}");
+    let text = render(&waited(Vec::new()), "process 7", Wanted::default());
+    assert!(text.contains("900 ns of that were taken by slices that have not ended"), "{text}");
+}
+
+#[test]
+fn lengths_of_nothing_have_a_row_and_no_empty_ones_after_it() {
+    use probe::account::{Distribution, ThreadAccount};
+    let lengths: Distribution = serde_json::from_str("[[0,3],[44,5],[52,1]]").unwrap();
+    let all = ThreadAccount { on_cpu_lengths: lengths, wall_ns: 1, ..ThreadAccount::default() };
+    let text = section(&Account { together: Some(all), ..Account::default() }, Section::Lengths, 12);
+    let rows: Vec<&str> = text.lines().skip(1).map(str::trim_start).collect();
+    assert!(rows[0].starts_with("0 ns") && rows[0].contains(" 3 "), "{text}");
+    assert!(rows[1].starts_with("from 2.05 us") && rows[1].contains(" 5 "), "{text}");
+    assert!(rows[2].starts_with("from 4.10 us") && rows[2].contains(" 0"), "a gap is a fact: {text}");
+    assert_eq!(rows.len(), 4, "{text}");
 }

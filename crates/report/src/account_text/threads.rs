@@ -142,11 +142,17 @@ pub(super) fn histogram(account: &Account) -> String {
     drawn.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// A bar for each power of two.
+/// A bar for each power of two, and one for stretches without any length that the clock can tell.
 fn bars(title: &str, lengths: &Distribution) -> String {
     let mut powers: Vec<(u64, u64)> = Vec::new();
+    let mut none: u64 = 0;
     for (shortest_ns, _, times) in lengths.steps() {
-        let power = 1u64 << shortest_ns.max(1).ilog2();
+        // Two readings of a clock that does not go on in between: how far that is from the shortest length is no gap.
+        let Some(bits) = shortest_ns.checked_ilog2() else {
+            none += times;
+            continue;
+        };
+        let power = 1u64 << bits;
         // Empty powers in between are drawn, too: a gap is a fact.
         while powers.last().is_some_and(|(last, _)| last * 2 < power) {
             let next = powers.last().map_or(power, |(last, _)| last * 2);
@@ -157,12 +163,17 @@ fn bars(title: &str, lengths: &Distribution) -> String {
             _ => powers.push((power, times)),
         }
     }
-    let Some(most) = powers.iter().map(|(_, times)| *times).max() else { return String::new() };
-    let rows = powers.iter().map(|(power, times)| {
-        let length = (*times as u128 * BAR as u128).div_ceil(most as u128) as usize;
-        vec![format!("from {}", time(*power)), count(*times), "█".repeat(length)]
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let most = powers.iter().map(|(_, times)| *times).chain([none]).max().unwrap_or(0);
+    if most == 0 {
+        return String::new();
+    }
+    let row = |from: String, times: u64| {
+        let length = (u128::from(times) * BAR as u128).div_ceil(u128::from(most)) as usize;
+        vec![from, count(times), "█".repeat(length)]
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    rows.extend((none > 0).then(|| row("0 ns".into(), none)));
+    rows.extend(powers.iter().map(|(power, times)| row(format!("from {}", time(*power)), *times)));
     format!("{title}\n{}", grid::lines(&[Side::Left, Side::Right, Side::Left], &rows, 2))
 }
 

@@ -20,10 +20,6 @@ impl Row for TaskAccount {
     fn since(&self, before: Option<&Self>) -> Option<Self> {
         let nothing = Self::default();
         let before = before.unwrap_or(&nothing);
-        let by_cpu = self
-            .took_by_cpu
-            .iter()
-            .map(|(cpu, ns)| (*cpu, ns.saturating_sub(before.took_by_cpu.get(cpu).copied().unwrap_or(0))));
         let since = Self {
             tid: self.tid,
             pid: self.pid,
@@ -33,18 +29,16 @@ impl Row for TaskAccount {
             of_target: self.of_target,
             slices: self.slices.saturating_sub(before.slices),
             on_cpu_ns: self.on_cpu_ns.map(|ns| ns.saturating_sub(before.on_cpu_ns.unwrap_or(0))),
+            on_cpu_by_cpu: by_cpu_since(&self.on_cpu_by_cpu, &before.on_cpu_by_cpu),
             preempted: self.preempted.saturating_sub(before.preempted),
             took: self.took.since(&before.took, None),
-            took_by_cpu: by_cpu.filter(|(_, ns)| *ns > 0).collect(),
+            took_by_cpu: by_cpu_since(&self.took_by_cpu, &before.took_by_cpu),
         };
-        (since.slices > 0).then_some(since)
+        // A slice that goes on began before.
+        (since.slices > 0 || !since.on_cpu_by_cpu.is_empty()).then_some(since)
     }
 
     fn then(&self, later: &Self) -> Self {
-        let mut took_by_cpu: BTreeMap<u32, u64> = self.took_by_cpu.clone();
-        for (cpu, ns) in &later.took_by_cpu {
-            *took_by_cpu.entry(*cpu).or_default() += ns;
-        }
         Self {
             tid: self.tid,
             pid: later.pid,
@@ -54,15 +48,31 @@ impl Row for TaskAccount {
             of_target: self.of_target,
             slices: self.slices + later.slices,
             on_cpu_ns: self.on_cpu_ns.zip(later.on_cpu_ns).map(|(one, other)| one + other),
+            on_cpu_by_cpu: by_cpu_then(&self.on_cpu_by_cpu, &later.on_cpu_by_cpu),
             preempted: self.preempted + later.preempted,
             took: self.took.plus(&later.took),
-            took_by_cpu,
+            took_by_cpu: by_cpu_then(&self.took_by_cpu, &later.took_by_cpu),
         }
     }
 
     fn rank(&self) -> impl Ord {
         Reverse((self.took.total_ns, self.on_cpu_ns))
     }
+}
+
+/// What times by CPU have more than before.
+fn by_cpu_since(now: &BTreeMap<u32, u64>, before: &BTreeMap<u32, u64>) -> BTreeMap<u32, u64> {
+    let since = now.iter().map(|(cpu, ns)| (*cpu, ns.saturating_sub(before.get(cpu).copied().unwrap_or(0))));
+    since.filter(|(_, ns)| *ns > 0).collect()
+}
+
+/// Times by CPU of two intervals together.
+fn by_cpu_then(one: &BTreeMap<u32, u64>, later: &BTreeMap<u32, u64>) -> BTreeMap<u32, u64> {
+    let mut sum = one.clone();
+    for (cpu, ns) in later {
+        *sum.entry(*cpu).or_default() += ns;
+    }
+    sum
 }
 
 impl Row for LineAccount {
