@@ -11,6 +11,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::account_text::{self, Section};
 use crate::arrangement::Arrangement;
+use crate::table::wrap::wrap;
 use crate::visible;
 
 /// What the lower part shows.
@@ -131,31 +132,35 @@ pub struct View {
 }
 
 /// Keys, for the last row.
-const KEYS: &str = "q quit  p pause  1-6 Tab page  s sort  t totals  f freeze to file  arrows PgUp PgDn";
+const KEYS: &str = "q quit  p pause  1-6 Tab page  s sort  t totals  f freeze  arrows PgUp PgDn";
 
 /// Draws the screen; `head` says who is watched, on which machine and when.
 pub fn draw(screen: &mut Frame<'_>, account: &Account, arrangement: &Arrangement, view: &View, head: &str) {
     let area = screen.area();
     let strip = strip::rows(account, arrangement, view.colour, area.width);
     let strip_rows = (strip.len() as u16).min((area.height / 3).max(1));
+    // What was done, or why not, may take more than a row.
+    let told = wrap(&view.told, usize::from(area.width).max(1));
+    let last_rows = (told.len() as u16).min((area.height / 3).max(1));
     let parts = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(strip_rows),
         Constraint::Length(1),
         Constraint::Min(0),
-        Constraint::Length(1),
+        Constraint::Length(last_rows),
     ])
     .areas::<5>(area);
     screen.render_widget(Paragraph::new(heading(account, view, head)), parts[0]);
     screen.render_widget(Paragraph::new(strip), parts[1]);
     screen.render_widget(Paragraph::new(tabs(view)), parts[2]);
-    let body = body(account, view);
+    let body = body(account, view, usize::from(area.width));
     let from = view.from.min(body.len().saturating_sub(1));
     let shown: Vec<Line<'_>> = body.into_iter().skip(from).take(usize::from(parts[3].height)).collect();
     screen.render_widget(Paragraph::new(shown), parts[3]);
     let dim = Style::new().add_modifier(Modifier::DIM);
-    let last = if view.told.is_empty() { KEYS.to_string() } else { view.told.clone() };
-    screen.render_widget(Paragraph::new(Line::from(Span::styled(last, dim))), parts[4]);
+    let last = if view.told.is_empty() { vec![KEYS.to_string()] } else { told };
+    let last: Vec<Line<'_>> = last.into_iter().map(|row| Line::from(Span::styled(row, dim))).collect();
+    screen.render_widget(Paragraph::new(last), parts[4]);
 }
 
 fn heading(account: &Account, view: &View, head: &str) -> Line<'static> {
@@ -185,15 +190,33 @@ fn tabs(view: &View) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The lower part as lines; the same words as without a terminal.
-fn body(account: &Account, view: &View) -> Vec<Line<'static>> {
+/// The lower part as lines; the same words as without a terminal. Sentences are broken at its width: at their end stands what to do.
+fn body(account: &Account, view: &View, width: usize) -> Vec<Line<'static>> {
     let mut sorted = account.clone();
     view.sort.apply(&mut sorted);
-    let texts =
-        view.page.sections().iter().map(|section| account_text::section(&sorted, *section, usize::MAX));
+    let texts = view.page.sections().iter().map(|section| {
+        let text = account_text::section(&sorted, *section, usize::MAX);
+        match section {
+            Section::Verdict | Section::Missing => text.lines().map(|line| broken(line, width)).collect(),
+            _ => text,
+        }
+    });
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
     let text = if texts.is_empty() { "nothing yet\n".to_string() } else { texts.join("\n") };
     text.lines().map(|line| Line::from(line.to_string())).collect()
+}
+
+/// A line broken at blanks, its end moved in as its beginning is and a little more.
+fn broken(line: &str, width: usize) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let further = indent + 3;
+    let room = width.saturating_sub(further).max(1);
+    let lines = wrap(line, room);
+    let told = lines
+        .iter()
+        .enumerate()
+        .map(|(place, part)| format!("{:1$}{part}\n", "", if place == 0 { indent } else { further }));
+    told.collect()
 }
 
 #[cfg(test)]

@@ -29,9 +29,13 @@ fn machine() -> Machine {
 }
 
 fn screen(view: &View, width: u16, height: u16) -> String {
+    screen_of(&account(), view, width, height)
+}
+
+fn screen_of(account: &Account, view: &View, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let arrangement = Arrangement::of(&machine());
-    terminal.draw(|frame| draw(frame, &account(), &arrangement, view, "process 7 on web7")).unwrap();
+    terminal.draw(|frame| draw(frame, account, &arrangement, view, "process 7 on web7")).unwrap();
     let buffer = terminal.backend().buffer().clone();
     let rows = buffer.content().chunks(usize::from(width));
     rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
@@ -71,4 +75,46 @@ fn pages_and_orders_go_round() {
     }
     assert_eq!(page, Page::default());
     assert_eq!(Sort::Taken.next().next().next(), Sort::Taken);
+}
+
+#[test]
+fn the_remedy_of_the_verdict_is_broken_at_the_width_and_not_cut_off() {
+    use probe::account::{Taker, TakerKind};
+    let taker = Taker {
+        kind: TakerKind::Process,
+        name: "thief (process 8)".into(),
+        cpus: machine::CpuSet::new(),
+        count: 1,
+        took_ns: 100,
+        longest_ns: None,
+        longest_at_most_ns: None,
+        share: 0.1,
+        remedy: "give the two different CPUs ".repeat(6) + "by this knob",
+    };
+    let account = Account { takers: vec![taker], ..account() };
+    for width in [40, 80, 120] {
+        let text = screen_of(&account, &View::default(), width, 60);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("Remedy: give the two") && words.contains("by this knob."), "{width}: {text}");
+    }
+    let text = screen_of(&account, &View::default(), 80, 60);
+    assert!(text.contains("\n   Remedy: give") && text.contains("\n      CPUs give"), "{text}");
+}
+
+#[test]
+fn without_a_target_the_legend_speaks_of_none() {
+    let view = View { colour: true, ..View::default() };
+    assert!(screen(&view, 120, 24).contains("green: mostly the target"));
+    let account = Account { together: None, threads: Vec::new(), ..account() };
+    let text = screen_of(&account, &view, 120, 24);
+    assert!(!text.contains("target") && text.contains("yellow: tasks"), "{text}");
+}
+
+#[test]
+fn why_nothing_was_written_is_told_with_its_remedy_on_narrow_screens_too() {
+    let told = "/srv/pinwise-watch-1764020400.json: Permission denied (os error 13) - start pinwise in a folder that \
+        you may write to";
+    let text = screen(&View { told: told.into(), ..View::default() }, 80, 24);
+    assert!(text.contains("that you may write to"), "{text}");
+    assert!(screen(&View::default(), 80, 24).contains("f freeze  arrows PgUp PgDn"));
 }
