@@ -83,7 +83,7 @@ pub(super) fn measure(
     let both = |from: u32| cpus.iter().filter(move |to| **to != from).map(move |to| (from, *to));
     let pairs: Vec<(u32, u32)> = cpus.iter().flat_map(|from| both(*from)).collect();
     if pairs.is_empty() {
-        let why = format!("it takes two CPUs, and there is {} to use", plan.cpus);
+        let why = format!("it takes two CPUs, and CPU {} is the only one to use", plan.cpus);
         missing.push(Missing::new("distances between CPUs", why));
         return Ok(None);
     }

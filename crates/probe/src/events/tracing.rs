@@ -165,8 +165,8 @@ impl Tracing {
             trace.ended_ns = trace.events.last().map_or(ended_ns, |event| event.at_ns + event.what.ns());
             let reached = trace.ended_ns.saturating_sub(trace.began_ns);
             let why = format_args!(
-                "{left_out} events came when {} MiB were full: a larger --size, a shorter time, a target or fewer CPUs",
-                self.memory_bytes >> 20
+                "{left_out} events came when {} were full: a larger --size, a shorter time, a target or fewer CPUs",
+                in_units(self.memory_bytes)
             );
             let ms = reached / 1_000_000;
             trace.missing.push(Missing::new(format_args!("events after {ms} ms"), why));
@@ -213,6 +213,14 @@ fn ring_bytes(cpus: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX / 2 + 1)
 }
 
+/// Memory, in whole MiB where it has any.
+fn in_units(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mib => format!("{mib} MiB"),
+    }
+}
+
 /// How far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC.
 fn suspended_ns() -> u64 {
     let reading = || {
@@ -231,6 +239,11 @@ mod tests {
     #[test]
     fn a_ring_is_a_power_of_two_within_its_bounds() {
         assert_eq!([1, 8, 20, 64, 10_000].map(|cpus| ring_bytes(cpus) >> 20), [16, 16, 64, 128, 128]);
+    }
+
+    #[test]
+    fn memory_is_never_told_as_none() {
+        assert_eq!([100 << 10, 256 << 20, (1 << 20) - 1].map(in_units), ["100 KiB", "256 MiB", "1023 KiB"]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ impl Ring {
         let remedy = "name the folder that was given to --record";
         let listed = segment::list(folder).map_err(|e| Fault::io(folder.display(), &e, remedy))?;
         let mut ring = Self { segments: Vec::new(), missing: Vec::new() };
+        let mut refused: Option<Fault> = None;
         for (number, _) in listed {
             let path = segment::path(folder, number);
             match skim(&path) {
@@ -46,15 +47,20 @@ impl Ring {
                 }
                 // The recorder needed its room meanwhile.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => ring.missing.push(Missing::new(path.display(), e)),
+                Err(e) => {
+                    refused.get_or_insert_with(|| unreadable(&path, &e));
+                    ring.missing.push(Missing::new(path.display(), e));
+                }
             }
         }
         if ring.segments.is_empty() {
-            let why = ring
-                .missing
-                .first()
-                .map_or("nothing is recorded there".into(), |missing| missing.why.clone());
-            return Err(Fault::new(Class::MachineLacks, folder.display(), why, remedy));
+            let torn = ring.missing.first().map(|torn| {
+                let remedy = "record for longer: not one entry is whole";
+                Fault::new(Class::MachineLacks, &torn.fact, &torn.why, remedy)
+            });
+            let nothing =
+                || Fault::new(Class::MachineLacks, folder.display(), "nothing is recorded there", remedy);
+            return Err(refused.or(torn).unwrap_or_else(nothing));
         }
         Ok(ring)
     }
@@ -142,6 +148,22 @@ fn parsed<T: DeserializeOwned>(line: &[u8]) -> io::Result<T> {
     serde_json::from_slice(line).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
 }
 
+/// A segment that cannot be read, where there is no other one.
+fn unreadable(segment: &Path, error: &io::Error) -> Fault {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            Fault::io(segment.display(), error, "read it as who recorded it, or as root")
+        }
+        io::ErrorKind::Unsupported => {
+            Fault::new(Class::Usage, segment.display(), error, "replay it with that version")
+        }
+        _ => {
+            let remedy = "take this file from a copy of the ring: it is damaged, and no other of its files can be read";
+            Fault::io(segment.display(), error, remedy)
+        }
+    }
+}
+
 /// Reads the session and the heads; tells of a torn end. `None` where not even the session is whole.
 fn skim(path: &Path) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
     let mut file = File::open(path)?;
@@ -167,7 +189,7 @@ fn skim(path: &Path) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
     let session: Session = parsed(&Lines::new()?.next(&mut file, first)?)?;
     if !session.can_be_read() {
         let why = format!("it was written by pinwise {}, which is newer", session.pinwise);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     Ok((Some(Skimmed { path: path.to_path_buf(), session, frames }), torn))
 }

@@ -29,6 +29,8 @@ const LOCK: &str = "lock";
 enum Refused {
     /// There is no room in the ring.
     Bound,
+    /// Nor would there be if nothing else were in it: the length of the entry, bytes.
+    TooLong(u64),
     /// The file system says so.
     Io(io::Error),
 }
@@ -103,18 +105,45 @@ impl Recorder {
             let kept = match &refused {
                 Refused::Bound => 0,
                 Refused::Io(e) if is_full(e) => 1,
-                Refused::Io(_) => break refused,
+                Refused::Io(_) | Refused::TooLong(_) => break refused,
             };
             if self.old.len() <= kept || !self.remove_oldest() {
                 break refused;
             }
         };
-        let cause = match refused {
-            Refused::Bound => io::Error::other("there is no room for one more entry"),
+        Err(self.fault(&refused))
+    }
+
+    /// What was to be written where, why that failed, and what helps.
+    fn fault(&self, refused: &Refused) -> Fault {
+        let larger = "give the ring a larger --size";
+        let e = match refused {
+            Refused::Bound => {
+                let cause = "there is no room for one more entry";
+                return Fault::new(Class::Storage, self.folder.display(), cause, larger);
+            }
+            Refused::TooLong(bytes) => {
+                let cause = format!("an entry of {bytes} bytes does not fit into the ring");
+                return Fault::new(Class::Storage, self.folder.display(), cause, larger);
+            }
             Refused::Io(e) => e,
         };
-        let remedy = "make room there, or give the ring a larger --size";
-        Err(Fault::io(self.folder.display(), &cause, remedy))
+        let remedy = match e.kind() {
+            _ if is_full(e) => {
+                "make room on its file system, or record into a folder on another one (--record)"
+            }
+            io::ErrorKind::NotFound => {
+                "the folder was removed: make it again, or end this recorder and begin anew"
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "make its folder writable, or choose another one with --record"
+            }
+            io::ErrorKind::AlreadyExists => "somebody else made it: give each recorder a folder of its own",
+            _ => "look at the disk that it lies on (dmesg), or choose a folder on another one with --record",
+        };
+        // The number was given out when it was begun.
+        let segment = segment::path(&self.folder, self.next.saturating_sub(1));
+        Fault::io(segment.display(), e, remedy)
     }
 
     fn try_to_add(&mut self, account: &Account, to_unix_ns: u64) -> Result<(), Refused> {
@@ -133,10 +162,7 @@ impl Recorder {
             let bytes = (HEAD_BYTES + piece.len()) as u64;
             // One that can never fit is not to cost those that are there.
             if self.session_bytes + bytes > self.bound_bytes {
-                return Err(io::Error::other(format!(
-                    "an entry of {bytes} bytes does not fit into the ring"
-                ))
-                .into());
+                return Err(Refused::TooLong(bytes));
             }
             self.make_room(segment.bytes + bytes)?;
             Ok(segment.write_entry(&head, &piece)?)

@@ -154,7 +154,7 @@ fn an_entry_that_is_too_long_is_refused_and_harms_nothing() {
         .iter_mut()
         .for_each(|thread| thread.began_ns = u64::from(thread.tid).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let fault = recorder.add(&large, ends_unix_ns(3)).unwrap_err().to_string();
-    assert!(fault.contains("does not fit into the ring"), "{fault}");
+    assert!(fault.contains("does not fit into the ring") && fault.contains("larger --size"), "{fault}");
     recorder.add(&interval(4, 20), ends_unix_ns(4)).unwrap();
     let rest = replay(folder.path(), Range::ALL);
     assert_eq!((rest.intervals, rest.sessions), (4, 2));
@@ -250,4 +250,31 @@ fn thousands_of_sleepers_take_little_room() {
     let each = (recorder.bytes() - first) / 8;
     assert!(each < 1_000, "{first} bytes for the first entry, {each} for each more");
     assert_eq!(replay(folder.path(), Range::ALL).account.threads.len(), 2_001);
+}
+
+#[test]
+fn errors_name_the_file_and_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("ring");
+    record(&place, PLENTY, session("a", 0, "7"), 0..2);
+    let first = segment::path(&place, 1);
+    let whole = std::fs::read(&first).unwrap();
+    let refused = || Ring::open(&place).err().unwrap().to_string();
+    std::fs::write(&first, b"something else").unwrap();
+    assert!(
+        refused().contains("00000001.segment: it is no segment") && refused().contains("copy"),
+        "{}",
+        refused()
+    );
+    std::fs::write(&first, &whole[..12]).unwrap();
+    assert!(
+        refused().contains("00000001.segment") && refused().contains("record for longer"),
+        "{}",
+        refused()
+    );
+
+    let mut recorder = Recorder::open(&place, PLENTY, session("a", 0, "7")).unwrap();
+    std::fs::remove_dir_all(&place).unwrap();
+    let fault = recorder.add(&interval(0, 1), ends_unix_ns(0)).unwrap_err();
+    assert!(fault.object.ends_with("00000002.segment") && fault.remedy.contains("was removed"), "{fault}");
 }
