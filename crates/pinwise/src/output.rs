@@ -81,6 +81,15 @@ pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
     }
 }
 
+/// Writes all of a document to its place. A reader that went away is no error.
+pub fn whole(place: Place, text: &str) -> Result<(), Fault> {
+    let Place { name, mut to } = place;
+    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(not_written(name, &e)),
+        _ => Ok(()),
+    }
+}
+
 /// A form that is not for terminals.
 #[derive(Debug, Clone, Copy)]
 pub struct Binary {
@@ -100,14 +109,18 @@ pub struct Place {
     pub to: Box<dyn Write + Send>,
 }
 
-/// Opens the file at `path`, or stdout when none is given.
+/// Opens the file at `path`, or stdout when none is given. What the file holds stays until something is written.
 ///
 /// # Errors
 /// The file cannot be made; stdout is a terminal, and `binary` is not for terminals.
 pub fn open(path: Option<&Path>, binary: Option<Binary>) -> Result<Place, Fault> {
     let name = path.map_or("stdout".to_string(), |path| path.display().to_string());
     let to: Box<dyn Write + Send> = match (path, binary) {
-        (Some(path), _) => Box::new(in_pieces(File::create(path).map_err(|e| not_written(&name, &e))?)),
+        (Some(path), _) => {
+            let file = File::options().write(true).create(true).truncate(false).open(path);
+            let file = file.map_err(|e| not_written(&name, &e))?;
+            Box::new(in_pieces(Anew { file, has_begun: false }))
+        }
         (None, Some(Binary { flag, cause, example })) if io::stdout().is_terminal() => {
             let remedy = format!("name a file with -o, as in -o {example}");
             return Err(Fault::new(Class::Usage, flag, cause, remedy));
@@ -115,6 +128,27 @@ pub fn open(path: Option<&Path>, binary: Option<Binary>) -> Result<Place, Fault>
         (None, _) => Box::new(in_pieces(io::stdout())),
     };
     Ok(Place { name, to })
+}
+
+/// A file that is emptied when the first of its new content comes.
+struct Anew {
+    file: File,
+    has_begun: bool,
+}
+
+impl Write for Anew {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A pipe or a device has nothing to be emptied of.
+        if !self.has_begun && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        self.has_begun = true;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 fn in_pieces<W: Write>(to: W) -> BufWriter<W> {
@@ -135,4 +169,26 @@ pub fn style() -> Style {
     let width = rustix::termios::tcgetwinsize(&stdout).map_or(80, |size| usize::from(size.ws_col));
     let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Style { colour, width: if width == 0 { 80 } else { width } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_what_it_has_until_something_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sheet.json");
+        std::fs::write(&path, "of yesterday, and longer").unwrap();
+        let place = open(Some(&path), None).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of yesterday, and longer");
+        whole(place, "of today").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of today");
+    }
+
+    #[test]
+    fn a_place_that_takes_nothing_is_named() {
+        let fault = open(Some(Path::new("/nosuch/x")), None).err().unwrap().to_string();
+        assert!(fault.contains("/nosuch/x") && fault.contains("-o"), "{fault}");
+    }
 }

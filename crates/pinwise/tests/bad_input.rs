@@ -240,3 +240,35 @@ fn a_full_disk_keeps_the_finished_trials() {
     assert!(grown.is_ok_and(|s| s.success()) && unmounted.is_ok_and(|s| s.success()));
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
 }
+
+#[test]
+fn a_place_that_does_not_take_the_output_of_watch_is_told_before_the_window() {
+    let place = Place::new();
+    for form in ["text", "csv", "json", "parquet"] {
+        // Nobody waits for the end of such a window.
+        let flags = ["watch", "--for", "10m", "--format", form, "-o", "/nosuch/x"];
+        place.refuses(&flags, 6, &["/nosuch/x", "No such file", "-o"]);
+    }
+    place.refuses(&["noise", "--cores", "--save", "/nosuch/x"], 6, &["/nosuch/x", "--save"]);
+}
+
+#[test]
+fn flags_of_watch_that_mean_nothing_are_refused() {
+    let place = Place::new();
+    place.refuses(&["watch", "--table", "cpus", "--for", "10m"], 2, &["--table", "--format csv"]);
+    place.refuses(&["watch", "--size", "1MiB", "--for", "10m"], 2, &["--size", "--record", "perfetto"]);
+    place.refuses(&["watch", "--all", "--process", "1"], 2, &["--all", "--process"]);
+    place.refuses(
+        &["watch", "--btf", "/nosuch/types", "--for", "10m"],
+        2,
+        &["/nosuch/types", "No such file"],
+    );
+    std::fs::write(place.path("types"), "no types").unwrap();
+    place.refuses(&["watch", "--btf", "types", "--for", "10m"], 2, &["--btf types", "BTF"]);
+}
+
+#[test]
+fn distances_of_one_cpu_are_refused() {
+    let words = ["--cores --cpu 0", "this is one", "two CPUs or more"];
+    Place::new().refuses(&["noise", "--cores", "--cpu", "0"], 2, &words);
+}

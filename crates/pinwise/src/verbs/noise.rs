@@ -67,6 +67,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let machine = Machine::read(&root);
     let cpus = chosen(args.cpu.as_ref(), &machine)?;
     if args.distances.wanted()? {
+        args.distances.have_cpus(&cpus, args.cpu.is_some())?;
         return args.distances.run(cpus, args.window, (&machine, &root), args.format, &stop);
     }
     let window = args.window.unwrap_or(USUAL_WINDOW);

@@ -12,7 +12,7 @@ mod tell;
 
 use std::io::IsTerminal as _;
 
-use machine::{Class, Fault, Machine, Missing, Root};
+use machine::{Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, Nearness};
 
 use crate::interrupt;
@@ -26,15 +26,7 @@ use tell::Sheet;
 
 /// Counts for the window, then tells.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    if args.series && args.format.of_table().is_none() {
-        let cause = "text and JSON tell the sum of all intervals";
-        return Err(Fault::new(Class::Usage, "--series", cause, "add --format csv or --format parquet"));
-    }
-    if args.format == Form::Perfetto && args.replay.is_some() {
-        let cause = "a ring holds sums, and a trace is made of events";
-        let remedy = "choose --format text, json, csv or parquet";
-        return Err(Fault::new(Class::Usage, "--format perfetto", cause, remedy));
-    }
+    args.fit_together()?;
     if let Some(ring) = &args.replay {
         return replay::run(args, ring);
     }
@@ -48,20 +40,24 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.format == Form::Perfetto {
         return perfetto::run(args, &root, &machine, &watched, &stop);
     }
+    let is_live = is_live(args);
+    // Opened first: a place that does not take the output is told before the window, not after it.
+    let place = if is_live || args.record.is_some() { None } else { Some(tell::place(args)?) };
     let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,
-        Err(missing) => return counters::run(args, &root, &watched, &stop, missing),
+        Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place),
     };
     if let Some(ring) = &args.record {
         return record::run(args, ring, counting, &machine, &watched, &stop);
     }
-    if is_live(args) {
+    let Some(place) = place else {
         return live::run(args, counting, &root, &machine, &watched, &stop);
-    }
+    };
     let (account, how) = count(args, counting, &root, &machine, &watched, &stop);
     let target = watched.for_programs();
     let everything = watched.is_everything();
-    tell::sheet(args, &watched.title(), Sheet { target: &target, everything, how, recorded: None, account })?;
+    let sheet = Sheet { target: &target, everything, how, recorded: None, account };
+    tell::sheet(args, &watched.title(), sheet, place)?;
     Ok(Answer::Done)
 }
 
@@ -95,8 +91,14 @@ fn count(
     }
     let mut names = Names::of(machine);
     names.learn(&snapshot);
-    let not_counted: Vec<Missing> = counting.missing().iter().chain(joining.refused()).cloned().collect();
+    let not_counted = not_counted(&counting, &joining, watched);
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
     let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
     (account.with_nearness(nearness), counting.means())
+}
+
+/// What is left out from the beginning: by the kernel, by who could not be taken in, by what was asked for.
+fn not_counted(counting: &Counting, joining: &Joining, watched: &Watched) -> Vec<Missing> {
+    let missing = counting.missing().iter().chain(joining.refused()).cloned();
+    missing.chain(watched.elsewhere()).collect()
 }

@@ -45,6 +45,30 @@ impl Flags {
         }
     }
 
+    /// Whether there is a pair of CPUs to measure between; `are_named` tells whether the user named them.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn have_cpus(&self, cpus: &CpuSet, are_named: bool) -> Result<(), Fault> {
+        if !self.cores || cpus.len() > 1 {
+            return Ok(());
+        }
+        let cause = "a cache line goes from one CPU to another, and this is one";
+        match (are_named, self.memory) {
+            (true, _) => {
+                let remedy = "name two CPUs or more with --cpu, or leave it out for all";
+                Err(Fault::new(Class::Usage, format!("--cores --cpu {cpus}"), cause, remedy))
+            }
+            (false, false) => {
+                let remedy = "lift the cpuset or affinity (taskset, cpuset.cpus of the cgroup); --memory measures nodes";
+                let cause = format!("it takes two CPUs, and this process may use CPU {cpus} only");
+                Err(Fault::new(Class::MachineLacks, "--cores", cause, remedy))
+            }
+            // Nodes are measured all the same, and it is said what is missing.
+            (false, true) => Ok(()),
+        }
+    }
+
     /// Measures, keeps, tells.
     pub fn run(
         &self,
@@ -110,5 +134,22 @@ impl Surroundings for Host {
         }
         self.bar.set_message(format!("measuring {what}"));
         self.bar.set_position((done * 1e3) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cpu_has_no_distance() {
+        let flags = |memory: bool| Flags { cores: true, memory, save: None };
+        let cpus = |list: &str| CpuSet::from_list(list).unwrap();
+        let named = flags(true).have_cpus(&cpus("3"), true).unwrap_err();
+        assert!(named.class == Class::Usage && named.to_string().contains("--cpu 3"), "{named}");
+        let alone = flags(false).have_cpus(&cpus("0"), false).unwrap_err();
+        assert!(alone.class == Class::MachineLacks && alone.to_string().contains("CPU 0 only"), "{alone}");
+        assert_eq!(flags(true).have_cpus(&cpus("0"), false), Ok(()));
+        assert_eq!(flags(false).have_cpus(&cpus("0-1"), true), Ok(()));
     }
 }

@@ -1,10 +1,12 @@
 //! Flags of `pinwise watch`.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use machine::CpuSet;
+use machine::{Class, CpuSet, Fault};
 use probe::account::TracePoints;
 use report::account_tables;
 
@@ -28,6 +30,7 @@ Examples:
   pinwise watch --process 4711                      a process and its descendants
   pinwise watch --process /system.slice/db.service  a cgroup (a container, a VM)
   pinwise watch --thread 4712 --full                one thread; every task and function, not only the dozen on top
+  pinwise watch --all --for 10s                     nobody in particular: all CPUs, and who had them, ranked
   pinwise watch --cpu 2-3                           what ran on two CPUs
   pinwise watch --format json | jq '.takers[0]'     all CPUs, for programs
   pinwise watch --for 30s --format csv --table cpus > cpus.csv
@@ -48,7 +51,11 @@ pub struct Args {
     /// Threads, by number
     #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]
     pub thread: Vec<u32>,
-    /// Only what happens on these CPUs
+    /// All CPUs and all that runs there, ranked: the same as to name nobody
+    #[arg(long, conflicts_with_all = ["process", "thread", "replay"])]
+    pub all: bool,
+    /// Only what happens on these CPUs. With a target the times of its threads, and what they waited, are still of all CPUs; takers,
+    /// tasks, interrupts and functions are of these only
     #[arg(long, value_name = "LIST", value_parser = CpuSet::from_list)]
     pub cpu: Option<CpuSet>,
     /// How long, as 30s, 200ms or 5m. Without it: live on a terminal until q, else 10 s; a recorder until Ctrl-C
@@ -163,6 +170,32 @@ impl From<Table> for account_tables::Table {
 }
 
 impl Args {
+    /// Flags that others give a meaning to.
+    ///
+    /// # Errors
+    /// One is given without any of those.
+    pub fn fit_together(&self) -> Result<(), Fault> {
+        let without =
+            |flag: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, flag, cause, remedy));
+        let is_table = self.format.of_table().is_some();
+        let to_table = "add --format csv or --format parquet";
+        if self.series && !is_table {
+            return without("--series", "text and JSON tell the sum of all intervals", to_table);
+        }
+        if self.table.is_some() && !is_table {
+            return without("--table", "text and JSON tell all tables, and a trace has none", to_table);
+        }
+        if self.size.is_some() && self.record.is_none() && self.format != Form::Perfetto {
+            let cause = "it bounds a ring, or the memory for events of a trace, and neither is asked for";
+            return without("--size", cause, "add --record RING or --format perfetto");
+        }
+        if self.format == Form::Perfetto && self.replay.is_some() {
+            let cause = "a ring holds sums, and a trace is made of events";
+            return without("--format perfetto", cause, "choose --format text, json, csv or parquet");
+        }
+        self.btf.as_deref().map_or(Ok(()), holds_types)
+    }
+
     /// Which trace points the programs in the kernel are to use.
     pub fn trace_points(&self) -> TracePoints {
         match (&self.btf, self.raw) {
@@ -180,6 +213,27 @@ impl Args {
     /// The table; without a target there are no threads of one.
     pub fn table(&self, everything: bool) -> account_tables::Table {
         self.table.unwrap_or(if everything { Table::Tasks } else { Table::Threads }).into()
+    }
+}
+
+/// The first two bytes of types (BTF_MAGIC of include/uapi/linux/btf.h), in the order of the machine that they are of.
+const TYPES: u16 = 0xeb9f;
+
+/// Looks whether a file can be read, and begins as types do.
+fn holds_types(file: &Path) -> Result<(), Fault> {
+    let object = format!("--btf {}", file.display());
+    let remedy = "name a file with the types of this very kernel (BTF), as pahole or bpftool make it, or leave --btf out where the \
+        kernel has /sys/kernel/btf/vmlinux";
+    let mut magic = [0; 2];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut magic));
+    match read {
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(Fault::io(object, &e, remedy)),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+            Err(Fault::new(Class::Usage, object, "the file is empty", remedy))
+        }
+        Err(e) => Err(Fault::new(Class::Usage, object, e, remedy)),
+        Ok(()) if u16::from_ne_bytes(magic) == TYPES => Ok(()),
+        Ok(()) => Err(Fault::new(Class::Usage, object, "the file does not begin as types (BTF) do", remedy)),
     }
 }
 
@@ -211,6 +265,20 @@ mod tests {
         for bad in ["", "1KiB", "64MB", "-1", "99999999999GiB", "MiB"] {
             assert!(size(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_file_of_types_is_told_from_what_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("types");
+        let refused = || holds_types(&path).unwrap_err();
+        assert!(refused().class == Class::Usage && refused().to_string().contains("No such file"));
+        std::fs::write(&path, "x").unwrap();
+        assert!(refused().to_string().contains("empty"));
+        std::fs::write(&path, "\x7fELF").unwrap();
+        assert!(refused().to_string().contains("does not begin as types"));
+        std::fs::write(&path, [&TYPES.to_ne_bytes()[..], &[1, 0]].concat()).unwrap();
+        assert_eq!(holds_types(&path), Ok(()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::args::{Args, Form};
 use super::target::Watched;
-use crate::output::{self, Answer};
+use crate::output::{self, Answer, Place};
 use crate::window;
 
 /// How often the counters are read: only their difference counts, but short threads are seen between.
@@ -26,14 +26,19 @@ struct Sheet<'a> {
     observation: &'a Observation,
 }
 
-/// Reads counters for the window, then tells; `why` is what kept the programs out of the kernel.
+/// Reads counters for the window, then tells in `place`; `why` is what kept the programs out of the kernel.
 pub fn run(
     args: &Args,
     root: &Root,
     watched: &Watched,
     stop: &AtomicBool,
     why: Missing,
+    place: Option<Place>,
 ) -> Result<Answer, Fault> {
+    if let Some(types) = &args.btf {
+        let remedy = "name the types of this very kernel and run as root, or leave --btf out: then the counters of /proc are shown";
+        return Err(Fault::new(class(), format!("--btf {}", types.display()), why.why, remedy));
+    }
     if args.record.is_some() || args.format.of_table().is_some() {
         let remedy = "run it as root, or with CAP_BPF and CAP_PERFMON; --format text and json show the counters of /proc";
         return Err(Fault::new(Class::NotPermitted, why.fact, why.why, remedy));
@@ -52,6 +57,7 @@ pub fn run(
         .and_then(|recording| recording.span_ns().map(|(from, to)| recording.window(from, to)))
         .unwrap_or_default();
     observation.missing.push(why);
+    observation.missing.extend(watched.elsewhere());
     if let Some(cpus) = &args.cpu {
         for counter in &mut observation.counters {
             counter.by_cpu.retain(|cpu, _| cpus.contains(*cpu));
@@ -61,6 +67,15 @@ pub fn run(
         Form::Json => output::pretty(&Sheet { target: watched, how: "counters", observation: &observation })?,
         _ => counters_text::render(&observation, &watched.title()),
     };
-    output::to(args.output.as_deref(), &text)?;
+    match place {
+        Some(place) => output::whole(place, &text)?,
+        // What would have been shown live.
+        None => output::text(&text)?,
+    }
     Ok(Answer::Done)
+}
+
+/// Whether it is the user or the machine that lacks something.
+fn class() -> Class {
+    if rustix::process::geteuid().is_root() { Class::MachineLacks } else { Class::NotPermitted }
 }

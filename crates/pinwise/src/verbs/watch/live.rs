@@ -1,10 +1,9 @@
 //! The account while it grows, on a terminal.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use machine::{Fault, Machine, Missing, Root};
+use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
@@ -81,8 +80,7 @@ impl Live<'_> {
         }
         self.names.learn(&snapshot);
         let everything = self.watched.is_everything();
-        let missing: Vec<Missing> =
-            self.counting.missing().iter().chain(self.joining.refused()).cloned().collect();
+        let missing = super::not_counted(&self.counting, &self.joining, self.watched);
         let account = Account::of(&snapshot, everything, &self.names, &missing);
         self.counting.forget_ended();
         self.seen.add(account);
@@ -163,7 +161,8 @@ impl Live<'_> {
 
     /// Writes what is shown to a file of its own; says which, or why not.
     fn freeze(&self, now: &Account) -> String {
-        let name = PathBuf::from(format!("pinwise-watch-{:.0}.json", terminal::unix_s()));
+        let folder = std::env::current_dir().unwrap_or_default();
+        let name = folder.join(format!("pinwise-watch-{:.0}.json", terminal::unix_s()));
         let target = self.watched.for_programs();
         let sheet = Sheet {
             target: &target,
@@ -172,8 +171,10 @@ impl Live<'_> {
             recorded: None,
             account: now.clone(),
         };
-        let written = output::pretty(&without_steps(sheet, self.args.full))
-            .and_then(|text| output::to(Some(&name), &text));
+        let written = output::pretty(&without_steps(sheet, self.args.full)).and_then(|text| {
+            let remedy = "start pinwise in a folder that you may write to";
+            std::fs::write(&name, text).map_err(|e| Fault::io(name.display(), &e, remedy))
+        });
         match written {
             Ok(()) => format!("written to {}", name.display()),
             Err(fault) => fault.to_string(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use machine::{Fault, Machine, Missing, Root};
+use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, Names};
 use probe::ring::{Recorder, Session, unix_ns_at};
 use report::machine_text;
@@ -134,8 +134,7 @@ impl Recording<'_> {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
-        let missing: Vec<Missing> =
-            self.counting.missing().iter().chain(self.joining.refused()).cloned().collect();
+        let missing = super::not_counted(&self.counting, &self.joining, self.watched);
         let now = Account::of(&snapshot, self.watched.is_everything(), &self.names, &missing);
         let before =
             self.before.take().unwrap_or_else(|| Account { to_ns: now.from_ns, ..Account::default() });

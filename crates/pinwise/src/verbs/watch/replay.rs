@@ -14,8 +14,9 @@ use crate::output::Answer;
 pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     let ring = Ring::open(folder)?;
     let range = range(args, ring.last_unix_ns())?;
+    let place = tell::place(args)?;
     if args.series {
-        let mut table = Table::begin(args, ring.is_of_everything())?;
+        let mut table = Table::begin(args, ring.is_of_everything(), place)?;
         let replayed =
             ring.replay(range, |interval| table.add(&interval.account_filled_up(), when(interval)));
         table.end()?;
@@ -35,6 +36,7 @@ pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
             recorded,
             account,
         },
+        place,
     )?;
     Ok(Answer::Done)
 }

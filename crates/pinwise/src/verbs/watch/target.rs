@@ -1,8 +1,8 @@
 //! Who is watched.
 
 use machine::procfs::pid_memory;
-use machine::{Class, CpuSet, Fault, Root, processes};
-use probe::account::Target;
+use machine::{Class, CpuSet, Fault, Missing, Root, processes};
+use probe::account::{Account, Target};
 use serde::Serialize;
 
 /// A server, threads, or nobody in particular.
@@ -49,6 +49,12 @@ impl Watched {
     #[must_use]
     pub fn on(self, cpus: Option<CpuSet>) -> Self {
         Self { cpus, ..self }
+    }
+
+    /// What is left out where a target is told of with these CPUs only.
+    pub fn elsewhere(&self) -> Option<Missing> {
+        let cpus = self.cpus.as_ref().filter(|_| !self.is_everything())?;
+        Some(Account::elsewhere(cpus))
     }
 
     /// The same for the programs in the kernel.
@@ -194,5 +200,18 @@ mod tests {
         let on = |cpus: &str| watched.clone().on(Some(cpus.parse().unwrap()));
         assert!(on("2").is_everything() && on("2").title() == "CPU 2");
         assert_eq!(on("2-3,7").title(), "CPUs 2-3,7");
+        assert_eq!(on("2").elsewhere(), None);
+    }
+
+    #[test]
+    fn with_some_cpus_of_a_target_it_is_said_what_is_left_out() {
+        let root = Root::from_tree(Tree::new().file("/proc/8/status", "Name:\tx\nTgid:\t7\nPid:\t8\n"));
+        let watched = Watched::find(&root, None, &[8]).unwrap();
+        assert_eq!(watched.elsewhere(), None);
+        let left_out = watched.on(Some("2-3".parse().unwrap())).elsewhere().unwrap();
+        assert!(
+            left_out.fact.contains("other CPUs") && left_out.why.contains("CPUs 2-3 only"),
+            "{left_out:?}"
+        );
     }
 }

@@ -45,17 +45,24 @@ pub struct Recorded {
     pub sessions: u64,
 }
 
-/// Prints the sheet, or writes it to a file.
-pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>) -> Result<(), Fault> {
-    let output = args.output.as_deref();
+/// Opens where the sheet goes: a file, or stdout.
+///
+/// # Errors
+/// It does not take it.
+pub fn place(args: &Args) -> Result<Place, Fault> {
+    output::open(args.output.as_deref(), (args.format == Form::Parquet).then_some(PARQUET))
+}
+
+/// Writes the sheet to its place.
+pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>, place: Place) -> Result<(), Fault> {
     match args.format {
         Form::Text => {
-            output::to(output, &account_text::render(&sheet.account, title, Wanted { all: args.full }))
+            output::whole(place, &account_text::render(&sheet.account, title, Wanted { all: args.full }))
         }
-        Form::Json => output::to(output, &output::pretty(&without_steps(sheet, args.full))?),
+        Form::Json => output::whole(place, &output::pretty(&without_steps(sheet, args.full))?),
         // A trace is made by verbs/watch/perfetto.rs, out of other events.
         Form::Csv | Form::Parquet | Form::Perfetto => {
-            let mut table = Table::begin(args, sheet.everything)?;
+            let mut table = Table::begin(args, sheet.everything, place)?;
             table.add(&sheet.account, When::default());
             table.end()
         }
@@ -76,8 +83,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Begins what `args` ask for; they ask for a table.
-    pub fn begin(args: &Args, everything: bool) -> Result<Self, Fault> {
+    /// Begins what `args` ask for in a place; they ask for a table.
+    pub fn begin(args: &Args, everything: bool, place: Place) -> Result<Self, Fault> {
         let Some(form) = args.format.of_table() else {
             let cause = "text and JSON are no tables";
             return Err(Fault::new(
@@ -87,8 +94,7 @@ impl Table {
                 "choose --format csv or --format parquet",
             ));
         };
-        let Place { name, to } =
-            output::open(args.output.as_deref(), (args.format == Form::Parquet).then_some(PARQUET))?;
+        let Place { name, to } = place;
         let writer = Writer::begin(args.table(everything), form, args.series, to);
         let writer = writer.map_err(|e| output::not_written(&name, &e))?;
         Ok(Self { writer, name, failed: None })

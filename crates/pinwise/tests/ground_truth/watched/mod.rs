@@ -6,6 +6,7 @@ mod born;
 mod container;
 mod cpu_time;
 mod disk;
+mod everybody;
 mod faults;
 mod figures;
 mod limited;
