@@ -91,16 +91,16 @@ fn a_timer_storm_is_found_on_its_cpu_at_its_rate_and_on_no_other() {
 }
 
 /// A real-time task that takes a CPU for a known time at known instants, until it is stopped.
-pub struct Thief {
+struct Thief {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<Duration>>>,
 }
 
-pub const PERIOD: Duration = Duration::from_millis(10);
-pub const SLICE: Duration = Duration::from_millis(1);
+const PERIOD: Duration = Duration::from_millis(10);
+const SLICE: Duration = Duration::from_millis(1);
 
 impl Thief {
-    pub fn on(cpu: u32) -> Self {
+    fn on(cpu: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let steals = move || {

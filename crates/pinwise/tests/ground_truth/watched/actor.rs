@@ -114,11 +114,6 @@ impl<T: Send + 'static> Actor<T> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
-
-    /// Whether its job is done.
-    pub fn is_done(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
 }
 
 impl<T> Drop for Actor<T> {

@@ -1,39 +1,41 @@
 //! Page faults: pages that are touched for the first time, and pages that have to be read.
 
 use std::mem::MaybeUninit;
+use std::sync::mpsc::{Sender, channel};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 
-use super::actor::{Actor, now_ns};
+use super::actor::{Actor, Slice, now_ns};
+use super::control::{Counters, Window};
 use super::figures::{assert_near, number};
 use super::watching::{Stage, when_told};
 
 const PAGES: usize = 20_000;
 const PAGE: usize = 4096;
 
-/// What watch counted of one touching of all pages.
-fn counted(stage: &Stage) -> u64 {
-    let (go, goes) = std::sync::mpsc::channel::<()>();
-    let toucher = Actor::start("toucher", stage.cpu, move |_| {
+/// Touches so many pages once, in memory that is fresh.
+fn touch_all() -> Slice {
+    let mut memory: Vec<u8> = Vec::with_capacity(PAGES * PAGE);
+    let from_ns = now_ns();
+    for page in memory.spare_capacity_mut().chunks_mut(PAGE) {
+        page[0] = MaybeUninit::new(1);
+    }
+    std::hint::black_box(&memory);
+    Slice { from_ns, to_ns: now_ns() }
+}
+
+/// A thread that does something once when it is told to, and lives on: what it counted is asked of it at the end of the window.
+fn once<T: Send + 'static>(cpu: u32, job: impl FnOnce() -> T + Send + 'static) -> (Actor<T>, Sender<()>) {
+    let (go, goes) = channel::<()>();
+    let actor = Actor::start("toucher", cpu, move |until| {
         goes.recv().unwrap();
-        let mut memory: Vec<u8> = Vec::with_capacity(PAGES * PAGE);
-        let from_ns = now_ns();
-        for page in memory.spare_capacity_mut().chunks_mut(PAGE) {
-            page[0] = MaybeUninit::new(1);
+        let done = job();
+        while until.goes_on() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        std::hint::black_box(&memory);
-        (from_ns, now_ns())
+        done
     });
-    let tid = toucher.tid;
-    let watching = stage.begin(&["--thread", &tid.to_string(), "--for", "3s"]);
-    go.send(()).unwrap();
-    let (from_ns, to_ns) = toucher.stop();
-    let sheet = watching.end();
-    assert!(
-        sheet.has(from_ns) && sheet.has(to_ns),
-        "the window ended before the touching: a machine too busy"
-    );
-    number(&sheet.thread(tid)["page_faults"])
+    (actor, go)
 }
 
 #[test]
@@ -47,16 +49,21 @@ fn each_page_that_is_touched_is_a_page_fault() {
                 "skipped: huge pages take many pages at a fault (transparent_hugepage is always)"
             );
         }
-        // On a guest some ms of a CPU's events were seen to be lost (docs/watch.md), and 1 ms is a thousand faults: never too many, and
-        // all of them in one of three tries.
-        let mut counts = Vec::new();
-        while counts.len() < 3
-            && counts.iter().all(|count: &u64| count.abs_diff(PAGES as u64) > PAGES as u64 / 50)
-        {
-            counts.push(counted(&stage));
-        }
-        eprintln!("tries: {counts:?}");
-        assert_near("page faults", *counts.iter().max().unwrap(), PAGES as u64, 0.02, 0);
+        let (toucher, go) = once(stage.cpu, touch_all);
+        let (tid, words) = (toucher.tid, toucher.tid.to_string());
+        let flags = ["--thread", &words, "--for", "3s"];
+        let quiet = Window::quiet(&stage, &flags, Some(tid));
+        let counters = Counters::now(Some(tid));
+        let watching = stage.begin(&flags);
+        go.send(()).unwrap();
+        let sheet = watching.end();
+        let window = Window::of(&sheet, &counters, Some(tid));
+        let touched = toucher.stop();
+        let inside = sheet.has(touched.from_ns) && sheet.has(touched.to_ns);
+        assert!(inside, "the window ended before the touching: a machine too busy");
+        assert_near("page faults", number(&sheet.thread(tid)["page_faults"]), PAGES as u64, 0.02, 0);
+        assert_near("minor faults", number(&sheet.thread(tid)["minor_faults"]), PAGES as u64, 0.0, 20);
+        window.rises_only_in(&["page_faults", "minor_faults"], PAGES as u64, &quiet);
     });
 }
 
@@ -102,24 +109,21 @@ impl OnDisk {
 fn each_page_that_is_read_is_a_major_fault(more: &[&str]) {
     let Some(stage) = Stage::new() else { return };
     let on_disk = OnDisk::new();
-    let (go, goes) = std::sync::mpsc::channel::<()>();
-    let toucher = Actor::start("toucher", stage.cpu, move |until| {
-        goes.recv().unwrap();
-        let touched = on_disk.touch();
-        // It lives on: what it counted is asked of it at the end of the window.
-        while until.goes_on() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        touched
-    });
-    let tid = toucher.tid;
-    let watching = stage.begin(&[&["--thread", &tid.to_string(), "--for", "3s"], more].concat());
+    let (toucher, go) = once(stage.cpu, move || on_disk.touch());
+    let (tid, words) = (toucher.tid, toucher.tid.to_string());
+    let flags = [&["--thread", &words, "--for", "3s"], more].concat();
+    let quiet = Window::quiet(&stage, &flags, Some(tid));
+    let counters = Counters::now(Some(tid));
+    let watching = stage.begin(&flags);
     go.send(()).unwrap();
     let sheet = watching.end();
+    let window = Window::of(&sheet, &counters, Some(tid));
     let touched = toucher.stop();
     let row = sheet.thread(tid);
     // The first page of the code that comes back from the disk may be such a fault as well.
     assert_near("major faults", number(&row["major_faults"]), touched, 0.0, 2);
+    // A major fault is a page fault as well, and what is read comes by the disk's line: that is held to its counter.
+    window.rises_only_in(&["page_faults", "major_faults"], touched, &quiet);
     assert!(number(&row["blocked"]["count"]) >= touched / 2, "it is blocked for what is read: {row:#}");
 }
 

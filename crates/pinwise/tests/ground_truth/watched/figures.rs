@@ -69,9 +69,3 @@ fn column(file: &str, row: &str, cpu: u32) -> u64 {
     let at = text.lines().next().unwrap().split_whitespace().position(|name| name == format!("CPU{cpu}"));
     line.and_then(|line| line.split_whitespace().nth(at?)?.parse().ok()).unwrap_or(0)
 }
-
-/// The three longest rows of a CPU's sources, for what a failing test prints.
-pub fn sources(cpu: &Value) -> Vec<(String, u64, u64)> {
-    let sources = cpu["sources"].as_object().into_iter().flatten();
-    sources.map(|(name, row)| (name.clone(), number(&row["count"]), number(&row["total_ns"]))).collect()
-}

@@ -1,14 +1,16 @@
 //! `pinwise watch` against actors that know what they did: each keeps account by itself, by the clock that watch uses.
 
-mod actor;
+pub mod actor;
 mod after_the_end;
 mod born;
 mod container;
+mod control;
 mod cpu_time;
 mod disk;
 mod everybody;
 mod faults;
 mod figures;
+mod gap_loop;
 mod limited;
 mod migrating;
 mod packets;

@@ -2,8 +2,9 @@
 
 use std::net::UdpSocket;
 
-use super::actor::Actor;
-use super::figures::{Reading, assert_counted, softirqs, sources};
+use super::actor::{Actor, spin};
+use super::control::{Counters, Window};
+use super::figures::{Reading, assert_counted, softirqs};
 use super::watching::{Stage, when_told};
 use crate::testbed::Testbed;
 
@@ -25,8 +26,13 @@ fn packets_steered_onto_a_cpu_are_its_net_rx() {
         let load = bed.load.clone();
         let cpu = stage.cpu;
         let received = move || softirqs("NET_RX", cpu);
+        let victim = Actor::start("victim", stage.cpu, spin);
+        let tid = victim.tid.to_string();
+        let flags = ["--for", "4s", "--thread", &tid];
+        let quiet = Window::quiet(&stage, &flags, Some(victim.tid));
+        let counters = Counters::now(Some(victim.tid));
         let before = Reading::now(received);
-        let watching = stage.begin(&["--for", "4s"]);
+        let watching = stage.begin(&flags);
         let to = format!("{}:9", bed.address);
         let sender = Actor::start("sender", stage.aside, move |_| {
             change::own::enter_netns(&load).unwrap();
@@ -43,14 +49,12 @@ fn packets_steered_onto_a_cpu_are_its_net_rx() {
         let (first, last) = sender.stop();
         let sheet = watching.end();
         let after = Reading::now(received);
+        let window = Window::of(&sheet, &counters, Some(victim.tid));
+        victim.stop();
 
         let came = sheet.came(stage.cpu, "softirq_net_rx");
         assert_counted("NET_RX", came, &sheet, [before, first, last, after]);
         assert!(came as usize >= PACKETS / 2, "{came} softirqs for {PACKETS} packets");
-        for (name, count, _) in sources(sheet.cpu(stage.cpu)) {
-            let disturbed =
-                ["softirq_block", "device", "softirq_tasklet", "softirq_hi", "nmi"].contains(&name.as_str());
-            assert!(!disturbed || count < came / 2, "{name} came {count} times beside {came} NET_RX");
-        }
+        window.rises_only_in(&[&format!("softirq_net_rx on CPU {}", stage.cpu)], came, &quiet);
     });
 }

@@ -3,7 +3,8 @@
 use rustix::thread::{MembarrierCommand, membarrier};
 
 use super::actor::{Actor, Slice, now_ns};
-use super::figures::{Reading, assert_counted, assert_near, interrupts, sources};
+use super::control::{Counters, Window};
+use super::figures::{Reading, assert_counted, assert_near, interrupts};
 use super::watching::{Stage, when_told};
 
 /// A gap in which the victim did not look at the clock: it had not the CPU, and nobody asks a CPU for a barrier then.
@@ -28,6 +29,10 @@ fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
             gaps
         });
         let calls = || interrupts("CAL", stage.cpu);
+        let tid = victim.tid.to_string();
+        let flags = ["--for", "4s", "--thread", &tid];
+        let quiet = Window::quiet(&stage, &flags, Some(victim.tid));
+        let counters = Counters::now(Some(victim.tid));
         let sender = Actor::start("sender", stage.aside, |until| {
             let mut sent = Vec::with_capacity(1_000_000);
             while until.goes_on() {
@@ -38,12 +43,13 @@ fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
             sent
         });
         let before = Reading::now(calls);
-        let watching = stage.begin(&["--thread", &victim.tid.to_string(), "--for", "3s"]);
+        let watching = stage.begin(&flags);
         let first = Reading::now(calls);
         std::thread::sleep(std::time::Duration::from_secs(2));
         let last = Reading::now(calls);
         let sheet = watching.end();
         let after = Reading::now(calls);
+        let window = Window::of(&sheet, &counters, Some(victim.tid));
         let sent = sender.stop();
         let gaps: Vec<Slice> = victim.stop();
 
@@ -54,10 +60,6 @@ fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
         assert_near("ipi_mb", sheet.ran(stage.cpu, "call", "ipi_mb"), sent, 0.02, 2);
         assert_eq!(sheet.ran(stage.aside, "call", "ipi_mb"), 0, "the sender's CPU is not asked");
         assert!(came >= sent, "{came} calls came, {sent} were sent");
-        for (name, count, _) in sources(sheet.cpu(stage.cpu)) {
-            let other = !name.starts_with("call_function")
-                && !["tick", "softirq_timer", "softirq_sched", "softirq_rcu"].contains(&name.as_str());
-            assert!(!other || count < sent / 4, "{name} came {count} times beside {sent} calls");
-        }
+        window.rises_only_in(&[&format!("call_function on CPU {}", stage.cpu)], sent, &quiet);
     });
 }
