@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::actor::now_ns;
+use super::actor::{Actor, now_ns};
 use super::watching::Sheet;
 
 /// A number of the sheet; a missing one fails the test.
@@ -51,6 +51,48 @@ pub fn assert_counted(what: &str, told: u64, sheet: &Sheet, [before, first, last
     eprintln!("{what}: {} not seen", inner.saturating_sub(told));
     let inner = inner - (inner as f64 * NOT_HANDED_OVER).ceil() as u64;
     assert_between(what, told, inner, after.count - before.count);
+}
+
+/// A counter as it was found between two moments of CLOCK_MONOTONIC, ns.
+pub struct Found {
+    from_ns: u64,
+    to_ns: u64,
+    count: u64,
+}
+
+/// Reads a counter again and again, some fifty times a second, once more when it is stopped. So there are readings close to both ends of a window
+/// whenever it begins and ends, however busy the machine is.
+pub fn keep_reading(cpu: u32, counter: impl Fn() -> u64 + Send + 'static) -> Actor<Vec<Found>> {
+    Actor::start("reads", cpu, move |until| {
+        let read = || {
+            let (from_ns, count) = (now_ns(), counter());
+            Found { from_ns, to_ns: now_ns(), count }
+        };
+        let mut found = Vec::with_capacity(2_000);
+        while until.goes_on() {
+            found.push(read());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        found.push(read());
+        found
+    })
+}
+
+/// What such a counter rose by between the outermost readings within a window, and between the innermost ones around it.
+fn rose(found: &[Found], (from_ns, to_ns): (u64, u64)) -> Option<(u64, u64)> {
+    let first = found.iter().find(|reading| reading.from_ns >= from_ns)?;
+    let last = found.iter().rfind(|reading| reading.to_ns <= to_ns)?;
+    let before = found.iter().rfind(|reading| reading.to_ns <= from_ns)?;
+    let after = found.iter().find(|reading| reading.from_ns >= to_ns)?;
+    Some((last.count.saturating_sub(first.count), after.count - before.count))
+}
+
+/// `told` is what the counter rose by in the window. Some few events may be missing.
+#[track_caller]
+pub fn assert_counted_by(what: &str, told: u64, sheet: &Sheet, found: &[Found]) {
+    let (inner, outer) = rose(found, sheet.window()).expect("readings around the window");
+    eprintln!("{what}: {} not seen", inner.saturating_sub(told));
+    assert_between(what, told, inner - (inner as f64 * NOT_HANDED_OVER).ceil() as u64, outer);
 }
 
 /// A row of /proc/interrupts on one CPU, by its first word (`LOC`, `32`).

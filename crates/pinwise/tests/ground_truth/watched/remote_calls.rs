@@ -4,7 +4,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 
 use super::actor::{Actor, Slice, now_ns};
 use super::control::{Counters, Window};
-use super::figures::{Reading, assert_counted, assert_near, interrupts};
+use super::figures::{assert_counted_by, assert_near, interrupts, keep_reading};
 use super::watching::{Stage, when_told};
 
 /// A gap in which the victim did not look at the clock: it had not the CPU, and nobody asks a CPU for a barrier then.
@@ -28,9 +28,8 @@ fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
             }
             gaps
         });
-        let calls = || interrupts("CAL", stage.cpu);
         let tid = victim.tid.to_string();
-        let flags = ["--for", "4s", "--thread", &tid];
+        let flags = ["--for", "3s", "--thread", &tid];
         let quiet = Window::quiet(&stage, &flags, Some(victim.tid));
         let counters = Counters::now(Some(victim.tid));
         let sender = Actor::start("sender", stage.aside, |until| {
@@ -42,13 +41,10 @@ fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
             }
             sent
         });
-        let before = Reading::now(calls);
-        let watching = stage.begin(&flags);
-        let first = Reading::now(calls);
-        std::thread::sleep(std::time::Duration::from_secs(2));
-        let last = Reading::now(calls);
-        let sheet = watching.end();
-        let after = Reading::now(calls);
+        let cpu = stage.cpu;
+        let readings = keep_reading(stage.aside, move || interrupts("CAL", cpu));
+        let sheet = stage.watch(&flags);
+        let readings = readings.stop();
         let window = Window::of(&sheet, &counters, Some(victim.tid));
         let sent = sender.stop();
         let gaps: Vec<Slice> = victim.stop();
@@ -56,7 +52,7 @@ fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
         let in_gap = |at: u64| gaps.iter().any(|gap| gap.from_ns <= at && at <= gap.to_ns);
         let sent = sent.into_iter().filter(|at| sheet.has(*at) && !in_gap(*at)).count() as u64;
         let came = sheet.came(stage.cpu, "call_function") + sheet.came(stage.cpu, "call_function_single");
-        assert_counted("function calls", came, &sheet, [before, first, last, after]);
+        assert_counted_by("function calls", came, &sheet, &readings);
         assert_near("ipi_mb", sheet.ran(stage.cpu, "call", "ipi_mb"), sent, 0.02, 2);
         assert_eq!(sheet.ran(stage.aside, "call", "ipi_mb"), 0, "the sender's CPU is not asked");
         assert!(came >= sent, "{came} calls came, {sent} were sent");
