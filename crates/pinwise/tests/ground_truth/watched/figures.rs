@@ -28,6 +28,11 @@ pub fn assert_between(what: &str, told: u64, inner: u64, outer: u64) {
 /// Of a thousand events on a guest some few are not handed to the programs, and the kernel counts no miss (docs/watch.md).
 pub const NOT_HANDED_OVER: f64 = 0.005;
 
+/// How many of so many events the programs got at least.
+pub fn handed_over(events: u64) -> u64 {
+    events - (events as f64 * NOT_HANDED_OVER).ceil() as u64
+}
+
 /// A counter at a moment of CLOCK_MONOTONIC, ns.
 #[derive(Clone, Copy)]
 pub struct Reading {
@@ -49,8 +54,7 @@ pub fn assert_counted(what: &str, told: u64, sheet: &Sheet, [before, first, last
     assert!(inside, "the window did not begin or end in time: a machine too busy for this test");
     let inner = last.count - first.count;
     eprintln!("{what}: {} not seen", inner.saturating_sub(told));
-    let inner = inner - (inner as f64 * NOT_HANDED_OVER).ceil() as u64;
-    assert_between(what, told, inner, after.count - before.count);
+    assert_between(what, told, handed_over(inner), after.count - before.count);
 }
 
 /// A counter as it was found between two moments of CLOCK_MONOTONIC, ns.
@@ -92,7 +96,7 @@ fn rose(found: &[Found], (from_ns, to_ns): (u64, u64)) -> Option<(u64, u64)> {
 pub fn assert_counted_by(what: &str, told: u64, sheet: &Sheet, found: &[Found]) {
     let (inner, outer) = rose(found, sheet.window()).expect("readings around the window");
     eprintln!("{what}: {} not seen", inner.saturating_sub(told));
-    assert_between(what, told, inner - (inner as f64 * NOT_HANDED_OVER).ceil() as u64, outer);
+    assert_between(what, told, handed_over(inner), outer);
 }
 
 /// A row of /proc/interrupts on one CPU, by its first word (`LOC`, `32`).

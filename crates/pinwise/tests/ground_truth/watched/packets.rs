@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 
 use super::actor::{Actor, spin};
 use super::control::{Counters, Window};
-use super::figures::{Reading, assert_counted, softirqs};
+use super::figures::{assert_counted_by, keep_reading, softirqs};
 use super::watching::{Stage, when_told};
 use crate::testbed::Testbed;
 
@@ -25,35 +25,30 @@ fn packets_steered_onto_a_cpu_are_its_net_rx() {
         let _receiver = receiver.join().unwrap();
         let load = bed.load.clone();
         let cpu = stage.cpu;
-        let received = move || softirqs("NET_RX", cpu);
         let victim = Actor::start("victim", stage.cpu, spin);
         let tid = victim.tid.to_string();
-        let flags = ["--for", "4s", "--thread", &tid];
+        let flags = ["--for", "6s", "--thread", &tid];
         let quiet = Window::quiet(&stage, &flags, Some(victim.tid));
         let counters = Counters::now(Some(victim.tid));
-        let before = Reading::now(received);
+        let readings = keep_reading(stage.aside, move || softirqs("NET_RX", cpu));
         let watching = stage.begin(&flags);
         let to = format!("{}:9", bed.address);
         let sender = Actor::start("sender", stage.aside, move |_| {
             change::own::enter_netns(&load).unwrap();
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-            let first = Reading::now(received);
             for _ in 0..PACKETS {
                 socket.send_to(&[0; 64], &to).unwrap();
                 std::thread::sleep(std::time::Duration::from_micros(300));
             }
-            // What is on its way yet counts as well.
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            (first, Reading::now(received))
         });
-        let (first, last) = sender.stop();
         let sheet = watching.end();
-        let after = Reading::now(received);
+        sender.stop();
+        let readings = readings.stop();
         let window = Window::of(&sheet, &counters, Some(victim.tid));
         victim.stop();
 
         let came = sheet.came(stage.cpu, "softirq_net_rx");
-        assert_counted("NET_RX", came, &sheet, [before, first, last, after]);
+        assert_counted_by("NET_RX", came, &sheet, &readings);
         assert!(came as usize >= PACKETS / 2, "{came} softirqs for {PACKETS} packets");
         window.rises_only_in(&[&format!("softirq_net_rx on CPU {}", stage.cpu)], came, &quiet);
     });
