@@ -51,7 +51,7 @@ fn each_page_that_is_touched_is_a_page_fault() {
         }
         let (toucher, go) = once(stage.cpu, touch_all);
         let (tid, words) = (toucher.tid, toucher.tid.to_string());
-        let flags = ["--thread", &words, "--for", "3s"];
+        let flags = ["--thread", &words, "--for", "5s"];
         let quiet = Window::quiet(&stage, &flags, Some(tid));
         let counters = Counters::now(Some(tid));
         let watching = stage.begin(&flags);
@@ -96,13 +96,25 @@ impl OnDisk {
         Self { _file: file, at: at.cast() }
     }
 
-    /// Touches one page of each stride, and tells how many.
-    fn touch(&self) -> u64 {
+    /// Whether a page is in memory: the kernel may have kept some, and others may have read the file.
+    fn has(&self, page: usize) -> bool {
+        let mut in_memory = 0_u8;
+        // SAFETY: a page of the mapping, and one byte for its answer.
+        let asked =
+            unsafe { libc::mincore(self.at.add(page * PAGE).cast_mut().cast(), PAGE, &mut in_memory) };
+        assert_eq!(asked, 0, "mincore: {}", std::io::Error::last_os_error());
+        in_memory & 1 == 1
+    }
+
+    /// Touches one page of each stride; how many of them were not in memory, and when that was.
+    fn touch(&self) -> (u64, Slice) {
+        let (mut missing, from_ns) = (0, now_ns());
         for page in (0..FILE_PAGES).step_by(STRIDE) {
+            missing += u64::from(!self.has(page));
             // SAFETY: within the mapping.
             std::hint::black_box(unsafe { self.at.add(page * PAGE).read_volatile() });
         }
-        (FILE_PAGES / STRIDE) as u64
+        (missing, Slice { from_ns, to_ns: now_ns() })
     }
 }
 
@@ -111,20 +123,23 @@ fn each_page_that_is_read_is_a_major_fault(more: &[&str]) {
     let on_disk = OnDisk::new();
     let (toucher, go) = once(stage.cpu, move || on_disk.touch());
     let (tid, words) = (toucher.tid, toucher.tid.to_string());
-    let flags = [&["--thread", &words, "--for", "3s"], more].concat();
+    let flags = [&["--thread", &words, "--for", "5s"], more].concat();
     let quiet = Window::quiet(&stage, &flags, Some(tid));
     let counters = Counters::now(Some(tid));
     let watching = stage.begin(&flags);
     go.send(()).unwrap();
     let sheet = watching.end();
     let window = Window::of(&sheet, &counters, Some(tid));
-    let touched = toucher.stop();
+    let (missing, touched) = toucher.stop();
+    let inside = sheet.has(touched.from_ns) && sheet.has(touched.to_ns);
+    assert!(inside, "the window ended before the touching: a machine too busy");
+    assert!(missing > 50, "{missing} pages only were not in memory");
     let row = sheet.thread(tid);
     // The first page of the code that comes back from the disk may be such a fault as well.
-    assert_near("major faults", number(&row["major_faults"]), touched, 0.0, 2);
+    assert_near("major faults", number(&row["major_faults"]), missing, 0.0, 2);
     // A major fault is a page fault as well, and what is read comes by the disk's line: that is held to its counter.
-    window.rises_only_in(&["page_faults", "major_faults"], touched, &quiet);
-    assert!(number(&row["blocked"]["count"]) >= touched / 2, "it is blocked for what is read: {row:#}");
+    window.rises_only_in(&["page_faults", "major_faults"], missing, &quiet);
+    assert!(number(&row["blocked"]["count"]) >= missing / 2, "it is blocked for what is read: {row:#}");
 }
 
 #[test]
