@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::root::ReadError;
+use crate::root::{GUEST_NAME, ReadError};
 use crate::{Class, Fault};
 use names::Names;
 
@@ -130,7 +130,7 @@ impl Capture {
 
     /// Masks what names this host and says nothing about its shape: host name, addresses (MAC, IPv4, UUID), serial
     /// numbers, and values of the command line whose names speak of secrets. Names that hold a MAC address, and names of
-    /// guests in those of cgroups, become others, each the same everywhere.
+    /// guests, become others, each the same everywhere.
     pub fn mask(&mut self) {
         let hostname = self.index.facts.get("nodename").cloned().unwrap_or_default();
         if let Some(name) = self.index.facts.get_mut("nodename") {
@@ -141,6 +141,12 @@ impl Capture {
                 std::str::from_utf8(content).ok().and_then(|text| mask::masked(path, text, &hostname));
             if let Some(text) = masked {
                 *content = text.into_bytes();
+            }
+        }
+        // Asked only where no cgroup has the name: by its number it is told from those that are masked there.
+        for (fact, name) in &mut self.index.facts {
+            if let Some(pid) = fact.strip_prefix(GUEST_NAME) {
+                *name = format!("guest-{pid}");
             }
         }
         let names = Names::of(self.texts());
@@ -428,6 +434,17 @@ mod tests {
         assert_eq!(answers[3], before.2[3].replace("x2ddb", "x2dguest001"));
         let whole = format!("{capture:?}");
         assert!(!whole.contains("e04c68") && !whole.contains("x2ddb"), "{whole}");
+    }
+
+    #[test]
+    fn a_guest_that_names_itself_is_another_in_a_masked_capture() {
+        let root = Root::recording(Root::from_tree(Tree::new()).with_fact("guest_name 700", "secret-db"));
+        assert_eq!(root.fact("guest_name 700").unwrap(), "secret-db");
+        let mut capture = root.take_capture().unwrap();
+        assert_eq!(capture.index.facts.get("guest_name 700").map(String::as_str), Some("secret-db"));
+        capture.mask();
+        assert!(!format!("{capture:?}").contains("secret"), "{capture:?}");
+        assert_eq!(capture.index.facts.get("guest_name 700").map(String::as_str), Some("guest-700"));
     }
 
     #[test]

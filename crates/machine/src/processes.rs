@@ -3,7 +3,7 @@
 //!
 //! A pass over /proc reads one small file of each process (`stat`: name, parent, flags); only processes of interest
 //! are looked at further. Arguments and environments are never read here, so that no capture has them: they hold secrets, and names
-//! suffice.
+//! suffice. The one thing taken from arguments is the name of a guest, as a fact of its own (`guest_name`).
 
 pub(crate) mod cgroup_tree;
 pub mod containers;

@@ -9,6 +9,7 @@ mod directory;
 mod error;
 pub(crate) mod ethtool_netlink;
 mod folders;
+mod guest_name;
 mod io_priority;
 pub mod irqbalance_socket;
 mod live;
@@ -24,6 +25,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use error::{Cause, ReadError};
+pub(crate) use guest_name::GUEST_NAME;
 pub(crate) use io_priority::IO_PRIORITY;
 pub(crate) use irqbalance_socket::IRQBALANCE;
 pub(crate) use live::ETHTOOL;

@@ -82,6 +82,11 @@ pub(crate) fn walk(root: &Root, mount: &Mount, mut enter: impl FnMut(&str, &str)
     }
 }
 
+/// The directory of a cgroup, by its path within the hierarchy; the mount may show a part of that only.
+pub(crate) fn directory(mount: &Mount, path: &str) -> String {
+    format!("{}{}", mount.point, path.strip_prefix(mount.root.trim_end_matches('/')).unwrap_or(path))
+}
+
 /// The processes of a cgroup and of all below it, by number.
 ///
 /// The error is that of the cgroup itself. Those below that refuse are passed over: in a threaded subtree of v2 the

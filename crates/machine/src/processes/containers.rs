@@ -121,26 +121,60 @@ fn inside(root: &Root) -> Option<Inside> {
 /// Containers by the names of cgroups, each once although v1 has a tree for each controller.
 fn running(root: &Root, mounts: &[Mount], notes: &mut Notes) -> Vec<Container> {
     let mut found: Vec<Container> = Vec::new();
-    for mount in cgroup_tree::managed(mounts) {
-        cgroup_tree::walk(root, mount, |path, name| {
-            let container = known(name, path);
-            let is_container = container.is_some();
-            let new = container.filter(|_| found.iter().all(|other| other.cgroup != path));
-            found.extend(new.map(|(runtime, id)| Container {
-                runtime: runtime.into(),
-                id: cut(&id),
-                pod: pod(path),
-                cgroup: path.to_string(),
+    for place in places(root, mounts) {
+        if found.iter().all(|other| other.cgroup != place.cgroup) {
+            found.push(Container {
+                runtime: place.runtime.into(),
+                id: cut(&place.id),
+                pod: pod(&place.cgroup),
+                cgroup: place.cgroup,
                 ..Container::default()
-            }));
-            // What a container makes below its cgroup is its own, and other units hold no containers.
-            !is_container && may_hold_containers(name)
-        });
+            });
+        }
     }
     for container in &mut found {
         limits(root, &mut cgroups::at(mounts, &container.cgroup), container, notes);
     }
     found.sort_by(|a, b| a.cgroup.cmp(&b.cgroup));
+    found
+}
+
+/// A cgroup that is a container's.
+pub(super) struct Place {
+    /// As [`Container::runtime`].
+    pub(super) runtime: &'static str,
+    /// The whole id, or the name.
+    pub(super) id: String,
+    /// Path within the hierarchy.
+    pub(super) cgroup: String,
+    /// Its directory.
+    pub(super) directory: String,
+}
+
+impl Place {
+    /// Whether it is called by an id of hexadecimal digits rather than by a name.
+    pub(super) fn has_id(&self) -> bool {
+        is_id(&self.id)
+    }
+}
+
+/// The cgroups of containers, in each hierarchy in which their managers keep them.
+pub(super) fn places(root: &Root, mounts: &[Mount]) -> Vec<Place> {
+    let mut found = Vec::new();
+    for mount in cgroup_tree::managed(mounts) {
+        cgroup_tree::walk(root, mount, |path, name| {
+            let container = known(name, path);
+            let is_container = container.is_some();
+            found.extend(container.map(|(runtime, id)| Place {
+                runtime,
+                id,
+                cgroup: path.to_string(),
+                directory: cgroup_tree::directory(mount, path),
+            }));
+            // What a container makes below its cgroup is its own, and other units hold no containers.
+            !is_container && may_hold_containers(name)
+        });
+    }
     found
 }
 

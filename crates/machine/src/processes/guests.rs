@@ -11,6 +11,7 @@ use super::scan::{self, Scan, Seen};
 use super::{numbers, text};
 use crate::escapes;
 use crate::procfs::{pid_stat, pid_status};
+use crate::root::GUEST_NAME;
 use crate::{CpuSet, Notes, ReadError, Root};
 
 /// One virtual machine: a process of a virtual machine monitor.
@@ -21,7 +22,7 @@ pub struct Guest {
     pub pid: u32,
     /// Name of that process: `qemu-system-x86`, `kvm`, `firecracker`.
     pub comm: String,
-    /// Name of the guest, where its cgroup tells it (libvirt, Proxmox). Command lines are not read.
+    /// Name of the guest: where its cgroup does not tell it (libvirt, Proxmox), what it was started with (`-name` of QEMU).
     pub name: Option<String>,
     /// What executes its instructions: `kvm`, `tcg` (translation in software), ... as its vCPU threads say.
     pub accelerator: Option<String>,
@@ -199,8 +200,12 @@ fn role(comm: &str, guest_time: bool) -> (Role, Option<String>) {
     }
 }
 
-/// The guest's name from the cgroups of its process.
+/// The guest's name, from the cgroups of its process or by its own word.
 fn name(root: &Root, pid: u32) -> Option<String> {
+    of_cgroups(root, pid).or_else(|| root.fact(&format!("{GUEST_NAME}{pid}")).ok())
+}
+
+fn of_cgroups(root: &Root, pid: u32) -> Option<String> {
     let text = text(root, &format!("/proc/{pid}/cgroup")).ok()?;
     let paths = text.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths

@@ -1,4 +1,4 @@
-//! A running server: one process with its children, or all processes of a unit or a cgroup.
+//! A running server: one process with its children (a guest among them), or all processes of a unit, a cgroup or a container.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,11 @@ use crate::{Class, CpuSet, Fault, Missing, Notes, Root};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Server {
-    /// What was asked for: a process number, a unit, a cgroup.
+    /// What was asked for: a process number, a unit, a cgroup, a container, a guest.
     pub target: String,
     /// The systemd unit, if one was asked for.
     pub unit: Option<String>,
-    /// Directory of the cgroup, if a unit or cgroup was asked for.
+    /// Directory of the cgroup, if a unit, cgroup or container was asked for.
     pub cgroup: Option<String>,
     /// Its processes, by number; one that was asked for itself comes first.
     pub processes: Vec<Process>,
@@ -28,12 +28,13 @@ pub struct Server {
 
 impl Server {
     /// Reads the server `asked` for: a process number (with all its descendants), a systemd unit (`nginx.service`,
-    /// `nginx`; found by its folder among the cgroups, without talking to systemd), or the path of a cgroup.
+    /// `nginx`; found by its folder among the cgroups, without talking to systemd), the path of a cgroup, the id of a
+    /// container or the name of a guest (see [`super::find`]).
     ///
     /// Neither arguments nor environment are read. Reading memory by node makes the kernel walk over the page tables
     /// of each process (see [`NumaMemory::read`]).
     ///
-    /// Faults: no such process, unit or cgroup, with near names; several units of the name; refused files.
+    /// Faults: no such process, unit, cgroup, container or guest, with near names; several of the name; refused files.
     pub fn read(root: &Root, asked: &str) -> Result<Self, Fault> {
         let found = target::find(root, asked)?;
         let mut notes = Notes::new();

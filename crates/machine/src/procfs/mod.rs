@@ -7,6 +7,7 @@
 use std::fmt;
 
 mod columns;
+pub(crate) mod guest_command_line;
 pub mod interrupts;
 pub mod key_values;
 pub mod numa_maps;

@@ -9,6 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::folders::Folders;
+use super::guest_name::{self, GUEST_NAME};
 use super::io_priority::{self, IO_PRIORITY};
 use super::irqbalance_socket::{self, IRQBALANCE};
 use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
@@ -171,6 +172,9 @@ fn asked_for(name: &str) -> Result<String, ReadError> {
     }
     if let Some(pid) = name.strip_prefix(IRQBALANCE) {
         return irqbalance_socket::query(name, pid);
+    }
+    if let Some(pid) = name.strip_prefix(GUEST_NAME) {
+        return guest_name::query(name, pid);
     }
     match name.strip_prefix(IO_PRIORITY) {
         Some(tid) => io_priority::query(name, tid),

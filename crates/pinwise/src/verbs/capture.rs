@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
     /// Take a running server along, for 'pinwise map --from PATH --process ...'; may be given several times
-    #[arg(long, value_name = "PID|UNIT|CGROUP")]
+    #[arg(long, value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST")]
     process: Vec<String>,
     /// Take measured distances along: a file of 'pinwise noise --cores --memory --save FILE'
     #[arg(long, value_name = "FILE")]

@@ -23,6 +23,7 @@ use part::PartFlags;
 Examples:
   pinwise map                                  this machine
   pinwise map --process nginx                  one server: a systemd unit, a process number, a cgroup
+  pinwise map --process 4f2c0de9a1b2           a container by its id, or a guest by its name
   pinwise map --format json | jq .irqs         for programs
   pinwise map --format svg -o map.svg          a picture: nodes, caches, cores, devices, interrupts
   pinwise map --format html -o map.html        picture, sheet and interrupts on one page
@@ -42,8 +43,9 @@ pub struct Args {
     watch: watch::Flags,
     #[command(flatten)]
     part: PartFlags,
-    /// One running server instead: its threads, where they may run, where its memory lies
-    #[arg(long, value_name = "PID|UNIT|CGROUP", conflicts_with = "part")]
+    /// One running server instead: its threads, where they may run, where its memory lies. A container by its id (8 digits of
+    /// it are enough), a guest (virtual machine) by its name
+    #[arg(long, value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST", conflicts_with = "part")]
     process: Option<String>,
     /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part", "process"])]

@@ -3,7 +3,6 @@
 //! Where libvirt runs the guest, it is libvirt that places them (see [`GuestPin`]): it would not know otherwise, and
 //! keeps each in a cgroup of its own.
 
-mod command_line;
 mod running;
 
 use super::process_affinity::joined;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::command_line::{self, CommandLine};
 use crate::processes::guests::{self, Guest, GuestThread, Role};
+use crate::procfs::guest_command_line::{self, CommandLine};
 use crate::procfs::pid_stat;
 use crate::{CpuSet, Fault, ProcessRef, Root, ThreadRef};
 
@@ -103,7 +103,7 @@ fn one(root: &Root, guest: Guest) -> Result<Option<Running>, Fault> {
     let Some(start_time_ticks) = start(root, pid, pid, None) else { return Ok(None) };
     let process = ProcessRef { pid, start_time_ticks };
     let said = match root.read_bytes(format!("/proc/{pid}/cmdline")) {
-        Ok(bytes) => command_line::parse(&String::from_utf8_lossy(&bytes)),
+        Ok(bytes) => guest_command_line::parse(&String::from_utf8_lossy(&bytes)),
         // A capture has none.
         Err(e) if e.is_absent() => CommandLine::default(),
         Err(e) => return Err(e.into()),

@@ -1,4 +1,4 @@
-//! `pinwise map --process PID|UNIT|CGROUP`: one running server.
+//! `pinwise map --process PID|UNIT|CGROUP|CONTAINER|GUEST`: one running server.
 
 use machine::processes::{Remark, Server, remarks};
 use machine::{Fault, Machine, Root};

@@ -17,7 +17,7 @@ pub struct Watched {
     tids: Vec<u32>,
     /// The systemd unit, if one was asked for.
     unit: Option<String>,
-    /// Directory of the cgroup, if a unit or cgroup was asked for.
+    /// Directory of the cgroup, if a unit, cgroup or container was asked for.
     cgroup: Option<String>,
     /// The CPUs that are told of; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ impl Watched {
     /// Finds what was asked for.
     ///
     /// # Errors
-    /// No such process, unit, cgroup or thread.
+    /// No such process, unit, cgroup, container, guest or thread.
     pub fn find(root: &Root, process: Option<&str>, threads: &[u32]) -> Result<Self, Fault> {
         let nobody =
             Self { asked: None, pids: Vec::new(), tids: Vec::new(), unit: None, cgroup: None, cpus: None };
@@ -71,11 +71,14 @@ impl Watched {
         self.target() == Target::Everything
     }
 
-    /// The processes as they are now, for a unit, a cgroup or a process; `None` where that is no matter.
+    /// The processes as they are now, for a unit, a cgroup, a container, a guest or a process; `None` where that is no matter.
     pub fn look_again(&self, root: &Root) -> Option<Vec<u32>> {
         match (&self.asked, self.tids.is_empty()) {
             (Some(asked), _) if self.can_come_again() => {
-                Some(processes::find(root, asked).map(|found| found.pids).unwrap_or_default())
+                // While it runs it is where it was, and that is found without a walk over all cgroups.
+                let there = self.cgroup.as_ref().and_then(|cgroup| processes::find(root, cgroup).ok());
+                let found = there.map_or_else(|| processes::find(root, asked), Ok);
+                Some(found.map(|found| found.pids).unwrap_or_default())
             }
             // Those that a process starts are marked in the kernel: to look for them here would cost a pass over /proc.
             (Some(_), _) => {
@@ -98,7 +101,7 @@ impl Watched {
         pids.unwrap_or_else(|| self.pids.clone())
     }
 
-    /// Whether what has ended may be there again later under the same name: a unit, a cgroup.
+    /// Whether what has ended may be there again later under the same name: a unit, a cgroup, a container.
     pub fn can_come_again(&self) -> bool {
         self.unit.is_some() || self.cgroup.is_some()
     }
@@ -115,7 +118,8 @@ impl Watched {
 
     /// For a heading: `process 4711`, `nginx (3 processes)`, `all CPUs`, `CPUs 2-3`.
     pub fn title(&self) -> String {
-        let numbered = |asked: &str| asked.bytes().all(|byte| byte.is_ascii_digit());
+        // An id of a container may have no letters in it.
+        let numbered = |asked: &str| self.cgroup.is_none() && asked.bytes().all(|byte| byte.is_ascii_digit());
         match (&self.asked, self.tids.as_slice(), self.pids.len()) {
             (Some(asked), _, 1) if numbered(asked) => format!("process {asked}"),
             (Some(asked), _, n) if numbered(asked) => format!("process {asked} and {} descendants", n - 1),
@@ -175,6 +179,24 @@ mod tests {
         assert!(!watched.can_come_again());
         assert_eq!(watched.look_again(&there), Some(vec![7]));
         assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_container_is_looked_for_where_it_was_and_may_come_again_elsewhere() {
+        const ID: &str = "4f2c0de9a1b24f2c0de9a1b24f2c0de9a1b24f2c0de9a1b24f2c0de9a1b2c3d4";
+        let at = |cgroup: &str, pids: &str| {
+            let tree = Tree::new()
+                .file("/proc/self/mountinfo", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+            Root::from_tree(tree.file(&format!("/sys/fs/cgroup/{cgroup}/cgroup.procs"), pids))
+        };
+        let docker = format!("docker/{ID}");
+        let watched = Watched::find(&at(&docker, "7\n8\n"), Some(&ID[..12]), &[]).unwrap();
+        assert_eq!((watched.pids(), watched.title()), (&[7, 8][..], "4f2c0de9a1b2 (2 processes)".into()));
+        assert!(watched.can_come_again());
+        assert_eq!(watched.look_again(&at(&docker, "7\n9\n")), Some(vec![7, 9]));
+        assert_eq!(watched.look_again(&at(&docker, "")), Some(Vec::new()));
+        let scope = format!("system.slice/docker-{ID}.scope");
+        assert_eq!(watched.look_again(&at(&scope, "70\n")), Some(vec![70]));
     }
 
     #[test]

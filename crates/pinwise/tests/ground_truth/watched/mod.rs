@@ -13,6 +13,7 @@ mod figures;
 mod gap_loop;
 mod limited;
 mod migrating;
+mod named;
 mod packets;
 mod perfetto;
 mod ping;

@@ -2,20 +2,20 @@
 
 /// What is of use here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct CommandLine {
+pub(crate) struct CommandLine {
     /// `-name NAME` or `-name guest=NAME,...` (qemu(1)).
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// `-uuid UUID`.
-    pub(super) uuid: Option<String>,
+    pub(crate) uuid: Option<String>,
     /// Whether its monitor has the name that libvirt gives it.
-    pub(super) by_libvirt: bool,
+    pub(crate) by_libvirt: bool,
 }
 
 /// The alias of libvirt's own monitor (qemuBuildMonitorCommandLine of libvirt).
 const MONITOR: &str = "chardev=charmonitor";
 
 /// Parses /proc/PID/cmdline: arguments that end with NUL.
-pub(super) fn parse(text: &str) -> CommandLine {
+pub(crate) fn parse(text: &str) -> CommandLine {
     let mut found = CommandLine::default();
     let mut arguments = text.split('\0');
     while let Some(argument) = arguments.next() {

@@ -1,0 +1,95 @@
+//! Containers by their id or name, guests by their name.
+
+use super::{FoundServer, MOST_OFFERED, held, with_descendants};
+use crate::limits::mounts;
+use crate::processes::cgroup_tree;
+use crate::processes::containers::{self, Place};
+use crate::processes::guests::{self, Guest};
+use crate::{Class, Fault, Root};
+
+/// Fewer digits of an id could be a word, or the number of a process.
+const FEWEST_DIGITS: usize = 8;
+
+/// A container: its cgroup in each hierarchy that has one.
+type Same<'a> = Vec<&'a Place>;
+
+/// The one container or guest that is called so; `None` where none is.
+///
+/// # Errors
+/// Several are, which are named; none of its processes is there; refused files.
+pub(super) fn find(root: &Root, asked: &str) -> Result<Option<FoundServer>, Fault> {
+    // Without mounts there are no containers, and of guests /proc tells.
+    let mounts = mounts::read(root).map(cgroup_tree::trees).unwrap_or_default();
+    let places = containers::places(root, &mounts);
+    let containers = of_id(&places, asked);
+    // Digits that begin an id are no name, and a pass over /proc is spared.
+    let by_id = containers.iter().flatten().any(|place| place.has_id());
+    let guests = if by_id { Vec::new() } else { named(root, asked)? };
+    match (containers.as_slice(), guests.as_slice()) {
+        ([], []) => Ok(None),
+        ([container], []) => processes_of(root, container).map(Some),
+        ([], [guest]) => {
+            Ok(Some(FoundServer { pids: with_descendants(root, guest.pid), unit: None, cgroup: None }))
+        }
+        _ => Err(several(asked, &containers, &guests)),
+    }
+}
+
+/// The names of the guests that run.
+pub(super) fn names_of_guests(root: &Root) -> Vec<String> {
+    guests::find(root).unwrap_or_default().into_iter().filter_map(|guest| guest.name).collect()
+}
+
+/// Whether it can be the beginning of a container's id.
+pub(super) fn is_beginning_of_id(asked: &str) -> bool {
+    asked.len() >= FEWEST_DIGITS && asked.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn of_id<'a>(places: &'a [Place], asked: &str) -> Vec<Same<'a>> {
+    let digits = is_beginning_of_id(asked).then(|| asked.to_ascii_lowercase());
+    let begins = |place: &Place| {
+        let digits = digits.as_ref().filter(|_| place.has_id());
+        digits.is_some_and(|digits| place.id.to_ascii_lowercase().starts_with(digits.as_str()))
+    };
+    let mut found: Vec<Same<'a>> = Vec::new();
+    for place in places.iter().filter(|place| place.id == asked || begins(place)) {
+        let same = |other: &&mut Same<'a>| other[0].id == place.id && other[0].runtime == place.runtime;
+        match found.iter_mut().find(same) {
+            Some(container) => container.push(place),
+            None => found.push(vec![place]),
+        }
+    }
+    found
+}
+
+fn named(root: &Root, asked: &str) -> Result<Vec<Guest>, Fault> {
+    let mut guests = guests::find(root)?;
+    guests.retain(|guest| guest.name.as_deref() == Some(asked));
+    Ok(guests)
+}
+
+/// Those of the first of its cgroups that holds any: engines that know one version only leave the other's empty.
+fn processes_of(root: &Root, container: &Same<'_>) -> Result<FoundServer, Fault> {
+    let mut found = Vec::with_capacity(container.len());
+    for place in container {
+        found.push((cgroup_tree::processes(root, &place.directory)?, place.directory.clone()));
+    }
+    let object = format!("container {}", container[0].id);
+    let at = found.iter().position(|(pids, _)| !pids.is_empty()).unwrap_or(0);
+    let (pids, directory) = found.swap_remove(at);
+    held(pids, &object, directory, None)
+}
+
+fn several(asked: &str, containers: &[Same<'_>], guests: &[Guest]) -> Fault {
+    let containers = containers.iter().map(|same| format!("{} {}", same[0].runtime, same[0].cgroup));
+    let guests = guests.iter().map(|guest| format!("guest of process {}", guest.pid));
+    let all: Vec<String> = containers.chain(guests).collect();
+    let more = all.len().saturating_sub(2 * MOST_OFFERED);
+    let mut cause = format!("there are several of this name: {}", all[..all.len() - more].join(", "));
+    if more > 0 {
+        cause = format!("{cause}, and {more} more");
+    }
+    let remedy =
+        "give more digits of the id, the path of the cgroup that is meant, or the number of the process";
+    Fault::new(Class::Usage, format!("server {asked}"), cause, remedy)
+}

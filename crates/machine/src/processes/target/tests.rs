@@ -1,0 +1,235 @@
+//! Names of servers, of trees that are there and of such as are not.
+
+use super::super::scan::tests::stat;
+use super::*;
+use crate::Tree;
+
+const V2: &str = "/sys/fs/cgroup";
+
+fn v2() -> Tree {
+    Tree::new()
+        .file("/proc/self/mountinfo", "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+        .file(&format!("{V2}/cgroup.procs"), "")
+        .file(&format!("{V2}/system.slice/cgroup.procs"), "")
+        .file(&format!("{V2}/system.slice/nginx.service/cgroup.procs"), "700\n")
+        .file(&format!("{V2}/system.slice/nginx.service/workers/cgroup.procs"), "702\n701\n")
+        .file(
+            &format!("{V2}/system.slice/system-postgresql.slice/postgresql@15-main.service/cgroup.procs"),
+            "800\n",
+        )
+        .file(&format!("{V2}/system.slice/_cpu.service/cgroup.procs"), "810\n")
+        .file(&format!("{V2}/system.slice/empty.service/cgroup.procs"), "")
+        .file(
+            &format!("{V2}/user.slice/user-1.slice/user@1.service/app.slice/x.service/cgroup.procs"),
+            "900\n",
+        )
+        .file(
+            &format!("{V2}/user.slice/user-2.slice/user@2.service/app.slice/x.service/cgroup.procs"),
+            "901\n",
+        )
+}
+
+fn pids(tree: &Tree, asked: &str) -> Vec<u32> {
+    find(&Root::from_tree(tree.clone()), asked).unwrap().pids
+}
+
+fn refused(tree: &Tree, asked: &str) -> Fault {
+    find(&Root::from_tree(tree.clone()), asked).unwrap_err()
+}
+
+#[test]
+fn units_of_version_2_with_and_without_their_kind_and_cgroups_by_both_paths() {
+    let tree = v2();
+    for asked in [
+        "nginx",
+        "nginx.service",
+        "/system.slice/nginx.service",
+        "/sys/fs/cgroup/system.slice/nginx.service/",
+    ] {
+        assert_eq!(pids(&tree, asked), [700, 701, 702], "{asked}");
+    }
+    assert_eq!(pids(&tree, "cpu.service"), [810]);
+    assert_eq!(pids(&tree, "postgresql@15-main"), [800]);
+    let found = find(&Root::from_tree(tree), "nginx").unwrap();
+    assert_eq!(found.unit.as_deref(), Some("nginx.service"));
+    assert_eq!(found.cgroup.as_deref(), Some("/sys/fs/cgroup/system.slice/nginx.service"));
+}
+
+#[test]
+fn units_of_version_1_are_in_the_hierarchy_of_systemd() {
+    let tree = Tree::new()
+        .file(
+            "/proc/self/mountinfo",
+            "1 0 0:1 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n2 0 0:2 / /sys/fs/cgroup/unified rw - cgroup2 c rw\n\
+             3 0 0:3 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n",
+        )
+        .file("/sys/fs/cgroup/cpu/system.slice/slapd.service/cgroup.procs", "1\n")
+        .file("/sys/fs/cgroup/systemd/system.slice/slapd.service/cgroup.procs", "55\n")
+        .file("/sys/fs/cgroup/unified/system.slice/slapd.service/cgroup.procs", "55\n");
+    assert_eq!(pids(&tree, "slapd"), [55]);
+    let tree = tree.file("/sys/fs/cgroup/cpu/jobs/7/cgroup.procs", "77\n");
+    assert_eq!(pids(&tree, "/jobs/7"), [77], "a cgroup of one controller only");
+}
+
+#[test]
+fn a_unit_that_is_not_there_gets_near_names() {
+    let fault = refused(&v2(), "postgresql");
+    assert_eq!(fault.class, Class::MachineLacks);
+    assert!(fault.remedy.contains("postgresql@15-main.service"), "{fault}");
+    assert!(refused(&v2(), "ngnix.service").remedy.contains("near it: nginx.service"));
+    assert!(refused(&v2(), "oracle").remedy.contains("number of a process"));
+    let fault = refused(&v2(), "x");
+    assert!(fault.class == Class::Usage && fault.cause.contains("user@1.service"), "{fault}");
+    assert!(refused(&v2(), "empty").cause.contains("no process is in"));
+    assert!(refused(&v2(), "/system.slice/none").cause.contains("no such cgroup"));
+    let without_systemd = Tree::new()
+        .file("/proc/self/mountinfo", "1 0 0:1 / /c rw - cgroup2 c rw\n")
+        .file("/proc/700/stat", stat(700, "redis-server", 1, 0));
+    let fault = refused(&without_systemd, "redis-server");
+    assert!(fault.cause.contains("not run by systemd") && fault.remedy.contains("700"), "{fault}");
+}
+
+#[test]
+fn a_number_means_the_tree_below_it_and_a_thread_means_its_process() {
+    let tree = v2()
+        .file("/proc/700/stat", stat(700, "nginx", 1, 0))
+        .file("/proc/700/status", "Tgid:\t700\n")
+        .file("/proc/701/stat", stat(701, "nginx", 700, 0))
+        .file("/proc/701/status", "Tgid:\t701\n")
+        .file("/proc/709/status", "Name:\tnginx\nTgid:\t700\n");
+    assert_eq!(pids(&tree, "700"), [700, 701]);
+    assert_eq!(pids(&tree, "701"), [701]);
+    assert_eq!(pids(&tree, "709"), [700, 701]);
+    let wrapped = tree.clone().file("/proc/90/stat", stat(90, "nginx", 701, 0));
+    assert_eq!(pids(&wrapped, "700"), [700, 90, 701]);
+    assert_eq!(refused(&tree, "12").class, Class::MachineLacks);
+    assert_eq!(refused(&tree, "0").class, Class::Usage);
+    assert_eq!(refused(&tree, "99999999999").class, Class::Usage);
+    assert_eq!(refused(&tree, " ").class, Class::Usage);
+    assert_eq!(refused(&tree.denied("/proc/700/status"), "700").class, Class::NotPermitted);
+}
+
+const ID: &str = "4f2c0de9a1b24f2c0de9a1b24f2c0de9a1b24f2c0de9a1b24f2c0de9a1b2c3d4";
+
+#[test]
+fn containers_of_each_engine_by_their_whole_id_and_by_its_beginning() {
+    for cgroup in [
+        format!("system.slice/docker-{ID}.scope"),
+        format!("docker/{ID}"),
+        format!("machine.slice/libpod-{ID}.scope"),
+        format!("kubepods.slice/kubepods-pod1_2.slice/cri-containerd-{ID}.scope"),
+        format!("kubepods/burstable/pod1-2/crio-{ID}"),
+        format!("kubepods/besteffort/pod1-2/{ID}"),
+    ] {
+        let tree = v2()
+            .file(&format!("{V2}/{cgroup}/cgroup.procs"), "31\n")
+            .file(&format!("{V2}/{cgroup}/init/cgroup.procs"), "30\n");
+        for asked in [ID, &ID[..12], &ID[..8], &ID[..12].to_uppercase()] {
+            assert_eq!(pids(&tree, asked), [30, 31], "{cgroup}, {asked}");
+        }
+        let found = find(&Root::from_tree(tree.clone()), &ID[..12]).unwrap();
+        assert_eq!((found.unit, found.cgroup), (None, Some(format!("{V2}/{cgroup}"))));
+        // Malformed twins: too few digits, others, more than there are.
+        for asked in [&ID[..7], "4f2c0de8", &format!("{ID}0"), "4f2c0deg"] {
+            let fault = refused(&tree, asked);
+            assert_eq!(fault.class, Class::MachineLacks);
+            for form in ["number of a process", "unit", "cgroup", "id of a container", "name of a guest"] {
+                assert!(fault.remedy.contains(form), "{fault}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_without_letters_are_told_from_numbers_of_processes() {
+    let id = "1234567890123456789012345678901234567890123456789012345678901234";
+    let tree = v2().file(&format!("{V2}/docker/{id}/cgroup.procs"), "30\n");
+    assert_eq!(pids(&tree, &id[..12]), [30]);
+    assert_eq!(refused(&tree, "1234567").object, "process 1234567");
+    assert_eq!(refused(&tree, "12345679").class, Class::MachineLacks);
+}
+
+#[test]
+fn a_beginning_that_several_containers_share_names_them() {
+    let other = ID.replace("c3d4", "ffff");
+    let tree = v2()
+        .file(&format!("{V2}/docker/{ID}/cgroup.procs"), "30\n")
+        .file(&format!("{V2}/machine.slice/libpod-{other}.scope/cgroup.procs"), "40\n");
+    let fault = refused(&tree, &ID[..12]);
+    assert_eq!(fault.class, Class::Usage);
+    assert!(fault.cause.contains(ID) && fault.cause.contains(&other), "{fault}");
+    assert_eq!(pids(&tree, ID), [30]);
+    let many = (0..40).fold(v2(), |tree, n| tree.dir(&format!("{V2}/docker/{}{n:02}", &ID[..62])));
+    assert!(refused(&many, &ID[..12]).cause.ends_with("and 30 more"), "{}", refused(&many, &ID[..12]));
+}
+
+#[test]
+fn a_container_of_version_1_is_one_though_both_hierarchies_have_it() {
+    let tree = Tree::new()
+        .file(
+            "/proc/self/mountinfo",
+            "2 0 0:2 / /c/unified rw - cgroup2 c rw\n3 0 0:3 / /c/systemd rw - cgroup cgroup rw,name=systemd\n",
+        )
+        .file(&format!("/c/systemd/docker/{ID}/cgroup.procs"), "")
+        .file(&format!("/c/unified/docker/{ID}/cgroup.procs"), "30\n");
+    assert_eq!(pids(&tree, &ID[..8]), [30]);
+    let stopped = tree.file(&format!("/c/unified/docker/{ID}/cgroup.procs"), "");
+    let fault = refused(&stopped, &ID[..8]);
+    assert!(fault.object.contains(ID) && fault.cause.contains("no process is in /c/systemd"), "{fault}");
+}
+
+/// A guest of QEMU with a child.
+fn guest(tree: Tree, pid: u32, cgroup: &str) -> Tree {
+    let child = pid + 1;
+    tree.file(&format!("/proc/{pid}/stat"), stat(pid, "qemu-system-x86", 1, 0))
+        .file(&format!("/proc/{child}/stat"), stat(child, "passt", pid, 0))
+        .file(&format!("/proc/{pid}/task/{pid}/stat"), stat(pid, "CPU 0/KVM", 1, 0))
+        .file(&format!("/proc/{pid}/task/{pid}/status"), "Cpus_allowed_list:\t0\n")
+        .file(&format!("/proc/{pid}/cgroup"), cgroup)
+}
+
+#[test]
+fn guests_by_the_name_that_their_cgroup_or_their_own_command_line_tells() {
+    let tree = guest(v2(), 500, "0::/machine.slice/machine-qemu\\x2d3\\x2ddb\\x2d1.scope\n");
+    assert_eq!(pids(&tree, "db-1"), [500, 501]);
+    let root = |name: &str| Root::from_tree(guest(v2(), 600, "0::/\n")).with_fact("guest_name 600", name);
+    let found = find(&root("test1"), "test1").unwrap();
+    assert_eq!((found.pids, found.unit, found.cgroup), (vec![600, 601], None, None));
+    let fault = find(&root("test1"), "test2").unwrap_err();
+    assert!(fault.remedy.contains("near it: test1;"), "{fault}");
+    assert_eq!(
+        find(&root("nginx"), "nginx").unwrap().unit.as_deref(),
+        Some("nginx.service"),
+        "a unit is nearer"
+    );
+}
+
+#[test]
+fn a_name_of_several_guests_or_of_a_guest_and_a_container_names_them() {
+    let cgroup = "0::/machine.slice/machine-qemu\\x2d3\\x2dweb.scope\n";
+    let two = guest(guest(v2(), 500, cgroup), 600, cgroup);
+    let fault = refused(&two, "web");
+    assert!(
+        fault.class == Class::Usage && fault.cause.contains("process 500, guest of process 600"),
+        "{fault}"
+    );
+    let both = guest(v2(), 500, cgroup).file(&format!("{V2}/lxc.payload.web/cgroup.procs"), "30\n");
+    let fault = refused(&both, "web");
+    assert!(fault.cause.contains("lxc /lxc.payload.web, guest of process 500"), "{fault}");
+    let alone = v2().file(&format!("{V2}/lxc.payload.web/cgroup.procs"), "30\n");
+    assert_eq!(pids(&alone, "web"), [30]);
+}
+
+#[test]
+fn distances_between_words() {
+    assert_eq!((distance("nginx", "nginx"), distance("ngnix", "nginx"), distance("", "abc")), (0, 2, 3));
+    assert_eq!(distance("slapd", "slap"), 1);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_name_makes_it_panic(asked in ".{0,20}", word in "[a-z@.]{0,12}") {
+        let _ = find(&Root::from_tree(v2()), &asked);
+        let _ = find(&Root::from_tree(v2()), &word);
+    }
+}
