@@ -52,9 +52,9 @@ pub(super) fn rows(
         }
     }
     let legend = match (colour, account.together.is_some()) {
-        (true, true) => "height: busy; green: mostly the target, yellow: others, red: interrupts above 10 %",
-        (true, false) => "height: busy; yellow: tasks, red: interrupts above 10 %",
-        (false, _) => "height: busy; reversed: interrupts above 10 %",
+        (true, true) => "height: busy; green: mostly the target, yellow: others, red: interrupts > 10 %",
+        (true, false) => "height: busy; yellow: tasks, red: interrupts > 10 %",
+        (false, _) => "height: busy; reversed: interrupts > 10 %",
     };
     lines.push(Line::from(Span::styled(legend, Style::new().add_modifier(Modifier::DIM))));
     lines

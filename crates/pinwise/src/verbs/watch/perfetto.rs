@@ -37,7 +37,7 @@ pub fn run(
         trace_points: args.trace_points(),
         memory_bytes: args.size.unwrap_or(USUAL_MEMORY),
     };
-    let tracing = Tracing::begin(&plan, machine).map_err(refused)?;
+    let tracing = Tracing::begin(&plan, machine).map_err(|missing| refused(missing, args))?;
     let trace = take(args, tracing, root, watched, stop);
     write(&mut place, &trace, machine, &watched.title())?;
     for missing in &trace.missing {
@@ -61,10 +61,14 @@ fn take(args: &Args, mut tracing: Tracing, root: &Root, watched: &Watched, stop:
     trace
 }
 
-fn refused(missing: Missing) -> Fault {
+fn refused(missing: Missing, args: &Args) -> Fault {
     let permitted = rustix::process::geteuid().is_root();
     let class = if permitted { Class::MachineLacks } else { Class::NotPermitted };
-    Fault::new(class, missing.fact, missing.why, "--format text shows the counters of /proc instead")
+    let remedy = match &args.btf {
+        Some(_) => "name the types of this very kernel with --btf, or leave it out",
+        None => "--format text shows the counters of /proc instead",
+    };
+    Fault::new(class, missing.fact, missing.why, remedy)
 }
 
 fn write(place: &mut Place, trace: &Trace, machine: &Machine, watched: &str) -> Result<(), Fault> {

@@ -1,4 +1,4 @@
-//! Nobody in particular is watched: a thread that spins on a CPU, by its own account of CPU time, is the first taker.
+//! Nobody in particular is watched: a thread that spins on a CPU, by its own account of CPU time, is told as a taker.
 
 use super::actor::{Actor, Until, cpu_time_ns, now_ns};
 use super::figures::{assert_near, number};
@@ -28,7 +28,7 @@ fn between(readings: &[Reading], (from_ns, to_ns): (u64, u64)) -> u64 {
 }
 
 /// `fifo`: nobody takes its CPU, so that its one slice begins before the window and ends after it.
-fn a_spinner_is_the_first_taker(fifo: bool, flags: &[&str]) {
+fn a_spinner_is_a_taker(fifo: bool, flags: &[&str]) {
     let Some(stage) = Stage::new() else { return };
     let spinner = match fifo {
         true => Actor::start_fifo("spinner", stage.cpu, 10, spin_and_look),
@@ -43,19 +43,16 @@ fn a_spinner_is_the_first_taker(fifo: bool, flags: &[&str]) {
     // Times of the kernel have interrupts in them where CONFIG_IRQ_TIME_ACCOUNTING is off; those of watch have not.
     let interrupted_ns = number(&sheet.cpu(stage.cpu)["interrupted_ns"]);
     assert_near("the spinner, ns", told_ns, truth_ns, 0.02, interrupted_ns);
-    let first = &sheet.json["takers"][0];
     let name = format!("spinner (process {})", std::process::id());
-    assert_eq!(
-        (&first["name"], &first["kind"]),
-        (&name.into(), &"process".into()),
-        "{:#}",
-        sheet.json["takers"]
-    );
-    assert_eq!(first["cpus"], stage.cpu.to_string(), "{first:#}");
-    assert_near("its process, ns", number(&first["took_ns"]), truth_ns, 0.02, interrupted_ns);
+    let place = sheet.rows("takers").iter().position(|taker| taker["name"] == name).unwrap();
+    // Where it shares its CPU, somebody on the others may have had more.
+    assert!(place == 0 || !fifo, "{:#}", sheet.json["takers"]);
+    let row = &sheet.rows("takers")[place];
+    assert_eq!((&row["kind"], &row["cpus"]), (&"process".into(), &vec![stage.cpu].into()), "{row:#}");
+    assert_near("its process, ns", number(&row["took_ns"]), truth_ns, 0.02, interrupted_ns);
     let wall_ns: u64 = sheet.rows("cpus").iter().map(|cpu| number(&cpu["wall_ns"])).sum();
-    let share = number(&first["took_ns"]) as f64 / wall_ns as f64;
-    assert!((first["share"].as_f64().unwrap() - share).abs() < 1e-9, "{first:#}");
+    let share = number(&row["took_ns"]) as f64 / wall_ns as f64;
+    assert!((row["share"].as_f64().unwrap() - share).abs() < 1e-9, "{row:#}");
     let took: u64 = sheet.rows("takers").iter().map(|taker| number(&taker["took_ns"])).sum();
     let parts = ["other_ns", "interrupted_ns"];
     let had: u64 = sheet.rows("cpus").iter().flat_map(|cpu| parts.map(|part| number(&cpu[part]))).sum();
@@ -66,12 +63,12 @@ fn a_spinner_is_the_first_taker(fifo: bool, flags: &[&str]) {
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn a_spinner_is_the_first_taker_of_all_cpus() {
-    when_told(|| a_spinner_is_the_first_taker(false, &[]));
+fn a_spinner_is_a_taker_by_its_own_account() {
+    when_told(|| a_spinner_is_a_taker(false, &[]));
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn a_slice_that_never_ends_is_told_as_well() {
-    when_told(|| a_spinner_is_the_first_taker(true, &[]));
+fn who_has_a_cpu_from_before_the_window_to_its_end_is_the_first_taker() {
+    when_told(|| a_spinner_is_a_taker(true, &[]));
 }
