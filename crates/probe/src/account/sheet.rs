@@ -173,8 +173,9 @@ const ELSEWHERE: &str = "what took from the target on other CPUs";
 impl Account {
     /// What is missing where a target is watched and all but its threads is told of these CPUs only.
     pub fn elsewhere(cpus: &CpuSet) -> Missing {
+        let which = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         let why = format_args!(
-            "takers, tasks, interrupts and functions are those of CPUs {cpus} only (--cpu); times of threads, and what they waited, \
+            "takers, tasks, interrupts and functions are those of {which} {cpus} only (--cpu); times of threads, and what they waited, \
              are of all CPUs, for they are theirs wherever they ran"
         );
         Missing::new(ELSEWHERE, why)
