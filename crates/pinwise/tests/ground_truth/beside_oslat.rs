@@ -14,6 +14,7 @@ use crate::watched::actor::{Actor, Slice, Until, now_ns, sleep_until};
 const CPU: u32 = 1;
 const SECONDS: f64 = 3.0;
 const ROUNDS: usize = 3;
+const TRIES: usize = 3;
 
 const PERIOD_NS: u64 = 5_000_000;
 const SLICE_NS: u64 = 2_000_000;
@@ -124,8 +125,8 @@ fn shuffled([a, b, c]: [Tool; 3]) -> [Tool; 3] {
     }
 }
 
-/// One tool under a thief of its own.
-fn meets_a_thief((who, measure): Tool) {
+/// One tool under a thief of its own; whether it found no more than the thief and what always comes beside. It must never find less.
+fn finds_little_else((who, measure): Tool) -> bool {
     let thief = Actor::start_fifo("known-thief", CPU, THIEF, steal);
     let gaps = measure();
     let stolen = stolen_share(&thief.stop());
@@ -133,10 +134,16 @@ fn meets_a_thief((who, measure): Tool) {
         "{who}: {:.4} of the time in gaps, {stolen:.4} stolen, longest {} us",
         gaps.share, gaps.longest_us
     );
-    let at_most = stolen * (1.0 + OFF) + OF_ORDINARY_TASKS + OF_INTERRUPTS_AND_HOST;
     assert!(gaps.share > stolen * (1.0 - OFF), "{who}: {} of the time in gaps, {stolen} stolen", gaps.share);
-    assert!(gaps.share < at_most, "{who}: {} of the time in gaps, {stolen} stolen", gaps.share);
     assert!(gaps.longest_us > 0.9 * SLICE_NS as f64 / 1e3, "{who}: {} us", gaps.longest_us);
+    gaps.share < stolen * (1.0 + OFF) + OF_ORDINARY_TASKS + OF_INTERRUPTS_AND_HOST
+}
+
+/// Other real-time tasks of the machine take what they like, and no tool is to blame for telling of it: then it is measured once more. What a tool
+/// adds of its own is there each time.
+fn meets_a_thief(tool: Tool) {
+    let found = (0..TRIES).any(|_| finds_little_else(tool));
+    assert!(found, "{}: more in gaps than was taken, {TRIES} times", tool.0);
 }
 
 #[test]
