@@ -1,5 +1,7 @@
 //! Containers by their id or name, guests by their name.
 
+use std::collections::BTreeSet;
+
 use super::{FoundServer, MOST_OFFERED, held, with_descendants};
 use crate::limits::mounts;
 use crate::processes::cgroup_tree;
@@ -65,6 +67,12 @@ fn of_id<'a>(places: &'a [Place], asked: &str) -> Vec<Same<'a>> {
 fn named(root: &Root, asked: &str) -> Result<Vec<Guest>, Fault> {
     let mut guests = guests::find(root)?;
     guests.retain(|guest| guest.name.as_deref() == Some(asked));
+    if guests.len() > 1 {
+        // A process that forked is called as its parent and has the same arguments, until it runs another program.
+        let started: BTreeSet<u32> =
+            guests.iter().flat_map(|guest| with_descendants(root, guest.pid).into_iter().skip(1)).collect();
+        guests.retain(|guest| !started.contains(&guest.pid));
+    }
     Ok(guests)
 }
 

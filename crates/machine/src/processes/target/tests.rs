@@ -205,6 +205,15 @@ fn guests_by_the_name_that_their_cgroup_or_their_own_command_line_tells() {
 }
 
 #[test]
+fn a_guest_that_has_forked_is_one() {
+    let tree = guest(guest(v2(), 600, "0::/\n"), 601, "0::/\n")
+        .file("/proc/601/stat", stat(601, "qemu-system-x86", 600, 0));
+    let root =
+        Root::from_tree(tree).with_fact("guest_name 600", "test1").with_fact("guest_name 601", "test1");
+    assert_eq!(find(&root, "test1").unwrap().pids, [600, 601, 602]);
+}
+
+#[test]
 fn a_name_of_several_guests_or_of_a_guest_and_a_container_names_them() {
     let cgroup = "0::/machine.slice/machine-qemu\\x2d3\\x2dweb.scope\n";
     let two = guest(guest(v2(), 500, cgroup), 600, cgroup);

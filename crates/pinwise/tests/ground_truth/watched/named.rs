@@ -84,7 +84,8 @@ fn assert_accounted(sheet: &Sheet, tid: u32) {
     let keys = ["on_cpu", "preempted", "run_queue", "throttled", "blocked", "asleep"];
     let told: u64 = keys.into_iter().map(of).sum::<u64>() + number(&row["interrupted_ns"]);
     assert_near("the time of the thread", told, sheet.wall_ns(), 0.001, 0);
-    assert!(of("on_cpu") > sheet.wall_ns() / 10, "{row:#}");
+    // It always wants to run; how much it gets is for who else is here to say.
+    assert!(of("on_cpu") > 0 && of("asleep") == 0, "{row:#}");
 }
 
 #[test]
@@ -99,6 +100,12 @@ fn a_container_is_watched_by_the_beginning_of_its_id() {
         assert_eq!(sheet.json["target"]["cgroup"], docker.folder.display().to_string());
         assert_eq!(sheet.rows("threads").len(), 1, "{:#}", sheet.json["threads"]);
         assert_accounted(&sheet, spinning.0.id());
+        // Of version 1 or 2, whichever has the controllers.
+        let cgroup = format!("/docker/{id}");
+        assert_eq!(sheet.thread(spinning.0.id())["cgroup"], cgroup);
+        let all = stage.watch(&["--full", "--for", "500ms"]);
+        let task = all.rows("tasks").iter().find(|task| task["tid"] == spinning.0.id()).unwrap();
+        assert_eq!(task["cgroup"], cgroup);
 
         // Another one whose id begins alike.
         let beside = Docker::new(&other).unwrap();
