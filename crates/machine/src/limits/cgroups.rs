@@ -109,6 +109,19 @@ pub(super) fn place(line: &str) -> Option<Place> {
     }
 }
 
+/// The path of a process in the version 1 hierarchy that says best where it belongs, by the text of its /proc/PID/cgroup: that of the CPU
+/// controller, else (or where it is at the top of that) that of systemd. `None` where it is in neither, or the text is no such file's.
+pub fn path_in_version_1(proc_cgroup: &str) -> Option<String> {
+    let places: Vec<Place> = proc_cgroup.lines().filter_map(place).collect();
+    let of = |wanted: &str| {
+        let is_it = |controllers: &[String]| controllers.iter().any(|controller| controller == wanted);
+        let found = places.iter().find(|(version, controllers, _)| *version == 1 && is_it(controllers));
+        found.map(|(_, _, path)| path.clone())
+    };
+    let both = [of("cpu"), of("name=systemd")];
+    both.iter().flatten().find(|path| *path != "/").or_else(|| both.iter().flatten().next()).cloned()
+}
+
 /// Whether a mount is the hierarchy of these controllers; no controller is in two.
 pub(super) fn carries(mount: &Mount, version: u8, controllers: &[String]) -> bool {
     match (version, mount.kind.as_str()) {
@@ -325,6 +338,23 @@ mod tests {
         let (cpus, _) = cpuset(&root, &mut cgroups, "the cpuset", &mut notes);
         let quota = cpu_quota(&root, &cgroups, "CPU quota", &mut notes);
         (cgroups, cpus, quota, notes.into_vec().into_iter().map(|m| m.fact).collect())
+    }
+
+    #[test]
+    fn the_path_in_version_1_is_that_of_the_cpu_controller_else_that_of_systemd() {
+        let both = "9:name=systemd:/system.slice/x.service\n4:cpu,cpuacct:/docker/7\n3:cpuset:/\n0::/\n";
+        assert_eq!(path_in_version_1(both).as_deref(), Some("/docker/7"));
+        let named = "9:name=systemd:/system.slice/x.service\n3:cpuset:/a\n0::/\n";
+        assert_eq!(path_in_version_1(named).as_deref(), Some("/system.slice/x.service"));
+        let at_the_top = "9:name=systemd:/system.slice/x.service\n4:cpu,cpuacct:/\n0::/\n";
+        assert_eq!(path_in_version_1(at_the_top).as_deref(), Some("/system.slice/x.service"));
+        assert_eq!(path_in_version_1("9:name=systemd:/\n4:cpu:/\n").as_deref(), Some("/"));
+        assert_eq!(path_in_version_1("4:cpu:/a:b\n").as_deref(), Some("/a:b"));
+        for none in
+            ["0::/system.slice/x.service\n", "3:cpuset:/a\n0::/\n", "", "cpu", "4:cpu", "4:cpu:x", ":cpu:"]
+        {
+            assert_eq!(path_in_version_1(none), None, "{none}");
+        }
     }
 
     #[test]

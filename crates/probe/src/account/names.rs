@@ -2,18 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use machine::limits::cgroups::path_in_version_1;
+use machine::limits::mounts;
 use machine::procfs::{pid_memory, pid_stat};
 use machine::{Machine, Missing, Root};
 
 use super::cgroups;
 use super::snapshot::Snapshot;
 use super::symbols::Symbols;
+use super::taker;
 
 /// What the numbers in a [`Snapshot`] stand for.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    /// Cgroups by id: their path below the mount.
+    /// Cgroups by id: their path below the mount. The programs know those of version 2.
     pub cgroups: BTreeMap<u64, String>,
+    /// Where controllers are on version 1 hierarchies, and version 2 therefore has all processes at its top: their path there, by process
+    /// (see [`path_in_version_1`]), as it was when they were first seen.
+    pub in_version_1: BTreeMap<u32, String>,
     /// What hangs on a line.
     pub lines: BTreeMap<u32, String>,
     /// Name and process of tasks that the programs know by number only.
@@ -26,6 +32,8 @@ pub struct Names {
     pub page_faults: bool,
     /// What has no name, and why.
     pub missing: Vec<Missing>,
+    /// Whether there are such hierarchies; `None` where it was not looked yet.
+    has_version_1: Option<bool>,
     /// What was looked up, found or not.
     looked_up: BTreeSet<(Kind, u64)>,
     symbols: Symbols,
@@ -59,6 +67,7 @@ impl Names {
         let fresh = fresh.into_iter().chain(self.fresh(Kind::Task, unseen.into_iter()));
         let root = Root::live();
         self.tasks.extend(fresh.filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
+        self.learn_version_1(&root, &processes(snapshot, self));
         let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
         match self.symbols.of(&fresh) {
@@ -85,10 +94,58 @@ impl Names {
         unseen
     }
 
+    /// Looks up those of these processes (cgroup of version 2, process) that are at the top of version 2: each once, if it lives.
+    fn learn_version_1(&mut self, root: &Root, processes: &[(u64, u32)]) {
+        let unplaced: Vec<u64> = processes
+            .iter()
+            .filter(|(id, _)| !self.is_below_top(*id))
+            .map(|(_, pid)| u64::from(*pid))
+            .collect();
+        if unplaced.is_empty() || !*self.has_version_1.get_or_insert_with(|| has_version_1(root)) {
+            return;
+        }
+        for pid in self.fresh(Kind::Process, unplaced.into_iter()) {
+            let text = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+            self.in_version_1.extend(path_in_version_1(&text).map(|path| (pid as u32, path)));
+        }
+    }
+
+    fn is_below_top(&self, id: u64) -> bool {
+        self.cgroups.get(&id).is_some_and(|path| path != "/")
+    }
+
+    /// The path of a process's cgroup: in version 2, and where all are at the top of that, in version 1.
+    pub(super) fn cgroup(&self, id: u64, pid: u32) -> Option<String> {
+        let first = self.in_version_1.get(&pid).filter(|_| !self.is_below_top(id));
+        first.or_else(|| self.cgroups.get(&id)).cloned()
+    }
+
     /// Those of these numbers that were never looked up; from now on they were.
     fn fresh(&mut self, kind: Kind, numbers: impl Iterator<Item = u64>) -> BTreeSet<u64> {
         numbers.filter(|number| self.looked_up.insert((kind, *number))).collect()
     }
+}
+
+/// Cgroups and numbers of the processes of a snapshot, those of this process's /proc alone. Threads of the kernel are in no cgroup that
+/// says anything.
+fn processes(snapshot: &Snapshot, names: &Names) -> Vec<(u64, u32)> {
+    let threads = snapshot
+        .threads
+        .iter()
+        .map(|(_, thread)| (thread.cgroup, if thread.own_tgid > 0 { thread.own_tgid } else { thread.tgid }));
+    let takers =
+        snapshot.takers.iter().filter(|(_, taker)| taker.of_kernel == 0 && !snapshot.foreign_numbers);
+    let takers = takers.map(|(key, taker)| (taker.cgroup, taker::named(key.tid, taker, names).1));
+    let mut all: Vec<(u64, u32)> = threads.chain(takers).filter(|(_, pid)| *pid > 0).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether a hierarchy of version 1 is mounted that says where processes belong.
+fn has_version_1(root: &Root) -> bool {
+    let mountinfo = root.read("/proc/self/mountinfo").unwrap_or_default();
+    mounts::parse(&mountinfo).iter().any(|mount| mount.is_v1_of("cpu") || mount.is_v1_of("name=systemd"))
 }
 
 /// Name and process of a task that lives.
@@ -102,6 +159,71 @@ fn task(root: &Root, tid: u64) -> Option<(String, u32)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Cgroup,
+    Process,
     Function,
     Task,
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Tree;
+
+    use super::*;
+
+    const TOP: u64 = 1;
+
+    fn hybrid() -> Tree {
+        Tree::new()
+            .file(
+                "/proc/self/mountinfo",
+                "1 0 0:1 / /c/cpu rw - cgroup cgroup rw,cpu,cpuacct\n2 0 0:2 / /c/systemd rw - cgroup cgroup rw,name=systemd\n\
+                 3 0 0:3 / /c/unified rw - cgroup2 cgroup2 rw\n",
+            )
+            .file("/proc/7/cgroup", "4:cpu,cpuacct:/docker/7\n2:name=systemd:/x.service\n0::/\n")
+            .file("/proc/8/cgroup", "4:cpu,cpuacct:/\n2:name=systemd:/x.service\n0::/\n")
+            .file("/proc/9/cgroup", "what is this")
+    }
+
+    fn names() -> Names {
+        let cgroups = BTreeMap::from([(TOP, "/".to_string()), (2, "/below".to_string())]);
+        Names { cgroups, ..Names::default() }
+    }
+
+    #[test]
+    fn at_the_top_of_version_2_a_process_is_told_by_version_1() {
+        let mut names = names();
+        names
+            .learn_version_1(&Root::from_tree(hybrid()), &[(TOP, 7), (TOP, 8), (TOP, 9), (TOP, 10), (2, 11)]);
+        assert_eq!(names.cgroup(TOP, 7).as_deref(), Some("/docker/7"));
+        assert_eq!(names.cgroup(TOP, 8).as_deref(), Some("/x.service"), "at the top for the CPU controller");
+        assert_eq!(names.cgroup(TOP, 9).as_deref(), Some("/"), "malformed");
+        assert_eq!(names.cgroup(TOP, 10).as_deref(), Some("/"), "it has ended");
+        assert_eq!(names.cgroup(2, 7).as_deref(), Some("/below"), "version 2 says more");
+        assert_eq!((names.cgroup(3, 7).as_deref(), names.cgroup(3, 11)), (Some("/docker/7"), None));
+    }
+
+    #[test]
+    fn each_process_is_looked_up_once() {
+        let mut names = names();
+        names.learn_version_1(&Root::from_tree(hybrid()), &[(TOP, 7), (TOP, 10)]);
+        let moved = hybrid()
+            .file("/proc/7/cgroup", "4:cpu,cpuacct:/elsewhere\n")
+            .file("/proc/10/cgroup", "4:cpu,cpuacct:/a\n");
+        names.learn_version_1(&Root::from_tree(moved), &[(TOP, 7), (TOP, 10)]);
+        assert_eq!(names.cgroup(TOP, 7).as_deref(), Some("/docker/7"));
+        assert_eq!(names.cgroup(TOP, 10).as_deref(), Some("/"));
+    }
+
+    #[test]
+    fn without_version_1_nothing_is_looked_up() {
+        let tree = Tree::new()
+            .file(
+                "/proc/self/mountinfo",
+                "3 0 0:3 / /c rw - cgroup2 cgroup2 rw\n4 0 0:4 / /h rw - cgroup c rw,hugetlb\n",
+            )
+            .file("/proc/7/cgroup", "4:cpu:/docker/7\n");
+        let mut names = names();
+        names.learn_version_1(&Root::from_tree(tree), &[(TOP, 7)]);
+        assert!(names.in_version_1.is_empty() && names.cgroup(TOP, 7).as_deref() == Some("/"));
+    }
 }

@@ -21,7 +21,7 @@ pub struct TaskAccount {
     pub pid: u32,
     /// Name, at most 15 characters.
     pub comm: String,
-    /// Path of its cgroup below the mount.
+    /// Path of its cgroup below the mount: in version 2, and where all are at the top of that, in version 1.
     pub cgroup: Option<String>,
     /// Whether it is a thread of the kernel.
     pub of_kernel: bool,
@@ -65,7 +65,7 @@ fn complete_slices(
             tid: key.tid,
             pid,
             comm,
-            cgroup: names.cgroups.get(&seen.cgroup).cloned(),
+            cgroup: names.cgroup(seen.cgroup, pid),
             of_kernel: seen.of_kernel != 0,
             on_cpu_ns: every_task.then_some(0),
             ..TaskAccount::default()
@@ -107,7 +107,7 @@ fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u6
 }
 
 /// Name and process of a task; by /proc where the programs know only its number.
-fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) {
+pub(super) fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) {
     let by_program = || (words(&seen.comm), seen.tgid);
     match seen.comm[0] {
         0 => names.tasks.get(&tid).cloned().unwrap_or_else(by_program),

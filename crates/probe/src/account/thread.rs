@@ -17,7 +17,7 @@ pub struct ThreadAccount {
     pub pid: u32,
     /// Name, at most 15 characters.
     pub comm: String,
-    /// Path of its cgroup below the mount; `None` where it could not be resolved.
+    /// Path of its cgroup below the mount: in version 2, and where all are at the top of that, in version 1; `None` where it could not be resolved.
     pub cgroup: Option<String>,
     /// When it came to be watched, ns of CLOCK_MONOTONIC: tells threads apart that had the same number one after the other.
     pub began_ns: u64,
@@ -114,11 +114,12 @@ impl ThreadAccount {
     pub(super) fn of(at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuHead>, names: &Names) -> Self {
         let faults = faults(seen);
         let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
+        let pid = if seen.own_tgid > 0 { seen.own_tgid } else { seen.tgid };
         let mut account = Self {
             tid: if seen.own_tid > 0 { seen.own_tid } else { seen.tid },
-            pid: if seen.own_tgid > 0 { seen.own_tgid } else { seen.tgid },
+            pid,
             comm: words(&seen.comm),
-            cgroup: names.cgroups.get(&seen.cgroup).cloned(),
+            cgroup: names.cgroup(seen.cgroup, pid),
             began_ns: seen.began_ns,
             ended: seen.state == thread_state::ENDED,
             last_cpu: seen.cpu,
