@@ -52,12 +52,16 @@ impl Recording {
         let first = frames.iter().rposition(|frame| frame.end_ns() <= from_ns);
         let last = frames.iter().position(|frame| frame.at_ns >= to_ns);
         if first.is_none() {
-            let late_ms = frames[0].end_ns().saturating_sub(from_ns) / 1_000_000;
-            notes.missing("window start", format!("sampling began {late_ms} ms after it"));
+            let late_ns = frames[0].end_ns().saturating_sub(from_ns);
+            if is_worth_telling(late_ns, to_ns - from_ns) {
+                notes.missing("window start", format!("sampling began {} after it", time(late_ns)));
+            }
         }
         if last.is_none() {
-            let early_ms = to_ns.saturating_sub(frames[frames.len() - 1].at_ns) / 1_000_000;
-            notes.missing("window end", format!("sampling ended {early_ms} ms before it"));
+            let early_ns = to_ns.saturating_sub(frames[frames.len() - 1].at_ns);
+            if is_worth_telling(early_ns, to_ns - from_ns) {
+                notes.missing("window end", format!("sampling ended {} before it", time(early_ns)));
+            }
         }
         let (first, last) = (first.unwrap_or(0), last.unwrap_or(frames.len() - 1));
         if first >= last {
@@ -120,6 +124,16 @@ impl Recording {
         let overlaps = self.notes.iter().filter(|note| note.first <= last && note.last >= first);
         overlaps.map(|note| note.missing.clone()).collect()
     }
+}
+
+/// Whether a part of a window that was not sampled matters: a reading takes some hundred us by itself, so that a window that is cut to
+/// the samples always begins within one.
+fn is_worth_telling(unseen_ns: u64, window_ns: u64) -> bool {
+    unseen_ns >= 1_000_000 || unseen_ns.saturating_mul(100) >= window_ns
+}
+
+fn time(ns: u64) -> String {
+    if ns < 1_000_000 { format!("{} us", ns / 1_000) } else { format!("{} ms", ns / 1_000_000) }
 }
 
 /// Movements added up by cell, and the cells that began again.

@@ -246,6 +246,34 @@ fn what_the_kernel_does_not_keep_is_unknown() {
 }
 
 #[test]
+fn what_was_not_sampled_of_a_window_is_told_where_it_matters() {
+    const MS: u64 = 1_000_000;
+    let at = |loc: u64| root(machine(&format!("  CPU0\nLOC: {loc}{LOC}"), "0"));
+    let mut recording = record(None, &[at(1), at(2), at(4)]);
+    for (n, frame) in recording.frames.iter_mut().enumerate() {
+        (frame.at_ns, frame.took_ns) = ((10 + 100 * n as u64) * MS, MS / 2);
+    }
+    let told = |from_ns: u64, to_ns: u64| {
+        let seen = recording.window(from_ns, to_ns).missing;
+        let of =
+            |fact: &str| seen.iter().find(|missing| missing.fact == fact).map(|missing| missing.why.clone());
+        (of("window start"), of("window end"))
+    };
+    // Cut to the samples: the first and the last reading themselves are all that is beyond.
+    let (from_ns, to_ns) = recording.span_ns().unwrap();
+    assert_eq!(told(from_ns, to_ns), (None, None));
+    let (start, end) = told(from_ns - MS / 2, to_ns + MS / 2);
+    assert_eq!(start.as_deref(), Some("sampling began 1 ms after it"));
+    assert_eq!(end.as_deref(), Some("sampling ended 1 ms before it"));
+    // Half a millisecond of a window of 40.
+    recording.frames.iter_mut().enumerate().for_each(|(n, frame)| frame.at_ns = (10 + 20 * n as u64) * MS);
+    let seen = recording.window(10 * MS, 50 * MS).missing;
+    let start =
+        seen.iter().find(|missing| missing.fact == "window start").map(|missing| missing.why.as_str());
+    assert_eq!(start, Some("sampling began 500 us after it"));
+}
+
+#[test]
 fn a_window_outside_of_the_recording_says_so() {
     let at = |loc: u64| root(machine(&format!("  CPU0\nLOC: {loc}{LOC}"), "0"));
     let recording = record(None, &[at(1), at(2), at(4)]);
