@@ -8,6 +8,7 @@ mod between;
 mod bits;
 mod by_source;
 mod cgroups;
+mod counted;
 mod counting;
 mod cpu;
 mod distribution;
@@ -34,6 +35,7 @@ mod thread;
 mod whole;
 
 pub use by_source::BySource;
+pub use counted::CountedInterrupts;
 pub use counting::{Counting, TracePoints};
 pub use cpu::{CpuAccount, TickKept};
 pub use distribution::Distribution;

@@ -4,6 +4,7 @@
 //! and uses their memory again. Once the rows have been seen and as many cells have moved as ever move between two
 //! readings, reading `interrupts`, `softirqs` and `stat` asks for no memory (tests/allocation.rs).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machine::{Missing, Root};
@@ -73,6 +74,12 @@ impl Meter {
         Self { root, collector }
     }
 
+    /// Reads another root from now on, as if it were the same machine later.
+    #[cfg(test)]
+    pub(crate) fn look_at(&mut self, root: Root) {
+        self.root = Arc::new(root);
+    }
+
     /// Reads once. Never fails: what cannot be read is in [`Reading::missing`].
     pub fn read(&mut self) -> Reading<'_> {
         self.collector.take(&self.root, 0, false);
@@ -111,6 +118,17 @@ impl<'a> Reading<'a> {
             let row = head(cell.row, rows.head(cell.row)?);
             Some(Cell { row, cpu: Some(cell.cpu).filter(|cpu| *cpu != SYSTEM), delta: cell.delta })
         })
+    }
+
+    /// How far counts moved since the reading before, by CPU and row; what went backwards, or is of the whole system, is left out.
+    pub fn moved_by_cpu(&self) -> BTreeMap<u32, BTreeMap<String, u64>> {
+        let mut counts: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
+        for cell in self.moved() {
+            if let (Some(cpu), Ok(delta)) = (cell.cpu, u64::try_from(cell.delta)) {
+                counts.entry(cpu).or_default().insert(cell.row.name.to_string(), delta);
+            }
+        }
+        counts
     }
 
     /// All rows that were read, also those that stand still.
@@ -165,6 +183,8 @@ mod tests {
         let last = meter.read();
         let moved: Vec<_> = last.moved().map(|cell| (cell.row.name, cell.cpu, cell.delta)).collect();
         assert_eq!(moved, [("LOC", Some(0), 7), ("ERR", None, 1)]);
+        let by_cpu = BTreeMap::from([(0, BTreeMap::from([("LOC".to_string(), 7)]))]);
+        assert_eq!(last.moved_by_cpu(), by_cpu, "ERR is of the whole system");
         assert!(last.since_ns().is_some_and(|ns| ns > 0));
     }
 

@@ -94,6 +94,7 @@ fn count(
     let not_counted = not_counted(&counting, &joining, watched);
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
     let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
+    let account = counting.with_counted(account, args.cpu.as_ref());
     (account.with_nearness(nearness), counting.means())
 }
 

@@ -35,6 +35,7 @@ impl Account {
             taken_by_unknown_ns,
             nearness,
             paging,
+            counted_only,
             missing,
         } = self;
         let mut account = Self {
@@ -52,6 +53,7 @@ impl Account {
             taken_by_unknown_ns: taken_by_unknown_ns.saturating_sub(earlier.taken_by_unknown_ns),
             nearness: nearness.clone(),
             paging: paging.zip(earlier.paging).map(|(now, before)| now.since(&before)),
+            counted_only: since(counted_only, &earlier.counted_only),
             missing: missing.clone(),
         };
         account.sum_up();

@@ -8,13 +8,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use machine::procfs::pid_stat;
-use machine::{Machine, Missing, Root};
+use machine::{CpuSet, Machine, Missing, Root};
 
+use super::counted::CountedSince;
 use super::frequency::Frequencies;
 use super::functions;
 use super::paging::PagingSince;
 use super::places::places;
 use super::reading::Reader;
+use super::sheet::Account;
 use super::snapshot::Snapshot;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
 use crate::bpf::{
@@ -74,6 +76,8 @@ pub struct Counting {
     paging: PagingSince,
     /// `None` where nobody wants to know.
     frequencies: Option<Frequencies>,
+    /// What no program sees; `None` until counting begins.
+    counted: Option<CountedSince>,
     foreign_numbers: bool,
     walked: Walked,
     missed: Missed,
@@ -118,6 +122,7 @@ impl Counting {
             tables,
             began_ns: 0,
             frequencies: Some(Frequencies::of(&root, &cpus)),
+            counted: None,
             reader: Reader::of(cpus),
             functions: functions::Reader::default(),
             reached: 0,
@@ -145,6 +150,7 @@ impl Counting {
         self.loaded.walk_tasks()?;
         self.loaded.walk_tasks()?;
         self.adopt_by_number(target)?;
+        self.counted = Some(CountedSince::now(Root::live(), |program| self.loaded.runs(program)));
         self.stamp();
         self.tables.control.set_word(0, std::mem::offset_of!(Control, began_ns), self.began_ns);
         self.tables.count(true)?;
@@ -250,6 +256,15 @@ impl Counting {
         &self.loaded.missing
     }
 
+    /// The account of the last reading with what no program saw and /proc/interrupts counts, on these CPUs if any are named. Of readings
+    /// that follow each other within a second the later ones have what the first had.
+    pub fn with_counted(&self, account: Account, cpus: Option<&CpuSet>) -> Account {
+        match &self.counted {
+            Some(counted) => counted.within(account, cpus),
+            None => account,
+        }
+    }
+
     /// The kernel's records of the CPUs, as they change.
     pub(crate) fn cpu_tables(&self) -> Arc<CpuTables> {
         Arc::clone(&self.tables.cpus)
@@ -262,11 +277,13 @@ impl Counting {
             self.loaded.missing.push(refused);
         }
         self.tables.control.set_word(0, std::mem::offset_of!(Control, ended_ns), ended_ns);
+        self.counted.iter_mut().for_each(CountedSince::end);
     }
 
     /// What was counted up to now.
     pub fn read(&mut self) -> Snapshot {
         self.harvest();
+        self.counted.iter_mut().for_each(CountedSince::look);
         let control = self.tables.control.get(0);
         let ended_ns = control.map_or(0, |control| control.ended_ns);
         // What tasks count themselves; without it they are asked one by one.

@@ -7,6 +7,7 @@ use machine::{CpuSet, Missing};
 use serde::{Deserialize, Serialize};
 
 use super::between::sorted;
+use super::counted::CountedInterrupts;
 use super::cpu::CpuAccount;
 use super::distribution::Distribution;
 use super::frequency::Frequencies;
@@ -55,6 +56,10 @@ pub struct Account {
     pub nearness: Option<Nearness>,
     /// Swapping and NUMA faults of the whole machine; `None` where it is not known.
     pub paging: Option<Paging>,
+    /// Interrupts that no program sees, by CPU: how often they came, and not how long they took. Source: /proc/interrupts. They are in no
+    /// other figure: their time is that of whatever they interrupted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted_only: Vec<CountedInterrupts>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
@@ -146,6 +151,7 @@ impl Account {
                 + snapshot.threads.iter().map(|(_, seen)| seen.unseen_waiting_ns).sum::<u64>(),
             nearness: None,
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
+            counted_only: Vec::new(),
             threads,
             missing,
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::between::{Row, sorted};
+use super::counted::CountedInterrupts;
 use super::cpu::CpuAccount;
 use super::sheet::{Account, FunctionAccount, LineAccount, Route};
 use super::taker::TaskAccount;
@@ -19,6 +20,7 @@ pub struct Whole {
     lines: Table<LineAccount>,
     functions: Table<FunctionAccount>,
     routes: Table<Route>,
+    counted_only: Table<CountedInterrupts>,
     intervals: u64,
 }
 
@@ -40,6 +42,7 @@ impl Whole {
             taken_by_unknown_ns,
             nearness,
             paging,
+            counted_only,
             missing,
         } = later;
         if self.intervals == 0 {
@@ -61,6 +64,7 @@ impl Whole {
         self.lines.add(lines);
         self.functions.add(functions);
         self.routes.add(routes);
+        self.counted_only.add(counted_only);
     }
 
     /// Adds what a thread did before what was added of it so far, or in between: of names, those that are there stay.
@@ -81,6 +85,7 @@ impl Whole {
             lines: self.lines.rows(),
             functions: self.functions.rows(),
             routes: self.routes.rows(),
+            counted_only: self.counted_only.rows(),
             ..self.about
         }
         .filled_up()

@@ -28,10 +28,13 @@ pub(super) const SWITCH: &[&str] = &["sched_switch", "sched_switch_of_three"];
 pub(super) const INTERRUPTS: &[Hook] = &[
     hook("irq_handler_entry", Some("interrupts of devices")),
     hook("irq_handler_exit", Some("interrupts of devices")),
-    hook("nmi_handler", Some("NMIs")),
-    hook("local_timer_entry", Some("timer interrupts (trace points irq_vectors are on x86 only)")),
+    hook("nmi_handler", Some("times of NMIs")),
+    hook("local_timer_entry", Some("times of timer interrupts (trace points irq_vectors are on x86 only)")),
     hook("local_timer_exit", None),
-    hook("reschedule_entry", Some("inter-processor interrupts (trace points irq_vectors are on x86 only)")),
+    hook(
+        "reschedule_entry",
+        Some("times of inter-processor interrupts (trace points irq_vectors are on x86 only)"),
+    ),
     hook("reschedule_exit", None),
     hook("call_function_entry", None),
     hook("call_function_exit", None),

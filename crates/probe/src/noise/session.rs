@@ -210,7 +210,7 @@ impl Session<'_> {
         if stop.load(Ordering::Acquire) {
             return Err(Fault::new(Class::Interrupted, "noise", "stopped by a signal", ""));
         }
-        let counts = counts(&mut meter);
+        let counts = meter.read().moved_by_cpu();
         let after = self.counting.as_mut().map(Counting::read);
         for one in done {
             self.keep(one, before.as_ref().zip(after.as_ref()), &counts);
@@ -315,17 +315,6 @@ fn not_sure(done: &Done) -> Vec<Missing> {
         missing.push(Missing::new(format_args!("a part of the events of CPU {cpu}"), why));
     }
     missing
-}
-
-/// How far the rows of /proc/interrupts and /proc/softirqs moved, by CPU.
-fn counts(meter: &mut Meter) -> BTreeMap<u32, BTreeMap<String, u64>> {
-    let mut counts: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
-    for cell in meter.read().moved() {
-        if let (Some(cpu), Ok(delta)) = (cell.cpu, u64::try_from(cell.delta)) {
-            counts.entry(cpu).or_default().insert(cell.row.name.to_string(), delta);
-        }
-    }
-    counts
 }
 
 fn lines_between(cpu: u32, before: &Snapshot, after: &Snapshot, machine: &Machine) -> Vec<LineNoise> {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use probe::account::{Account, CpuAccount, Interruptions, Source};
+use probe::account::{Account, CountedInterrupts, CpuAccount, Interruptions, Source};
 
 use super::{SHOWN, and_more, count, longest, percent, shortest, time, time_or_dash};
 use crate::grid::{self, Side};
@@ -76,7 +76,7 @@ pub(super) fn sources(account: &Account, most: usize) -> String {
         }
     }
     if by_source.is_empty() {
-        return String::new();
+        return counted_only(account, most);
     }
     let with_target = account.together.is_some();
     let mut rows = vec![head(with_target, "SOURCE")];
@@ -90,7 +90,36 @@ pub(super) fn sources(account: &Account, most: usize) -> String {
         rows.extend(shown.map(|(cpu, seen)| row(*cpu, source.words(), seen, with_target)));
     }
     let more = and_more(rows.len() - 1, all, "sources on other CPUs");
-    format!("Interrupts, net of each other\n{}{more}", grid::lines(&sides(with_target), &rows, 2))
+    let counted = counted_only(account, most);
+    let apart = if counted.is_empty() { "" } else { "\n" };
+    let table = grid::lines(&sides(with_target), &rows, 2);
+    format!("Interrupts, net of each other\n{table}{more}{apart}{counted}")
+}
+
+/// Interrupts that no program sees; of each kind the CPUs where most came, where that would be many lines.
+fn counted_only(account: &Account, most: usize) -> String {
+    if account.counted_only.is_empty() {
+        return String::new();
+    }
+    let mut shown: Vec<&CountedInterrupts> = account.counted_only.iter().collect();
+    let all = shown.len();
+    if all > most.saturating_mul(3) {
+        shown.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+        shown.truncate(most);
+    }
+    let mut rows = vec![["TIMES", "TIMES/S", "CPU", "ROW", ""].map(String::from).to_vec()];
+    rows.extend(shown.iter().map(|counted| {
+        vec![
+            count(counted.count),
+            count((counted.count as f64 / account.window_s.max(1e-9)).round() as u64),
+            counted.cpu.to_string(),
+            one_line(&counted.name).into_owned(),
+            one_line(&counted.label).into_owned(),
+        ]
+    }));
+    let sides = [Side::Right, Side::Right, Side::Right, Side::Left, Side::Left];
+    let more = and_more(shown.len(), all, "counts on other CPUs");
+    format!("By /proc/interrupts: how often, not how long\n{}{more}", grid::lines(&sides, &rows, 2))
 }
 
 fn head(with_target: bool, name: &str) -> Vec<String> {

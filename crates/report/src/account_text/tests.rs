@@ -104,3 +104,28 @@ fn lengths_of_nothing_have_a_row_and_no_empty_ones_after_it() {
     assert!(rows[2].starts_with("from 4.10 us") && rows[2].contains(" 0"), "a gap is a fact: {text}");
     assert_eq!(rows.len(), 4, "{text}");
 }
+
+#[test]
+fn what_is_counted_only_is_marked_so() {
+    use probe::account::CountedInterrupts;
+    let of = |cpu: u32, count: u64| CountedInterrupts {
+        cpu,
+        name: "LOC".into(),
+        label: "Local timer interrupts".into(),
+        count,
+    };
+    let shown = |counted_only: Vec<CountedInterrupts>| {
+        let account = Account { window_s: 2.0, counted_only, ..Account::default() };
+        render(&account, "all CPUs", Wanted::default())
+    };
+    let text = shown(vec![of(0, 2_000), of(1, 30)]);
+    let mut lines =
+        text.lines().skip_while(|line| *line != "By /proc/interrupts: how often, not how long").skip(2);
+    let words =
+        |line: Option<&str>| line.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(words(lines.next()), "2,000 1,000 0 LOC Local timer interrupts", "{text}");
+    assert_eq!(words(lines.next()), "30 15 1 LOC Local timer interrupts", "{text}");
+    let many = shown((0..100).map(|cpu| of(cpu, u64::from(cpu))).collect());
+    assert!(many.contains("and 88 more counts on other CPUs (--full)") && many.contains(" 99 LOC"), "{many}");
+    assert!(!shown(Vec::new()).contains("/proc/interrupts"));
+}

@@ -82,6 +82,7 @@ impl Live<'_> {
         let everything = self.watched.is_everything();
         let missing = super::not_counted(&self.counting, &self.joining, self.watched);
         let account = Account::of(&snapshot, everything, &self.names, &missing);
+        let account = self.counting.with_counted(account, self.args.cpu.as_ref());
         self.counting.forget_ended();
         self.seen.add(account);
     }

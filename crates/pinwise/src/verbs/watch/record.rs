@@ -136,6 +136,7 @@ impl Recording<'_> {
         self.names.learn(&snapshot);
         let missing = super::not_counted(&self.counting, &self.joining, self.watched);
         let now = Account::of(&snapshot, self.watched.is_everything(), &self.names, &missing);
+        let now = self.counting.with_counted(now, self.args.cpu.as_ref());
         let before =
             self.before.take().unwrap_or_else(|| Account { to_ns: now.from_ns, ..Account::default() });
         let interval = now.since(&before);

@@ -5,6 +5,7 @@ mod after_the_end;
 mod born;
 mod container;
 mod control;
+mod counted;
 mod cpu_time;
 mod disk;
 mod everybody;

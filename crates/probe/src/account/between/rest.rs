@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::row::Row;
+use crate::account::counted::CountedInterrupts;
 use crate::account::sheet::{FunctionAccount, FunctionKind, LineAccount, Route};
 use crate::account::source::Interruptions;
 use crate::account::stretches::Stretches;
@@ -119,6 +120,28 @@ impl Row for FunctionAccount {
 
     fn rank(&self) -> impl Ord {
         Reverse((self.ran.total_ns, self.ran.count))
+    }
+}
+
+impl Row for CountedInterrupts {
+    type Key = (u32, String);
+
+    fn key(&self) -> Self::Key {
+        (self.cpu, self.name.clone())
+    }
+
+    fn since(&self, before: Option<&Self>) -> Option<Self> {
+        let count = self.count.saturating_sub(before.map_or(0, |before| before.count));
+        (count > 0).then(|| Self { count, ..self.clone() })
+    }
+
+    fn then(&self, later: &Self) -> Self {
+        Self { count: self.count + later.count, ..later.clone() }
+    }
+
+    fn rank(&self) -> impl Ord {
+        // As the kernel's file has them, CPU by CPU of each.
+        (self.name.clone(), self.cpu)
     }
 }
 

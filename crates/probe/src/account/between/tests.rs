@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::{
-    CpuAccount, Distribution, Extreme, FunctionAccount, FunctionKind, Interruptions, Route, Source,
-    Stretches, TaskAccount, ThreadAccount, Whole,
+    CountedInterrupts, CpuAccount, Distribution, Extreme, FunctionAccount, FunctionKind, Interruptions,
+    Route, Source, Stretches, TaskAccount, ThreadAccount, Whole,
 };
 use crate::bpf::{StretchesSeen, Tally};
 
@@ -33,6 +33,33 @@ fn counts_and_times_are_differences() {
     assert_eq!((tick.all.count, tick.all.total_ns, tick.all.mean_ns), (30, 300, Some(10.0)));
     assert_eq!(between.threads[0].on_cpu.total_ns, 400);
     assert_eq!(between.together.map(|all| all.wall_ns), Some(2_000_000_000));
+}
+
+#[test]
+fn counts_without_times_are_differences_and_add_up_again() {
+    let at = |loc: u64, ipi: u64| {
+        let row = |cpu: u32, name: &str, count: u64| CountedInterrupts {
+            cpu,
+            name: name.into(),
+            label: String::new(),
+            count,
+        };
+        Account { counted_only: vec![row(0, "LOC", loc), row(1, "IPI0", ipi)], ..Account::default() }
+    };
+    let counts = |account: &Account| -> Vec<(String, u64)> {
+        account.counted_only.iter().map(|row| (row.name.clone(), row.count)).collect()
+    };
+    let named = |loc: u64, ipi: u64| vec![("IPI0".to_string(), ipi), ("LOC".to_string(), loc)];
+    let (first, second) = (at(10, 5), at(17, 5).since(&at(10, 5)));
+    assert_eq!(counts(&second), [("LOC".to_string(), 7)]);
+    let mut whole = Whole::default();
+    whole.add(first);
+    whole.add(second);
+    assert_eq!(counts(&whole.account()), named(17, 5));
+    // Rings of before have no such table.
+    let json = serde_json::to_string(&Account::default()).unwrap();
+    assert!(!json.contains("counted_only"));
+    assert_eq!(serde_json::from_str::<Account>(&json).unwrap(), Account::default());
 }
 
 #[test]
