@@ -126,6 +126,9 @@ fn what_is_counted_only_is_marked_so() {
     assert_eq!(words(lines.next()), "2,000 1,000 0 LOC Local timer interrupts", "{text}");
     assert_eq!(words(lines.next()), "30 15 1 LOC Local timer interrupts", "{text}");
     let many = shown((0..100).map(|cpu| of(cpu, u64::from(cpu))).collect());
-    assert!(many.contains("and 88 more counts on other CPUs (--full)") && many.contains(" 99 LOC"), "{many}");
+    assert!(
+        many.contains("and 88 more counts on other CPUs (--full)") && many.contains(" 99  LOC"),
+        "{many}"
+    );
     assert!(!shown(Vec::new()).contains("/proc/interrupts"));
 }
