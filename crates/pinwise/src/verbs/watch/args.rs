@@ -46,7 +46,7 @@ The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CA
 /proc are shown, which tell how often something came but not how long it took. Ctrl-C ends the window early.")]
 pub struct Args {
     /// The server: a process number, a systemd unit, or the path of a cgroup
-    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP")]
+    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST")]
     pub process: Option<String>,
     /// Threads, by number
     #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]
