@@ -21,6 +21,10 @@ const WRITTEN: usize = 4 << 20;
 /// most of what it takes to fill it comes after the wake-up.
 const HELD: usize = 416 << 10;
 
+/// What a call that sleeps takes by itself, ns: 2,260 on a host with dear calls and switches (AMD EPYC, 65,900 times in 2 s), where some 15 us
+/// pass until there is something to read.
+const ON_THE_WAY_NS: u64 = 2_500;
+
 /// Has one thread write to another on one CPU, and watches the writer or the reader; when the reader, which goes before the writer, had
 /// nothing to read: then the writer ran, or, seldom, a third one.
 fn while_watched(stage: &Stage, writer_is_watched: bool) -> (Sheet, u32, Vec<Slice>) {
@@ -56,11 +60,12 @@ fn while_watched(stage: &Stage, writer_is_watched: bool) -> (Sheet, u32, Vec<Sli
     (sheet, tid, away)
 }
 
-/// How long the reader was away in the window, ns.
-fn away_ns(sheet: &Sheet, away: &[Slice]) -> u64 {
-    let times = away.iter().filter(|away| sheet.has(away.from_ns)).count();
+/// How long the reader was away in the window, and what of it may have been its own way there and back, ns. Its own CPU clock does not tell:
+/// it goes by the clock of the queue, which is what this is about.
+fn away_ns(sheet: &Sheet, away: &[Slice]) -> (u64, u64) {
+    let times = away.iter().filter(|away| sheet.has(away.from_ns)).count() as u64;
     assert!(times > 1_000, "away {times} times only");
-    away.iter().map(|away| away.within(sheet.window())).sum()
+    (away.iter().map(|away| away.within(sheet.window())).sum(), times * ON_THE_WAY_NS)
 }
 
 #[test]
@@ -71,9 +76,9 @@ fn who_is_woken_waits_while_its_waker_goes_on() {
         let (sheet, tid, away) = while_watched(&stage, false);
         let row = sheet.thread(tid);
         let [asleep, waiting] = ["asleep", "run_queue"].map(|state| number(&row[state]["total_ns"]));
-        let away_ns = away_ns(&sheet, &away);
+        let (away_ns, on_the_way_ns) = away_ns(&sheet, &away);
         // It does not sleep on the way there and back.
-        assert_near("away, ns", asleep + waiting, away_ns, 0.1, 0);
+        assert_near("away, ns", asleep + waiting, away_ns, 0.1, on_the_way_ns);
         let model = Machine::read(&Root::live()).kernel.preempt;
         if !["none", "voluntary"].contains(&model.as_deref().unwrap_or_default()) {
             return eprintln!(
@@ -92,6 +97,7 @@ fn a_waker_has_the_cpu_until_it_sleeps() {
         let (sheet, tid, away) = while_watched(&stage, true);
         let row = sheet.thread(tid);
         let ran_ns = number(&row["on_cpu"]["total_ns"]) + number(&row["interrupted_ns"]);
-        assert_near("on the CPU, ns", ran_ns, away_ns(&sheet, &away), 0.1, 0);
+        let (away_ns, on_the_way_ns) = away_ns(&sheet, &away);
+        assert_near("on the CPU, ns", ran_ns, away_ns, 0.1, on_the_way_ns);
     });
 }
