@@ -67,7 +67,7 @@ impl Names {
         let fresh = fresh.into_iter().chain(self.fresh(Kind::Task, unseen.into_iter()));
         let root = Root::live();
         self.tasks.extend(fresh.filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
-        self.learn_version_1(&root, &processes(snapshot, self));
+        self.learn_version_1(&root, |names| processes(snapshot, names));
         let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
         match self.symbols.of(&fresh) {
@@ -95,15 +95,15 @@ impl Names {
     }
 
     /// Looks up those of these processes (cgroup of version 2, process) that are at the top of version 2: each once, if it lives.
-    fn learn_version_1(&mut self, root: &Root, processes: &[(u64, u32)]) {
-        let unplaced: Vec<u64> = processes
+    fn learn_version_1(&mut self, root: &Root, processes: impl FnOnce(&Self) -> Vec<(u64, u32)>) {
+        if !*self.has_version_1.get_or_insert_with(|| has_version_1(root)) {
+            return;
+        }
+        let unplaced: Vec<u64> = processes(self)
             .iter()
             .filter(|(id, _)| !self.is_below_top(*id))
             .map(|(_, pid)| u64::from(*pid))
             .collect();
-        if unplaced.is_empty() || !*self.has_version_1.get_or_insert_with(|| has_version_1(root)) {
-            return;
-        }
         for pid in self.fresh(Kind::Process, unplaced.into_iter()) {
             let text = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
             self.in_version_1.extend(path_in_version_1(&text).map(|path| (pid as u32, path)));
@@ -192,8 +192,9 @@ mod tests {
     #[test]
     fn at_the_top_of_version_2_a_process_is_told_by_version_1() {
         let mut names = names();
-        names
-            .learn_version_1(&Root::from_tree(hybrid()), &[(TOP, 7), (TOP, 8), (TOP, 9), (TOP, 10), (2, 11)]);
+        names.learn_version_1(&Root::from_tree(hybrid()), |_| {
+            vec![(TOP, 7), (TOP, 8), (TOP, 9), (TOP, 10), (2, 11)]
+        });
         assert_eq!(names.cgroup(TOP, 7).as_deref(), Some("/docker/7"));
         assert_eq!(names.cgroup(TOP, 8).as_deref(), Some("/x.service"), "at the top for the CPU controller");
         assert_eq!(names.cgroup(TOP, 9).as_deref(), Some("/"), "malformed");
@@ -205,11 +206,11 @@ mod tests {
     #[test]
     fn each_process_is_looked_up_once() {
         let mut names = names();
-        names.learn_version_1(&Root::from_tree(hybrid()), &[(TOP, 7), (TOP, 10)]);
+        names.learn_version_1(&Root::from_tree(hybrid()), |_| vec![(TOP, 7), (TOP, 10)]);
         let moved = hybrid()
             .file("/proc/7/cgroup", "4:cpu,cpuacct:/elsewhere\n")
             .file("/proc/10/cgroup", "4:cpu,cpuacct:/a\n");
-        names.learn_version_1(&Root::from_tree(moved), &[(TOP, 7), (TOP, 10)]);
+        names.learn_version_1(&Root::from_tree(moved), |_| vec![(TOP, 7), (TOP, 10)]);
         assert_eq!(names.cgroup(TOP, 7).as_deref(), Some("/docker/7"));
         assert_eq!(names.cgroup(TOP, 10).as_deref(), Some("/"));
     }
@@ -223,7 +224,7 @@ mod tests {
             )
             .file("/proc/7/cgroup", "4:cpu:/docker/7\n");
         let mut names = names();
-        names.learn_version_1(&Root::from_tree(tree), &[(TOP, 7)]);
+        names.learn_version_1(&Root::from_tree(tree), |_| vec![(TOP, 7)]);
         assert!(names.in_version_1.is_empty() && names.cgroup(TOP, 7).as_deref() == Some("/"));
     }
 }
