@@ -5,6 +5,8 @@
 
 #include "maps.h"
 
+_Static_assert(FUNCTIONS <= 1 << NUMBER_BITS, "numbers of functions lie in the low bits of running_function.which");
+
 /* A number for a function that has none yet. Another CPU may give it one meanwhile: then it is that one. */
 seldom u32 new_number(const struct function_key *key)
 {
@@ -78,16 +80,20 @@ inline_always struct running_function *running_function(struct cpu_seen *cpu)
 inline_always int function_begins(u64 address, u32 kind)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
+	u64 which = address << FUNCTION_BITS | (u64)kind << NUMBER_BITS;
 	struct running_function *running;
 	u32 number;
 
 	if (!cpu || !counting)
 		return 0;
-	number = number_of(address, kind);
-	if (number >= FUNCTIONS)
-		return 0;
 	running = running_function(cpu);
-	running->number = number;
+	/* Mostly the one that came last comes again: that of the tick. */
+	if ((running->which ^ which) >> NUMBER_BITS) {
+		number = number_of(address, kind);
+		if (number >= FUNCTIONS)
+			return 0;
+		running->which = which | number;
+	}
 	running->at_ns = bpf_ktime_get_ns();
 	return 0;
 }
@@ -104,7 +110,7 @@ inline_always int function_ends(void)
 	running = running_function(cpu);
 	if (!running->at_ns)
 		return 0;
-	if (find_rows(&rows, id, running->number)) {
+	if (find_rows(&rows, id, running->which & ((1u << NUMBER_BITS) - 1))) {
 		charge(&rows.seen->all, since(&running->at_ns));
 		/* Last, in this order: see struct functions_came and struct cpu_head. */
 		*(volatile u32 *)rows.came += 1;

@@ -8,6 +8,7 @@
 #ifndef PINWISE_INTERRUPTS_H
 #define PINWISE_INTERRUPTS_H
 
+#include "tasks.h"
 #include "vectors.h"
 #include "waiting.h"
 
@@ -108,11 +109,16 @@ inline_always void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 
 /* What the run queue's clock counted as stolen; a tick brings it up to date. Needs CONFIG_PARAVIRT_TIME_ACCOUNTING. */
 inline_always u64 stolen(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct cfs_rq *queue = ask(task, se.cfs_rq);
-	struct rq *rq = ask(queue, rq);
+	struct task_struct *task;
+	struct cfs_rq *queue;
+	struct rq *rq = 0;
 
-	return field_exists(rq->prev_steal_time_rq) ? ask(rq, prev_steal_time_rq) : 0;
+	if (!field_exists(rq->prev_steal_time_rq))
+		return 0;
+	task = current_task();
+	queue = follow(task, se.cfs_rq);
+	rq = follow(queue, rq);
+	return follow(rq, prev_steal_time_rq);
 }
 
 enum { NO_LINE = -1 };

@@ -78,12 +78,17 @@ struct running {
 	u64 waited_ns; /* what threads of the target had waited then, mod 2^48 */
 };
 
-/* A timer function or remote call that runs. */
+/* A timer function or remote call that runs, or did last. */
 struct running_function {
 	u64 at_ns; /* 0: none runs */
-	u32 number;
-	u32 unused;
+	/*
+	 * Its number; above it its kind; above that the low bits of its address: all addresses of functions have the same ones
+	 * beyond.
+	 */
+	u64 which;
 };
+
+enum { NUMBER_BITS = 12, FUNCTION_BITS = 16 };
 
 /* A task that was asked for on a CPU. */
 struct known_thread {

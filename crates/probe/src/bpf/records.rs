@@ -103,7 +103,7 @@ records! {
 
     Running = "running" { at_ns: u64, waited_ns: u64, }
 
-    RunningFunction = "running_function" { at_ns: u64, number: u32, unused: u32, }
+    RunningFunction = "running_function" { at_ns: u64, which: u64, }
 
     KnownThread = "known_thread" { task: u64, tid: u32, slot: u32, }
 
