@@ -1,8 +1,8 @@
 //! Counting that goes on in the kernel.
 
 mod missed;
+mod pace;
 mod room;
-mod walked;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::frequency::Frequencies;
 use super::functions;
 use super::paging::PagingSince;
 use super::places::places;
-use super::reading::Reader;
+use super::reading::{Lengths, Reader};
 use super::sheet::Account;
 use super::snapshot::Snapshot;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
@@ -24,13 +24,21 @@ use crate::bpf::{
 };
 use crate::clock;
 use missed::Missed;
-use walked::Walked;
+use pace::Pace;
 
 /// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
 const TRIES: usize = 100;
 
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
+
+/// Walks over all tasks take one in so many ns at most: one takes half a us for each task that there is, and tells what tasks count
+/// themselves (page faults), and of threads whose state was lost what they do.
+const WALKS: u64 = 50;
+
+/// The same of readings of all that is counted of CPUs. Up to some 200 CPUs that is less than ten a second take; on larger machines lengths and
+/// functions are left out of some.
+const WHOLE_READINGS: u64 = 500;
 
 /// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
 const NEW_ONLY: u64 = 1;
@@ -79,7 +87,10 @@ pub struct Counting {
     /// What no program sees; `None` until counting begins.
     counted: Option<CountedSince>,
     foreign_numbers: bool,
-    walked: Walked,
+    walks: Pace,
+    whole_readings: Pace,
+    /// Whether lengths and functions were left out of the last reading.
+    was_behind: bool,
     missed: Missed,
 }
 
@@ -132,7 +143,9 @@ impl Counting {
             paging: PagingSince::now(&root),
             root,
             foreign_numbers: namespace > 0,
-            walked: Walked::default(),
+            walks: Pace::one_in(WALKS),
+            whole_readings: Pace::one_in(WHOLE_READINGS),
+            was_behind: false,
             missed: Missed::default(),
         };
         counting.start(target)?;
@@ -302,7 +315,7 @@ impl Counting {
             threads: self.ended.clone(),
             ..Snapshot::default()
         };
-        snapshot.cpus = self.reader.read(&self.tables.cpus, snapshot.at_ns, now);
+        self.read_cpus(&mut snapshot, ended_ns != 0, now);
         let at_ns = snapshot.at_ns;
         for slot in self.slots() {
             let Some(mut thread) = self.thread(slot).filter(|thread| thread.tid != 0) else { continue };
@@ -317,25 +330,37 @@ impl Counting {
         let made = self.made();
         snapshot.takers = self.tables.takers.read(made.takers);
         snapshot.lines = self.tables.lines.read(made.lines);
-        snapshot.functions = self.functions.read(
-            &self.tables.functions,
-            made.functions,
-            self.reader.changed(),
-            self.reader.cpus(),
-        );
         snapshot.routes = self.tables.routes.read(made.routes);
         snapshot
+    }
+
+    /// Reads what is counted of CPUs: all of it where that is not dear or the last reading, else without lengths and functions.
+    fn read_cpus(&mut self, snapshot: &mut Snapshot, has_ended: bool, now: impl Fn() -> u64) {
+        let began_ns = snapshot.at_ns;
+        let is_whole = has_ended || self.whole_readings.may_go_again(began_ns);
+        let before_ns = clock::thread_cpu_ns();
+        let lengths = if is_whole { Lengths::Read } else { Lengths::Left };
+        snapshot.cpus = self.reader.read(&self.tables.cpus, lengths, began_ns, now);
+        if is_whole {
+            let (made, changed) = (self.made().functions, self.reader.changed().collect::<Vec<_>>());
+            self.functions.read(&self.tables.functions, made, changed.into_iter(), self.reader.cpus());
+            self.whole_readings.went(began_ns, clock::thread_cpu_ns() - before_ns);
+        }
+        snapshot.functions = self.functions.last();
+        let was_behind = std::mem::replace(&mut self.was_behind, !is_whole);
+        snapshot.whole_each_ns = (was_behind || !is_whole).then(|| self.whole_readings.pause_ns());
+        snapshot.is_whole = is_whole;
     }
 
     /// Has tasks tell what they count themselves; at the end in any case.
     fn walk_if_due(&mut self, has_ended: bool) -> Result<(), Missing> {
         let began_ns = clock::monotonic_ns();
-        if self.slots().is_empty() || !(has_ended || self.walked.may_go_again(began_ns)) {
+        if self.slots().is_empty() || !(has_ended || self.walks.may_go_again(began_ns)) {
             return Ok(());
         }
         let before_ns = clock::thread_cpu_ns();
         self.loaded.walk_tasks()?;
-        self.walked = Walked { began_ns, took_ns: clock::thread_cpu_ns() - before_ns };
+        self.walks.went(began_ns, clock::thread_cpu_ns() - before_ns);
         Ok(())
     }
 

@@ -73,7 +73,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads. `made` is how many functions have ever been given a number, read before this is called; `changed` are the CPUs on which
-    /// anything happened since the last reading, `all` the CPUs.
+    /// anything happened since this was called last, `all` the CPUs.
     pub(super) fn read(
         &mut self,
         tables: &FunctionTables,
@@ -98,6 +98,11 @@ impl Reader {
                 read.read_row(tables, row, cpus, came.plane_mut(row));
             }
         }
+        self.last()
+    }
+
+    /// The last reading; none came where there was none.
+    pub(super) fn last(&self) -> Functions {
         Functions { read: self.read.clone(), cpus: None }
     }
 }

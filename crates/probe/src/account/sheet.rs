@@ -135,6 +135,7 @@ impl Account {
             snapshot.frequency.as_ref().filter(|seen| seen.is_empty()).map(|_| Frequencies::missing()),
         );
         missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
+        missing.extend(snapshot.whole_each_ns.map(|each_ns| not_each_time(each_ns, snapshot)));
         missing.extend(lost(snapshot));
         Self {
             window_s: snapshot.at_ns.saturating_sub(snapshot.began_ns) as f64 / 1e9,
@@ -274,6 +275,16 @@ fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
 fn routes(snapshot: &Snapshot) -> Vec<Route> {
     let of = |(key, times): &(crate::bpf::RouteKey, u64)| Route { from: key.from, to: key.to, times: *times };
     sorted(snapshot.routes.iter().map(of).collect())
+}
+
+/// What is not read each time, in words.
+fn not_each_time(each_ns: u64, snapshot: &Snapshot) -> Missing {
+    let why = format_args!(
+        "to read them of {} CPUs takes long: that is done every {} ms, and an interval has what came between two such readings          (nothing where there was none). Counts and times are of the interval itself. Longer intervals (--every) have all of their own",
+        snapshot.cpus.iter().count(),
+        each_ns.div_ceil(1_000_000)
+    );
+    Missing::new("lengths of interrupts, and functions of the kernel, in each interval", why)
 }
 
 /// What was not counted, in words: nothing is lost silently.

@@ -182,8 +182,13 @@ fn thread(past: &[Happened], number: usize) -> ThreadAccount {
 
 /// The account since counting began, after these intervals.
 fn after(past: &[Happened]) -> Account {
+    partly_after(past, past)
+}
+
+/// The same, of which lengths of interrupts and functions were read only of the first of these intervals.
+fn partly_after(past: &[Happened], whole: &[Happened]) -> Account {
     let interrupts = all(past, |happened| happened.interrupts.clone());
-    let lengths = distribution(&interrupts);
+    let lengths = distribution(&all(whole, |happened| happened.interrupts.clone()));
     let tick = Interruptions {
         all: Stretches::of(&tally(&interrupts)).sorted_by(&lengths),
         lengths,
@@ -191,7 +196,7 @@ fn after(past: &[Happened]) -> Account {
     };
     let functions = [false, true].map(|which| {
         let ran =
-            all(past, |h| h.functions.iter().filter(|(of, _)| *of == which).map(|(_, ns)| *ns).collect());
+            all(whole, |h| h.functions.iter().filter(|(of, _)| *of == which).map(|(_, ns)| *ns).collect());
         FunctionAccount {
             kind: FunctionKind::Timer,
             name: format!("{which}").into(),
@@ -237,11 +242,25 @@ fn same_but_for_extremes(one: &mut Stretches, other: &mut Stretches) {
         (Some(one), Some(Extreme::Bound(ns))) => assert!(one.ns() >= ns, "{shortest:?}"),
         _ => assert_eq!(shortest.0, shortest.1),
     }
-    for stretches in [one, other] {
-        // Quantiles are cut off at the longest.
-        *stretches =
-            Stretches { count: stretches.count, total_ns: stretches.total_ns, ..Stretches::default() };
-    }
+    [one, other].map(without_extremes);
+}
+
+/// Quantiles are cut off at the longest.
+fn without_extremes(stretches: &mut Stretches) {
+    *stretches = Stretches { count: stretches.count, total_ns: stretches.total_ns, ..Stretches::default() };
+}
+
+/// The differences of accounts that follow each other added up, and the difference of the last to the first.
+fn added_and_whole(accounts: &[Account]) -> [Account; 2] {
+    let mut added = Whole::default();
+    accounts.windows(2).for_each(|pair| added.add(pair[1].since(&pair[0])));
+    // Both are made from the rows.
+    [added.account(), accounts[accounts.len() - 1].since(&accounts[0])].map(|account| {
+        let mut account = account.rows_alone();
+        account.threads.sort_by_key(|thread| thread.tid);
+        account.functions.sort_by(|one, other| one.name.cmp(&other.name));
+        account
+    })
 }
 
 fn extremes(account: &mut Account) -> Vec<&mut Stretches> {
@@ -277,17 +296,41 @@ proptest! {
         past in prop::collection::vec(happened(), 2..6), from in 0..2_usize,
     ) {
         let accounts: Vec<Account> = (0..=past.len()).map(|end| after(&past[..end])).collect();
-        let mut added = Whole::default();
-        accounts[from..].windows(2).for_each(|pair| added.add(pair[1].since(&pair[0])));
-        let (mut added, mut whole) = (added.account(), accounts[past.len()].since(&accounts[from]));
-        // Both are made from the rows.
-        for account in [&mut added, &mut whole] {
-            (account.together, account.takers) = (None, Vec::new());
-            account.threads.sort_by_key(|thread| thread.tid);
-            account.functions.sort_by(|one, other| one.name.cmp(&other.name));
-        }
+        let [mut added, mut whole] = added_and_whole(&accounts[from..]);
         extremes(&mut added).into_iter().zip(extremes(&mut whole)).for_each(|(one, other)| same_but_for_extremes(one, other));
         prop_assert_eq!(added, whole);
+    }
+
+    #[test]
+    fn what_some_readings_leave_out_is_in_the_differences_to_later_ones(
+        past in prop::collection::vec(happened(), 2..6), is_whole in prop::array::uniform6(any::<bool>()),
+    ) {
+        let is_whole = |end: &usize| [0, past.len()].contains(end) || is_whole[*end];
+        let accounts = (0..=past.len()).map(|end| {
+            let whole_until = (0..=end).rev().find(is_whole).unwrap_or(0);
+            partly_after(&past[..end], &past[..whole_until])
+        });
+        let [mut added, mut whole] = added_and_whole(&accounts.collect::<Vec<_>>());
+        for account in [&mut added, &mut whole] {
+            extremes(account).into_iter().for_each(without_extremes);
+        }
+        prop_assert_eq!(added, whole);
+    }
+
+    #[test]
+    fn quantiles_are_told_of_an_interval_only_where_its_lengths_are_its_own(
+        past in prop::collection::vec(happened(), 3..6),
+    ) {
+        let last = past.len() - 1;
+        let before = partly_after(&past[..last], &past[..last - 1]);
+        for (whole_until, own) in [(last - 1, 0), (past.len(), past[last - 1].interrupts.len() + past[last].interrupts.len())] {
+            let since = partly_after(&past, &past[..whole_until]).since(&before);
+            let Some(seen) = since.cpus[0].sources.get(Source::Tick) else { continue };
+            prop_assert_eq!(seen.all.count, past[last].interrupts.len() as u64);
+            prop_assert_eq!(seen.lengths.count(), own as u64);
+            let is_told = own > 0 && own.abs_diff(past[last].interrupts.len()) <= 1;
+            prop_assert_eq!(seen.all.p50_ns.is_some() && seen.all.p99_ns.is_some(), is_told);
+        }
     }
 
     #[test]

@@ -71,9 +71,13 @@ impl Tables {
 
     /// A reading that begins 100 ns after the last one; each CPU is read a ns after it began.
     fn read(&mut self) -> Cpus {
+        self.read_with(Lengths::Read)
+    }
+
+    fn read_with(&mut self, lengths: Lengths) -> Cpus {
         self.began_ns += 100;
         let began_ns = self.began_ns;
-        self.reader.read(&self.kernel, began_ns, || began_ns + 1)
+        self.reader.read(&self.kernel, lengths, began_ns, || began_ns + 1)
     }
 
     /// What is read is all that was counted.
@@ -268,4 +272,54 @@ fn cpus_are_found_by_their_numbers_also_when_some_are_left_out() {
     assert_eq!(some.cpus.iter().map(|of| of.cpu()).collect::<CpuSet>(), kept);
     assert!(kept.iter().all(|cpu| some.cpu(cpu).unwrap().switches == 100 + u64::from(cpu)));
     assert_eq!(snapshot.cpus.iter().count(), CPUS, "the reading itself stays as it was");
+}
+
+#[test]
+fn lengths_that_were_left_are_read_by_the_next_reading_that_has_them() {
+    let mut tables = Tables::new();
+    tables.count(1, 3, 70, true);
+    tables.count(CPUS - 1, 5, 800, true);
+    tables.hold();
+    tables.count(1, 3, 90_000, true);
+    tables.count(9, 4, 40, true);
+    let counts = |read: &Cpus, cpu: usize| {
+        let of = read.iter().nth(cpu).unwrap();
+        of.sources().map(|(_, seen, lengths)| (seen.all.count, lengths.count())).collect::<Vec<_>>()
+    };
+    // Also when nothing happens any more, and the CPU is as it was.
+    for _ in 0..4 {
+        let read = tables.read_with(Lengths::Left);
+        assert_eq!((counts(&read, 1), counts(&read, 9)), (vec![(2, 1)], vec![(1, 0)]));
+        assert_eq!(counts(&read, CPUS - 1), [(1, 1)]);
+    }
+    tables.hold();
+    assert!(!tables.is_read_again(1), "once");
+}
+
+#[test]
+fn what_is_caught_while_it_is_written_has_its_lengths_read_when_it_is_there() {
+    let mut tables = Tables::new();
+    tables.count(0, 3, 900, false);
+    tables.read_with(Lengths::Left);
+    tables.change(0, |head| head.came[3] += 1);
+    tables.read_with(Lengths::Left);
+    tables.hold();
+    tables.count(0, 3, 800, false);
+    tables.read();
+    tables.change(0, |head| head.came[3] += 1);
+    tables.read_with(Lengths::Left);
+    tables.hold();
+}
+
+#[test]
+fn cpus_that_changed_are_told_once_however_many_readings_ago_it_was() {
+    let mut tables = Tables::new();
+    (0..3).for_each(|_| drop(tables.read()));
+    assert_eq!(tables.reader.changed().count(), CPUS);
+    assert_eq!(tables.reader.changed().count(), 0);
+    tables.count(7, 3, 70, true);
+    (0..4).for_each(|_| drop(tables.read_with(Lengths::Left)));
+    tables.count(group::CPUS, 3, 70, true);
+    tables.read();
+    assert_eq!(tables.reader.changed().collect::<Vec<_>>(), [7, group::CPUS as u32]);
 }

@@ -1,0 +1,59 @@
+//! How often dear work is done.
+
+/// However long it takes, it is done once a second.
+const LONGEST_PAUSE_NS: u64 = 900_000_000;
+
+/// Work that takes no more of the time than a part of it, but is done once a second in any case.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// One in so many ns may go into it.
+    part: u64,
+    /// When it was begun last, CLOCK_MONOTONIC.
+    began_ns: u64,
+    /// CPU time that it took then.
+    took_ns: u64,
+}
+
+impl Pace {
+    /// For work that was not done yet, and may take one in so many ns.
+    pub(super) fn one_in(part: u64) -> Self {
+        Self { part, began_ns: 0, took_ns: 0 }
+    }
+
+    /// Whether it may be done again at this time, CLOCK_MONOTONIC.
+    pub(super) fn may_go_again(&self, now_ns: u64) -> bool {
+        now_ns >= self.began_ns + self.pause_ns()
+    }
+
+    /// It was done.
+    pub(super) fn went(&mut self, began_ns: u64, took_ns: u64) {
+        (self.began_ns, self.took_ns) = (began_ns, took_ns);
+    }
+
+    /// How long after it was begun last it may be done again, ns.
+    pub(super) fn pause_ns(&self) -> u64 {
+        (self.took_ns * self.part).min(LONGEST_PAUSE_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_may_go_at_once_and_each_next_when_the_last_has_become_a_small_part() {
+        let mut pace = Pace::one_in(50);
+        assert!(pace.may_go_again(0));
+        pace.went(1_000, 2_000);
+        assert!(!pace.may_go_again(100_999));
+        assert!(pace.may_go_again(101_000));
+    }
+
+    #[test]
+    fn one_a_second_may_go_however_long_it_takes() {
+        let mut pace = Pace::one_in(50);
+        pace.went(0, 500_000_000);
+        assert!(!pace.may_go_again(899_999_999));
+        assert!(pace.may_go_again(900_000_000));
+    }
+}
