@@ -93,6 +93,45 @@ fn a_thief_is_named_under_preempt_rt() {
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn a_kernel_that_is_locked_down_is_named_and_proc_is_read() {
+    let Some(guest) = guest::like("plain") else { return };
+    let outcome = guest::run(
+        &guest.cmdline("lockdown=confidentiality"),
+        &format!(
+            "{FUNCTIONS}
+            on 1 \"$spin\"; victim=$!
+            # Where the kernel cannot tell, its verifier's words are all that there is.
+            test ! -e /sys/kernel/security/lockdown
+            pinwise watch --process $victim --for 2s --format json > blind 2> blind.said
+            mount -t securityfs none /sys/kernel/security
+            pinwise watch --process $victim --for 2s --format json > told 2> told.said
+            pinwise noise --cpu 2 --for 1s --format json > noise 2> noise.said"
+        ),
+    );
+    for name in ["blind", "told"] {
+        let said = guest::text(&outcome, &format!("{name}.said"));
+        assert!(
+            said.contains("the kernel is locked down") && said.contains("lockdown=integrity"),
+            "{name}: {said}"
+        );
+        assert!(!said.contains("bpf_probe_read"), "{said}");
+        let sheet = sheet(&outcome, name);
+        assert!(sheet["how"] != "tp_btf" && sheet["how"] != "raw_tp", "{name}: {}", sheet["how"]);
+    }
+    let noise = sheet(&outcome, "noise");
+    assert_eq!(noise["joined_to"], "counts", "{noise:#}");
+    assert!(noise["missing"].to_string().contains("the kernel is locked down"), "{:#}", noise["missing"]);
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn a_kernel_that_is_locked_down_for_integrity_only_tells_everything() {
+    let Some(guest) = guest::like("plain") else { return };
+    a_thief_is_named(guest.cmdline("lockdown=integrity"));
+}
+
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn a_cpu_that_goes_and_comes_back_leaves_the_sums_whole() {
     let Some(guest) = guest::like("plain") else { return };
     let outcome = guest::run(

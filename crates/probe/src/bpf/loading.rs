@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use aya::maps::Map;
 use aya::programs::{Iter, Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfLoader, Endianness};
-use machine::Missing;
+use machine::{Missing, Root};
 
 use super::hooks::{Hook, SWITCH};
+use super::lockdown::{self, verifier_log};
 use super::objects::Object;
 
 /// The fact that is missing where no program can be loaded.
@@ -259,13 +260,11 @@ fn reasons(error: &dyn Error) -> String {
 /// Whether the kernel said that this process may not. What its verifier objects to comes as EACCES as well, with a log: that is a
 /// fault of the program, and another kernel or another set of programs may do.
 fn not_permitted(error: &(dyn Error + 'static)) -> bool {
+    if verifier_log(error).is_some() {
+        return false;
+    }
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
-        if let Some(ProgramError::LoadError { verifier_log, .. }) = error.downcast_ref()
-            && !verifier_log.to_string().trim().is_empty()
-        {
-            return false;
-        }
         if let Some(io) = error.downcast_ref::<io::Error>() {
             // The verifier's refusals are EACCES.
             return io.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error());
@@ -276,14 +275,17 @@ fn not_permitted(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn refused(what: &str, error: &(dyn Error + 'static)) -> Refused {
-    let final_word = not_permitted(error);
-    let why = match final_word {
-        true => "the kernel does not let this user load programs: run as root, or with CAP_BPF and CAP_PERFMON (in a \
-            locked-down kernel nobody may)"
-            .to_string(),
-        false => format!("{what}: {}", reasons(error)),
+    let told = Root::live().read(lockdown::FILE).ok();
+    let locked_down = lockdown::is_why(told.as_deref(), error);
+    let why = match not_permitted(error) {
+        _ if locked_down => Err(lockdown::WHY),
+        true => Err(
+            "the kernel does not let this user load programs: run as root, or with CAP_BPF and CAP_PERFMON",
+        ),
+        false => Ok(format!("{what}: {}", reasons(error))),
     };
-    Refused { missing: Missing::new(EVENTS, why), final_word }
+    let final_word = why.is_err();
+    Refused { missing: Missing::new(EVENTS, why.unwrap_or_else(str::to_string)), final_word }
 }
 
 fn bad_types(file: &Path, error: &BtfError) -> Missing {

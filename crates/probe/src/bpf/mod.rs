@@ -13,6 +13,7 @@ mod function_tables;
 mod handing_out;
 mod hooks;
 mod loading;
+mod lockdown;
 mod mapped;
 mod objects;
 mod tables;
