@@ -16,6 +16,7 @@ use benches::system_time::SystemTime;
 use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine, Root};
 use probe::account::{Account, Counting, Names, Target, TracePoints};
+use probe::ring::{Recorder, Session, unix_ns_at};
 use report::number;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
@@ -40,6 +41,8 @@ const FUNCTIONS_IN_LINE: usize = 2;
 
 const A_SECOND: u32 = 10;
 const READINGS: usize = 100;
+
+const RING_BYTES: u64 = 64 << 20;
 
 /// How long the CPUs that there are count before their records are copied.
 const COUNTED: Duration = Duration::from_secs(3);
@@ -70,7 +73,7 @@ pub fn measure() -> io::Result<Section> {
     section.say(format!(
         "{} counters of sources that came and {} of functions that the kernel ran, in {:.1} MB of records. CPU time of this process, {A_SECOND} readings a second, \
          {READINGS} in all; in user space is what of it was in no system call (counted by a program at their entry and exit, whose own \
-         cost is in all figures). Readings are the mean of both kinds, each kind its median. Goal: readings take less than 0.5 % of one CPU in user space.",
+         cost is in all figures). Where readings are of two kinds, each row but theirs is the mean of both as they came, each in its median. Goal: readings take less than 0.5 % of one CPU in user space.",
         number::count(busy.sources),
         number::count(busy.functions),
         bytes as f64 / 1e6
@@ -100,10 +103,11 @@ fn on_its_own(
 
 /// What readings cost.
 struct Costs {
-    /// Those that have everything, and those that have counts and times only.
-    whole: Cost,
-    rest: Cost,
-    telling: Cost,
+    reading: Costly,
+    telling: Costly,
+    /// What a recorder makes of that: what came since the account before, and an entry of a ring.
+    difference: Costly,
+    entry: Costly,
     /// Sources that came, CPU by CPU.
     sources: usize,
     /// Functions of the kernel, CPU by CPU.
@@ -121,83 +125,96 @@ impl Costs {
     ) -> io::Result<Self> {
         let names = Names::of(machine);
         let system = SystemTime::of_this_thread()?;
-        let [whole, rest, telling] = [(); 3].map(|()| Cost::default());
-        let mut costs = Self { whole, rest, telling, sources: 0, functions: 0, came: 0.0 };
+        let [reading, telling, difference, entry] = [(); 4].map(|()| Costly::default());
+        let mut costs = Self { reading, telling, difference, entry, sources: 0, functions: 0, came: 0.0 };
+        let folder = tempfile::tempdir()?;
+        let session = Session::now("sleep".into(), serde_json::Value::Null, "tp_btf", 100_000_000);
+        let fault = |fault: machine::Fault| io::Error::other(fault.to_string());
+        let mut ring = Recorder::open(folder.path(), RING_BYTES, session.map_err(fault)?).map_err(fault)?;
         let mut before = Account::default();
         for _ in 0..READINGS {
             std::thread::sleep(Duration::from_secs(1) / A_SECOND / 2);
             meanwhile()?;
             std::thread::sleep(Duration::from_secs(1) / A_SECOND / 2);
-            let mut reading = Cost::default();
-            let snapshot = reading.of_work(&system, || counting.read())?;
-            if snapshot.is_whole() { &mut costs.whole } else { &mut costs.rest }.add(reading);
-            let account = costs.telling.of_work(&system, || Account::of(&snapshot, false, &names, &[]))?;
+            let (snapshot, cost) = cost_of(&system, || counting.read())?;
+            let is_whole = snapshot.is_whole();
+            costs.reading.add(is_whole, cost);
+            let (account, cost) = cost_of(&system, || Account::of(&snapshot, false, &names, &[]))?;
+            costs.telling.add(is_whole, cost);
             costs.sources = account.cpus.iter().map(|cpu| cpu.sources.iter().len()).sum();
             costs.functions = account.functions.len();
-            let came = account.since(&before).cpus.iter().map(|cpu| cpu.sources.iter().len()).sum::<usize>();
+            let (since, cost) = cost_of(&system, || account.since(&before))?;
+            costs.difference.add(is_whole, cost);
+            let (written, cost) = cost_of(&system, || ring.add(&since, unix_ns_at(since.to_ns)))?;
+            written.map_err(fault)?;
+            costs.entry.add(is_whole, cost);
+            let came = since.cpus.iter().map(|cpu| cpu.sources.iter().len()).sum::<usize>();
             costs.came = came as f64 / account.cpus.len() as f64;
             before = account;
         }
         Ok(costs)
     }
 
-    /// Rows of readings as they come, of both kinds where there are two, and of making an account.
+    /// Rows of readings and of what is made of them.
     fn put(&self, table: &mut String, name: &str) {
-        let kinds = [&self.whole, &self.rest].map(|kind| (kind.times() as f64 / READINGS as f64, kind));
-        let mean = |of: fn(&Cost) -> f64| kinds.iter().map(|(share, kind)| share * of(kind)).sum::<f64>();
-        table.push_str(&row(name, mean(Cost::cpu_ns), mean(Cost::user_ns)));
-        if self.rest.times() > 0 {
-            let [whole, rest] = kinds.map(|(share, _)| format!("{:.0} of 100", share * 100.0));
-            table.push_str(&self.whole.row(&format!("{whole}: with lengths and functions, if each were so")));
-            table.push_str(&self.rest.row(&format!("{rest}: counts and times, if each were so")));
+        table.push_str(&row(name, self.reading.mean()));
+        let [whole, rest] = &self.reading.0;
+        if !rest.0.is_empty() {
+            let count = |kind: &Cost| format!("{:.0} of 100", kind.0.len() as f64 / READINGS as f64 * 100.0);
+            let kinds = [(whole, "with lengths and functions"), (rest, "counts and times")];
+            kinds.map(|(kind, what)| {
+                table.push_str(&row(&format!("{}: {what}, if each were so", count(kind)), kind.median()));
+            });
         }
-        table.push_str(&self.telling.row("making an account of it"));
+        table.push_str(&row("making an account of it", self.telling.mean()));
+        table.push_str(&row("what it has more than the one before", self.difference.mean()));
+        table.push_str(&row("writing that into a ring", self.entry.mean()));
     }
 }
 
-/// What the same piece of work cost again and again.
-#[derive(Default)]
-struct Cost {
-    /// Of each time, ns.
-    cpu_ns: Vec<f64>,
-    /// What of it was no system call.
-    user_ns: Vec<f64>,
+/// CPU time of a piece of work, and what of it was in no system call, ns.
+type Ns = [f64; 2];
+
+fn cost_of<T>(system: &SystemTime, work: impl FnOnce() -> T) -> io::Result<(T, Ns)> {
+    let before_ns = system.so_far_ns()?;
+    let (cost, answer) = cpu_time::of_work(|| Ok(work()))?;
+    let system_ns = system.since_ns(before_ns)?;
+    Ok((answer, [cost.cpu_ns, cost.cpu_ns.saturating_sub(system_ns)].map(|ns| ns as f64)))
 }
+
+/// What the same piece of work cost again and again: where the reading was whole, and where it was not.
+#[derive(Default)]
+struct Costly([Cost; 2]);
+
+impl Costly {
+    fn add(&mut self, is_whole: bool, cost: Ns) {
+        self.0[usize::from(!is_whole)].0.push(cost);
+    }
+
+    /// Of both kinds as they came, each in its median.
+    fn mean(&self) -> Ns {
+        let all: usize = self.0.iter().map(|kind| kind.0.len()).sum();
+        self.0.iter().fold([0.0; 2], |sum, kind| {
+            let (share, of_kind) = (kind.0.len() as f64 / all as f64, kind.median());
+            [sum[0] + share * of_kind[0], sum[1] + share * of_kind[1]]
+        })
+    }
+}
+
+#[derive(Default)]
+struct Cost(Vec<Ns>);
 
 impl Cost {
-    fn of_work<T>(&mut self, system: &SystemTime, work: impl FnOnce() -> T) -> io::Result<T> {
-        let before_ns = system.so_far_ns()?;
-        let (cost, answer) = cpu_time::of_work(|| Ok(work()))?;
-        let system_ns = system.since_ns(before_ns)?;
-        self.cpu_ns.push(cost.cpu_ns as f64);
-        self.user_ns.push(cost.cpu_ns.saturating_sub(system_ns) as f64);
-        Ok(answer)
-    }
-
-    fn add(&mut self, other: Self) {
-        self.cpu_ns.extend(other.cpu_ns);
-        self.user_ns.extend(other.user_ns);
-    }
-
-    fn times(&self) -> usize {
-        self.cpu_ns.len()
-    }
-
-    /// The one in the middle, ns; 0 where there is none.
-    fn cpu_ns(&self) -> f64 {
-        if self.cpu_ns.is_empty() { 0.0 } else { middle(&self.cpu_ns) }
-    }
-
-    fn user_ns(&self) -> f64 {
-        if self.user_ns.is_empty() { 0.0 } else { middle(&self.user_ns) }
-    }
-
-    fn row(&self, name: &str) -> String {
-        row(name, self.cpu_ns(), self.user_ns())
+    /// 0 where there is none.
+    fn median(&self) -> Ns {
+        if self.0.is_empty() {
+            return [0.0; 2];
+        }
+        [0, 1].map(|which| middle(&self.0.iter().map(|ns| ns[which]).collect::<Vec<_>>()))
     }
 }
 
-fn row(name: &str, cpu_ns: f64, user_ns: f64) -> String {
+fn row(name: &str, [cpu_ns, user_ns]: Ns) -> String {
     let of_one = |ns: f64| ns * f64::from(A_SECOND) / 1e7;
     format!("| {name} | {:.2} | {:.2} % | {:.2} % |\n", cpu_ns / 1e6, of_one(cpu_ns), of_one(user_ns))
 }

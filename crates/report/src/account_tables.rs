@@ -36,6 +36,8 @@ pub enum Table {
     Functions,
     /// Between which CPUs threads moved.
     Migrations,
+    /// Interrupts that no program sees, by /proc/interrupts.
+    Counted,
 }
 
 /// When an interval was, by the wall clock.
@@ -75,6 +77,7 @@ impl Table {
             Self::Lines => account.lines.iter().map(rows::line).collect(),
             Self::Functions => account.functions.iter().map(rows::function).collect(),
             Self::Migrations => account.routes.iter().map(rows::route).collect(),
+            Self::Counted => account.counted_only.iter().map(rows::counted).collect(),
         }
     }
 

@@ -36,9 +36,9 @@ const STAMPED_WITHIN_NS: u64 = 200_000;
 /// themselves (page faults), and of threads whose state was lost what they do.
 const WALKS: u64 = 50;
 
-/// The same of readings of all that is counted of CPUs. Up to some 200 CPUs that is less than ten a second take; on larger machines lengths and
+/// The same of readings of all that is counted of CPUs. Up to some 100 CPUs that is less than ten a second take; on larger machines lengths and
 /// functions are left out of some.
-const WHOLE_READINGS: u64 = 500;
+const WHOLE_READINGS: u64 = 1_000;
 
 /// BPF_NOEXIST: an entry that is there stays as it is, and the kernel says so.
 const NEW_ONLY: u64 = 1;

@@ -79,7 +79,7 @@ pub struct LineAccount {
 }
 
 /// Kinds of functions that the kernel runs on somebody's behalf.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionKind {
     /// A timer of high resolution, mostly within the timer interrupt.

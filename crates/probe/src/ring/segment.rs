@@ -1,7 +1,7 @@
 //! A file of the ring.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -86,9 +86,12 @@ impl Segment {
     }
 
     fn compressed(&mut self, line: &impl Serialize) -> io::Result<Vec<u8>> {
-        serde_json::to_writer(&mut self.stream, line)?;
-        self.stream.write_all(b"\n")?;
-        self.stream.flush()?;
+        // It is written a few bytes at a time, and each time the compressor is called takes as long as some hundred bytes.
+        let mut stream = BufWriter::new(&mut self.stream);
+        serde_json::to_writer(&mut stream, line)?;
+        stream.write_all(b"\n")?;
+        stream.flush()?;
+        drop(stream);
         Ok(std::mem::take(self.stream.get_mut()))
     }
 

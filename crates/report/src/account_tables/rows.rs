@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use probe::account::{
-    Account, CpuAccount, FromIdle, FunctionAccount, FunctionKind, Interruptions, LineAccount, Migrations,
-    Route, Source, Stretches, Taker, TakerKind, TaskAccount, ThreadAccount,
+    Account, CountedInterrupts, CpuAccount, FromIdle, FunctionAccount, FunctionKind, Interruptions,
+    LineAccount, Migrations, Route, Source, Stretches, Taker, TakerKind, TaskAccount, ThreadAccount,
 };
 use probe::ticks::TickDependency;
 use serde::Serialize;
@@ -271,6 +271,16 @@ pub(super) fn route(row: &Route) -> Vec<Cell> {
     ]
 }
 
+pub(super) fn counted(row: &CountedInterrupts) -> Vec<Cell> {
+    let CountedInterrupts { cpu, name, label, count } = row;
+    vec![
+        Cell::text("interrupt", words(name)),
+        Cell::text("label", words(label)),
+        Cell::whole("cpu", u64::from(*cpu)),
+        Cell::whole("count", *count),
+    ]
+}
+
 /// An account with one row in each table: for their heads.
 pub(super) fn one_of_each() -> Account {
     let taker = Taker {
@@ -295,6 +305,7 @@ pub(super) fn one_of_each() -> Account {
         lines: vec![LineAccount::default()],
         functions: vec![function],
         routes: vec![Route { from: 0, to: 0, times: 0 }],
+        counted_only: vec![CountedInterrupts::default()],
         ..Account::default()
     }
 }

@@ -4,7 +4,7 @@ use probe::account::{Stretches, ThreadAccount};
 
 use super::*;
 
-const ALL: [Table; 8] = [
+const ALL: [Table; 9] = [
     Table::Threads,
     Table::Takers,
     Table::Cpus,
@@ -13,6 +13,7 @@ const ALL: [Table; 8] = [
     Table::Lines,
     Table::Functions,
     Table::Migrations,
+    Table::Counted,
 ];
 
 fn account() -> Account {

@@ -152,6 +152,8 @@ pub enum Table {
     Functions,
     /// Between which CPUs threads moved.
     Migrations,
+    /// Interrupts that no program sees: how often they came, by /proc/interrupts.
+    Counted,
 }
 
 impl From<Table> for account_tables::Table {
@@ -165,6 +167,7 @@ impl From<Table> for account_tables::Table {
             Table::Lines => Self::Lines,
             Table::Functions => Self::Functions,
             Table::Migrations => Self::Migrations,
+            Table::Counted => Self::Counted,
         }
     }
 }

@@ -114,5 +114,19 @@ fn a_recorder_adds_up_what_was_counted() {
         let told = counted(&sheet, stage.cpu, "LOC");
         // Its own ticks come beside the storm: 100 to 1,000 a second.
         assert!((due..due + due / 8).contains(&told) || told.abs_diff(due) < due / 50, "{told} of {due}");
+
+        let series = ["watch", "--replay", ring, "--series", "--format", "csv", "--table", "counted"];
+        let out = stage.command(&series).output().unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(
+            lines.next(),
+            Some("from_unix_ns,to_unix_ns,interval_ns,interrupt,label,cpu,count"),
+            "{text}"
+        );
+        let cpu = stage.cpu.to_string();
+        let cells = lines.map(|line| line.split(',').collect::<Vec<_>>());
+        let of_storm = cells.filter(|cells| cells[3] == "LOC" && cells[5] == cpu);
+        assert_eq!(of_storm.map(|cells| cells[6].parse::<u64>().unwrap()).sum::<u64>(), told, "{text}");
     });
 }

@@ -67,7 +67,7 @@ impl Row for CpuAccount {
         }
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         self.cpu
     }
 }

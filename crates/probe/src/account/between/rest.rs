@@ -56,7 +56,7 @@ impl Row for TaskAccount {
         }
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         Reverse((self.took.total_ns, self.on_cpu_ns))
     }
 }
@@ -95,7 +95,7 @@ impl Row for LineAccount {
         Self { irq: self.irq, name: later.name.clone(), cpu: self.cpu, seen }
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         Reverse((self.seen.took_ns(), self.seen.all.total_ns))
     }
 }
@@ -118,7 +118,7 @@ impl Row for FunctionAccount {
         Self { kind: self.kind, name: self.name.clone(), cpu: self.cpu, ran: self.ran.plus(&later.ran) }
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         Reverse((self.ran.total_ns, self.ran.count))
     }
 }
@@ -139,7 +139,7 @@ impl Row for CountedInterrupts {
         Self { count: self.count + later.count, ..later.clone() }
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         // As the kernel's file has them, CPU by CPU of each.
         (self.name.clone(), self.cpu)
     }
@@ -161,7 +161,7 @@ impl Row for Route {
         Self { from: self.from, to: self.to, times: self.times + later.times }
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         (Reverse(self.times), self.from, self.to)
     }
 }

@@ -57,7 +57,7 @@ impl Row for ThreadAccount {
         later.clone().plus(self)
     }
 
-    fn rank(&self) -> impl Ord {
+    fn rank(&self) -> impl Ord + use<> {
         Reverse((self.kept_off_ns(), self.had_ns()))
     }
 }

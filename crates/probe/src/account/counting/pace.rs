@@ -10,14 +10,14 @@ pub(super) struct Pace {
     part: u64,
     /// When it was begun last, CLOCK_MONOTONIC.
     began_ns: u64,
-    /// CPU time that it took then.
-    took_ns: u64,
+    /// CPU time that it took then, and the time before: one of them may have met cold caches, or a host that was busy.
+    took_ns: [Option<u64>; 2],
 }
 
 impl Pace {
     /// For work that was not done yet, and may take one in so many ns.
     pub(super) fn one_in(part: u64) -> Self {
-        Self { part, began_ns: 0, took_ns: 0 }
+        Self { part, began_ns: 0, took_ns: [None; 2] }
     }
 
     /// Whether it may be done again at this time, CLOCK_MONOTONIC.
@@ -27,12 +27,15 @@ impl Pace {
 
     /// It was done.
     pub(super) fn went(&mut self, began_ns: u64, took_ns: u64) {
-        (self.began_ns, self.took_ns) = (began_ns, took_ns);
+        let [before_ns, _] = self.took_ns;
+        (self.began_ns, self.took_ns) = (began_ns, [Some(took_ns), before_ns]);
     }
 
-    /// How long after it was begun last it may be done again, ns.
+    /// How long after it was begun last it may be done again, ns. The first time, which meets memory that nobody used yet, says nothing.
     pub(super) fn pause_ns(&self) -> u64 {
-        (self.took_ns * self.part).min(LONGEST_PAUSE_NS)
+        let [last_ns, before_ns] = self.took_ns;
+        let took_ns = last_ns.zip(before_ns).map_or(0, |(last_ns, before_ns)| last_ns.min(before_ns));
+        (took_ns * self.part).min(LONGEST_PAUSE_NS)
     }
 }
 
@@ -41,18 +44,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_may_go_at_once_and_each_next_when_the_last_has_become_a_small_part() {
+    fn the_first_two_may_go_at_once_and_each_next_when_the_last_has_become_a_small_part() {
         let mut pace = Pace::one_in(50);
         assert!(pace.may_go_again(0));
+        pace.went(100, 2_000);
+        assert!(pace.may_go_again(100));
         pace.went(1_000, 2_000);
         assert!(!pace.may_go_again(100_999));
         assert!(pace.may_go_again(101_000));
     }
 
     #[test]
+    fn one_that_took_long_once_is_not_held_against_it() {
+        let mut pace = Pace::one_in(50);
+        pace.went(1_000, 90_000);
+        pace.went(2_000, 2_000);
+        assert_eq!(pace.pause_ns(), 100_000);
+        pace.went(200_000, 90_000);
+        assert_eq!(pace.pause_ns(), 100_000);
+        pace.went(400_000, 80_000);
+        assert_eq!(pace.pause_ns(), 4_000_000);
+    }
+
+    #[test]
     fn one_a_second_may_go_however_long_it_takes() {
         let mut pace = Pace::one_in(50);
-        pace.went(0, 500_000_000);
+        [0, 0].map(|began_ns| pace.went(began_ns, 500_000_000));
         assert!(!pace.may_go_again(899_999_999));
         assert!(pace.may_go_again(900_000_000));
     }
