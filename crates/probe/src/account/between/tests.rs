@@ -242,7 +242,7 @@ fn same_but_for_extremes(one: &mut Stretches, other: &mut Stretches) {
         (Some(one), Some(Extreme::Bound(ns))) => assert!(one.ns() >= ns, "{shortest:?}"),
         _ => assert_eq!(shortest.0, shortest.1),
     }
-    [one, other].map(without_extremes);
+    [one, other].into_iter().for_each(without_extremes);
 }
 
 /// Quantiles are cut off at the longest.
