@@ -162,9 +162,9 @@ impl Costs {
         if !rest.0.is_empty() {
             let count = |kind: &Cost| format!("{:.0} of 100", kind.0.len() as f64 / READINGS as f64 * 100.0);
             let kinds = [(whole, "with lengths and functions"), (rest, "counts and times")];
-            kinds.map(|(kind, what)| {
+            for (kind, what) in kinds {
                 table.push_str(&row(&format!("{}: {what}, if each were so", count(kind)), kind.median()));
-            });
+            }
         }
         table.push_str(&row("making an account of it", self.telling.mean()));
         table.push_str(&row("what it has more than the one before", self.difference.mean()));

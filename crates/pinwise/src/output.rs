@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use machine::{Class, Fault};
@@ -109,18 +109,15 @@ pub struct Place {
     pub to: Box<dyn Write + Send>,
 }
 
-/// Opens the file at `path`, or stdout when none is given. What the file holds stays until something is written.
+/// Opens the file at `path`, or stdout when none is given. What the file holds stays until something is written; one that was not there goes
+/// again where nothing is.
 ///
 /// # Errors
 /// The file cannot be made; stdout is a terminal, and `binary` is not for terminals.
 pub fn open(path: Option<&Path>, binary: Option<Binary>) -> Result<Place, Fault> {
     let name = path.map_or("stdout".to_string(), |path| path.display().to_string());
     let to: Box<dyn Write + Send> = match (path, binary) {
-        (Some(path), _) => {
-            let file = File::options().write(true).create(true).truncate(false).open(path);
-            let file = file.map_err(|e| not_written(&name, &e))?;
-            Box::new(in_pieces(Anew { file, has_begun: false }))
-        }
+        (Some(path), _) => Box::new(in_pieces(Anew::open(path).map_err(|e| not_written(&name, &e))?)),
         (None, Some(Binary { flag, cause, example })) if io::stdout().is_terminal() => {
             let remedy = format!("name a file with -o, as in -o {example}");
             return Err(Fault::new(Class::Usage, flag, cause, remedy));
@@ -134,6 +131,30 @@ pub fn open(path: Option<&Path>, binary: Option<Binary>) -> Result<Place, Fault>
 struct Anew {
     file: File,
     has_begun: bool,
+    /// The file, where it was not there before.
+    made: Option<PathBuf>,
+}
+
+impl Anew {
+    fn open(path: &Path) -> io::Result<Self> {
+        let new = File::options().write(true).create_new(true).open(path);
+        let made = new.is_ok().then(|| path.to_path_buf());
+        let file = match new {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                File::options().write(true).create(true).truncate(false).open(path)?
+            }
+            opened => opened?,
+        };
+        Ok(Self { file, has_begun: false, made })
+    }
+}
+
+impl Drop for Anew {
+    fn drop(&mut self) {
+        if let Some(made) = self.made.take().filter(|_| !self.has_begun) {
+            let _ = std::fs::remove_file(made);
+        }
+    }
 }
 
 impl Write for Anew {
@@ -184,6 +205,21 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "of yesterday, and longer");
         whole(place, "of today").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "of today");
+    }
+
+    #[test]
+    fn a_file_that_nothing_was_written_to_goes_again_where_it_was_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [there, new, link] = ["there", "new", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&there, "of yesterday").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("linked"), &link).unwrap();
+        for path in [&there, &new, &link] {
+            drop(open(Some(path), None).unwrap());
+        }
+        assert_eq!(std::fs::read_to_string(&there).unwrap(), "of yesterday");
+        assert!(!new.exists() && link.is_symlink());
+        whole(open(Some(&new), None).unwrap(), "of today").unwrap();
+        assert_eq!(std::fs::read_to_string(&new).unwrap(), "of today");
     }
 
     #[test]

@@ -15,11 +15,8 @@ impl<T: Record> Planes<T> {
         Self { planes: (0..planes).map(|_| None).collect(), cells }
     }
 
-    /// A plane to be written to; what nothing was put into is zero. More planes come to be where there is none of that number.
+    /// A plane to be written to, one of those that there are; what nothing was put into is zero.
     pub(super) fn plane_mut(&mut self, plane: usize) -> &mut [T] {
-        if plane >= self.planes.len() {
-            self.planes.resize_with(plane + 1, || None);
-        }
         self.planes[plane].get_or_insert_with(|| vec![T::zeroed(); self.cells].into_boxed_slice())
     }
 
@@ -41,12 +38,12 @@ mod tests {
 
     #[test]
     fn a_plane_comes_to_be_when_it_is_written_to() {
-        let mut planes = Planes::<StepsLine>::with_room(2, 3);
+        let mut planes = Planes::<StepsLine>::with_room(3, 3);
         assert!(planes.get(1, 0).is_none() && planes.get(7, 0).is_none());
         planes.plane_mut(1)[2].steps[0] = 4;
-        planes.plane_mut(7)[0].steps[0] = 5;
+        planes.plane_mut(2)[0].steps[0] = 5;
         let first = |plane, cell| planes.get(plane, cell).map(|line| line.steps[0]);
-        assert_eq!((first(1, 2), first(1, 0), first(7, 0)), (Some(4), Some(0), Some(5)));
+        assert_eq!((first(1, 2), first(1, 0), first(2, 0)), (Some(4), Some(0), Some(5)));
         assert_eq!((first(0, 0), first(1, 3), first(6, 0)), (None, None, None));
     }
 }

@@ -8,7 +8,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use super::actor::{Actor, Slice, now_ns};
 use super::control::{Counters, Window};
 use super::figures::{assert_near, number};
-use super::watching::{Stage, when_told};
+use super::watching::{Sheet, Stage, when_told};
 
 const PAGES: usize = 20_000;
 const PAGE: usize = 4096;
@@ -38,6 +38,35 @@ fn once<T: Send + 'static>(cpu: u32, job: impl FnOnce() -> T + Send + 'static) -
     (actor, go)
 }
 
+/// What watch and the kernel's counters say of a thread that did something once in the window.
+struct Told<T> {
+    tid: u32,
+    sheet: Sheet,
+    window: Window,
+    /// The same of a window in which it did nothing.
+    quiet: Window,
+    done: T,
+}
+
+impl<T: Send + 'static> Told<T> {
+    /// Watches with these words beside the usual ones; the job says what it did, and when.
+    fn of(stage: &Stage, more: &[&str], job: impl FnOnce() -> (T, Slice) + Send + 'static) -> Self {
+        let (toucher, go) = once(stage.cpu, job);
+        let (tid, words) = (toucher.tid, toucher.tid.to_string());
+        let flags = [&["--thread", &words, "--for", "5s"], more].concat();
+        let quiet = Window::quiet(stage, &flags, Some(tid));
+        let counters = Counters::now(Some(tid));
+        let watching = stage.begin(&flags);
+        go.send(()).unwrap();
+        let sheet = watching.end();
+        let window = Window::of(&sheet, &counters, Some(tid));
+        let (done, touched) = toucher.stop();
+        let inside = sheet.has(touched.from_ns) && sheet.has(touched.to_ns);
+        assert!(inside, "the window ended before the touching: a machine too busy");
+        Self { tid, sheet, window, quiet, done }
+    }
+}
+
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn each_page_that_is_touched_is_a_page_fault() {
@@ -49,18 +78,7 @@ fn each_page_that_is_touched_is_a_page_fault() {
                 "skipped: huge pages take many pages at a fault (transparent_hugepage is always)"
             );
         }
-        let (toucher, go) = once(stage.cpu, touch_all);
-        let (tid, words) = (toucher.tid, toucher.tid.to_string());
-        let flags = ["--thread", &words, "--for", "5s"];
-        let quiet = Window::quiet(&stage, &flags, Some(tid));
-        let counters = Counters::now(Some(tid));
-        let watching = stage.begin(&flags);
-        go.send(()).unwrap();
-        let sheet = watching.end();
-        let window = Window::of(&sheet, &counters, Some(tid));
-        let touched = toucher.stop();
-        let inside = sheet.has(touched.from_ns) && sheet.has(touched.to_ns);
-        assert!(inside, "the window ended before the touching: a machine too busy");
+        let Told { tid, sheet, window, quiet, .. } = Told::of(&stage, &[], || ((), touch_all()));
         assert_near("page faults", number(&sheet.thread(tid)["page_faults"]), PAGES as u64, 0.02, 0);
         assert_near("minor faults", number(&sheet.thread(tid)["minor_faults"]), PAGES as u64, 0.0, 20);
         window.rises_only_in(&["page_faults", "minor_faults"], PAGES as u64, &quiet);
@@ -121,18 +139,7 @@ impl OnDisk {
 fn each_page_that_is_read_is_a_major_fault(more: &[&str]) {
     let Some(stage) = Stage::new() else { return };
     let on_disk = OnDisk::new();
-    let (toucher, go) = once(stage.cpu, move || on_disk.touch());
-    let (tid, words) = (toucher.tid, toucher.tid.to_string());
-    let flags = [&["--thread", &words, "--for", "5s"], more].concat();
-    let quiet = Window::quiet(&stage, &flags, Some(tid));
-    let counters = Counters::now(Some(tid));
-    let watching = stage.begin(&flags);
-    go.send(()).unwrap();
-    let sheet = watching.end();
-    let window = Window::of(&sheet, &counters, Some(tid));
-    let (missing, touched) = toucher.stop();
-    let inside = sheet.has(touched.from_ns) && sheet.has(touched.to_ns);
-    assert!(inside, "the window ended before the touching: a machine too busy");
+    let Told { tid, sheet, window, quiet, done: missing } = Told::of(&stage, more, move || on_disk.touch());
     assert!(missing > 50, "{missing} pages only were not in memory");
     let row = sheet.thread(tid);
     // The first page of the code that comes back from the disk may be such a fault as well.
