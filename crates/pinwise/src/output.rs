@@ -1,7 +1,8 @@
 //! The one place that writes to stdout.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -151,7 +152,11 @@ impl Anew {
 
 impl Drop for Anew {
     fn drop(&mut self) {
-        if let Some(made) = self.made.take().filter(|_| !self.has_begun) {
+        let Some(made) = self.made.take().filter(|_| !self.has_begun) else { return };
+        // Another file may have been put into its place meanwhile.
+        let is_same = |there: &Metadata, own: &Metadata| (there.dev(), there.ino()) == (own.dev(), own.ino());
+        let both = std::fs::symlink_metadata(&made).ok().zip(self.file.metadata().ok());
+        if both.is_some_and(|(there, own)| is_same(&there, &own)) {
             let _ = std::fs::remove_file(made);
         }
     }
@@ -163,8 +168,9 @@ impl Write for Anew {
         if !self.has_begun && self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
-        self.has_begun = true;
-        self.file.write(bytes)
+        let written = self.file.write(bytes)?;
+        self.has_begun |= written > 0;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -87,8 +87,8 @@ inline_always int function_begins(u64 address, u32 kind)
 	if (!cpu || !counting)
 		return 0;
 	running = running_function(cpu);
-	/* Mostly the one that came last comes again: that of the tick. */
-	if ((running->which ^ which) >> NUMBER_BITS) {
+	/* Mostly the one that came last comes again: that of the tick. None came yet where there is nothing. */
+	if (!running->which || (running->which ^ which) >> NUMBER_BITS) {
 		number = number_of(address, kind);
 		if (number >= FUNCTIONS)
 			return 0;

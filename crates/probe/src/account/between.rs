@@ -13,6 +13,7 @@ mod threads;
 
 pub(super) use row::{Row, sorted};
 
+use super::detail::Detail;
 use super::sheet::Account;
 use super::takers::{Told, takers};
 use row::since;
@@ -36,6 +37,7 @@ impl Account {
             nearness,
             paging,
             counted_only,
+            detail_of: _,
             missing,
         } = self;
         let mut account = Self {
@@ -54,10 +56,11 @@ impl Account {
             nearness: nearness.clone(),
             paging: paging.zip(earlier.paging).map(|(now, before)| now.since(&before)),
             counted_only: since(counted_only, &earlier.counted_only),
+            detail_of: None,
             missing: missing.clone(),
         };
         account.sum_up();
-        account
+        account.with_detail(Detail { from_ns: earlier.detail().to_ns, to_ns: self.detail().to_ns })
     }
 
     /// Makes anew what follows from the rows: the sum of the threads, and who took.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::between::sorted;
 use super::counted::CountedInterrupts;
 use super::cpu::CpuAccount;
+use super::detail::Detail;
 use super::distribution::Distribution;
 use super::frequency::Frequencies;
 use super::functions::FunctionOf;
@@ -60,6 +61,9 @@ pub struct Account {
     /// other figure: their time is that of whatever they interrupted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted_only: Vec<CountedInterrupts>,
+    /// Of which time lengths of interrupts and functions are, where that is another one; `None`: of the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail_of: Option<Detail>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
@@ -135,7 +139,6 @@ impl Account {
             snapshot.frequency.as_ref().filter(|seen| seen.is_empty()).map(|_| Frequencies::missing()),
         );
         missing.extend(snapshot.paging.iter().filter_map(|paging| paging.as_ref().err()).cloned());
-        missing.extend(snapshot.whole_each_ns.map(|each_ns| not_each_time(each_ns, snapshot)));
         missing.extend(lost(snapshot));
         Self {
             window_s: snapshot.at_ns.saturating_sub(snapshot.began_ns) as f64 / 1e9,
@@ -154,9 +157,14 @@ impl Account {
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             counted_only: Vec::new(),
             threads,
+            detail_of: None,
             missing,
         }
         .filled_up()
+        .with_detail(Detail {
+            from_ns: snapshot.began_ns,
+            to_ns: snapshot.detail_ns.unwrap_or(snapshot.at_ns),
+        })
     }
 }
 
@@ -275,16 +283,6 @@ fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
 fn routes(snapshot: &Snapshot) -> Vec<Route> {
     let of = |(key, times): &(crate::bpf::RouteKey, u64)| Route { from: key.from, to: key.to, times: *times };
     sorted(snapshot.routes.iter().map(of).collect())
-}
-
-/// What is not read each time, in words.
-fn not_each_time(each_ns: u64, snapshot: &Snapshot) -> Missing {
-    let why = format_args!(
-        "to read them of {} CPUs takes long: that is done every {} ms, and an interval has what came between two such readings          (nothing where there was none). Counts and times are of the interval itself. Longer intervals (--every) have all of their own",
-        snapshot.cpus.iter().count(),
-        each_ns.div_ceil(1_000_000)
-    );
-    Missing::new("lengths of interrupts, and functions of the kernel, in each interval", why)
 }
 
 /// What was not counted, in words: nothing is lost silently.

@@ -35,10 +35,8 @@ pub struct Snapshot {
     pub(crate) foreign_numbers: bool,
     /// Whether page faults were counted.
     pub(crate) page_faults: bool,
-    /// Whether lengths of what interrupted and functions of the kernel are of this reading; else they are of an earlier one.
-    pub(crate) is_whole: bool,
-    /// Where that is not so, or was not of the reading before: how far readings that have them are apart, ns.
-    pub(crate) whole_each_ns: Option<u64>,
+    /// When lengths of what interrupted and functions of the kernel were read; `None`: by this reading.
+    pub(crate) detail_ns: Option<u64>,
     /// Events that a program was left out for, by program.
     pub(crate) misses: BTreeMap<&'static str, u64>,
 }
@@ -93,7 +91,7 @@ impl Snapshot {
     /// Whether everything is of this reading. Of machines with very many CPUs some readings have counts and times only: lengths of what
     /// interrupted and functions of the kernel are of an earlier one then.
     pub fn is_whole(&self) -> bool {
-        self.is_whole
+        self.detail_ns.is_none()
     }
 
     /// The record of a CPU.

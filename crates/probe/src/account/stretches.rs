@@ -154,6 +154,11 @@ impl Stretches {
         self
     }
 
+    /// The same without them.
+    pub(super) fn without_quantiles(self) -> Self {
+        Self { p50_ns: None, p99_ns: None, ..self }
+    }
+
     /// The longest, or a bound of it.
     pub fn longest(&self) -> Option<Extreme> {
         Extreme::of(self.longest_ns, self.longest_at_most_ns)

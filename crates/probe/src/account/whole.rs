@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::between::{Row, sorted};
 use super::counted::CountedInterrupts;
 use super::cpu::CpuAccount;
+use super::detail::Detail;
 use super::sheet::{Account, FunctionAccount, LineAccount, Route};
 use super::taker::TaskAccount;
 use super::thread::ThreadAccount;
@@ -21,12 +22,18 @@ pub struct Whole {
     functions: Table<FunctionAccount>,
     routes: Table<Route>,
     counted_only: Table<CountedInterrupts>,
+    /// Of which time lengths and functions are.
+    detail: Option<Detail>,
     intervals: u64,
 }
 
 impl Whole {
-    /// Adds the interval that follows. What is missing is taken from it: within one counting it grows only.
+    /// Adds the interval that follows. What is missing is taken from it: within one counting it grows only (but for what
+    /// [`Account::with_detail`] tells, which is made anew).
     pub fn add(&mut self, later: Account) {
+        let detail = later.detail();
+        self.detail =
+            Some(Detail { from_ns: self.detail.map_or(detail.from_ns, |all| all.from_ns), ..detail });
         let Account {
             window_s,
             from_ns,
@@ -43,6 +50,7 @@ impl Whole {
             nearness,
             paging,
             counted_only,
+            detail_of: _,
             missing,
         } = later;
         if self.intervals == 0 {
@@ -78,7 +86,8 @@ impl Whole {
 
     /// All of it.
     pub fn account(self) -> Account {
-        Account {
+        let detail = self.detail;
+        let account = Account {
             threads: self.threads.rows(),
             cpus: self.cpus.rows(),
             tasks: self.tasks.rows(),
@@ -88,7 +97,11 @@ impl Whole {
             counted_only: self.counted_only.rows(),
             ..self.about
         }
-        .filled_up()
+        .filled_up();
+        match detail {
+            Some(detail) => account.with_detail(detail),
+            None => account,
+        }
     }
 }
 

@@ -71,6 +71,10 @@ impl Programs {
     /// # Errors
     /// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
     pub(super) fn load(&self) -> Result<Loaded, Missing> {
+        // Some kernels load the programs all the same, and let them read zeros.
+        if lockdown::is_told(Root::live().read(lockdown::FILE).ok().as_deref()) {
+            return Err(Missing::new(EVENTS, lockdown::WHY));
+        }
         let btf = match &self.types {
             Some(file) => Btf::parse_file(file, Endianness::default()).map_err(|e| bad_types(file, &e))?,
             None => Btf::from_sys_fs().map_err(|e| no_btf(&e))?,
@@ -275,8 +279,7 @@ fn not_permitted(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn refused(what: &str, error: &(dyn Error + 'static)) -> Refused {
-    let told = Root::live().read(lockdown::FILE).ok();
-    let locked_down = lockdown::is_why(told.as_deref(), error);
+    let locked_down = lockdown::is_why(error);
     let why = match not_permitted(error) {
         _ if locked_down => Err(lockdown::WHY),
         true => Err(

@@ -11,13 +11,15 @@ pub(super) const FILE: &str = "/sys/kernel/security/lockdown";
 pub(super) const WHY: &str = "the kernel is locked down (confidentiality: boot parameter lockdown, or a distribution's rule for Secure \
     Boot), and then nobody's programs may read its memory. Booted with lockdown=integrity, or with none, they may";
 
-/// Whether that is why a program was refused, by what the kernel tells (the text of [`FILE`], where it can be read) and by what its verifier
-/// said: the helpers that read memory are not there (kernel/trace/bpf_trace.c, LOCKDOWN_BPF_READ_KERNEL).
-pub(super) fn is_why(told: Option<&str>, error: &(dyn Error + 'static)) -> bool {
-    match told {
-        Some(text) => text.contains("[confidentiality]"),
-        None => verifier_log(error).is_some_and(|log| lacks_readers(&log)),
-    }
+/// Whether the kernel tells so: the text of [`FILE`], where it can be read.
+pub(super) fn is_told(text: Option<&str>) -> bool {
+    text.is_some_and(|text| text.contains("[confidentiality]"))
+}
+
+/// Whether that is why a program was refused, by what its verifier said: the helpers that read memory are not there
+/// (kernel/trace/bpf_trace.c, LOCKDOWN_BPF_READ_KERNEL; since 5.13, before it they answer with zeros).
+pub(super) fn is_why(error: &(dyn Error + 'static)) -> bool {
+    verifier_log(error).is_some_and(|log| lacks_readers(&log))
 }
 
 fn lacks_readers(log: &str) -> bool {
@@ -43,11 +45,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_tells_decides_and_else_what_its_verifier_said() {
-        let other = std::io::Error::other("no memory");
-        assert!(is_why(Some("none integrity [confidentiality]\n"), &other));
-        assert!(!is_why(Some("none [integrity] confidentiality\n"), &other));
-        assert!(!is_why(Some("[none] integrity confidentiality\n"), &other) && !is_why(None, &other));
+    fn the_kernel_tells_in_brackets_what_is_so() {
+        assert!(is_told(Some("none integrity [confidentiality]\n")));
+        assert!(!is_told(Some("none [integrity] confidentiality\n")));
+        assert!(!is_told(Some("[none] integrity confidentiality\n")) && !is_told(None));
+        assert!(!is_why(&std::io::Error::other("no memory")));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod everybody;
 mod faults;
 mod figures;
 mod gap_loop;
+mod left_out;
 mod limited;
 mod migrating;
 mod named;

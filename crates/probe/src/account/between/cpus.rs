@@ -82,7 +82,7 @@ fn frequency_since(now: Option<Frequency>, before: Option<Frequency>) -> Option<
 fn sources_since(now: &BySource, earlier: &BySource) -> BySource {
     let nothing = Interruptions::default();
     let both = now.iter().map(|(source, seen)| (source, seen, earlier.get(source).unwrap_or(&nothing)));
-    // Lengths may come in a later interval than what they are of (Snapshot::is_whole).
+    // Lengths may come in a later interval than what they are of (account/detail.rs).
     let more =
         both.filter(|(_, seen, before)| seen.all.count > before.all.count || seen.lengths != before.lengths);
     more.map(|(source, seen, before)| (source, seen.since(before))).collect()
@@ -120,12 +120,8 @@ impl Interruptions {
             total_ns: now.total_ns.saturating_sub(before.total_ns),
         };
         let lengths = self.lengths.since(&before.lengths);
-        let all = self.all.since(&before.all, Some(&lengths));
-        // They may be of less than this interval, or of more (Snapshot::is_whole): what they say is not said of it then. One event may be
-        // between its two entries when they are read.
-        let are_its_own = lengths.count().abs_diff(all.count) <= 1;
         Self {
-            all: if are_its_own { all.sorted_by(&lengths) } else { all },
+            all: self.all.since(&before.all, Some(&lengths)).sorted_by(&lengths),
             on_target: part(self.on_target, before.on_target),
             while_waiting: part(self.while_waiting, before.while_waiting),
             lengths,
