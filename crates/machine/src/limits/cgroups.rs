@@ -122,6 +122,17 @@ pub fn path_in_version_1(proc_cgroup: &str) -> Option<String> {
     both.iter().flatten().find(|path| *path != "/").or_else(|| both.iter().flatten().next()).cloned()
 }
 
+/// The path of a process by the text of its /proc/PID/cgroup: in version 2; where it is at the top of that, and version 1 says more
+/// ([`path_in_version_1`]), there. `None` where the text is no such file's.
+pub fn path_of_process(proc_cgroup: &str) -> Option<String> {
+    let in_version_2 = proc_cgroup.lines().filter_map(place).find(|(version, ..)| *version == 2);
+    let in_version_2 = in_version_2.map(|(_, _, path)| path);
+    match in_version_2 {
+        Some(path) if path != "/" => Some(path),
+        top => path_in_version_1(proc_cgroup).or(top),
+    }
+}
+
 /// Whether a mount is the hierarchy of these controllers; no controller is in two.
 pub(super) fn carries(mount: &Mount, version: u8, controllers: &[String]) -> bool {
     match (version, mount.kind.as_str()) {
@@ -355,6 +366,16 @@ mod tests {
         {
             assert_eq!(path_in_version_1(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn the_path_of_a_process_is_that_of_version_2_unless_it_is_at_its_top() {
+        let path = |text| path_of_process(text);
+        assert_eq!(path("4:cpu:/docker/7\n0::/x.slice/y.scope\n").as_deref(), Some("/x.slice/y.scope"));
+        assert_eq!(path("4:cpu:/docker/7\n0::/\n").as_deref(), Some("/docker/7"));
+        assert_eq!(path("3:cpuset:/a\n0::/\n").as_deref(), Some("/"));
+        assert_eq!(path("4:cpu:/docker/7\n").as_deref(), Some("/docker/7"));
+        assert_eq!((path(""), path("what is this"), path("3:cpuset:/a\n")), (None, None, None));
     }
 
     #[test]

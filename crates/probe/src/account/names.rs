@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::limits::cgroups::path_in_version_1;
+use machine::limits::cgroups::{path_in_version_1, path_of_process};
 use machine::limits::mounts;
 use machine::procfs::{pid_memory, pid_stat};
 use machine::{Machine, Missing, Root};
@@ -20,6 +20,8 @@ pub struct Names {
     /// Where controllers are on version 1 hierarchies, and version 2 therefore has all processes at its top: their path there, by process
     /// (see [`path_in_version_1`]), as it was when they were first seen.
     pub in_version_1: BTreeMap<u32, String>,
+    /// The same of processes of which nothing was booked yet, in whichever version.
+    pub by_process: BTreeMap<u32, String>,
     /// What hangs on a line.
     pub lines: BTreeMap<u32, String>,
     /// Name and process of tasks that the programs know by number only.
@@ -64,9 +66,11 @@ impl Names {
             snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0 && !snapshot.foreign_numbers);
         let fresh = self.fresh(Kind::Task, nameless.map(|(key, _)| u64::from(key.tid)));
         let unseen = self.running_unseen(snapshot);
-        let fresh = fresh.into_iter().chain(self.fresh(Kind::Task, unseen.into_iter()));
+        let unseen = self.fresh(Kind::Task, unseen.into_iter());
         let root = Root::live();
-        self.tasks.extend(fresh.filter_map(|tid| Some((tid as u32, task(&root, tid)?))));
+        let fresh = fresh.iter().chain(&unseen);
+        self.tasks.extend(fresh.filter_map(|tid| Some((*tid as u32, task(&root, *tid)?))));
+        self.learn_cgroups(&root, unseen.iter().map(|tid| *tid as u32));
         self.learn_version_1(&root, |names| processes(snapshot, names));
         let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
@@ -92,6 +96,14 @@ impl Names {
             });
         }
         unseen
+    }
+
+    /// Looks up the cgroups of these tasks' processes by /proc.
+    fn learn_cgroups(&mut self, root: &Root, tids: impl Iterator<Item = u32>) {
+        for (_, pid) in tids.filter_map(|tid| self.tasks.get(&tid)) {
+            let text = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+            self.by_process.extend(path_of_process(&text).map(|path| (*pid, path)));
+        }
     }
 
     /// Looks up those of these processes (cgroup of version 2, process) that are at the top of version 2: each once, if it lives.
@@ -201,6 +213,13 @@ mod tests {
         assert_eq!(names.cgroup(TOP, 10).as_deref(), Some("/"), "it has ended");
         assert_eq!(names.cgroup(2, 7).as_deref(), Some("/below"), "version 2 says more");
         assert_eq!((names.cgroup(3, 7).as_deref(), names.cgroup(3, 11)), (Some("/docker/7"), None));
+    }
+
+    #[test]
+    fn of_a_task_that_nothing_was_booked_of_proc_tells_the_cgroup() {
+        let mut names = Names { tasks: BTreeMap::from([(77, ("spins".into(), 7))]), ..names() };
+        names.learn_cgroups(&Root::from_tree(hybrid()), [77, 78].into_iter());
+        assert_eq!(names.by_process, BTreeMap::from([(7, "/docker/7".to_string())]));
     }
 
     #[test]

@@ -93,7 +93,8 @@ fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u6
     let slice_ns = slice_that_goes_on_ns(began_ns, read.at_ns(), seen);
     let task = tasks.entry(tid).or_insert_with(|| {
         let (comm, pid) = names.tasks.get(&tid).cloned().unwrap_or_default();
-        TaskAccount { tid, pid, comm, on_cpu_ns: Some(0), ..TaskAccount::default() }
+        let cgroup = names.by_process.get(&pid).cloned();
+        TaskAccount { tid, pid, comm, cgroup, on_cpu_ns: Some(0), ..TaskAccount::default() }
     });
     let complete_ns = task.on_cpu_by_cpu.get(&read.cpu()).copied().unwrap_or(0);
     // Records of tasks are read after that of the CPU: where the slice ended in between it is in them, too. Nobody had more of a CPU than

@@ -39,6 +39,7 @@ fn a_spinner_is_a_taker(fifo: bool, flags: &[&str]) {
     let truth_ns = between(&spinner.stop(), sheet.window());
     let task = sheet.rows("tasks").iter().find(|task| task["tid"] == tid);
     let task = task.unwrap_or_else(|| panic!("no task {tid} in {:#}", sheet.json["tasks"]));
+    assert!(task["cgroup"].as_str().is_some_and(|path| path.starts_with('/')), "{task:#}");
     let told_ns = number(&task["on_cpu_ns"]);
     // Times of the kernel have interrupts in them where CONFIG_IRQ_TIME_ACCOUNTING is off; those of watch have not.
     let interrupted_ns = number(&sheet.cpu(stage.cpu)["interrupted_ns"]);
