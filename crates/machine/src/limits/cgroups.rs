@@ -111,7 +111,7 @@ pub(super) fn place(line: &str) -> Option<Place> {
 
 /// The path of a process in the version 1 hierarchy that says best where it belongs, by the text of its /proc/PID/cgroup: that of the CPU
 /// controller, else (or where it is at the top of that) that of systemd. `None` where it is in neither, or the text is no such file's.
-pub fn path_in_version_1(proc_cgroup: &str) -> Option<String> {
+fn path_in_version_1(proc_cgroup: &str) -> Option<String> {
     let places: Vec<Place> = proc_cgroup.lines().filter_map(place).collect();
     let of = |wanted: &str| {
         let is_it = |controllers: &[String]| controllers.iter().any(|controller| controller == wanted);
@@ -122,8 +122,8 @@ pub fn path_in_version_1(proc_cgroup: &str) -> Option<String> {
     both.iter().flatten().find(|path| *path != "/").or_else(|| both.iter().flatten().next()).cloned()
 }
 
-/// The path of a process by the text of its /proc/PID/cgroup: in version 2; where it is at the top of that, and version 1 says more
-/// ([`path_in_version_1`]), there. `None` where the text is no such file's.
+/// The path of a process by the text of its /proc/PID/cgroup: in version 2; where it is at the top of that, and version 1 says more,
+/// there. `None` where the text is no such file's.
 pub fn path_of_process(proc_cgroup: &str) -> Option<String> {
     let in_version_2 = proc_cgroup.lines().filter_map(place).find(|(version, ..)| *version == 2);
     let in_version_2 = in_version_2.map(|(_, _, path)| path);

@@ -56,15 +56,16 @@ impl Account {
             nearness: nearness.clone(),
             paging: paging.zip(earlier.paging).map(|(now, before)| now.since(&before)),
             counted_only: since(counted_only, &earlier.counted_only),
-            detail_of: None,
+            detail_of: Some(Detail { from_ns: earlier.detail().to_ns, to_ns: self.detail().to_ns }),
             missing: missing.clone(),
         };
         account.sum_up();
-        account.with_detail(Detail { from_ns: earlier.detail().to_ns, to_ns: self.detail().to_ns })
+        account
     }
 
-    /// Makes anew what follows from the rows: the sum of the threads, and who took.
+    /// Makes anew what follows from the rest: the sum of the threads, who took, and what is of another time.
     pub(super) fn sum_up(&mut self) {
+        self.tell_detail();
         self.together = self.threads.iter().cloned().reduce(|sum, thread| sum.plus(&thread));
         self.takers = takers(&Told {
             together: self.together.as_ref(),

@@ -342,12 +342,14 @@ impl Counting {
         let lengths = if is_whole { Lengths::Read } else { Lengths::Left };
         snapshot.cpus = self.reader.read(&self.tables.cpus, lengths, began_ns, now);
         if is_whole {
-            let (made, changed) = (self.made().functions, self.reader.changed().collect::<Vec<_>>());
-            self.functions.read(&self.tables.functions, made, changed.into_iter(), self.reader.cpus());
+            let (made, changed) = (self.made().functions, self.reader.changed().collect());
+            snapshot.functions =
+                self.functions.read(&self.tables.functions, made, changed, self.reader.cpus());
             self.whole_readings.went(began_ns, clock::thread_cpu_ns() - before_ns);
+        } else {
+            snapshot.functions = self.functions.last();
+            snapshot.detail_ns = Some(self.whole_readings.began_ns());
         }
-        snapshot.functions = self.functions.last();
-        snapshot.detail_ns = (!is_whole).then(|| self.whole_readings.began_ns());
     }
 
     /// Has tasks tell what they count themselves; at the end in any case.

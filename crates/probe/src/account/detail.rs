@@ -23,7 +23,7 @@ const NEAR: u64 = 10;
 
 impl Account {
     /// Of which time lengths of interrupts and functions are.
-    pub(crate) fn detail(&self) -> Detail {
+    pub(super) fn detail(&self) -> Detail {
         self.detail_of.unwrap_or(self.span())
     }
 
@@ -31,13 +31,13 @@ impl Account {
         Detail { from_ns: self.from_ns, to_ns: self.to_ns }
     }
 
-    /// The same with lengths and functions of this time: what follows from that is made anew.
-    pub(crate) fn with_detail(mut self, detail: Detail) -> Self {
-        let span = self.span();
+    /// Makes anew what follows from the time that lengths and functions are of.
+    pub(crate) fn tell_detail(&mut self) {
+        let (detail, span) = (self.detail(), self.span());
         self.detail_of = (detail != span).then_some(detail);
         self.missing.retain(|missing| missing.fact != FACT);
         if self.detail_of.is_none() {
-            return self;
+            return;
         }
         let apart_ns = detail.from_ns.abs_diff(span.from_ns) + detail.to_ns.abs_diff(span.to_ns);
         let is_near = apart_ns * NEAR <= span.to_ns.saturating_sub(span.from_ns);
@@ -46,7 +46,6 @@ impl Account {
             sources.for_each(|seen| seen.all = seen.all.without_quantiles());
         }
         self.missing.push(Missing::new(FACT, why(detail, span, is_near)));
-        self
     }
 }
 
@@ -82,6 +81,10 @@ mod tests {
         Account { from_ns, to_ns, cpus: vec![cpu], missing: vec![other], ..Account::default() }
     }
 
+    fn with_detail(account: Account, detail: Detail) -> Account {
+        Account { detail_of: Some(detail), ..account }.filled_up()
+    }
+
     fn quantiles(account: &Account) -> (Option<u64>, Option<u64>) {
         let tick = account.cpus[0].sources.get(Source::Tick).unwrap().all;
         assert_eq!(tick.count, 9);
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn where_they_are_of_the_same_time_nothing_is_said() {
-        let account = account(5 * MS, 90 * MS).with_detail(Detail { from_ns: 5 * MS, to_ns: 90 * MS });
+        let account = with_detail(account(5 * MS, 90 * MS), Detail { from_ns: 5 * MS, to_ns: 90 * MS });
         assert_eq!((account.detail_of, account.missing.len()), (None, 1));
         assert_eq!(quantiles(&account), (Some(7), Some(8)));
     }
@@ -98,23 +101,23 @@ mod tests {
     #[test]
     fn of_another_time_they_have_no_quantiles_and_it_is_told_which() {
         let some = Detail { from_ns: 100 * MS, to_ns: 250 * MS };
-        let told = account(200 * MS, 300 * MS).with_detail(some);
+        let told = with_detail(account(200 * MS, 300 * MS), some);
         assert_eq!((told.detail(), quantiles(&told)), (some, (None, None)));
         let why = &told.missing[1].why;
         assert!(why.contains("began 100 ms and ended 50 ms earlier, and no quantiles"), "{why}");
         assert!(!why.contains("  "), "{why}");
-        let none = account(200 * MS, 300 * MS).with_detail(Detail { from_ns: 100 * MS, to_ns: 100 * MS });
+        let none = with_detail(account(200 * MS, 300 * MS), Detail { from_ns: 100 * MS, to_ns: 100 * MS });
         assert!(none.missing[1].why.contains("none are told"), "{}", none.missing[1].why);
         // Made anew of the same, or of what is whole again.
-        assert_eq!(told.clone().with_detail(some).missing, told.missing);
+        assert_eq!(with_detail(told.clone(), some).missing, told.missing);
         let span = told.span();
-        assert_eq!(told.with_detail(span).missing.len(), 1);
+        assert_eq!(with_detail(told, span).missing.len(), 1);
     }
 
     #[test]
     fn of_nearly_the_same_time_they_have_quantiles_and_it_is_told() {
         let near = Detail { from_ns: 900 * MS, to_ns: 20_900 * MS };
-        let told = account(1_000 * MS, 21_000 * MS).with_detail(near);
+        let told = with_detail(account(1_000 * MS, 21_000 * MS), near);
         assert_eq!((quantiles(&told), told.missing.len()), ((Some(7), Some(8)), 2));
         assert!(!told.missing[1].why.contains("no quantiles"), "{}", told.missing[1].why);
     }

@@ -78,7 +78,7 @@ impl Reader {
         &mut self,
         tables: &FunctionTables,
         made: u64,
-        changed: impl Iterator<Item = u32>,
+        changed: Vec<u32>,
         all: impl Iterator<Item = u32>,
     ) -> Functions {
         let nothing =
@@ -86,7 +86,7 @@ impl Reader {
         let read = Arc::make_mut(self.read.get_or_insert_with(nothing));
         let came = self.came.get_or_insert_with(|| Planes::with_room(FUNCTION_ROWS, tables.cpus()));
         let cpus: Vec<u32> = if self.made == Some(made) {
-            changed.collect()
+            changed
         } else {
             // A function may have come before it was looked for, on a CPU where nothing happened since.
             self.made = Some(made);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use machine::limits::cgroups::{path_in_version_1, path_of_process};
+use machine::limits::cgroups::path_of_process;
 use machine::limits::mounts;
 use machine::procfs::{pid_memory, pid_stat};
 use machine::{Machine, Missing, Root};
@@ -17,10 +17,8 @@ use super::taker;
 pub struct Names {
     /// Cgroups by id: their path below the mount. The programs know those of version 2.
     pub cgroups: BTreeMap<u64, String>,
-    /// Where controllers are on version 1 hierarchies, and version 2 therefore has all processes at its top: their path there, by process
-    /// (see [`path_in_version_1`]), as it was when they were first seen.
-    pub in_version_1: BTreeMap<u32, String>,
-    /// The same of processes of which nothing was booked yet, in whichever version.
+    /// The same by process, as /proc told it when they were first seen (see [`path_of_process`]): of those that are at the top of version 2
+    /// because controllers are on version 1 hierarchies, and of those of which the programs booked nothing yet.
     pub by_process: BTreeMap<u32, String>,
     /// What hangs on a line.
     pub lines: BTreeMap<u32, String>,
@@ -70,7 +68,7 @@ impl Names {
         let root = Root::live();
         let fresh = fresh.iter().chain(&unseen);
         self.tasks.extend(fresh.filter_map(|tid| Some((*tid as u32, task(&root, *tid)?))));
-        self.learn_cgroups(&root, unseen.iter().map(|tid| *tid as u32));
+        self.learn_unseen(&root, &unseen);
         self.learn_version_1(&root, |names| processes(snapshot, names));
         let addresses = snapshot.functions.known().iter().flatten().map(|known| known.address);
         let fresh = self.fresh(Kind::Function, addresses.filter(|address| *address != 0));
@@ -98,15 +96,22 @@ impl Names {
         unseen
     }
 
-    /// Looks up the cgroups of these tasks' processes by /proc.
-    fn learn_cgroups(&mut self, root: &Root, tids: impl Iterator<Item = u32>) {
-        for (_, pid) in tids.filter_map(|tid| self.tasks.get(&tid)) {
+    /// Looks up the cgroups of processes of these tasks.
+    fn learn_unseen(&mut self, root: &Root, tids: &BTreeSet<u64>) {
+        let tasks = tids.iter().filter_map(|tid| self.tasks.get(&(*tid as u32)));
+        let pids: Vec<u64> = tasks.map(|(_, pid)| u64::from(*pid)).collect();
+        self.learn_processes(root, pids);
+    }
+
+    /// Looks up the cgroup of each of these processes once, if it lives.
+    fn learn_processes(&mut self, root: &Root, pids: Vec<u64>) {
+        for pid in self.fresh(Kind::Process, pids.into_iter()) {
             let text = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-            self.by_process.extend(path_of_process(&text).map(|path| (*pid, path)));
+            self.by_process.extend(path_of_process(&text).map(|path| (pid as u32, path)));
         }
     }
 
-    /// Looks up those of these processes (cgroup of version 2, process) that are at the top of version 2: each once, if it lives.
+    /// Looks up those of these processes (cgroup of version 2, process) that are at the top of version 2.
     fn learn_version_1(&mut self, root: &Root, processes: impl FnOnce(&Self) -> Vec<(u64, u32)>) {
         if !*self.has_version_1.get_or_insert_with(|| has_version_1(root)) {
             return;
@@ -116,19 +121,17 @@ impl Names {
             .filter(|(id, _)| !self.is_below_top(*id))
             .map(|(_, pid)| u64::from(*pid))
             .collect();
-        for pid in self.fresh(Kind::Process, unplaced.into_iter()) {
-            let text = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-            self.in_version_1.extend(path_in_version_1(&text).map(|path| (pid as u32, path)));
-        }
+        self.learn_processes(root, unplaced);
     }
 
     fn is_below_top(&self, id: u64) -> bool {
         self.cgroups.get(&id).is_some_and(|path| path != "/")
     }
 
-    /// The path of a process's cgroup: in version 2, and where all are at the top of that, in version 1.
+    /// The path of a process's cgroup: in version 2, and where all are at the top of that, in version 1. `id` is the number that the programs
+    /// know it by, 0 where they booked nothing of it.
     pub(super) fn cgroup(&self, id: u64, pid: u32) -> Option<String> {
-        let first = self.in_version_1.get(&pid).filter(|_| !self.is_below_top(id));
+        let first = self.by_process.get(&pid).filter(|_| !self.is_below_top(id));
         first.or_else(|| self.cgroups.get(&id)).cloned()
     }
 
@@ -218,8 +221,9 @@ mod tests {
     #[test]
     fn of_a_task_that_nothing_was_booked_of_proc_tells_the_cgroup() {
         let mut names = Names { tasks: BTreeMap::from([(77, ("spins".into(), 7))]), ..names() };
-        names.learn_cgroups(&Root::from_tree(hybrid()), [77, 78].into_iter());
+        names.learn_unseen(&Root::from_tree(hybrid()), &BTreeSet::from([77, 78]));
         assert_eq!(names.by_process, BTreeMap::from([(7, "/docker/7".to_string())]));
+        assert_eq!((names.cgroup(0, 7).as_deref(), names.cgroup(0, 8)), (Some("/docker/7"), None));
     }
 
     #[test]
@@ -244,6 +248,6 @@ mod tests {
             .file("/proc/7/cgroup", "4:cpu:/docker/7\n");
         let mut names = names();
         names.learn_version_1(&Root::from_tree(tree), |_| vec![(TOP, 7)]);
-        assert!(names.in_version_1.is_empty() && names.cgroup(TOP, 7).as_deref() == Some("/"));
+        assert!(names.by_process.is_empty() && names.cgroup(TOP, 7).as_deref() == Some("/"));
     }
 }

@@ -157,14 +157,13 @@ impl Account {
             paging: snapshot.paging.as_ref().and_then(|paging| paging.as_ref().ok()).copied(),
             counted_only: Vec::new(),
             threads,
-            detail_of: None,
+            detail_of: Some(Detail {
+                from_ns: snapshot.began_ns,
+                to_ns: snapshot.detail_ns.unwrap_or(snapshot.at_ns),
+            }),
             missing,
         }
         .filled_up()
-        .with_detail(Detail {
-            from_ns: snapshot.began_ns,
-            to_ns: snapshot.detail_ns.unwrap_or(snapshot.at_ns),
-        })
     }
 }
 

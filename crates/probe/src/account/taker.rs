@@ -93,7 +93,7 @@ fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u6
     let slice_ns = slice_that_goes_on_ns(began_ns, read.at_ns(), seen);
     let task = tasks.entry(tid).or_insert_with(|| {
         let (comm, pid) = names.tasks.get(&tid).cloned().unwrap_or_default();
-        let cgroup = names.by_process.get(&pid).cloned();
+        let cgroup = names.cgroup(0, pid);
         TaskAccount { tid, pid, comm, cgroup, on_cpu_ns: Some(0), ..TaskAccount::default() }
     });
     let complete_ns = task.on_cpu_by_cpu.get(&read.cpu()).copied().unwrap_or(0);

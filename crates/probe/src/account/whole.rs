@@ -22,18 +22,16 @@ pub struct Whole {
     functions: Table<FunctionAccount>,
     routes: Table<Route>,
     counted_only: Table<CountedInterrupts>,
-    /// Of which time lengths and functions are.
-    detail: Option<Detail>,
     intervals: u64,
 }
 
 impl Whole {
     /// Adds the interval that follows. What is missing is taken from it: within one counting it grows only (but for what
-    /// [`Account::with_detail`] tells, which is made anew).
+    /// [`Account::tell_detail`] tells, which is made anew).
     pub fn add(&mut self, later: Account) {
         let detail = later.detail();
-        self.detail =
-            Some(Detail { from_ns: self.detail.map_or(detail.from_ns, |all| all.from_ns), ..detail });
+        let first = if self.intervals == 0 { detail } else { self.about.detail() };
+        self.about.detail_of = Some(Detail { from_ns: first.from_ns, to_ns: detail.to_ns });
         let Account {
             window_s,
             from_ns,
@@ -86,8 +84,7 @@ impl Whole {
 
     /// All of it.
     pub fn account(self) -> Account {
-        let detail = self.detail;
-        let account = Account {
+        Account {
             threads: self.threads.rows(),
             cpus: self.cpus.rows(),
             tasks: self.tasks.rows(),
@@ -97,11 +94,7 @@ impl Whole {
             counted_only: self.counted_only.rows(),
             ..self.about
         }
-        .filled_up();
-        match detail {
-            Some(detail) => account.with_detail(detail),
-            None => account,
-        }
+        .filled_up()
     }
 }
 

@@ -98,9 +98,8 @@ impl Ring {
         together.missing.append(&mut of_session);
         let last = together.last?;
         let mut account = together.whole.account();
-        let detail = account.detail();
         account.missing = without_repetition(together.missing);
-        account = account.with_detail(detail);
+        account.tell_detail();
         Some(Replayed {
             session,
             from_unix_ns: together.first_unix_ns.unwrap_or(0),

@@ -221,9 +221,10 @@ fn partly_after(past: &[Happened], whole: &[Happened]) -> Account {
         tasks: vec![task],
         functions: functions.to_vec(),
         routes: routes.to_vec(),
+        detail_of: Some(Detail { from_ns: 0, to_ns: whole.len() as u64 }),
         ..Account::default()
     }
-    .with_detail(Detail { from_ns: 0, to_ns: whole.len() as u64 })
+    .filled_up()
 }
 
 /// Takes the extremes away, and holds those of one (intervals added up) to be those of the other, or bounds of them: of a slice that

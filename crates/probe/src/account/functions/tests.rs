@@ -57,7 +57,7 @@ impl Stage {
 
     /// Count and ns by CPU and address; `changed` are the CPUs of which it is said that anything happened there.
     fn read(&mut self, changed: &[u32]) -> BTreeMap<(u32, u64), (u64, u64)> {
-        let read = self.reader.read(&self.tables, self.made, changed.iter().copied(), 0..CPUS as u32);
+        let read = self.reader.read(&self.tables, self.made, changed.to_vec(), 0..CPUS as u32);
         let by_key: BTreeMap<_, _> = read.iter().map(|function| told(&read, function)).collect();
         assert_eq!(by_key.len(), read.iter().count(), "each once");
         by_key
@@ -135,7 +135,7 @@ fn a_reading_that_somebody_has_stays_as_it_is() {
     let mut stage = Stage::new();
     stage.make(0);
     stage.run(0, 0, 10, true);
-    let held = stage.reader.read(&stage.tables, stage.made, std::iter::empty(), 0..CPUS as u32);
+    let held = stage.reader.read(&stage.tables, stage.made, Vec::new(), 0..CPUS as u32);
     stage.run(0, 0, 10, true);
     assert_eq!(stage.read(&[0])[&(0, 4_000)], (2, 20));
     assert_eq!(
@@ -149,7 +149,7 @@ fn cpus_that_are_left_out_are_in_the_reading_still() {
     let mut stage = Stage::new();
     stage.make(0);
     (0..3).for_each(|cpu| stage.run(cpu, 0, 10, true));
-    let read = stage.reader.read(&stage.tables, stage.made, std::iter::empty(), 0..CPUS as u32);
+    let read = stage.reader.read(&stage.tables, stage.made, Vec::new(), 0..CPUS as u32);
     let some = read.clone().on(&CpuSet::from_list("1,4").unwrap());
     assert_eq!(some.iter().map(|function| function.cpu).collect::<Vec<_>>(), [1]);
     assert_eq!(read.iter().count(), 3);
