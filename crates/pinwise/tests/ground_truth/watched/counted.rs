@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::figures::{Reading, assert_near, interrupts, number};
+use super::ring::OfStorm;
 use super::watching::{Sheet, Stage, when_told};
 
 const RATE: u32 = 10_000;
@@ -99,34 +100,19 @@ fn where_every_vector_has_its_trace_point_timers_are_not_counted_twice() {
 fn a_recorder_adds_up_what_was_counted() {
     when_told(|| {
         let Some(stage) = Stage::new() else { return };
-        let Some(storm) = crate::storms::start(stage.cpu, RATE) else { return };
-        let folder = tempfile::tempdir().unwrap();
-        let ring = folder.path().join("ring");
-        let ring = ring.to_str().unwrap();
-        let flags = ["--record", ring, "--for", "3s", "--every", "500ms"];
-        let out = command(&stage, &flags).output().unwrap();
-        drop(storm);
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        let replay = stage.command(&["watch", "--replay", ring, "--format", "json"]).output().unwrap();
-        let sheet = Sheet::of(replay);
+        let left_out = ("PINWISE_LEAVE_OUT", ON_X86_ONLY);
+        let Some(ring) = OfStorm::recorded(&stage, RATE, "500ms", left_out) else { return };
+        let sheet = ring.replay(&stage, &[]);
         assert!(number(&sheet.json["recorded"]["intervals"]) >= 5, "{:#}", sheet.json["recorded"]);
         let due = sheet.wall_ns() * u64::from(RATE) / 1_000_000_000;
         let told = counted(&sheet, stage.cpu, "LOC");
         // Its own ticks come beside the storm: 100 to 1,000 a second.
         assert!((due..due + due / 8).contains(&told) || told.abs_diff(due) < due / 50, "{told} of {due}");
 
-        let series = ["watch", "--replay", ring, "--series", "--format", "csv", "--table", "counted"];
-        let out = stage.command(&series).output().unwrap();
-        let text = String::from_utf8(out.stdout).unwrap();
-        let mut lines = text.lines();
-        assert_eq!(
-            lines.next(),
-            Some("from_unix_ns,to_unix_ns,interval_ns,interrupt,label,cpu,count"),
-            "{text}"
-        );
+        let series = ring.series(&stage, "counted");
+        assert_eq!(series.head, "from_unix_ns,to_unix_ns,interval_ns,interrupt,label,cpu,count");
         let cpu = stage.cpu.to_string();
-        let cells = lines.map(|line| line.split(',').collect::<Vec<_>>());
-        let of_storm = cells.filter(|cells| cells[3] == "LOC" && cells[5] == cpu);
-        assert_eq!(of_storm.map(|cells| cells[6].parse::<u64>().unwrap()).sum::<u64>(), told, "{text}");
+        let of_storm = series.rows.iter().filter(|row| row["interrupt"] == "LOC" && row["cpu"] == cpu);
+        assert_eq!(of_storm.map(|row| row["count"].parse::<u64>().unwrap()).sum::<u64>(), told);
     });
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::figures::{assert_near, number};
+use super::ring::OfStorm;
 use super::watching::{Sheet, Stage, when_told};
 
 const RATE: u32 = 5_000;
@@ -32,21 +33,11 @@ fn detail(sheet: &Sheet, cpu: u32) -> (u64, u64) {
 fn a_recorder_that_leaves_out_lengths_and_functions_has_all_of_them_in_the_end() {
     when_told(|| {
         let Some(stage) = Stage::new() else { return };
-        let Some(storm) = crate::storms::start(stage.cpu, RATE) else { return };
-        let folder = tempfile::tempdir().unwrap();
-        let ring = folder.path().join("ring");
-        let ring = ring.to_str().unwrap();
-        let flags = ["watch", "--record", ring, "--for", "3s", "--every", "100ms"];
         // However little a reading takes, it is read whole as seldom as can be: 0.7 s apart.
-        let out = stage.command(&flags).env("PINWISE_WHOLE_READINGS", "1000000000").output().unwrap();
-        drop(storm);
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        let replay = |more: &[&str]| {
-            let flags = [&["watch", "--replay", ring, "--format", "json", "--full"], more].concat();
-            Sheet::of(stage.command(&flags).output().unwrap())
-        };
+        let seldom = ("PINWISE_WHOLE_READINGS", "1000000000");
+        let Some(ring) = OfStorm::recorded(&stage, RATE, "100ms", seldom) else { return };
 
-        let all = replay(&[]);
+        let all = ring.replay(&stage, &["--full"]);
         assert_eq!(of_another_time(&all), None, "the last reading has everything");
         let came = number(&tick(&all, stage.cpu)["count"]);
         assert_near("timer interrupts", came, 3 * u64::from(RATE), 0.15, 0);
@@ -56,23 +47,17 @@ fn a_recorder_that_leaves_out_lengths_and_functions_has_all_of_them_in_the_end()
         assert!(tick(&all, stage.cpu)["p99_ns"].is_number(), "{:#}", tick(&all, stage.cpu));
 
         // The series of lengths goes by leaps, that of counts does not.
-        let series = ["watch", "--replay", ring, "--series", "--format", "csv", "--table", "sources"];
-        let text = String::from_utf8(stage.command(&series).output().unwrap().stdout).unwrap();
-        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-        let head = lines.next().unwrap();
-        let at = |name: &str| {
-            head.iter().position(|cell| *cell == name).unwrap_or_else(|| panic!("no {name}: {head:?}"))
-        };
+        let series = ring.series(&stage, "sources");
         let cpu = stage.cpu.to_string();
-        let of_storm: Vec<_> =
-            lines.filter(|row| row[at("source")] == "tick" && row[at("cpu")] == cpu).collect();
-        let known = of_storm.iter().filter(|row| !row[at("p99_ns")].is_empty()).count();
+        let of_storm = series.rows.iter().filter(|row| row["source"] == "tick" && row["cpu"] == cpu);
+        let of_storm: Vec<_> = of_storm.collect();
+        let known = of_storm.iter().filter(|row| !row["p99_ns"].is_empty()).count();
         assert!(of_storm.len() >= 20 && known * 3 < of_storm.len(), "{known} of {}", of_storm.len());
-        let sum: u64 = of_storm.iter().map(|row| row[at("count")].parse::<u64>().unwrap()).sum();
+        let sum: u64 = of_storm.iter().map(|row| row["count"].parse::<u64>().unwrap()).sum();
         assert_eq!(sum, came);
 
         // Some intervals at the end, which begin after a reading that left them out.
-        let last = replay(&["--last", "250ms"]);
+        let last = ring.replay(&stage, &["--full", "--last", "250ms"]);
         let why = of_another_time(&last).expect("lengths of some time before");
         assert!(why.contains("of a time that began") && !why.contains("  "), "{why}");
         assert!(tick(&last, stage.cpu)["p99_ns"].is_null(), "{:#}", tick(&last, stage.cpu));

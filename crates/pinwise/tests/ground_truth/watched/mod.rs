@@ -23,6 +23,7 @@ mod quota;
 mod reclaim;
 mod recorded;
 mod remote_calls;
+mod ring;
 mod sums;
 mod thief;
 mod timers;

@@ -6,14 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::actor::{Actor, spin};
 use super::figures::number;
+use super::ring::replay;
 use super::thief::{compare, steal};
 use super::watching::{Sheet, Stage, when_told};
-
-fn replay(stage: &Stage, ring: &Path, more: &[&str]) -> Sheet {
-    let ring = ring.display().to_string();
-    let arguments = [&["watch", "--replay", &ring, "--format", "json"], more].concat();
-    Sheet::of(stage.command(&arguments).output().unwrap())
-}
 
 fn intervals(sheet: &Sheet) -> u64 {
     number(&sheet.json["recorded"]["intervals"])
