@@ -20,6 +20,7 @@ mod recipe;
 mod section;
 mod tools;
 mod traced;
+mod tracer;
 mod watch;
 
 use std::path::Path;

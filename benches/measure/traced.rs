@@ -1,18 +1,19 @@
 //! What watching costs those who are watched: CPU time of `perf bench sched pipe`, two processes that wake each other on one
 //! CPU, which is the worst that a tracer of switches can meet.
 
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use benches::blocks::{self, Arm};
 use benches::cpu_time::{self, Cost};
-use benches::nothing::Nothing;
-use rustix::process::{Pid, Signal, kill_process};
+use benches::nothing::{Met, Nothing};
+use rustix::process::Signal;
 
 use crate::section::Section;
 use crate::tools;
+use crate::tracer::{self, Bystander, Tracer};
 
 /// Round trips of a run: some 0.3 s.
 const ROUND_TRIPS: u32 = 60_000;
@@ -23,9 +24,6 @@ const BLOCKS_OF_GOALS: usize = 40;
 
 /// Every event as a trace, which is written when the load has ended.
 const PERFETTO: [&str; 3] = ["--format", "perfetto", "--output=/dev/null"];
-
-/// How long a tracer may take to be ready.
-const READY: Duration = Duration::from_millis(1_200);
 
 /// A tool that pinwise replaces: what its row is called, the program, its words (TARGET is the load).
 type Tool = (&'static str, &'static str, &'static [&'static str]);
@@ -118,14 +116,14 @@ impl Rows {
     fn nothing(&mut self, name: &str, reads_clock: bool) {
         let cpu = self.cpu;
         self.arms.push(Arm::new(name, move || {
-            let _nothing = Nothing::attach(reads_clock)?;
+            let _nothing = Nothing::attach(Met::Tasks, reads_clock)?;
             run(cpu, None)
         }));
     }
 
     /// Adds `pinwise watch` with these words, in which TARGET is the load and OTHER the bystander.
     fn ours(&mut self, name: &str, words: &'static [&'static str]) {
-        let (pinwise, other) = (self.pinwise.clone(), self.bystander.0.id().to_string());
+        let (pinwise, other) = (self.pinwise.clone(), self.bystander.id().to_string());
         self.add(name, move |pid| {
             let mut command = Command::new(&pinwise);
             command.args(["watch", "--for", "60s"]);
@@ -138,13 +136,13 @@ impl Rows {
 
     /// Adds a tool, if it runs here.
     fn theirs(&mut self, (name, program, words): Tool) {
-        let program = found(program);
+        let program = tracer::found(program);
         let tracer = move |pid: u32| {
             let mut command = Command::new(&program);
             command.args(words.iter().map(|word| word.replace("TARGET", &pid.to_string())));
             command
         };
-        match works(tracer(self.bystander.0.id())) {
+        match tracer::works(tracer(self.bystander.id())) {
             Ok(()) => self.add(name, tracer),
             Err(why) => self.left_out.push(format!("{name}: {why}")),
         }
@@ -165,77 +163,24 @@ impl Rows {
     }
 }
 
-/// A process that has nothing to do with the load.
-struct Bystander(Child);
-
-impl Bystander {
-    fn start() -> io::Result<Self> {
-        Command::new("sleep").arg("3600").spawn().map(Self)
-    }
-}
-
-impl Drop for Bystander {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Debian has some of these tools in sbin, which is not in everybody's PATH.
-fn found(program: &str) -> PathBuf {
-    let in_sbin = Path::new("/usr/sbin").join(program);
-    if in_sbin.exists() { in_sbin } else { program.into() }
-}
-
-/// Whether a tracer still runs when it should be ready; what it said, if not.
-fn works(mut tracer: Command) -> Result<(), String> {
-    let started = tracer.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut started = started.map_err(|e| e.to_string())?;
-    std::thread::sleep(READY);
-    let ended = started.try_wait().map_err(|e| e.to_string())?;
-    end(&mut started).map_err(|e| e.to_string())?;
-    match ended {
-        None => Ok(()),
-        Some(status) => {
-            let mut said = String::new();
-            let _ = started.stderr.take().map(|mut text| text.read_to_string(&mut said));
-            let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            Err(format!("{status} {first}").trim().to_string())
-        }
-    }
-}
-
 /// One run of the load, beside a tracer of it.
 fn run(cpu: u32, tracer: Option<&dyn Fn(u32) -> Command>) -> io::Result<Cost> {
     let script = format!("kill -STOP $$; exec taskset -c {cpu} perf bench sched pipe -l {ROUND_TRIPS}");
     let mut load = Command::new("sh");
     let mut load = load.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     stopped(load.id())?;
-    let mut tracer = tracer.map(|tracer| silent(tracer(load.id()))).transpose()?;
-    if tracer.is_some() {
-        std::thread::sleep(READY);
-    }
+    let tracer = tracer.map(|tracer| Tracer::start(tracer(load.id()))).transpose()?;
     let began = Instant::now();
     let (cost, status) = cpu_time::of_child(&mut load, |load| {
-        signal(load.id(), Signal::CONT)?;
+        tracer::signal(load.id(), Signal::CONT)?;
         load.wait()
     })?;
     let wall_ns = began.elapsed().as_nanos() as u64;
-    if let Some(tracer) = &mut tracer {
-        let gone = tracer.try_wait()?;
-        end(tracer)?;
-        if let Some(status) = gone {
-            return Err(io::Error::other(format!("a tracer ended before its load: {status}")));
-        }
-    }
+    tracer.map_or(Ok(()), Tracer::end)?;
     match status.success() {
         true => Ok(Cost { cpu_ns: cost, wall_ns }),
         false => Err(io::Error::other(format!("perf bench sched pipe: {status}"))),
     }
-}
-
-fn silent(mut command: Command) -> io::Result<Child> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 /// Waits until a process has stopped itself.
@@ -248,26 +193,4 @@ fn stopped(pid: u32) -> io::Result<()> {
         std::thread::sleep(Duration::from_millis(1));
     }
     Err(io::Error::other(format!("process {pid} did not stop")))
-}
-
-fn signal(pid: u32, signal: Signal) -> io::Result<()> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| io::Error::other("no such process number"))?;
-    kill_process(pid, signal).map_err(io::Error::from)
-}
-
-/// Ends a tracer as Ctrl-C does; where that does not help, by force.
-fn end(tracer: &mut Child) -> io::Result<()> {
-    if tracer.try_wait()?.is_some() {
-        return Ok(());
-    }
-    signal(tracer.id(), Signal::INT)?;
-    for _ in 0..300 {
-        if tracer.try_wait()?.is_some() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    tracer.kill()?;
-    tracer.wait().map(|_| ())
 }

@@ -66,6 +66,33 @@ impl fmt::Display for Ratio {
     }
 }
 
+/// By how much a figure of another arm is larger than that of the first, in the unit of the figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// Hodges-Lehmann estimate over blocks.
+    pub estimate: f64,
+    /// Exact 95 % interval; `None` with fewer than six blocks.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Difference {
+    /// Of the first series from the second, within blocks; `None` without blocks.
+    pub fn of(this: &[f64], other: &[f64]) -> Option<Self> {
+        let differences: Vec<f64> = this.iter().zip(other).map(|(this, other)| this - other).collect();
+        let location = signed_rank::location(&differences, 0.95)?;
+        Some(Self { estimate: location.estimate, interval: location.interval })
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.interval {
+            Some((low, high)) => write!(f, "{:+.0} [{low:+.0}, {high:+.0}]", self.estimate),
+            None => write!(f, "{:+.0} (too few blocks for an interval)", self.estimate),
+        }
+    }
+}
+
 /// Median, in the unit of the values; NaN for none.
 pub fn middle(values: &[f64]) -> f64 {
     median(values).unwrap_or(f64::NAN)
@@ -124,6 +151,16 @@ mod tests {
         assert!((ratio.estimate - 2.0).abs() < 1e-9, "{ratio:?}");
         assert!(ratio.interval.is_some_and(|(low, high)| low > 1.99 && high < 2.01));
         assert_eq!((outcomes[0].cpu_ns.len(), middle(&[1.0, 9.0, 3.0])), (8, 3.0));
+    }
+
+    #[test]
+    fn differences_are_taken_within_blocks() {
+        let [this, other] =
+            [7.0, 0.0].map(|more| (0..8).map(|block| f64::from(block * block) + more).collect::<Vec<_>>());
+        let difference = Difference::of(&this, &other).unwrap();
+        assert_eq!(difference, Difference { estimate: 7.0, interval: Some((7.0, 7.0)) });
+        assert_eq!(difference.to_string(), "+7 [+7, +7]");
+        assert_eq!(Difference::of(&[], &[]), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Programs in the kernel that do nothing, or look at the clock and do no more, at the trace points where those of watch meet each task:
-//! what they cost hardly a tracer of switches and wake-ups can do without.
+//! Programs in the kernel that do nothing, or look at the clock and do no more, at the trace points where those of watch meet each task
+//! or each tick: what they cost hardly a tracer of the same can do without.
 
 use std::io;
 
@@ -7,8 +7,25 @@ use aya::{Ebpf, include_bytes_aligned};
 
 use crate::kernel_programs;
 
-/// Their trace points, and their names.
-const HOOKS: [&str; 2] = ["sched_switch", "sched_wakeup"];
+/// Where they are: the trace points, and the names of the programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Met {
+    /// Each switch and each wake-up of a task.
+    Tasks,
+    /// Each tick: the interrupt of a CPU's own timer (x86), and the kernel's timer that expires in it.
+    Ticks,
+}
+
+impl Met {
+    fn hooks(self) -> &'static [&'static str] {
+        match self {
+            Met::Tasks => &["sched_switch", "sched_wakeup"],
+            Met::Ticks => {
+                &["local_timer_entry", "local_timer_exit", "hrtimer_expire_entry", "hrtimer_expire_exit"]
+            }
+        }
+    }
+}
 
 /// They run for as long as this lives.
 pub struct Nothing {
@@ -19,11 +36,11 @@ impl Nothing {
     /// Loads and attaches them; `reads_clock`: each looks at the clock, else they do nothing at all.
     ///
     /// # Errors
-    /// When the kernel has no trace points with types (5.12 and later, with BTF), or does not permit it (root).
-    pub fn attach(reads_clock: bool) -> io::Result<Self> {
+    /// When the kernel has no trace points with types (5.12 and later, with BTF), lacks one of these, or does not permit it (root).
+    pub fn attach(met: Met, reads_clock: bool) -> io::Result<Self> {
         let object = include_bytes_aligned!("../../crates/probe/bpf/nothing.tp_btf.o");
         let constant = ("reads_clock", u32::from(reads_clock));
-        Ok(Self { _programs: kernel_programs::attach(object, constant, &HOOKS)? })
+        Ok(Self { _programs: kernel_programs::attach(object, constant, met.hooks())? })
     }
 }
 
@@ -37,8 +54,10 @@ mod tests {
             eprintln!("skipped: needs root");
             return;
         }
-        for reads_clock in [false, true] {
-            Nothing::attach(reads_clock).unwrap();
+        for (met, reads_clock) in
+            [(Met::Tasks, false), (Met::Tasks, true), (Met::Ticks, false), (Met::Ticks, true)]
+        {
+            Nothing::attach(met, reads_clock).unwrap();
         }
     }
 }

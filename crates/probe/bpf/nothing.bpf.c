@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Programs that do nothing, where those of the account meet a task that is none of the target's. For measurements only: what they cost
- * is what any program there costs, and with a look at the clock what any costs that tells how long something took
- * (`cargo bench -p benches -- traced`).
+ * Programs that do nothing, where those of the account meet a task that is none of the target's, and where they meet a tick. For
+ * measurements only: what they cost is what any program there costs, and with a look at the clock what any costs that tells how long
+ * something took (`cargo bench -p benches -- traced noise`).
  */
 #include "kernel.h"
 
@@ -24,6 +24,26 @@ tracepoint(sched_switch) int sched_switch(u64 *arguments)
 }
 
 tracepoint(sched_wakeup) int sched_wakeup(u64 *arguments)
+{
+	return look();
+}
+
+tracepoint(local_timer_entry) int local_timer_entry(u64 *arguments)
+{
+	return look();
+}
+
+tracepoint(local_timer_exit) int local_timer_exit(u64 *arguments)
+{
+	return look();
+}
+
+tracepoint(hrtimer_expire_entry) int hrtimer_expire_entry(u64 *arguments)
+{
+	return look();
+}
+
+tracepoint(hrtimer_expire_exit) int hrtimer_expire_exit(u64 *arguments)
 {
 	return look();
 }

@@ -48,6 +48,7 @@ mod tests {
         let objects = [
             "account.tp_btf.o",
             "account.raw_tp.o",
+            "delay.tp_btf.o",
             "events.tp_btf.o",
             "events.raw_tp.o",
             "nothing.tp_btf.o",
