@@ -20,6 +20,7 @@ pub mod recording;
 pub mod ring;
 pub mod rows;
 pub mod sampler;
+pub mod stacks;
 pub mod thread_reading;
 pub mod ticks;
 mod watch;

@@ -14,6 +14,7 @@ pub mod compare_text;
 pub mod counters_text;
 pub mod distances_text;
 mod drawings;
+pub mod folded;
 mod grid;
 pub mod headline;
 pub mod heat;

@@ -2,6 +2,7 @@
 
 mod args;
 mod counters;
+mod folded;
 mod joining;
 mod live;
 mod perfetto;
@@ -12,7 +13,7 @@ mod tell;
 
 use std::io::IsTerminal as _;
 
-use machine::{Fault, Machine, Missing, Root};
+use machine::{Class, Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, Nearness};
 
 use crate::interrupt;
@@ -40,6 +41,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.format == Form::Perfetto {
         return perfetto::run(args, &root, &machine, &watched, &stop);
     }
+    if args.format == Form::Folded {
+        return folded::run(args, &root, &watched, &stop);
+    }
     let is_live = is_live(args);
     // Opened first: a place that does not take the output is told before the window, not after it.
     let place = if is_live || args.record.is_some() { None } else { Some(tell::place(args)?) };
@@ -59,6 +63,13 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let sheet = Sheet { target: &target, everything, how, recorded: None, account };
     tell::sheet(args, &watched.title(), sheet, place)?;
     Ok(Answer::Done)
+}
+
+/// Programs that nothing else can stand in for cannot run here.
+fn refused(missing: Missing, remedy: &str) -> Fault {
+    let permitted = rustix::process::geteuid().is_root();
+    let class = if permitted { Class::MachineLacks } else { Class::NotPermitted };
+    Fault::new(class, missing.fact, missing.why, remedy)
 }
 
 /// Whether the account is shown while it grows.

@@ -19,6 +19,9 @@ pub(super) const BIRTHS: &[Hook] = &[hook("sched_process_fork", None)];
 pub(super) const RUN_QUEUES: &[Hook] =
     &[hook("sched_wakeup", None), hook("sched_wakeup_new", None), hook("sched_migrate_task", None)];
 
+/// Who is woken.
+pub(super) const WOKEN: &[Hook] = &[hook("sched_wakeup", None), hook("sched_wakeup_new", None)];
+
 /// Who wakes whom.
 pub(super) const WAKES: &[Hook] = &[hook("sched_waking", None)];
 

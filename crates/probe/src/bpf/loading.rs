@@ -80,9 +80,10 @@ impl Programs {
             None => Btf::from_sys_fs().map_err(|e| no_btf(&e))?,
         };
         if self.typed {
+            let only = self.namespace > 0 || self.object.raw.is_none();
             match Loaded::of(self, &btf, true) {
                 Ok(loaded) => return Ok(loaded),
-                Err(refused) if refused.final_word || self.namespace > 0 => return Err(refused.missing),
+                Err(refused) if refused.final_word || only => return Err(refused.missing),
                 Err(_) => {}
             }
         }
@@ -111,7 +112,7 @@ impl Loaded {
         for (table, entries) in programs.tables.iter().chain(raw_tables) {
             loader.map_max_entries(table, *entries);
         }
-        let object = if typed { programs.object.typed } else { programs.object.raw };
+        let object = if typed { programs.object.typed } else { programs.object.raw.unwrap_or_default() };
         let ebpf = loader.load(object).map_err(|e| refused("the programs cannot be loaded", &e))?;
         let mut loaded = Self { ebpf, attached: Vec::new(), missing: Vec::new(), typed };
         loaded.attach_all(programs, btf)?;

@@ -16,6 +16,8 @@ mod loading;
 mod lockdown;
 mod mapped;
 mod objects;
+mod stack_records;
+mod stack_sums;
 mod tables;
 
 pub(crate) use accounting::{Options, Sizes, load};
@@ -33,6 +35,8 @@ pub(crate) use records::{
     SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen, Sum, TakerKey,
     TakerSeen, Tally, ThreadSeen, thread_state,
 };
+pub(crate) use stack_records::{STACK_OF_ANOTHER, StackControl, StackKey, StackSum};
+pub(crate) use stack_sums::{StackTables, load as load_stacks};
 pub(crate) use tables::Tables;
 #[cfg(test)]
 pub(crate) use {mapped::Mapped, records::FUNCTIONS_IN_LINE};

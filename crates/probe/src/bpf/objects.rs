@@ -2,25 +2,29 @@
 
 use aya::include_bytes_aligned;
 
-/// A set of programs, compiled twice.
+/// A set of programs, compiled twice, or for newer kernels alone.
 pub(super) struct Object {
     /// For kernels whose trace points have types (5.12 and later, with BTF).
     pub(super) typed: &'static [u8],
-    /// For those without: needs BTF, of its own or from a file, for the offsets of fields only.
-    pub(super) raw: &'static [u8],
+    /// For those without: needs BTF, of its own or from a file, for the offsets of fields only. `None` where there is no such set.
+    pub(super) raw: Option<&'static [u8]>,
 }
 
 /// Sums up in tables.
 pub(super) static ACCOUNT: Object = Object {
     typed: include_bytes_aligned!("../../bpf/account.tp_btf.o"),
-    raw: include_bytes_aligned!("../../bpf/account.raw_tp.o"),
+    raw: Some(include_bytes_aligned!("../../bpf/account.raw_tp.o")),
 };
 
 /// Hands events out one by one.
 pub(super) static EVENTS: Object = Object {
     typed: include_bytes_aligned!("../../bpf/events.tp_btf.o"),
-    raw: include_bytes_aligned!("../../bpf/events.raw_tp.o"),
+    raw: Some(include_bytes_aligned!("../../bpf/events.raw_tp.o")),
 };
+
+/// Sums up by stack.
+pub(super) static STACKS: Object =
+    Object { typed: include_bytes_aligned!("../../bpf/stacks.tp_btf.o"), raw: None };
 
 #[cfg(test)]
 mod tests {
@@ -52,6 +56,7 @@ mod tests {
             "events.tp_btf.o",
             "events.raw_tp.o",
             "nothing.tp_btf.o",
+            "stacks.tp_btf.o",
             "syscalls.tp_btf.o",
         ];
         for name in objects {

@@ -226,13 +226,16 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::super::event_records;
+    use super::super::{event_records, stack_records};
     use super::*;
 
     /// A C file that only compiles if both sides say the same.
     fn assertions() -> String {
-        let mut c = String::from("#include \"maps.h\"\n#include \"event_records.h\"\n");
-        for (record, size, fields) in LAYOUTS.iter().chain(event_records::LAYOUTS) {
+        let mut c =
+            String::from("#include \"maps.h\"\n#include \"event_records.h\"\n#include \"stack_records.h\"\n");
+        for (record, size, fields) in
+            LAYOUTS.iter().chain(event_records::LAYOUTS).chain(stack_records::LAYOUTS)
+        {
             writeln!(c, "_Static_assert(sizeof(struct {record}) == {size}, \"size of {record}\");").unwrap();
             // The head of a CPU has no name there: its fields are those of the whole.
             for (field, offset) in fields.iter().filter(|(field, _)| *field != "head") {

@@ -36,6 +36,8 @@ Examples:
   pinwise watch --for 30s --format csv --table cpus > cpus.csv
   pinwise watch --process nginx --for 5s --format perfetto -o nginx.pftrace
                                                     every event, to look at in the Perfetto UI
+  pinwise watch --process nginx --for 10s --format folded | flamegraph.pl --countname ns > nginx.svg
+                                                    where its threads wait, by stack
 A flight recorder:
   pinwise watch --process nginx --record RING       until Ctrl-C; the folder RING never takes more than --size
   pinwise watch --replay RING --last 5m             what happened, as if it had been watched then; root is not needed
@@ -120,13 +122,15 @@ pub enum Form {
     Parquet,
     /// Every event, as a trace for the Perfetto UI.
     Perfetto,
+    /// What the target's threads did, in ns by stack: what they waited for, in their own functions. For flame graphs.
+    Folded,
 }
 
 impl Form {
     /// The form of a table; `None` where the whole sheet is told.
     pub fn of_table(self) -> Option<account_tables::Form> {
         match self {
-            Self::Text | Self::Json | Self::Perfetto => None,
+            Self::Text | Self::Json | Self::Perfetto | Self::Folded => None,
             Self::Csv => Some(account_tables::Form::Csv),
             Self::Parquet => Some(account_tables::Form::Parquet),
         }
@@ -186,7 +190,11 @@ impl Args {
             return without("--series", "text and JSON tell the sum of all intervals", to_table);
         }
         if self.table.is_some() && !is_table {
-            return without("--table", "text and JSON tell all tables, and a trace has none", to_table);
+            return without(
+                "--table",
+                "text and JSON tell all tables, and traces and stacks have none",
+                to_table,
+            );
         }
         if self.size.is_some() && self.record.is_none() && self.format != Form::Perfetto {
             let cause = "it bounds a ring, or the memory for events of a trace, and neither is asked for";
@@ -196,7 +204,31 @@ impl Args {
             let cause = "a ring holds sums, and a trace is made of events";
             return without("--format perfetto", cause, "choose --format text, json, csv or parquet");
         }
+        if self.format == Form::Folded {
+            self.fit_stacks()?;
+        }
         self.btf.as_deref().map_or(Ok(()), holds_types)
+    }
+
+    /// What stacks are not told of.
+    fn fit_stacks(&self) -> Result<(), Fault> {
+        let without =
+            |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, "--format folded", cause, remedy));
+        match self {
+            Self { replay: Some(_), .. } => {
+                without("a ring holds no stacks", "choose --format text, json, csv or parquet")
+            }
+            Self { process: None, thread, .. } if thread.is_empty() => {
+                without("stacks are those of somebody's threads", "add --process or --thread")
+            }
+            Self { cpu: Some(_), .. } => {
+                without("what a thread waits for is not the matter of a CPU", "leave --cpu out")
+            }
+            Self { btf: Some(_), .. } | Self { raw: true, .. } => {
+                without("stacks need a kernel that tells its types itself (BTF)", "leave --btf out")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Which trace points the programs in the kernel are to use.

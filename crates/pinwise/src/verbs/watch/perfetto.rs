@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 
-use machine::{Class, Fault, Machine, Missing, Root};
+use machine::{Fault, Machine, Root};
 use probe::events::{Plan, Trace, Tracing};
 use report::number;
 
 use super::args::Args;
 use super::joining::Joining;
+use super::refused;
 use super::target::Watched;
 use crate::output::{self, Answer, Binary, Place};
 use crate::window::{self, Ended};
@@ -37,7 +38,11 @@ pub fn run(
         trace_points: args.trace_points(),
         memory_bytes: args.size.unwrap_or(USUAL_MEMORY),
     };
-    let tracing = Tracing::begin(&plan, machine).map_err(|missing| refused(missing, args))?;
+    let remedy = match &args.btf {
+        Some(_) => "name the types of this very kernel with --btf, or leave it out",
+        None => "--format text shows the counters of /proc instead",
+    };
+    let tracing = Tracing::begin(&plan, machine).map_err(|missing| refused(missing, remedy))?;
     let trace = take(args, tracing, root, watched, stop);
     write(&mut place, &trace, machine, &watched.title())?;
     for missing in &trace.missing {
@@ -59,16 +64,6 @@ fn take(args: &Args, mut tracing: Tracing, root: &Root, watched: &Watched, stop:
     let mut trace = tracing.end();
     trace.missing.extend(joining.refused().cloned());
     trace
-}
-
-fn refused(missing: Missing, args: &Args) -> Fault {
-    let permitted = rustix::process::geteuid().is_root();
-    let class = if permitted { Class::MachineLacks } else { Class::NotPermitted };
-    let remedy = match &args.btf {
-        Some(_) => "name the types of this very kernel with --btf, or leave it out",
-        None => "--format text shows the counters of /proc instead",
-    };
-    Fault::new(class, missing.fact, missing.why, remedy)
 }
 
 fn write(place: &mut Place, trace: &Trace, machine: &Machine, watched: &str) -> Result<(), Fault> {

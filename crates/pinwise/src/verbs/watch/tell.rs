@@ -60,8 +60,8 @@ pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>, place: Place) -> Result
             output::whole(place, &account_text::render(&sheet.account, title, Wanted { all: args.full }))
         }
         Form::Json => output::whole(place, &output::pretty(&without_steps(sheet, args.full))?),
-        // A trace is made by verbs/watch/perfetto.rs, out of other events.
-        Form::Csv | Form::Parquet | Form::Perfetto => {
+        // Traces and stacks are made by verbs/watch/perfetto.rs and folded.rs, out of something else.
+        Form::Csv | Form::Parquet | Form::Perfetto | Form::Folded => {
             let mut table = Table::begin(args, sheet.everything, place)?;
             table.add(&sheet.account, When::default());
             table.end()

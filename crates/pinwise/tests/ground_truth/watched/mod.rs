@@ -11,6 +11,7 @@ mod disk;
 mod everybody;
 mod faults;
 mod figures;
+mod folded;
 mod gap_loop;
 mod left_out;
 mod limited;

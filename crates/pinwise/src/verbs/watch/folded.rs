@@ -1,0 +1,53 @@
+//! What the target's threads did, by stack.
+
+use std::sync::atomic::AtomicBool;
+
+use machine::{Fault, Root};
+use probe::stacks::{Summing, TimeByStack};
+use report::{folded, number};
+
+use super::args::Args;
+use super::joining::Joining;
+use super::target::Watched;
+use super::{refused, tell};
+use crate::output::{self, Answer};
+use crate::window::{self, Ended};
+
+/// Sums up for the window, then writes a line for each stack.
+pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Result<Answer, Fault> {
+    // Opened first: a place that does not take the output is told before the window, not after it.
+    let place = tell::place(args)?;
+    let remedy = "--format text tells the same times without stacks";
+    let summing = Summing::begin(&watched.target()).map_err(|missing| refused(missing, remedy))?;
+    let seen = sum_up(args, summing, root, watched, stop);
+    let stacks = folded::render(&seen);
+    let name = place.name.clone();
+    output::whole(place, &stacks)?;
+    eprintln!(
+        "pinwise: {} stacks, ns, written to {name}; flamegraph.pl --countname ns, inferno-flamegraph and speedscope draw them",
+        number::count(stacks.lines().count())
+    );
+    for missing in &seen.missing {
+        eprintln!("pinwise: missing: {}: {}", missing.fact, missing.why);
+    }
+    Ok(Answer::Done)
+}
+
+fn sum_up(
+    args: &Args,
+    mut summing: Summing,
+    root: &Root,
+    watched: &Watched,
+    stop: &AtomicBool,
+) -> TimeByStack {
+    let mut joining = Joining::begin();
+    let ended = window::pass(args.length(), stop, || {
+        joining.look(watched, root, |numbers| summing.add(numbers)) != Some(false)
+    });
+    if ended == Ended::Gone {
+        eprintln!("pinwise: {} has ended; this is what was seen until then", watched.title());
+    }
+    let mut seen = summing.end();
+    seen.missing.extend(joining.refused().cloned());
+    seen
+}

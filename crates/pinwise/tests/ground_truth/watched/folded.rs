@@ -1,0 +1,115 @@
+//! Time by stack, of a thief, its victim and one that sleeps: each keeps account of its own.
+
+use std::collections::BTreeMap;
+
+use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin};
+use super::figures::assert_near;
+use super::thief::steal;
+use super::watching::{Stage, note_untold, when_told};
+
+/// What folded stacks tell: ns by line.
+struct Folded(BTreeMap<String, u64>);
+
+impl Folded {
+    fn read(text: &str) -> Self {
+        let line = |line: &str| {
+            let (stack, ns) = line.rsplit_once(' ').unwrap();
+            (stack.to_string(), ns.parse().unwrap())
+        };
+        Self(text.lines().map(line).collect())
+    }
+
+    /// Of the stacks that begin so, those with all of these words.
+    fn ns(&self, begin: &str, words: &[&str]) -> u64 {
+        let is_meant =
+            |stack: &str| stack.starts_with(begin) && words.iter().all(|word| stack.contains(word));
+        self.0.iter().filter(|(stack, _)| is_meant(stack)).map(|(_, ns)| ns).sum()
+    }
+}
+
+/// What a thread did of its time, by its own account.
+struct Lived {
+    slept_ns: u64,
+    ran_ns: u64,
+    all_ns: u64,
+}
+
+/// Sleeps 5 ms, and works for 1 ms.
+fn sleep_and_work(until: &Until) -> Lived {
+    let (began_ns, ran_ns) = (now_ns(), cpu_time_ns());
+    let mut slept: Vec<Slice> = Vec::new();
+    while until.goes_on() {
+        let from_ns = now_ns();
+        sleep_until(from_ns + 5_000_000);
+        slept.push(Slice { from_ns, to_ns: from_ns + 5_000_000 });
+        let begun = now_ns();
+        while now_ns() - begun < 1_000_000 {}
+    }
+    let slept_ns = slept.iter().map(|slice| slice.to_ns - slice.from_ns).sum();
+    Lived { slept_ns, ran_ns: cpu_time_ns() - ran_ns, all_ns: now_ns() - began_ns }
+}
+
+/// A part of one time as the same part of another.
+fn part_of(part_ns: u64, all_ns: u64, of_ns: u64) -> u64 {
+    (part_ns as f64 / all_ns as f64 * of_ns as f64) as u64
+}
+
+fn stacks_have_the_time_of_their_threads() {
+    let Some(stage) = Stage::new() else { return };
+    let sleeper = Actor::start_fifo("sleeper", stage.cpu, 30, sleep_and_work);
+    let victim = Actor::start_fifo("victim", stage.cpu, 5, spin);
+    let thief = Actor::start_fifo("thief", stage.cpu, 20, steal);
+    let threads = [sleeper.tid, victim.tid, thief.tid].map(|tid| tid.to_string()).join(",");
+    let told = stage
+        .command(&["watch", "--thread", &threads, "--for", "3s", "--format", "folded"])
+        .output()
+        .unwrap();
+    let (stolen, lived) = (thief.stop(), sleeper.stop());
+    victim.stop();
+    let words = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success(), "{words}");
+    eprintln!("{words}");
+    note_untold(&words);
+    let text = String::from_utf8_lossy(&told.stdout);
+    eprintln!("{text}");
+    let seen = Folded::read(&text);
+
+    // Each thread has the whole window: of three that lived all the time no two differ.
+    let all = seen.ns("victim;", &[]);
+    assert!((3_000_000_000..4_000_000_000).contains(&all), "{all} ns");
+    for name in ["sleeper;", "thief;"] {
+        assert_near(&format!("time of {name} ns"), seen.ns(name, &[]), all, 0.001, 1_000);
+    }
+    asleep_is_where_it_sleeps(&seen, &lived, all);
+    let (first, last) = (&stolen[0], &stolen[stolen.len() - 1]);
+    let (ran_ns, over_ns) = (last.cpu_ns - first.cpu_ns, last.slice.to_ns - first.slice.to_ns);
+    let took = seen.ns("thief;on a CPU", &[]);
+    assert_near("the thief has a CPU, ns", took, part_of(ran_ns, over_ns, all), 0.02, 0);
+    // Whoever has the CPU has taken it from the victim, for which these two are most of it.
+    let taken = took + seen.ns("sleeper;on a CPU", &[]);
+    let preempted = seen.ns("victim;preempted", &["schedule_[k]"]);
+    assert!(preempted as f64 >= taken as f64 * 0.98, "{preempted} ns of {taken}");
+    assert_eq!((seen.ns("victim;asleep", &[]), seen.ns("victim;blocked", &[])), (0, 0));
+}
+
+/// What the sleeper sleeps it sleeps in one place, in its own words and the kernel's.
+fn asleep_is_where_it_sleeps(seen: &Folded, lived: &Lived, all: u64) {
+    let slept = part_of(lived.slept_ns, lived.all_ns, all);
+    let asleep = seen.ns("sleeper;asleep;", &["nanosleep_[k]"]);
+    assert_near("asleep in nanosleep, ns", asleep, slept, 0.02, 0);
+    let in_user_space = |stack: &&String| {
+        let mut frames = stack.split(';').skip(2).filter(|frame| !frame.ends_with("_[k]"));
+        frames.any(|frame| frame.contains("sleep"))
+    };
+    let of_sleeper = || seen.0.iter().filter(|(stack, _)| stack.starts_with("sleeper;asleep;"));
+    let named: u64 = of_sleeper().filter(|(stack, _)| in_user_space(stack)).map(|(_, ns)| ns).sum();
+    assert!(named as f64 >= asleep as f64 * 0.98, "{named} of {asleep} ns have a name in user space");
+    let ran = part_of(lived.ran_ns, lived.all_ns, all);
+    assert_near("the sleeper has a CPU, ns", seen.ns("sleeper;on a CPU", &[]), ran, 0.02, 0);
+}
+
+#[test]
+#[ignore = "ground truth: needs root and BPF; run by `make test`"]
+fn folded_stacks_have_the_time_of_their_threads() {
+    when_told(stacks_have_the_time_of_their_threads);
+}

@@ -1,0 +1,63 @@
+//! The programs that sum up what threads did by the stacks with which they left the CPU.
+
+use aya::maps::{HashMap, MapData, StackTraceMap};
+use machine::Missing;
+
+use super::hooks::{BIRTHS, WOKEN};
+use super::loading::{Loaded, Programs};
+use super::mapped::Mapped;
+use super::objects;
+use super::stack_records::{StackControl, StackKey, StackSum};
+use super::tables::{hash, mapped, refuse};
+
+/// Stacks that are told apart: half of so many leave one in thirty without its place. The kernel sets them aside at once, 1 KiB each.
+const STACKS: u32 = 1 << 15;
+
+/// Sums: of stacks, names of threads and what they did.
+const SUMS: u32 = 1 << 15;
+
+/// Processes or threads that are named as the target.
+const WANTED: u32 = 1_024;
+
+/// Loads and attaches them. Nothing is counted before the tables say so.
+///
+/// # Errors
+/// When the kernel has no trace points with types, or does not permit programs: what, why and the remedy.
+pub(crate) fn load() -> Result<Loaded, Missing> {
+    let programs = Programs {
+        object: &objects::STACKS,
+        tables: vec![("stacks", STACKS), ("sums", SUMS), ("wanted", WANTED)],
+        raw_tables: Vec::new(),
+        numbers: Vec::new(),
+        core: [BIRTHS, WOKEN].into_iter().flatten().collect(),
+        others: Vec::new(),
+        typed: true,
+        namespace: 0,
+        types: None,
+    };
+    programs.load()
+}
+
+/// The tables of these programs.
+pub(crate) struct StackTables {
+    pub(crate) control: Mapped<StackControl>,
+    pub(crate) wanted: HashMap<MapData, u32, u32>,
+    pub(crate) sums: HashMap<MapData, StackKey, StackSum>,
+    pub(crate) stacks: StackTraceMap<MapData>,
+}
+
+impl StackTables {
+    /// Maps and opens the tables.
+    ///
+    /// # Errors
+    /// When the kernel refuses one: which, and its word.
+    pub(crate) fn open(loaded: &mut Loaded) -> Result<Self, Missing> {
+        let stacks = loaded.take("stacks")?;
+        Ok(Self {
+            control: mapped(loaded, "control", 1)?,
+            wanted: hash(loaded, "wanted")?,
+            sums: hash(loaded, "sums")?,
+            stacks: StackTraceMap::try_from(stacks).map_err(|e| refuse("stacks", e))?,
+        })
+    }
+}

@@ -1,0 +1,14 @@
+//! What the threads of a target did, by the stacks with which they left the CPU: where a server waits, in its own words.
+//!
+//! [`Summing`] has programs in the kernel sum that up; [`Summing::end`] gives a [`TimeByStack`], in which each thread that was there all
+//! the time has the whole window. Stacks of user space are as good as the kernel can unwind them: it follows frame pointers, so that code built without
+//! has a frame or two. For times without stacks see [`crate::account`], which costs less.
+
+mod frames;
+mod naming;
+mod summing;
+mod time;
+
+pub use frames::Frames;
+pub use summing::Summing;
+pub use time::{Doing, StackTime, TimeByStack};

@@ -1,0 +1,170 @@
+//! Names of functions by their address: the kernel's from /proc/kallsyms, a process's from the files that it has mapped (ELF symbols, or
+//! /tmp/perf-PID.map of what compiles at run time).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::path::Path;
+
+use blazesym::normalize::{Normalizer, UserMeta};
+use blazesym::symbolize::cache::{self, Cache};
+use blazesym::symbolize::source::{Kernel, Process, Source};
+use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+use blazesym::{MaybeDefault, Pid};
+
+/// What has no name, and lies in no file that is known.
+pub(super) const UNKNOWN: &str = "[unknown]";
+const UNKNOWN_OF_KERNEL: &str = "[kernel]";
+
+/// By address. What is no code is not in it.
+pub(super) type FunctionNames = BTreeMap<u64, String>;
+
+/// Knows where names are, also of processes that have ended since.
+pub(super) struct Naming {
+    symbolizer: Symbolizer,
+    /// Where each process has code.
+    code: BTreeMap<u32, Vec<Range<u64>>>,
+}
+
+impl Naming {
+    pub(super) fn begin() -> Self {
+        Self { symbolizer: Symbolizer::builder().enable_code_info(false).build(), code: BTreeMap::new() }
+    }
+
+    /// Remembers what a process has mapped, for when it has ended. One that is not there any more is not known, which its names will show.
+    pub(super) fn remember(&mut self, pid: u32) {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let (Some(number), false) = (NonZeroU32::new(pid), maps.is_empty()) else { return };
+        let _ = self.symbolizer.cache(&Cache::from(cache::Process::new(Pid::Pid(number))));
+        self.code.insert(pid, code(&maps));
+    }
+
+    /// Whether a process can run what lies there. Where nothing is known of the process, it may.
+    fn is_code(&self, pid: u32, address: u64) -> bool {
+        self.code.get(&pid).is_none_or(|code| code.iter().any(|range| range.contains(&address)))
+    }
+
+    /// Names of functions of the kernel. Those that have none are in brackets.
+    ///
+    /// # Errors
+    /// No name could be found at all: why.
+    pub(super) fn of_kernel(&self, addresses: &BTreeSet<u64>) -> Result<FunctionNames, String> {
+        let kernel = Kernel { vmlinux: MaybeDefault::None, ..Kernel::default() };
+        let addresses: Vec<u64> = addresses.iter().copied().collect();
+        let found = self.symbolizer.symbolize(&Source::Kernel(kernel), Input::AbsAddr(&addresses));
+        let found = found.map_err(|e| e.to_string())?;
+        let names = addresses
+            .iter()
+            .copied()
+            .zip(found.iter().map(|symbol| name(symbol).unwrap_or(UNKNOWN_OF_KERNEL.into())));
+        Ok(names.collect())
+    }
+
+    /// Names of functions of a process. Of those that have none the name of their file is told, in brackets.
+    ///
+    /// # Errors
+    /// No name could be found at all: why.
+    pub(super) fn of_process(
+        &mut self,
+        pid: u32,
+        addresses: &BTreeSet<u64>,
+    ) -> Result<FunctionNames, String> {
+        let number = NonZeroU32::new(pid).map(Pid::Pid).ok_or("it has no number here")?;
+        let lives = Path::new("/proc").join(pid.to_string()).join("maps").exists();
+        if lives {
+            self.remember(pid);
+        }
+        let addresses: Vec<u64> = addresses.iter().copied().filter(|at| self.is_code(pid, *at)).collect();
+        let mut process = Process::new(number);
+        process.map_files = lives;
+        let found = self.symbolizer.symbolize(&Source::Process(process), Input::AbsAddr(&addresses));
+        let found = found.map_err(|e| e.to_string())?;
+        let unnamed: Vec<u64> = addresses
+            .iter()
+            .zip(&found)
+            .filter(|(_, symbol)| name(symbol).is_none())
+            .map(|(at, _)| *at)
+            .collect();
+        let files = if lives { files(number, &unnamed) } else { BTreeMap::new() };
+        let named = |(address, symbol): (&u64, &Symbolized<'_>)| {
+            let name = name(symbol).or_else(|| files.get(address).cloned());
+            (*address, name.unwrap_or_else(|| UNKNOWN.into()))
+        };
+        Ok(addresses.iter().zip(&found).map(named).collect())
+    }
+}
+
+fn name(symbol: &Symbolized<'_>) -> Option<String> {
+    symbol.as_sym().map(|symbol| symbol.name.to_string())
+}
+
+/// Where there is code, by lines of /proc/PID/maps: `55e0-55f0 r-xp ...` in hex.
+fn code(maps: &str) -> Vec<Range<u64>> {
+    let range = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let hex = |text| u64::from_str_radix(text, 16).ok();
+        words.next().filter(|may| may.contains('x'))?;
+        Some(hex(from)?..hex(to)?)
+    };
+    maps.lines().filter_map(range).collect()
+}
+
+/// The files in which addresses lie, as `[libc.so.6]`.
+fn files(pid: Pid, addresses: &[u64]) -> BTreeMap<u64, String> {
+    let normalizer = Normalizer::builder().enable_build_ids(false).build();
+    let Ok(found) = normalizer.normalize_user_addrs(pid, addresses) else { return BTreeMap::new() };
+    let file = |(address, (_, meta)): (&u64, &(u64, usize))| match found.meta.get(*meta)? {
+        UserMeta::Elf(elf) => Some((*address, format!("[{}]", elf.path.file_name()?.display()))),
+        _ => None,
+    };
+    addresses.iter().zip(&found.outputs).filter_map(file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn known_by_name() -> u64 {
+        std::hint::black_box(7)
+    }
+
+    #[test]
+    fn functions_of_this_process_are_found_by_their_address() {
+        let address = known_by_name as fn() -> u64 as usize as u64 + 1;
+        let wanted = BTreeSet::from([address, 8]);
+        let names = Naming::begin().of_process(std::process::id(), &wanted).unwrap();
+        assert!(names[&address].contains("known_by_name"), "{names:?}");
+        assert_eq!(names.get(&8), None, "that is no code");
+    }
+
+    #[test]
+    fn code_is_told_from_data() {
+        let maps = "400000-401000 r--p 0 fe:00 7 /bin/x\n401000-40a000 r-xp 1000 fe:00 7 /bin/x\n7ffd0-7ffe0 rw-p 0 0:0 0 [stack]\nbroken\n";
+        assert_eq!(code(maps), vec![Range { start: 0x401000, end: 0x40a000 }]);
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_known_by_what_was_remembered() {
+        let mut naming = Naming::begin();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let maps = loop {
+            let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+            if maps.contains("sleep") && maps.contains("libc") {
+                break maps;
+            }
+        };
+        naming.remember(pid);
+        let symbols = |line: &str| line.contains("libc") && line.contains("r-xp");
+        let start = maps.lines().find(|line| symbols(line)).unwrap().split('-').next().unwrap();
+        let from = u64::from_str_radix(start, 16).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let wanted: BTreeSet<u64> = (0..64).map(|step| from + 0x4000 + step * 0x800).collect();
+        let names = naming.of_process(pid, &wanted).unwrap();
+        assert!(names.values().any(|name| !name.starts_with('[')), "{names:?}");
+        assert!(Naming::begin().of_process(pid, &wanted).is_err(), "nobody remembered it");
+    }
+}

@@ -1,0 +1,84 @@
+//! What was summed up.
+
+use machine::Missing;
+
+use super::frames::Frames;
+use crate::bpf::thread_state;
+
+/// What a thread does; the words are those of the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doing {
+    /// It has a CPU, interrupts on it included.
+    OnCpu,
+    /// It could run on, and somebody else has the CPU.
+    Preempted,
+    /// It was woken, and has no CPU yet.
+    InRunQueue,
+    /// The quota of its cgroup is used up.
+    Throttled,
+    /// It waits, of its own will.
+    Asleep,
+    /// It waits in a way that no signal ends: disk, swap, a lock of the kernel.
+    Blocked,
+    /// The kernel did not tell a switch in between.
+    NotTold,
+}
+
+impl Doing {
+    pub(super) fn of(state: u32) -> Self {
+        match state {
+            thread_state::RUNNING => Self::OnCpu,
+            thread_state::PREEMPTED => Self::Preempted,
+            thread_state::WAITING => Self::InRunQueue,
+            thread_state::THROTTLED => Self::Throttled,
+            thread_state::ASLEEP => Self::Asleep,
+            thread_state::BLOCKED => Self::Blocked,
+            _ => Self::NotTold,
+        }
+    }
+
+    /// In words, as `pinwise watch` tells it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::OnCpu => "on a CPU",
+            Self::Preempted => "preempted",
+            Self::InRunQueue => "in the run queue",
+            Self::Throttled => "throttled",
+            Self::Asleep => "asleep",
+            Self::Blocked => "blocked",
+            Self::NotTold => "not told",
+        }
+    }
+}
+
+/// What threads of one name in one process did with the same stacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackTime {
+    /// The process, by the number that the kernel has for it.
+    pub pid: u32,
+    /// Name of the threads (comm of /proc/PID/task/TID).
+    pub thread: String,
+    /// What they did.
+    pub doing: Doing,
+    /// With which frames in user space they had left the CPU.
+    pub user: Frames,
+    /// With which frames in the kernel, from the one that user space called to the one that gave the CPU away.
+    pub kernel: Frames,
+    /// How often.
+    pub count: u64,
+    /// How long in all, ns.
+    pub ns: u64,
+}
+
+/// What the threads of a target did in a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeByStack {
+    /// When counting began, CLOCK_MONOTONIC ns.
+    pub began_ns: u64,
+    /// When it ended, CLOCK_MONOTONIC ns.
+    pub ended_ns: u64,
+    /// Of each thread that lived all the time this adds up to the time between.
+    pub times: Vec<StackTime>,
+    /// What is not in it, and why.
+    pub missing: Vec<Missing>,
+}
