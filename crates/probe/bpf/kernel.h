@@ -134,6 +134,8 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct mm_struct;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -151,6 +153,14 @@ struct task_struct {
 	u64 maj_flt;
 	struct css_set *cgroups;
 	u8 throttled;
+	struct mm_struct *mm;
+};
+
+/* include/linux/mm_types.h: where a process has its own code, and from where on down it maps files. */
+struct mm_struct {
+	u64 start_code;
+	u64 end_code;
+	u64 mmap_base;
 };
 
 /* Where thread_info does not know the CPU: x86 before 5.16, arm64 before 5.16. */

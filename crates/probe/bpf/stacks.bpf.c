@@ -7,16 +7,8 @@
 #include "tasks.h"
 
 /* uapi/linux/bpf.h */
-static long (*const bpf_get_stackid)(void *context, void *map, u64 flags) = (void *)27;
-enum { MAP_STACK_TRACE = 7, STACK_OF_USER = 1 << 8 };
-enum { REFUSED_FOR_ANOTHER = -17 /* EEXIST */ };
-
-/* As deep as the kernel goes where nobody has set sysctl kernel.perf_event_max_stack. */
-enum { DEPTH = 127 };
-
-struct stack_frames {
-	u64 at[DEPTH];
-};
+static long (*const bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)67;
+enum { MAP_PERCPU_ARRAY = 6, STACK_OF_USER = 1 << 8 };
 
 struct {
 	map_uint(type, MAP_ARRAY);
@@ -26,11 +18,22 @@ struct {
 	map_type(value, struct stack_control);
 } control section(".maps");
 
-/* Sizes are for a small target: pinwise sets them before it loads the programs. */
+/* Where a stack is put together. */
 struct {
-	map_uint(type, MAP_STACK_TRACE);
-	map_uint(max_entries, 64);
+	map_uint(type, MAP_PERCPU_ARRAY);
+	map_uint(max_entries, 1);
 	map_type(key, u32);
+	map_type(value, struct stack_frames);
+} scratch section(".maps");
+
+/*
+ * Sizes are for a small target: pinwise sets them before it loads the programs. They are set aside at once: the kernel has but a few pieces
+ * of such a size at hand for who cannot wait for memory, as a switch cannot.
+ */
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, u64);
 	map_type(value, struct stack_frames);
 } stacks section(".maps");
 
@@ -76,52 +79,170 @@ inline_always void add_thread(struct stack_control *set, struct task_struct *tas
 		__sync_fetch_and_add(&set->lost_threads, 1);
 }
 
-/* What a thread did until `now` is summed up under its state and stacks. */
-inline_always void charge(struct stack_control *set, struct task_struct *task, struct left *left, u64 now)
+inline_always void add(struct stack_control *set, struct task_struct *task, struct stack_key *key,
+		       const struct stack_sum *more)
 {
-	struct stack_key key = {
-		.tgid = task->tgid,
-		.state = left->state,
-		.kernel_stack = left->kernel_stack,
-		.user_stack = left->user_stack,
-	};
 	struct stack_sum *sum, none = {};
-	u64 since = left->since_ns ? left->since_ns : set->began_ns;
-	u64 ns = now > since ? now - since : 0;
 
-	left->since_ns = now;
-	if (!ns)
-		return;
-	if (bpf_probe_read_kernel_str(key.comm, sizeof(key.comm), __builtin_preserve_access_index(&task->comm)) < 0)
-		key.comm[0] = 0;
-	sum = bpf_map_lookup_elem(&sums, &key);
+	key->tgid = task->tgid;
+	if (bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), __builtin_preserve_access_index(&task->comm)) < 0)
+		key->comm[0] = 0;
+	sum = bpf_map_lookup_elem(&sums, key);
 	if (!sum) {
-		bpf_map_update_elem(&sums, &key, &none, UPDATE_NOEXIST);
-		sum = bpf_map_lookup_elem(&sums, &key);
+		bpf_map_update_elem(&sums, key, &none, UPDATE_NOEXIST);
+		sum = bpf_map_lookup_elem(&sums, key);
 	}
 	if (!sum) {
 		__sync_fetch_and_add(&set->lost_sums, 1);
-		__sync_fetch_and_add(&set->lost_ns, ns);
+		__sync_fetch_and_add(&set->lost_ns, more->ns + more->waited_ns);
 		return;
 	}
-	__sync_fetch_and_add(&sum->count, 1);
-	__sync_fetch_and_add(&sum->ns, ns);
+	__sync_fetch_and_add(&sum->count, more->count);
+	__sync_fetch_and_add(&sum->ns, more->ns);
+	if (more->waited_ns)
+		__sync_fetch_and_add(&sum->waited_ns, more->waited_ns);
 }
 
-inline_always void enters(struct left *left, u32 state)
+/* The time of a thread without a CPU, up to `until`. */
+inline_always void was_away(struct stack_control *set, struct task_struct *task, struct left *left, u64 until)
 {
-	left->state = state;
-	left->kernel_stack = STACK_NOT_TAKEN;
-	left->user_stack = STACK_NOT_TAKEN;
+	struct stack_key key = {
+		.state = left->state, .kernel_stack = left->kernel_stack, .user_stack = left->user_stack,
+	};
+	u64 since = left->since_ns ? left->since_ns : set->began_ns, woken = left->woken_ns;
+	struct stack_sum more = { .count = 1 };
+
+	left->since_ns = until;
+	left->woken_ns = 0;
+	if (until <= since)
+		return;
+	if (woken <= since || woken > until)
+		woken = until;
+	more.ns = woken - since;
+	more.waited_ns = until - woken;
+	add(set, task, &key, &more);
 }
 
-inline_always s32 stack_of(struct stack_control *set, void *context, u64 flags)
+/* The same for one that has a CPU; told later. */
+inline_always void ran(struct stack_control *set, struct left *left, u64 until)
 {
-	s32 number = bpf_get_stackid(context, &stacks, flags);
+	u64 since = left->since_ns ? left->since_ns : set->began_ns;
 
-	if (number == REFUSED_FOR_ANOTHER)
-		__sync_fetch_and_add(&set->lost_stacks, 1);
-	return number;
+	left->since_ns = until;
+	if (until <= since)
+		return;
+	left->ran++;
+	left->ran_ns += until - since;
+}
+
+inline_always void tell_ran(struct stack_control *set, struct task_struct *task, struct left *left)
+{
+	struct stack_key key = {
+		.state = THREAD_RUNNING, .kernel_stack = STACK_NOT_TAKEN, .user_stack = STACK_NOT_TAKEN,
+	};
+	struct stack_sum more = { .count = left->ran, .ns = left->ran_ns };
+
+	left->ran = 0;
+	left->ran_ns = 0;
+	if (more.count)
+		add(set, task, &key, &more);
+}
+
+/* Where a thread's callers can be. */
+struct code {
+	u64 start, length;
+	u64 below; /* files that are mapped lie below this */
+};
+
+/* As far below there is code. */
+enum { LIBRARIES_BITS = 42 };
+
+inline_always struct code code_of(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	struct code code = {};
+
+	if (mm) {
+		code.start = mm->start_code;
+		code.length = mm->end_code - code.start;
+		code.below = mm->mmap_base;
+	}
+	return code;
+}
+
+/*
+ * The kernel follows frame pointers; code without them has other things in their place, often another number each time, which would be
+ * another stack each time. No branch in it: there are as many ways through the loop as the verifier has to go.
+ */
+inline_always int may_be_code(const struct code *code, u64 address)
+{
+	return (address - code->start < code->length) | ((code->below - address) >> LIBRARIES_BITS == 0);
+}
+
+/* FNV-1a (Fowler, Noll, Vo) by words: http://www.isthe.com/chongo/tech/comp/fnv */
+#define BASIS 0xcbf29ce484222325ULL
+
+inline_always u64 hash_on(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x100000001b3ULL;
+	return hash ^ hash >> 32;
+}
+
+/* `last` is one that is kept: mostly a thread goes to sleep where it did the last time. */
+inline_always u64 keep(struct stack_control *set, struct stack_frames *frames, u64 hash, u64 *last)
+{
+	if (hash < STACK_FIRST)
+		hash += STACK_FIRST;
+	if (hash == *last)
+		return hash;
+	*last = hash;
+	if (bpf_map_lookup_elem(&stacks, &hash))
+		return hash;
+	bpf_map_update_elem(&stacks, &hash, frames, UPDATE_NOEXIST);
+	if (bpf_map_lookup_elem(&stacks, &hash))
+		return hash;
+	*last = STACK_LOST;
+	__sync_fetch_and_add(&set->lost_stacks, 1);
+	return STACK_LOST;
+}
+
+/* Whose caller cannot be there ends a stack of user space: what comes after is as wrong, and not looked at. */
+inline_always u64 user_stack(struct stack_control *set, void *context, struct task_struct *task, u64 *last)
+{
+	u32 first = 0, depth;
+	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
+	struct code code = code_of(task);
+	u64 hash = BASIS;
+
+	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), STACK_OF_USER) <= 0)
+		return STACK_NONE;
+	/* What the innermost function is the processor says. */
+	hash = hash_on(hash, frames->at[0]);
+	for (depth = 1; depth < STACK_DEPTH; depth++) {
+		if (!may_be_code(&code, frames->at[depth])) {
+			frames->at[depth] = frames->at[depth] ? STACK_NO_CODE : 0;
+			hash = hash_on(hash, frames->at[depth]);
+			break;
+		}
+		hash = hash_on(hash, frames->at[depth]);
+	}
+	return keep(set, frames, hash, last);
+}
+
+inline_always u64 kernel_stack(struct stack_control *set, void *context, u64 *last)
+{
+	u32 first = 0, depth;
+	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
+	u64 hash = BASIS;
+
+	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0)
+		return STACK_NONE;
+	for (depth = 0; depth < STACK_DEPTH; depth++) {
+		if (!frames->at[depth])
+			break;
+		hash = hash_on(hash, frames->at[depth]);
+	}
+	return keep(set, frames, hash, last);
 }
 
 /*
@@ -131,21 +252,23 @@ inline_always s32 stack_of(struct stack_control *set, void *context, u64 flags)
 inline_always void leaves(struct stack_control *set, void *context, struct task_struct *prev, struct left *left, u64 now,
 			  u32 state)
 {
-	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
+	u64 has_run = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
 	if (left->state != THREAD_RUNNING && left->since_ns) {
 		__sync_fetch_and_add(&set->untold, 1);
-		charge(set, prev, left, ran <= now - left->since_ns ? now - ran : now);
+		was_away(set, prev, left, has_run <= now - left->since_ns ? now - has_run : now);
 	}
-	enters(left, THREAD_RUNNING);
-	charge(set, prev, left, now);
+	ran(set, left, now);
 	left->state = state;
+	left->kernel_stack = STACK_NOT_TAKEN;
+	left->user_stack = STACK_NOT_TAKEN;
 	if (state == THREAD_ENDED)
-		return;
-	left->kernel_stack = stack_of(set, context, 0);
-	/* Where it was in user space when it was preempted is chance, and nearly each time another place. */
-	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED)
-		left->user_stack = stack_of(set, context, STACK_OF_USER);
+		tell_ran(set, prev, left);
+	/* Where it was when it was preempted is chance, nearly each time another place, and as dear: most of a switch here is unwinding. */
+	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED) {
+		left->kernel_stack = kernel_stack(set, context, &left->last_kernel_stack);
+		left->user_stack = user_stack(set, context, prev, &left->last_user_stack);
+	}
 }
 
 inline_always void comes(struct stack_control *set, struct task_struct *next, struct left *left, u64 now)
@@ -153,25 +276,31 @@ inline_always void comes(struct stack_control *set, struct task_struct *next, st
 	/* It has a CPU already: when it left it nobody has told. */
 	if (left->state == THREAD_RUNNING && left->since_ns) {
 		__sync_fetch_and_add(&set->untold, 1);
-		enters(left, THREAD_NONE);
+		left->state = THREAD_NONE;
+		left->kernel_stack = STACK_NOT_TAKEN;
+		left->user_stack = STACK_NOT_TAKEN;
 	}
-	charge(set, next, left, now);
-	enters(left, THREAD_RUNNING);
+	was_away(set, next, left, now);
+	left->state = THREAD_RUNNING;
 }
 
 inline_always int switched(void *context, struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
 {
 	struct stack_control *set = control_of();
 	struct left *left;
+	u64 now = 0;
 
 	if (!counting_since(set))
 		return 0;
 	left = left_of(prev);
-	if (left)
-		leaves(set, context, prev, left, bpf_ktime_get_ns(), state_after(prev, preempted, waits_for));
+	if (left) {
+		now = bpf_ktime_get_ns();
+		leaves(set, context, prev, left, now, state_after(prev, preempted, waits_for));
+	}
 	left = left_of(next);
+	/* The taking of a stack is the next one's time, as it is by the kernel's account. */
 	if (left)
-		comes(set, next, left, bpf_ktime_get_ns());
+		comes(set, next, left, now ? now : bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -197,10 +326,9 @@ inline_always int woken(struct task_struct *task)
 	if (!counting_since(set))
 		return 0;
 	left = left_of(task);
-	if (!left || (left->state != THREAD_ASLEEP && left->state != THREAD_BLOCKED))
+	if (!left || left->woken_ns || (left->state != THREAD_ASLEEP && left->state != THREAD_BLOCKED))
 		return 0;
-	charge(set, task, left, bpf_ktime_get_ns());
-	left->state = THREAD_WAITING;
+	left->woken_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -237,6 +365,17 @@ inline_always u32 state_at_first(struct task_struct *task)
 	return state_after(task, 0, waits_for);
 }
 
+inline_always void tells_the_last(struct stack_control *set, struct task_struct *task, struct left *left)
+{
+	if (left->state == THREAD_ENDED)
+		return;
+	if (left->state == THREAD_RUNNING)
+		ran(set, left, set->ended_ns);
+	else
+		was_away(set, task, left, set->ended_ns);
+	tell_ran(set, task, left);
+}
+
 /*
  * All tasks. Read three times before counting: twice to mark those of the target (a thread that is born during the first pass, of a
  * parent that had no mark yet, is met in the second), once when it has begun, to see what they do; and once when it has ended, to sum
@@ -258,8 +397,7 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 	if (!left || !set->began_ns)
 		return 0;
 	if (set->ended_ns) {
-		if (left->state != THREAD_ENDED)
-			charge(set, task, left, set->ended_ns);
+		tells_the_last(set, task, left);
 		return 0;
 	}
 	if (!left->since_ns && left->state == THREAD_NONE)

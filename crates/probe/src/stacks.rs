@@ -1,4 +1,4 @@
-//! What the threads of a target did, by the stacks with which they left the CPU: where a server waits, in its own words.
+//! What the threads of a target did, by the stacks with which they went to sleep: where a server waits, in its own words.
 //!
 //! [`Summing`] has programs in the kernel sum that up; [`Summing::end`] gives a [`TimeByStack`], in which each thread that was there all
 //! the time has the whole window. Stacks of user space are as good as the kernel can unwind them: it follows frame pointers, so that code built without

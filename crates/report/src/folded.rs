@@ -23,7 +23,7 @@ pub fn render(seen: &TimeByStack) -> String {
 
 fn frames(time: &StackTime) -> Vec<String> {
     let mut frames = vec![plain(&time.thread), time.doing.words().to_string()];
-    if time.doing != Doing::OnCpu && time.kernel == Frames::NotTaken {
+    if matches!(time.doing, Doing::Asleep | Doing::Blocked) && time.kernel == Frames::NotTaken {
         frames.push("[stack not seen]".into());
     }
     frames.extend(of_side(&time.user, "", "[user stack lost]"));
@@ -69,7 +69,7 @@ mod tests {
         let runs = time("worker", Doing::OnCpu, Frames::NotTaken, Frames::NotTaken, 5);
         let before = time("a;b", Doing::Blocked, Frames::NotTaken, Frames::NotTaken, 6);
         let lost = time("worker", Doing::Asleep, Frames::Lost, known(&[]), 9);
-        let preempted = time("worker", Doing::Preempted, Frames::NotTaken, known(&["schedule"]), 2);
+        let preempted = time("worker", Doing::Preempted, Frames::NotTaken, Frames::NotTaken, 2);
         let kernel = time("kworker/0:1", Doing::Asleep, known(&[]), known(&["worker_thread"]), 3);
         let times = vec![waits, runs, also, before, lost, kernel, preempted];
         let seen = TimeByStack { began_ns: 0, ended_ns: 100, times, missing: Vec::new() };
@@ -80,7 +80,7 @@ mod tests {
              worker;asleep;[user stack lost] 9\n\
              worker;asleep;main;f<a_ b>;do_epoll_wait_[k];schedule_[k] 80\n\
              worker;on a CPU 5\n\
-             worker;preempted;schedule_[k] 2\n"
+             worker;preempted 2\n"
         );
     }
 }

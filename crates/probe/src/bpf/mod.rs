@@ -35,7 +35,7 @@ pub(crate) use records::{
     SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen, Sum, TakerKey,
     TakerSeen, Tally, ThreadSeen, thread_state,
 };
-pub(crate) use stack_records::{STACK_OF_ANOTHER, StackControl, StackKey, StackSum};
+pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackKey, StackSum, stack_hash};
 pub(crate) use stack_sums::{StackTables, load as load_stacks};
 pub(crate) use tables::Tables;
 #[cfg(test)]

@@ -267,7 +267,7 @@ mod tests {
             ("THREAD_BLOCKED", thread_state::BLOCKED as usize),
             ("THREAD_ENDED", thread_state::ENDED as usize),
         ];
-        for (name, value) in numbers.iter().chain(event_records::NUMBERS) {
+        for (name, value) in numbers.iter().chain(event_records::NUMBERS).chain(stack_records::NUMBERS) {
             writeln!(c, "_Static_assert({name} == {value}, \"{name}\");").unwrap();
         }
         c

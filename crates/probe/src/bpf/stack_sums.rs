@@ -1,20 +1,20 @@
 //! The programs that sum up what threads did by the stacks with which they left the CPU.
 
-use aya::maps::{HashMap, MapData, StackTraceMap};
+use aya::maps::{HashMap, MapData};
 use machine::Missing;
 
 use super::hooks::{BIRTHS, WOKEN};
 use super::loading::{Loaded, Programs};
 use super::mapped::Mapped;
 use super::objects;
-use super::stack_records::{StackControl, StackKey, StackSum};
-use super::tables::{hash, mapped, refuse};
+use super::stack_records::{StackControl, StackFrames, StackKey, StackSum};
+use super::tables::{hash, mapped};
 
-/// Stacks that are told apart: half of so many leave one in thirty without its place. The kernel sets them aside at once, 1 KiB each.
-const STACKS: u32 = 1 << 15;
+/// Stacks that are told apart, 1 KiB each, which the kernel sets aside at once.
+const STACKS: u32 = 1 << 14;
 
 /// Sums: of stacks, names of threads and what they did.
-const SUMS: u32 = 1 << 15;
+const SUMS: u32 = 1 << 14;
 
 /// Processes or threads that are named as the target.
 const WANTED: u32 = 1_024;
@@ -43,7 +43,8 @@ pub(crate) struct StackTables {
     pub(crate) control: Mapped<StackControl>,
     pub(crate) wanted: HashMap<MapData, u32, u32>,
     pub(crate) sums: HashMap<MapData, StackKey, StackSum>,
-    pub(crate) stacks: StackTraceMap<MapData>,
+    /// By the hash of their frames.
+    pub(crate) stacks: HashMap<MapData, u64, StackFrames>,
 }
 
 impl StackTables {
@@ -52,12 +53,11 @@ impl StackTables {
     /// # Errors
     /// When the kernel refuses one: which, and its word.
     pub(crate) fn open(loaded: &mut Loaded) -> Result<Self, Missing> {
-        let stacks = loaded.take("stacks")?;
         Ok(Self {
             control: mapped(loaded, "control", 1)?,
             wanted: hash(loaded, "wanted")?,
             sums: hash(loaded, "sums")?,
-            stacks: StackTraceMap::try_from(stacks).map_err(|e| refuse("stacks", e))?,
+            stacks: hash(loaded, "stacks")?,
         })
     }
 }

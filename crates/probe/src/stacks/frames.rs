@@ -6,10 +6,9 @@ pub enum Frames {
     /// Names of functions, from the outermost caller to the innermost function. Empty: there are none on this side, as of a thread of the
     /// kernel in user space.
     Known(Vec<String>),
-    /// It left the CPU before counting began, or has it, or has never had it; in user space also where it was preempted, for where it was then
-    /// is chance.
+    /// It has a CPU; or it lost it although it could run on, and where it was then is chance; or it left it before counting began.
     NotTaken,
-    /// It was not kept: another one lay in its place.
+    /// It was not kept: there were too many.
     Lost,
 }
 

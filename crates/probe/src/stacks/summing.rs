@@ -10,7 +10,7 @@ use super::time::{Doing, StackTime, TimeByStack};
 use crate::account::Target;
 use crate::account::target::{full, same_numbers};
 use crate::bpf::{
-    Loaded, Record, STACK_OF_ANOTHER, StackControl, StackKey, StackSum, StackTables, load_stacks,
+    Loaded, Record, STACK_NO_CODE, StackControl, StackKey, StackSum, StackTables, load_stacks, stack_hash,
 };
 use crate::clock;
 
@@ -83,8 +83,8 @@ impl Summing {
         missing.extend(self.not_counted());
         let mut stacks = Stacks::new();
         for (key, _) in &sums {
-            for number in [key.kernel_stack, key.user_stack] {
-                stacks.entry(number).or_insert_with(|| self.stack(number));
+            for hash in [key.kernel_stack, key.user_stack] {
+                stacks.entry(hash).or_insert_with(|| self.stack(hash));
             }
         }
         let (kernel, why) = names_of_kernel(&self.naming, &stacks, &sums);
@@ -92,7 +92,7 @@ impl Summing {
         let (users, why) = names_of_processes(&mut self.naming, &stacks, &sums);
         missing.extend(why);
         let none = FunctionNames::new();
-        let time = |(key, sum): &(StackKey, StackSum)| StackTime {
+        let time = |key: &StackKey, sum: &StackSum| StackTime {
             pid: key.tgid,
             thread: thread_name(&key.comm),
             doing: Doing::of(key.state),
@@ -101,7 +101,7 @@ impl Summing {
             count: sum.count,
             ns: sum.ns,
         };
-        let times = sums.iter().map(time).collect();
+        let times = sums.iter().flat_map(|(key, sum)| apart(time(key, sum), sum.waited_ns)).collect();
         TimeByStack { began_ns: self.began_ns, ended_ns, times, missing }
     }
 
@@ -119,16 +119,18 @@ impl Summing {
         (sums, failed)
     }
 
-    fn stack(&self, number: i32) -> Addresses {
-        match u32::try_from(number) {
-            Ok(number) => match self.tables.stacks.get(&number, 0) {
-                Ok(stack) => Ok(stack.frames().iter().map(|frame| frame.ip).collect()),
-                Err(_) => Err(Frames::Lost),
-            },
-            Err(_) if number == STACK_OF_ANOTHER => Err(Frames::Lost),
-            Err(_) if number == NOT_TAKEN => Err(Frames::NotTaken),
-            // The kernel says that there is none: a thread of its own has no frames in user space.
-            Err(_) => Ok(Vec::new()),
+    fn stack(&self, hash: u64) -> Addresses {
+        match hash {
+            stack_hash::NOT_TAKEN => Err(Frames::NotTaken),
+            // A thread of the kernel has no frames in user space.
+            stack_hash::NONE => Ok(Vec::new()),
+            stack_hash::LOST => Err(Frames::Lost),
+            _ => self
+                .tables
+                .stacks
+                .get(&hash, 0)
+                .map(|frames| up_to_the_last(&frames.at))
+                .map_err(|_| Frames::Lost),
         }
     }
 
@@ -136,8 +138,7 @@ impl Summing {
     fn not_counted(&self) -> Vec<Missing> {
         let control = self.control();
         let said = |count: u64, fact: &str, why: String| (count > 0).then(|| Missing::new(fact, why));
-        let lost =
-            format!("{} found no other place in the table than that of another one", control.lost_stacks);
+        let lost = format!("a table was full: {} are left out", control.lost_stacks);
         let full = format!(
             "a table was full: {} of them, {} ms, are left out",
             control.lost_sums,
@@ -164,16 +165,20 @@ impl Summing {
     }
 }
 
-/// STACK_NOT_TAKEN of bpf/stack_records.h.
-const NOT_TAKEN: i32 = -1;
+/// What a thread did, and that it waited for a CPU after that.
+fn apart(time: StackTime, waited_ns: u64) -> impl Iterator<Item = StackTime> {
+    let waited =
+        (waited_ns > 0).then(|| StackTime { doing: Doing::InRunQueue, ns: waited_ns, ..time.clone() });
+    std::iter::once(time).chain(waited)
+}
 
-/// Sums by key, and stacks by number.
+/// Sums by key, and stacks by hash.
 type Sums = [(StackKey, StackSum)];
-type Stacks = BTreeMap<i32, Addresses>;
+type Stacks = BTreeMap<u64, Addresses>;
 
-fn addresses(stacks: &Stacks, numbers: impl Iterator<Item = i32>) -> BTreeSet<u64> {
-    let of = |number| stacks.get(&number)?.as_ref().ok();
-    numbers.filter_map(of).flat_map(|stack| within_calls(stack)).collect()
+fn addresses(stacks: &Stacks, hashes: impl Iterator<Item = u64>) -> BTreeSet<u64> {
+    let of = |hash| stacks.get(&hash)?.as_ref().ok();
+    hashes.filter_map(of).flat_map(|stack| within_calls(stack)).collect()
 }
 
 /// Names of the kernel's functions; why there are none.
@@ -210,19 +215,21 @@ fn names_of_processes(
     (names, missing)
 }
 
+/// The frames that there are, and what shows that there are more.
+fn up_to_the_last(frames: &[u64]) -> Vec<u64> {
+    let known = frames.iter().take_while(|address| **address != 0 && **address != STACK_NO_CODE);
+    let goes_on = frames.iter().find(|address| **address <= STACK_NO_CODE).filter(|last| **last != 0);
+    known.chain(goes_on).copied().collect()
+}
+
 /// Addresses that lie within what was running: of a caller the kernel tells where it will go on, which can be the next function already.
 fn within_calls(innermost_first: &[u64]) -> impl Iterator<Item = u64> {
     innermost_first.iter().enumerate().map(|(depth, address)| address - u64::from(depth > 0))
 }
 
 /// The frames of a stack by name, of which `keep` (the innermost first) are told.
-fn named(
-    stacks: &Stacks,
-    number: i32,
-    names: &FunctionNames,
-    keep: impl Fn(&[String]) -> &[String],
-) -> Frames {
-    match stacks.get(&number) {
+fn named(stacks: &Stacks, hash: u64, names: &FunctionNames, keep: impl Fn(&[String]) -> &[String]) -> Frames {
+    match stacks.get(&hash) {
         Some(Ok(stack)) => {
             let mut all: Vec<String> = within_calls(stack).map_while(|at| names.get(&at).cloned()).collect();
             // Who called is told by something else than code: from here on the kernel has lost its way.
@@ -252,18 +259,20 @@ mod tests {
 
     #[test]
     fn frames_are_told_from_the_outside_and_what_has_none_says_why() {
-        let stacks = BTreeMap::from([
-            (3, Ok(vec![10, 21, 31, 11])),
-            (4, Ok(Vec::new())),
-            (NOT_TAKEN, Err(Frames::NotTaken)),
-        ]);
+        let stacks =
+            BTreeMap::from([(3, Ok(vec![10, 21, 31, 11])), (4, Ok(Vec::new())), (0, Err(Frames::NotTaken))]);
         let names = FunctionNames::from([(10, "__schedule".into()), (20, "schedule".into())]);
         let told = |number| named(&stacks, number, &names, without_the_switch);
         assert_eq!(told(3), Frames::Known(vec!["[unknown]".into(), "schedule".into()]));
-        assert_eq!(
-            [told(4), told(NOT_TAKEN), told(9)],
-            [Frames::Known(vec![]), Frames::NotTaken, Frames::Lost]
-        );
+        assert_eq!([told(4), told(0), told(9)], [Frames::Known(vec![]), Frames::NotTaken, Frames::Lost]);
+    }
+
+    #[test]
+    fn a_stack_ends_where_there_is_nothing_or_no_code() {
+        assert_eq!(up_to_the_last(&[70, 80, 0, 90]), [70, 80]);
+        assert_eq!(up_to_the_last(&[70, STACK_NO_CODE, 90, 0]), [70, STACK_NO_CODE]);
+        assert!(up_to_the_last(&[0]).is_empty() && up_to_the_last(&[]).is_empty());
+        assert_eq!(up_to_the_last(&[70, 80]), [70, 80], "as deep as is kept");
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Doing {
     }
 }
 
-/// What threads of one name in one process did with the same stacks.
+/// What threads of one name in one process did with the same stacks, which are taken where they go to sleep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackTime {
     /// The process, by the number that the kernel has for it.
@@ -60,7 +60,7 @@ pub struct StackTime {
     pub thread: String,
     /// What they did.
     pub doing: Doing,
-    /// With which frames in user space they had left the CPU.
+    /// With which frames in user space they had gone to sleep; also of the time in a run queue after that.
     pub user: Frames,
     /// With which frames in the kernel, from the one that user space called to the one that gave the CPU away.
     pub kernel: Frames,
