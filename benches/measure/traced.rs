@@ -55,6 +55,7 @@ pub fn measure() -> io::Result<Section> {
         &["--process", "TARGET", PERFETTO[0], PERFETTO[1], PERFETTO[2]],
     );
     rows.ours("pinwise watch of all CPUs, every event", &PERFETTO);
+    rows.ours("pinwise watch of it, by stack", &["--process", "TARGET", "--format", "folded"]);
     TOOLS.into_iter().for_each(|tool| rows.theirs(tool));
     section.say(
         "CPU time of `perf bench sched pipe` on one CPU, started stopped, watched, continued; order shuffled in blocks. A round \

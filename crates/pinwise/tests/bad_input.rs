@@ -263,6 +263,15 @@ fn flags_of_watch_that_mean_nothing_are_refused() {
         2,
         &["/nosuch/types", "No such file"],
     );
+    for (more, named) in [
+        (&[][..], "--process"),
+        (&["--cpu", "0", "--process", "1"], "leave --cpu out"),
+        (&["--replay", "RING"], "a ring holds no stacks"),
+        (&["--raw", "--process", "1"], "BTF"),
+    ] {
+        let folded = [&["watch", "--format", "folded"][..], more].concat();
+        place.refuses(&folded, 2, &["--format folded", named]);
+    }
     std::fs::write(place.path("types"), "no types").unwrap();
     place.refuses(&["watch", "--btf", "types", "--for", "10m"], 2, &["--btf types", "BTF"]);
 }

@@ -161,6 +161,7 @@ struct mm_struct {
 	u64 start_code;
 	u64 end_code;
 	u64 mmap_base;
+	u64 start_stack;
 };
 
 /* Where thread_info does not know the CPU: x86 before 5.16, arm64 before 5.16. */

@@ -60,7 +60,7 @@ struct stack_control {
 	u64 began_ns;
 	u64 ended_ns;
 	u64 lost_threads; /* for which there was no room */
-	u64 lost_stacks; /* that found no room */
+	u64 lost_stacks; /* times that one found no room, or the kernel did not tell it */
 	u64 lost_sums; /* times that found no room */
 	u64 lost_ns; /* their length */
 	u64 untold; /* switches that the kernel did not tell */

@@ -154,7 +154,7 @@ struct code {
 	u64 below; /* files that are mapped lie below this */
 };
 
-/* As far below there is code. */
+/* As far below there is code. Where files are mapped from the bottom up, the stack lies further above than that. */
 enum { LIBRARIES_BITS = 42 };
 
 inline_always struct code code_of(struct task_struct *task)
@@ -166,6 +166,8 @@ inline_always struct code code_of(struct task_struct *task)
 		code.start = mm->start_code;
 		code.length = mm->end_code - code.start;
 		code.below = mm->mmap_base;
+		if ((mm->start_stack - code.below) >> LIBRARIES_BITS)
+			code.below += 1ULL << LIBRARIES_BITS;
 	}
 	return code;
 }
@@ -235,14 +237,28 @@ inline_always u64 kernel_stack(struct stack_control *set, void *context, u64 *la
 	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
 	u64 hash = BASIS;
 
-	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0)
-		return STACK_NONE;
+	/* There always are some: this one is running in the kernel. */
+	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0) {
+		__sync_fetch_and_add(&set->lost_stacks, 1);
+		return STACK_LOST;
+	}
 	for (depth = 0; depth < STACK_DEPTH; depth++) {
 		if (!frames->at[depth])
 			break;
 		hash = hash_on(hash, frames->at[depth]);
 	}
 	return keep(set, frames, hash, last);
+}
+
+/* include/linux/sched/prio.h, MAX_RT_PRIO */
+enum { FIRST_FAIR_PRIORITY = 100 };
+
+inline_always void is_not_told(struct left *left)
+{
+	left->state = THREAD_NONE;
+	left->woken_ns = 0;
+	left->kernel_stack = STACK_NOT_TAKEN;
+	left->user_stack = STACK_NOT_TAKEN;
 }
 
 /*
@@ -256,7 +272,13 @@ inline_always void leaves(struct stack_control *set, void *context, struct task_
 
 	if (left->state != THREAD_RUNNING && left->since_ns) {
 		__sync_fetch_and_add(&set->untold, 1);
-		was_away(set, prev, left, has_run <= now - left->since_ns ? now - has_run : now);
+		/* Of others than the fair class it does not say so: nobody knows what they did. */
+		if (prev->prio < FIRST_FAIR_PRIORITY || has_run > now - left->since_ns) {
+			is_not_told(left);
+			was_away(set, prev, left, now);
+		} else {
+			was_away(set, prev, left, now - has_run);
+		}
 	}
 	ran(set, left, now);
 	left->state = state;
@@ -276,9 +298,7 @@ inline_always void comes(struct stack_control *set, struct task_struct *next, st
 	/* It has a CPU already: when it left it nobody has told. */
 	if (left->state == THREAD_RUNNING && left->since_ns) {
 		__sync_fetch_and_add(&set->untold, 1);
-		left->state = THREAD_NONE;
-		left->kernel_stack = STACK_NOT_TAKEN;
-		left->user_stack = STACK_NOT_TAKEN;
+		is_not_told(left);
 	}
 	was_away(set, next, left, now);
 	left->state = THREAD_RUNNING;
@@ -348,8 +368,13 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 	struct task_struct *parent = (void *)arguments[0], *child = (void *)arguments[1];
 	struct stack_control *set = control_of();
 
-	if (set && left_of(parent))
-		add_thread(set, child, counting_since(set) ? bpf_ktime_get_ns() : 0, THREAD_WAITING);
+	if (!set || !left_of(parent))
+		return 0;
+	/* Before counting begins nobody sees what it does: it is looked at when that has begun, as all others. */
+	if (counting_since(set))
+		add_thread(set, child, bpf_ktime_get_ns(), THREAD_WAITING);
+	else
+		add_thread(set, child, 0, THREAD_NONE);
 	return 0;
 }
 
@@ -386,11 +411,17 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 	struct task_struct *task = met->task;
 	struct stack_control *set = control_of();
 	struct left *left;
+	u32 state;
 
 	if (!task || !set)
 		return 0;
 	left = left_of(task);
 	if (!left && is_wanted(task) && !set->ended_ns) {
+		/* One that joins while others are counted is counted from now on. */
+		if (set->began_ns) {
+			add_thread(set, task, bpf_ktime_get_ns(), state_at_first(task));
+			return 0;
+		}
 		add_thread(set, task, 0, THREAD_NONE);
 		left = left_of(task);
 	}
@@ -400,8 +431,12 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 		tells_the_last(set, task, left);
 		return 0;
 	}
-	if (!left->since_ns && left->state == THREAD_NONE)
-		left->state = state_at_first(task);
+	/* Unless it has switched meanwhile, which says it better. */
+	if (left->state == THREAD_NONE && !left->since_ns) {
+		state = state_at_first(task);
+		if (__sync_val_compare_and_swap(&left->state, THREAD_NONE, state) == THREAD_NONE)
+			__sync_val_compare_and_swap(&left->since_ns, 0, set->began_ns);
+	}
 	return 0;
 }
 

@@ -60,9 +60,13 @@ fn a_thief_is_named(guest: Guest) {
             on 1 \"$spin\"; victim=$!
             on 1 'while :; do sleep 0.02; i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; done'; echo $! > thief
             pinwise watch --process $victim --for 4s --format json > typed
-            pinwise watch --process $victim --for 4s --format json --raw > raw"
+            pinwise watch --process $victim --for 4s --format json --raw > raw
+            pinwise watch --process $(cat thief) --for 3s --format folded > stacks"
         ),
     );
+    let stacks = guest::text(&outcome, "stacks");
+    let sleeps = |line: &str| line.contains(";asleep;") && line.contains("nanosleep_[k]");
+    assert!(stacks.lines().any(sleeps) && stacks.contains(";on a CPU "), "{stacks}");
     for (name, how) in [("typed", "tp_btf"), ("raw", "raw_tp")] {
         let sheet = sheet(&outcome, name);
         assert_eq!(sheet["how"], how);

@@ -77,7 +77,7 @@ impl Programs {
         }
         let btf = match &self.types {
             Some(file) => Btf::parse_file(file, Endianness::default()).map_err(|e| bad_types(file, &e))?,
-            None => Btf::from_sys_fs().map_err(|e| no_btf(&e))?,
+            None => Btf::from_sys_fs().map_err(|e| no_btf(&e, self.object.raw.is_some()))?,
         };
         if self.typed {
             let only = self.namespace > 0 || self.object.raw.is_none();
@@ -299,9 +299,11 @@ fn bad_types(file: &Path, error: &BtfError) -> Missing {
     )
 }
 
-fn no_btf(error: &BtfError) -> Missing {
+/// `others_do`: types from elsewhere are as good, for raw trace points.
+fn no_btf(error: &BtfError, others_do: bool) -> Missing {
+    let remedy = if others_do { "; a file with them can be named (--btf)" } else { "" };
     let why = format!(
-        "the kernel does not tell its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}; a file with them can be named (--btf)",
+        "the kernel does not tell its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}{remedy}",
         reasons(error)
     );
     Missing::new(EVENTS, why)

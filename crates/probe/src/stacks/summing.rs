@@ -1,6 +1,7 @@
 //! Summing up that goes on in the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::offset_of;
 
 use machine::Missing;
 
@@ -42,13 +43,12 @@ impl Summing {
         let (named, meant) = target.numbers();
         for number in named {
             summing.tables.wanted.insert(number, meant, 0).map_err(full)?;
-            summing.naming.remember(*number);
+            summing.naming.remember(process_of(*number));
         }
         summing.loaded.walk_tasks()?;
         summing.loaded.walk_tasks()?;
         summing.began_ns = clock::monotonic_ns();
-        let began = StackControl { began_ns: summing.began_ns, ..summing.control() };
-        summing.tables.control.set(0, &began);
+        summing.tables.control.set_word(0, offset_of!(StackControl, began_ns), summing.began_ns);
         summing.loaded.walk_tasks()?;
         Ok(summing)
     }
@@ -63,18 +63,22 @@ impl Summing {
     /// When the kernel refuses.
     pub fn add(&mut self, pids: &[u32]) -> Result<(), Missing> {
         let (_, meant) = Target::Processes(Vec::new()).numbers();
-        let mut fresh = false;
+        let (mut fresh, mut refused) = (false, Ok(()));
         for pid in pids {
             self.naming.remember(*pid);
-            fresh |= self.tables.wanted.insert(pid, meant, NEW_ONLY).is_ok();
+            match self.tables.wanted.insert(pid, meant, NEW_ONLY) {
+                Ok(()) => fresh = true,
+                Err(why) if self.tables.wanted.get(pid, 0).is_err() => refused = Err(full(why)),
+                Err(_) => {}
+            }
         }
-        if fresh { self.loaded.walk_tasks() } else { Ok(()) }
+        if fresh { self.loaded.walk_tasks().and(refused) } else { refused }
     }
 
     /// Ends it: what was summed up, with names.
     pub fn end(mut self) -> TimeByStack {
         let ended_ns = clock::monotonic_ns();
-        self.tables.control.set(0, &StackControl { ended_ns, ..self.control() });
+        self.tables.control.set_word(0, offset_of!(StackControl, ended_ns), ended_ns);
         let mut missing = self.loaded.missing.clone();
         // What they did last is summed up on this walk.
         missing.extend(self.loaded.walk_tasks().err());
@@ -138,7 +142,8 @@ impl Summing {
     fn not_counted(&self) -> Vec<Missing> {
         let control = self.control();
         let said = |count: u64, fact: &str, why: String| (count > 0).then(|| Missing::new(fact, why));
-        let lost = format!("a table was full: {} are left out", control.lost_stacks);
+        let lost =
+            format!("a table was full, or the kernel did not tell them: {} times", control.lost_stacks);
         let full = format!(
             "a table was full: {} of them, {} ms, are left out",
             control.lost_sums,
@@ -163,6 +168,13 @@ impl Summing {
         });
         said.into_iter().flatten().chain(misses).collect()
     }
+}
+
+/// The process of a thread: Tgid of /proc/TID/status.
+fn process_of(tid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let told = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+    told.unwrap_or(tid)
 }
 
 /// What a thread did, and that it waited for a CPU after that.
@@ -198,9 +210,9 @@ fn names_of_processes(
     naming: &mut Naming,
     stacks: &Stacks,
     sums: &Sums,
-) -> (BTreeMap<u32, FunctionNames>, Vec<Missing>) {
+) -> (BTreeMap<u32, FunctionNames>, Option<Missing>) {
     let pids: BTreeSet<u32> = sums.iter().map(|(key, _)| key.tgid).collect();
-    let (mut names, mut missing) = (BTreeMap::new(), Vec::new());
+    let (mut names, mut failed) = (BTreeMap::new(), Vec::new());
     for pid in pids {
         let of_it = sums.iter().filter(|(key, _)| key.tgid == pid);
         let addresses = addresses(stacks, of_it.map(|(key, _)| key.user_stack));
@@ -209,17 +221,28 @@ fn names_of_processes(
         }
         match naming.of_process(pid, &addresses) {
             Ok(found) => drop(names.insert(pid, found)),
-            Err(why) => missing.push(Missing::new(format_args!("names of functions of process {pid}"), why)),
+            Err(why) => failed.push((pid, why)),
         }
     }
-    (names, missing)
+    (names, nameless(&failed))
+}
+
+/// Of which processes no names were found: mostly of those that were started and ended in the window.
+fn nameless(failed: &[(u32, String)]) -> Option<Missing> {
+    let (pid, why) = failed.first()?;
+    let fact = match failed.len() {
+        1 => format!("names of functions of process {pid}"),
+        more => format!("names of functions of {more} processes, of {pid} first"),
+    };
+    Some(Missing::new(fact, why))
 }
 
 /// The frames that there are, and what shows that there are more.
 fn up_to_the_last(frames: &[u64]) -> Vec<u64> {
     let known = frames.iter().take_while(|address| **address != 0 && **address != STACK_NO_CODE);
-    let goes_on = frames.iter().find(|address| **address <= STACK_NO_CODE).filter(|last| **last != 0);
-    known.chain(goes_on).copied().collect()
+    // As many as are kept, and perhaps more; or a caller that cannot be one.
+    let ends = frames.iter().find(|address| **address <= STACK_NO_CODE).copied().unwrap_or(STACK_NO_CODE);
+    known.copied().chain((ends != 0).then_some(ends)).collect()
 }
 
 /// Addresses that lie within what was running: of a caller the kernel tells where it will go on, which can be the next function already.
@@ -271,8 +294,8 @@ mod tests {
     fn a_stack_ends_where_there_is_nothing_or_no_code() {
         assert_eq!(up_to_the_last(&[70, 80, 0, 90]), [70, 80]);
         assert_eq!(up_to_the_last(&[70, STACK_NO_CODE, 90, 0]), [70, STACK_NO_CODE]);
-        assert!(up_to_the_last(&[0]).is_empty() && up_to_the_last(&[]).is_empty());
-        assert_eq!(up_to_the_last(&[70, 80]), [70, 80], "as deep as is kept");
+        assert!(up_to_the_last(&[0, 70]).is_empty());
+        assert_eq!(up_to_the_last(&[70, 80]), [70, 80, STACK_NO_CODE], "deeper than is kept");
     }
 
     #[test]

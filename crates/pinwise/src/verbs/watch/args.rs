@@ -225,7 +225,7 @@ impl Args {
                 without("what a thread waits for is not the matter of a CPU", "leave --cpu out")
             }
             Self { btf: Some(_), .. } | Self { raw: true, .. } => {
-                without("stacks need a kernel that tells its types itself (BTF)", "leave --btf out")
+                without("stacks need a kernel that tells its types itself (BTF)", "leave --btf and --raw out")
             }
             _ => Ok(()),
         }

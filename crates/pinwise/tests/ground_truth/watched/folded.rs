@@ -1,9 +1,12 @@
 //! Time by stack, of a thief, its victim and one that sleeps: each keeps account of its own.
 
 use std::collections::BTreeMap;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin};
 use super::figures::assert_near;
+use super::limited::Limited;
 use super::thief::steal;
 use super::watching::{Stage, note_untold, when_told};
 
@@ -60,19 +63,11 @@ fn stacks_have_the_time_of_their_threads() {
     let victim = Actor::start_fifo("victim", stage.cpu, 5, spin);
     let thief = Actor::start_fifo("thief", stage.cpu, 20, steal);
     let threads = [sleeper.tid, victim.tid, thief.tid].map(|tid| tid.to_string()).join(",");
-    let told = stage
-        .command(&["watch", "--thread", &threads, "--for", "3s", "--format", "folded"])
-        .output()
-        .unwrap();
+    let flags = ["watch", "--thread", &threads, "--for", "3s", "--format", "folded"];
+    let output = stage.command(&flags).output().unwrap();
     let (stolen, lived) = (thief.stop(), sleeper.stop());
     victim.stop();
-    let words = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success(), "{words}");
-    eprintln!("{words}");
-    note_untold(&words);
-    let text = String::from_utf8_lossy(&told.stdout);
-    eprintln!("{text}");
-    let seen = Folded::read(&text);
+    let seen = told(&output);
 
     // Each thread has the whole window: of three that lived all the time no two differ.
     let all = seen.ns("victim;", &[]);
@@ -89,6 +84,7 @@ fn stacks_have_the_time_of_their_threads() {
     let taken = took + seen.ns("sleeper;on a CPU", &[]);
     let preempted = seen.ns("victim;preempted", &[]);
     assert!(preempted as f64 >= taken as f64 * 0.98, "{preempted} ns of {taken}");
+    assert!(preempted <= all - seen.ns("victim;on a CPU", &[]), "{preempted} ns of {all}");
     assert_eq!((seen.ns("victim;asleep", &[]), seen.ns("victim;blocked", &[])), (0, 0));
 }
 
@@ -112,4 +108,79 @@ fn asleep_is_where_it_sleeps(seen: &Folded, lived: &Lived, all: u64) {
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn folded_stacks_have_the_time_of_their_threads() {
     when_told(stacks_have_the_time_of_their_threads);
+}
+
+/// A child of the test, ended with this.
+struct Child(std::process::Child);
+
+impl Child {
+    fn run(program: &str, arguments: &[&str]) -> Self {
+        Self(Command::new(program).args(arguments).stdin(Stdio::piped()).spawn().unwrap())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn told(output: &Output) -> Folded {
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    note_untold(&words);
+    let text = String::from_utf8_lossy(&output.stdout);
+    eprintln!("{words}{text}");
+    Folded::read(&text)
+}
+
+/// A shell that always waits for a child, one after the other.
+fn those_who_are_born_and_end_have_the_time_that_they_lived() {
+    let Some(stage) = Stage::new() else { return };
+    let shell = Child::run("sh", &["-c", "i=0; while [ $i -lt 60 ]; do sleep 0.25; i=$((i+1)); done"]);
+    let pid = shell.0.id().to_string();
+    let output = stage.command(&["watch", "--process", &pid, "--for", "3s", "--format", "folded"]).output();
+    let seen = told(&output.unwrap());
+    let waits = seen.ns("sh;asleep", &["do_wait"]);
+    // Where it waited when counting began was not seen, for a quarter of a second at most, nor what its child did then.
+    assert_near("the shell waits for a child, ns", waits, 3_000_000_000, 0.1, 0);
+    let (sleeps, lived) = (seen.ns("sleep;asleep", &["nanosleep"]), seen.ns("sleep;", &[]));
+    assert_near("its children sleep, ns", sleeps, 3_000_000_000, 0.1, 0);
+    assert_near("all that they lived, ns", lived, 3_000_000_000, 0.05, 0);
+}
+
+#[test]
+#[ignore = "ground truth: needs root and BPF; run by `make test`"]
+fn folded_stacks_have_what_those_lived_who_were_born_and_ended() {
+    when_told(those_who_are_born_and_end_have_the_time_that_they_lived);
+}
+
+/// A process that is moved into the cgroup while that is watched, and has slept ever since it was started.
+fn one_that_joins_has_the_time_since() {
+    let Some(stage) = Stage::new() else { return };
+    let Some(cgroup) = Limited::new("cpu", &[], &[]) else {
+        return eprintln!("skipped: no cgroup with the CPU controller");
+    };
+    let procs = cgroup.folder().join("cgroup.procs");
+    let (first, joins) = (Child::run("cat", &[]), Child::run("sleep", &["60"]));
+    std::fs::write(&procs, first.0.id().to_string()).unwrap();
+    let name = format!("/{}", cgroup.folder().file_name().unwrap().display());
+    let mut command = stage.command(&["watch", "--process", &name, "--for", "5s", "--format", "folded"]);
+    let watch = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(2_500));
+    std::fs::write(&procs, joins.0.id().to_string()).unwrap();
+    let seen = told(&watch.wait_with_output().unwrap());
+    drop((first, joins));
+    let (all, since) = (seen.ns("cat;", &[]), seen.ns("sleep;asleep", &[]));
+    assert!(all >= 5_000_000_000, "{all} ns");
+    // It is looked for once a second; the window began after the command did.
+    assert!((500_000_000..3_000_000_000).contains(&since), "{since} ns of one that came in the middle");
+    assert_eq!(seen.ns("sleep;", &[]), since);
+}
+
+#[test]
+#[ignore = "ground truth: needs root, BPF and a cgroup with the CPU controller; run by `make test`"]
+fn folded_stacks_have_of_one_that_joins_the_time_since() {
+    when_told(one_that_joins_has_the_time_since);
 }
