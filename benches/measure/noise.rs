@@ -74,6 +74,34 @@ enum Beside {
     Tracer(Box<dyn Fn() -> Command>),
 }
 
+/// What goes on beside the loop.
+enum Begun {
+    Programs { _delay: Option<Delay>, _nothing: Option<Nothing> },
+    Tracer(Tracer),
+}
+
+impl Beside {
+    fn begin(&self) -> io::Result<Begun> {
+        let (mut delay, mut nothing) = (None, None);
+        match self {
+            Beside::Nobody => {}
+            Beside::Delay => delay = Some(Delay::attach(KNOWN_NS)?),
+            Beside::Nothing(reads_clock) => nothing = Some(Nothing::attach(Met::Ticks, *reads_clock)?),
+            Beside::Tracer(command) => return Tracer::start(command()).map(Begun::Tracer),
+        }
+        Ok(Begun::Programs { _delay: delay, _nothing: nothing })
+    }
+}
+
+impl Begun {
+    fn end(self) -> io::Result<()> {
+        match self {
+            Begun::Programs { .. } => Ok(()),
+            Begun::Tracer(tracer) => tracer.end(),
+        }
+    }
+}
+
 /// The loop, and what is put beside it.
 struct Quiet {
     cpu: u32,
@@ -86,18 +114,22 @@ struct Quiet {
 impl Quiet {
     fn all_arms(&mut self, bystander: &Bystander) -> io::Result<()> {
         self.arms.push(("nobody watches (A/A)".into(), Beside::Nobody));
-        self.arms.push((format!("each tick made {KNOWN_NS} ns longer"), Beside::Delay));
-        self.arms.push((
-            "programs that do nothing at the four trace points of a tick".into(),
-            Beside::Nothing(false),
-        ));
-        self.arms
-            .push(("programs that look at the clock there, and do no more".into(), Beside::Nothing(true)));
+        self.in_kernel(&format!("each tick made {KNOWN_NS} ns longer"), Beside::Delay);
+        self.in_kernel("programs that do nothing at the four trace points of a tick", Beside::Nothing(false));
+        self.in_kernel("programs that look at the clock there, and do no more", Beside::Nothing(true));
         self.ours("pinwise watch of another process", &["--process", &bystander.id().to_string()])?;
         self.ours("pinwise watch of the loop's CPU", &["--cpu", &self.cpu.to_string()])?;
         self.ours("pinwise watch of all CPUs", &[])?;
         TOOLS.into_iter().for_each(|(name, program, words)| self.theirs(name, program, words));
         Ok(())
+    }
+
+    /// Adds programs of the bench itself, if the kernel has their trace points (x86).
+    fn in_kernel(&mut self, name: &str, beside: Beside) {
+        match beside.begin() {
+            Ok(_) => self.arms.push((name.into(), beside)),
+            Err(why) => self.left_out.push(format!("{name}: {why}")),
+        }
     }
 
     fn ours(&mut self, name: &str, target: &[&str]) -> io::Result<()> {
@@ -127,16 +159,9 @@ impl Quiet {
 
     /// One run of the loop: the length of a gap that holds a tick, ns, and the share of its time that lies in gaps.
     fn run(&self, beside: &Beside) -> io::Result<[f64; 2]> {
-        let (mut delay, mut nothing, mut tracer) = (None, None, None);
-        match beside {
-            Beside::Nobody => {}
-            Beside::Delay => delay = Some(Delay::attach(KNOWN_NS)?),
-            Beside::Nothing(reads_clock) => nothing = Some(Nothing::attach(Met::Ticks, *reads_clock)?),
-            Beside::Tracer(command) => tracer = Some(Tracer::start(command())?),
-        }
+        let begun = beside.begin()?;
         let gaps = gaps::of_loop(self.cpu, WINDOW)?;
-        drop((delay, nothing));
-        tracer.map_or(Ok(()), Tracer::end)?;
+        begun.end()?;
         let mut ticks = gaps::of_ticks(&gaps, self.hz);
         ticks.sort_unstable();
         match ticks.get(ticks.len() / QUIET_TENTH) {

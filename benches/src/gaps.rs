@@ -10,10 +10,11 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// The shortest time between two readings of the clock that is a gap, ns: ten times what one takes here.
 const THRESHOLD_NS: u64 = 300;
 
-/// As much later than the earliest a tick may begin, ns.
+/// As much later than the earliest a tick may begin, ns, and as large a part of a period.
 const LATE_NS: u64 = 100_000;
+const LATE_PART: u64 = 20;
 
-/// Of so many periods one has its tick for its longest gap, at least. By chance it would be one of forty, at 250 ticks a second.
+/// Of so many periods one has its tick for its longest gap, at least. By chance it would be one of twenty or fewer.
 const FEW: usize = 5;
 
 /// As many gaps in a second are kept; a CPU that has more is not one to measure on.
@@ -71,6 +72,7 @@ pub fn share(gaps: &[Gap], threshold_ns: u64, window: Duration) -> f64 {
 /// host took longer elsewhere is left out.
 pub fn of_ticks(gaps: &[Gap], hz: u32) -> Vec<u64> {
     let period_ns = 1_000_000_000 / u64::from(hz.max(1));
+    let late_ns = LATE_NS.min(period_ns / LATE_PART);
     let mut longest: Vec<Gap> = Vec::new();
     for gap in gaps {
         match longest.last_mut().filter(|last| last.at_ns / period_ns == gap.at_ns / period_ns) {
@@ -80,7 +82,7 @@ pub fn of_ticks(gaps: &[Gap], hz: u32) -> Vec<u64> {
         }
     }
     let phase_ns = |gap: &Gap| gap.at_ns % period_ns;
-    let is_of = |gap: &Gap, from_ns: u64| (phase_ns(gap) + period_ns - from_ns) % period_ns < LATE_NS;
+    let is_of = |gap: &Gap, from_ns: u64| (phase_ns(gap) + period_ns - from_ns) % period_ns < late_ns;
     let ticks_from = |from: &Gap| longest.iter().filter(|gap| is_of(gap, phase_ns(from))).count();
     let Some(first) = longest.iter().max_by_key(|gap| ticks_from(gap)) else { return Vec::new() };
     let ticks: Vec<u64> =
