@@ -35,4 +35,4 @@ pub use evidence::{Contrast, Evidence, Trust, Verdict};
 pub use facts::{Calibration, Facts, Seen};
 pub use intervention::{Intervention, Prediction, Proof};
 pub use recipe::{Direction, Precision, Recipe};
-pub use trial::{AsRun, Parts, Trial, WarmUp, Within};
+pub use trial::{AsRun, Demand, Misplaced, Parts, Quota, Trial, WarmUp, Within};

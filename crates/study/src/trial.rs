@@ -47,6 +47,83 @@ pub struct AsRun {
     pub energy_by_zone_j: BTreeMap<String, f64>,
     /// How many settings of the placement read back otherwise than asked, in words.
     pub not_as_asked: Vec<String>,
+    /// How much of the window the server's busiest thread (by CPU time) wanted a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_demand: Option<Demand>,
+    /// The same of the busiest thread of the load: of our own process for the drivers, of its process tree for a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_demand: Option<Demand>,
+    /// CPU time of all threads of the load, in CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_busy_cpus: Option<f64>,
+    /// The server's cgroup and those above it that have a quota, outermost first, and what they were throttled in the window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_quotas: Vec<Quota>,
+    /// The same of the load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_quotas: Vec<Quota>,
+    /// The server did not run where its arm says; `None` when it did, and when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misplaced: Option<Misplaced>,
+    /// Share of each of its CPUs that the thief of the dose took in the window, by the kernel's account of its threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dose_taken_share: Option<f64>,
+}
+
+/// How much of a window one thread wanted a CPU: had one, or waited for one. Shares of the window, 0 to 1.
+///
+/// Source: /proc/PID/task/TID/schedstat (time on a CPU, time on a run queue). Interrupts are charged to the thread that they
+/// interrupt on kernels without IRQ_TIME_ACCOUNTING.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Demand {
+    /// Share of the window on a CPU.
+    pub on_cpu_share: f64,
+    /// Share of the window runnable and waiting for a CPU; `None` on kernels that do not tell.
+    pub waited_share: Option<f64>,
+}
+
+/// A CPU quota of one cgroup over a window.
+///
+/// Source: `cpu.max` and `cpu.stat` (v2), `cpu.cfs_quota_us`, `cpu.cfs_period_us` and `cpu.stat` (v1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quota {
+    /// The cgroup, as a path below its hierarchy.
+    pub cgroup: String,
+    /// What it allows, in CPUs.
+    pub cpus: f64,
+    /// Periods of the quota that had something to run.
+    pub periods: u64,
+    /// Periods in which it ran out.
+    pub throttled_periods: u64,
+    /// Time throttled, summed over CPUs, us.
+    pub throttled_us: u64,
+}
+
+/// Where the server ran instead of where its arm says. Threads that hardly use a CPU (below 1 % of the server's time) are no evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+pub enum Misplaced {
+    /// It spent time on CPUs that were not asked for.
+    Elsewhere {
+        /// CPUs that the arm asks for.
+        asked: CpuSet,
+        /// CPUs on which it was seen.
+        ran_on: CpuSet,
+    },
+    /// It ran where asked, and may run elsewhere: it set its own affinity, or something else did.
+    Wider {
+        /// CPUs that the arm asks for.
+        asked: CpuSet,
+        /// CPUs that it may use.
+        allowed: CpuSet,
+    },
+    /// It keeps to a part of what was asked, or, of an arm that leaves it unpinned, of what it was given.
+    Narrower {
+        /// CPUs that the arm gives it.
+        given: CpuSet,
+        /// CPUs that it may use.
+        allowed: CpuSet,
+    },
 }
 
 /// How long the parts of a trial took, s; what is left of `took_s` is pinwise's own.
@@ -89,6 +166,9 @@ pub struct Trial {
     /// Why it failed: then it has no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// No request was answered in the measured window: a finding about its arm, and no figure to compare.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub starved: bool,
     /// The arm, by name.
     pub arm: String,
     /// The boot that it ran in; `None` of one that ran under no kernel, and where that cannot be told.
@@ -125,6 +205,10 @@ pub struct Trial {
     pub as_run: AsRun,
     /// What could not be measured, and why.
     pub missing: Vec<Missing>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(number: &usize) -> bool {

@@ -30,6 +30,7 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         steal_share: steal_share(observation),
         energy_by_zone_j: BTreeMap::new(),
         not_as_asked: Vec::new(),
+        ..AsRun::default()
     }
 }
 

@@ -83,6 +83,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         attempt: planned.attempt,
         disturbed: disturbed(&recipe.disturbed, &as_run),
         failed: None,
+        starved: false,
         arm: planned.arm.name.clone(),
         boot: None,
         began_unix_s: unix_now_s() - run.took.as_secs_f64(),
