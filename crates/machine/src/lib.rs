@@ -49,7 +49,7 @@ pub use machine::Machine;
 pub use memory_policy::{MemoryMode, MemoryPolicy};
 pub use missing::{Missing, Notes};
 pub use netns_pair::NetnsPair;
-pub use placement::{Neighbour, Placement, Setting};
+pub use placement::{Dose, Neighbour, Placement, Setting};
 pub use plan::{Plan, Planned};
 pub use platform_file::PlatformFile;
 pub use root::{Cause, ReadError, Root};

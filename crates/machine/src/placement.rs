@@ -39,6 +39,23 @@ pub struct Neighbour {
     pub cpus: CpuSet,
 }
 
+/// The positive control of a study: a thief of pinwise's own that takes a known share of the time of each of these CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dose {
+    /// CPUs that it takes time of.
+    pub cpus: CpuSet,
+    /// Share of each CPU that it asks for, in thousandths: 200 is 20 %. What it gets is read from the kernel.
+    pub share_permille: u16,
+}
+
+impl Dose {
+    /// The share that it asks for, 0 to 1.
+    pub fn share(&self) -> f64 {
+        f64::from(self.share_permille) / 1e3
+    }
+}
+
 /// The kernel's own work, moved as far as the kernel lets it be moved: what it refuses stays where it is, and each trial says so.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +92,9 @@ pub struct Placement {
     /// What runs beside the server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
+    /// The thief that takes a known share of the server's CPUs, of the arm that is the positive control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dose: Option<Dose>,
     /// Words on the kernel's command line beside those that the machine boots with by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boot_words: Vec<String>,
