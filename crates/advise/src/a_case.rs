@@ -147,7 +147,7 @@ impl ACase {
                 // Small differences without ties; the same in every run.
                 let noise = ((block * 31 + position * 17) % 13) as f64 * 0.0005;
                 let speed = match arm.role {
-                    Role::MisTuning => 0.4,
+                    Role::Dose => 0.8,
                     _ => arm.cpu.and_then(|cpu| self.speed.get(&cpu)).copied().unwrap_or(1.0),
                 };
                 let speed = 10_000.0 * speed * (1.0 + noise);
@@ -164,7 +164,7 @@ impl ACase {
             }
         }
         let only: Vec<Trial> = trials.iter().map(|s| s.trial.clone()).collect();
-        let evidence = weigh(&arms, &only, &recipe.metric, recipe.better, recipe.precision);
+        let evidence = weigh(&arms, &only, &recipe.question());
         Facts {
             study: Resolved {
                 format: 1,

@@ -75,7 +75,8 @@ fn in_words(outcome: &Outcome) -> String {
         Verdict::Worse => "worse",
         Verdict::Equal => "equal",
         Verdict::Undecided => "undecided",
-        Verdict::Insensitive => "insensitive",
+        Verdict::NotAsAsked => "not as asked",
+        Verdict::CannotTell => "cannot tell",
         Verdict::Untrustworthy => "untrustworthy",
     };
     format!("{words}: {held} ({verdict}, {:.2} times the reference)", contrast.ratio)
@@ -114,6 +115,7 @@ mod tests {
             interval: Some((ratio * 0.98, ratio * 1.02)),
             p_adjusted: 0.01,
             verdict,
+            whose: None,
         };
         Outcome {
             prediction: prediction.clone(),

@@ -56,7 +56,7 @@ fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     let gain = |contrast: &Contrast| evidence.better.gain(contrast.ratio);
     let better = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
     let best = better.max_by(|a, b| gain(a).total_cmp(&gain(b)))?;
-    let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && arm.role != Role::MisTuning)?;
+    let arm = facts.study.arms.iter().find(|arm| arm.name == best.arm && !arm.role.is_positive_control())?;
     Some((best, arm))
 }
 
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn of_a_case_whose_controls_failed_nothing_is_planned() {
         let mut facts = steered();
-        facts.evidence.trust = Trust::TooFew { why: "3 blocks".into() };
+        facts.evidence.trust = Trust::TooFew { blocks: 3, needed: 6 };
         let planning = plan(&facts, &examine(&facts), true);
         assert!(planning.plan.settings.is_empty() && planning.left_out.len() == 1);
     }

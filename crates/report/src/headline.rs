@@ -1,23 +1,28 @@
-//! The answer of a study in words: which CPU is slow, why, and how sure that is.
+//! The answer of a study in words: what it found, why, and how sure that is.
 
-use advise::{Finding, Standing};
-use machine::CpuSet;
-use study::{Contrast, Direction, Evidence, Facts, Trust, Verdict};
+mod answer;
+mod points;
 
-use crate::number;
-use crate::told;
+use advise::Finding;
+use study::evidence::ControlOutcome;
+use study::{Evidence, Facts, Trust};
+
+use crate::{control_words, number};
+
+/// More than this share of the trials with the load as the limit, and the study is one of the load.
+const MOSTLY: f64 = 0.5;
 
 /// What kind of answer it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
-    /// Some CPU is slow.
+    /// Some CPU or placement is slow, or starves.
     Slow,
-    /// All CPUs are alike.
+    /// Something is better than the baseline, or all are alike.
     Even,
     /// The trials do not tell.
     Undecided,
-    /// A control failed: no claim is made.
+    /// Nothing can be told from these trials, however many there are.
     NoClaim,
 }
 
@@ -36,201 +41,57 @@ pub struct Headline {
 
 /// Reads the answer out of the evidence.
 pub fn read(facts: &Facts, findings: &[Finding]) -> Headline {
-    let evidence = &facts.evidence;
-    let (tone, title) = answer(facts);
-    let mut points: Vec<String> =
-        evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)).collect();
-    points.extend(gain_over_baseline(evidence));
-    points.extend(unfinished(facts));
-    Headline { tone, title, points, sure: how_sure(evidence) }
-}
-
-fn answer(facts: &Facts) -> (Tone, String) {
-    let evidence = &facts.evidence;
-    let slow = evidence.slow_cpus();
-    match (&evidence.trust, slow.first()) {
-        _ if facts.trials.is_empty() => (Tone::Undecided, "Nothing measured yet".into()),
-        (Trust::Untrustworthy { .. }, _) => {
-            (Tone::NoClaim, "No claim: the baseline differed from itself".into())
+    let (tone, title) = answer::of(facts);
+    let title = match qualifier(&facts.evidence) {
+        Some(qualifier) if !facts.trials.is_empty() => {
+            format!("{}: {}", sentence_start(&qualifier), mid_sentence(&title))
         }
-        (Trust::Insensitive { .. }, _) => {
-            (Tone::NoClaim, "No claim: this load does not show a bad placement".into())
-        }
-        (Trust::TooFew { .. }, _) => (Tone::Undecided, "Too early to tell: too few complete blocks".into()),
-        (Trust::Sound, None) if evidence.search.is_some() => searched(evidence),
-        (Trust::Sound, Some(worst)) => (Tone::Slow, slow_title(evidence, &slow, worst)),
-        (Trust::Sound, None) => none_slow(evidence),
-    }
-}
-
-fn slow_title(evidence: &Evidence, slow: &[&Contrast], worst: &Contrast) -> String {
-    let size = size_in_words(evidence, worst);
-    let others = others(evidence);
-    match (slow.len(), worst.cpu) {
-        (1, _) => format!("{} is slow: {size} than on {others}", sentence_start(&worst.arm)),
-        (n, Some(_)) => {
-            let all: CpuSet = slow.iter().filter_map(|c| c.cpu).collect();
-            let listed = if n <= 4 { in_words(&all) } else { all.to_list() };
-            format!("CPUs {listed} are slow; {} most: {size} than on {others}", sentence_start(&worst.arm))
-        }
-        (n, None) => format!("{n} arms are slow; {} most: {size} than the others", worst.arm),
-    }
-}
-
-fn none_slow(evidence: &Evidence) -> (Tone, String) {
-    let (contrasts, what) = match evidence.against_other_cpus.is_empty() {
-        false => (&evidence.against_other_cpus, "CPU"),
-        // One CPU alone, or arms that are all alike: they can only be compared with the baseline.
-        true => (&evidence.against_baseline, "placement"),
+        _ => title,
     };
-    let of = |verdict: Verdict| contrasts.iter().filter(move |c| c.verdict == verdict);
-    let best = of(Verdict::Better).max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)));
-    if let (Some(best), "placement") = (best, what) {
-        return (Tone::Even, better_title(evidence, best));
+    Headline { tone, title, points: points::of(facts, findings), sure: how_sure(&facts.evidence) }
+}
+
+/// What the reader has to know before any figure: a quota that held the server back, a load that was the limit.
+fn qualifier(evidence: &Evidence) -> Option<String> {
+    let quota = evidence.quota.as_ref().map(control_words::quota);
+    let load = evidence.load_limited_share.filter(|share| *share > MOSTLY);
+    let load = load.map(|share| {
+        format!("the load, not the server, was the limit in {} of the trials", number::share(share))
+    });
+    match (quota, load) {
+        (Some(quota), Some(load)) => Some(format!("{quota}, and {load}")),
+        (quota, load) => quota.or(load),
     }
-    let (undecided, worse, better) =
-        (of(Verdict::Undecided).count(), of(Verdict::Worse).count(), of(Verdict::Better).count());
-    match contrasts.len() {
-        0 => (Tone::Undecided, "There is nothing to compare yet".into()),
-        _ if worse > 0 => (
-            Tone::Slow,
-            format!("{worse} of {} placements are worse than {}", contrasts.len(), evidence.baseline()),
-        ),
-        n if undecided == n => {
-            (Tone::Undecided, format!("No {what} is shown to be slow; the trials do not decide"))
-        }
-        n if undecided > 0 => {
-            (Tone::Undecided, format!("No {what} is shown to be slow; {undecided} of {n} are undecided"))
-        }
-        _ if better > 0 => {
-            (Tone::Even, format!("No {what} is slow; {better} better than {}", reference_of(contrasts)))
-        }
-        _ => (
-            Tone::Even,
-            format!("No {what} is slow: all are {}", Verdict::Equal.word(evidence.precision.margin)),
-        ),
-    }
-}
-
-/// What came of the winner of a search on its fresh blocks.
-fn searched(evidence: &Evidence) -> (Tone, String) {
-    let Some(winner) = evidence.against_baseline.first() else {
-        return (Tone::Undecided, "The search found nothing: no placement could be confirmed".into());
-    };
-    let best = format!("The best that the search found, {},", winner.arm);
-    let baseline = evidence.baseline();
-    match winner.verdict {
-        Verdict::Better => (Tone::Even, better_title(evidence, winner)),
-        Verdict::Worse => (Tone::Slow, format!("{best} is worse than {baseline}")),
-        Verdict::Equal => (
-            Tone::Even,
-            format!("{best} is {} to {baseline}", winner.verdict.word(evidence.precision.margin)),
-        ),
-        _ => (Tone::Undecided, format!("{best} is not told apart from {baseline}")),
-    }
-}
-
-fn gain(evidence: &Evidence, contrast: &Contrast) -> f64 {
-    evidence.better.gain(contrast.ratio)
-}
-
-fn better_title(evidence: &Evidence, best: &Contrast) -> String {
-    format!(
-        "{} is best: {} than {}",
-        sentence_start(&best.arm),
-        size_in_words(evidence, best),
-        best.reference
-    )
-}
-
-fn reference_of(contrasts: &[Contrast]) -> &str {
-    contrasts.first().map_or("the others", |c| c.reference.as_str())
-}
-
-/// `23.8 % fewer requests/s`, `latency_p99_us 30.2 % higher`.
-fn size_in_words(evidence: &Evidence, contrast: &Contrast) -> String {
-    let size = number::change(contrast.ratio).trim_start_matches(['-', '+']).to_string();
-    let less = contrast.ratio < 1.0;
-    match evidence.better {
-        Direction::Higher if evidence.unit.ends_with("/s") => {
-            format!("{size} {} {}", if less { "fewer" } else { "more" }, evidence.unit)
-        }
-        _ => format!("{} {size} {}", evidence.metric, if less { "lower" } else { "higher" }),
-    }
-}
-
-fn slow_in_words(evidence: &Evidence, slow: &Contrast, findings: &[Finding]) -> String {
-    let why = match told::about(findings, slow.cpu) {
-        None => "no rule explains it".into(),
-        Some((_, f)) if f.standing == Standing::Unexplained => "no rule explains it".into(),
-        Some((_, f)) => format!("{} ({})", f.title, f.standing.word()),
-    };
-    format!(
-        "{}: {} against {}. Why: {why}.",
-        sentence_start(&slow.arm),
-        number::change_with_interval(slow.ratio, slow.interval),
-        others(evidence),
-    )
-}
-
-/// What a CPU is compared with.
-fn others(evidence: &Evidence) -> &'static str {
-    if evidence.against_other_cpus.len() == 2 { "the other CPU" } else { "the other CPUs" }
-}
-
-/// What is gained over the baseline, if anything is.
-fn gain_over_baseline(evidence: &Evidence) -> Option<String> {
-    let better = evidence.against_baseline.iter().filter(|c| c.verdict == Verdict::Better);
-    let (count, best) =
-        (better.clone().count(), better.max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)))?);
-    let (name, size) = (sentence_start(&best.arm), number::change_with_interval(best.ratio, best.interval));
-    let baseline = evidence.baseline();
-    Some(match (count, best.cpu) {
-        (1, Some(_)) => format!("Pinning the server to {name} is better than leaving it {baseline}: {size}."),
-        (n, Some(_)) => {
-            format!("Pinning is better than leaving it {baseline} on {n} CPUs; {name} most: {size}.")
-        }
-        (1, None) => format!("{name} is better than {baseline}: {size}."),
-        (n, None) => format!("{n} placements are better than {baseline}; {name} most: {size}."),
-    })
-}
-
-fn unfinished(facts: &Facts) -> Option<String> {
-    let planned = facts.planned();
-    (!facts.is_finished()).then(|| {
-        format!(
-            "The study is not finished: {} of {} trials were run; pinwise resume goes on with it.",
-            number::count(facts.trials.len()),
-            number::count(planned),
-        )
-    })
 }
 
 fn how_sure(evidence: &Evidence) -> String {
-    match &evidence.trust {
-        Trust::Sound if evidence.a_a.is_some() && evidence.control.is_some() => format!(
-            "Both controls came out as they should. {} complete blocks; the chance of even one false claim{} is at most {}.",
-            evidence.blocks,
-            match evidence.against_other_cpus.len().max(evidence.against_baseline.len()) {
-                0 | 1 => String::new(),
-                n => format!(" among {n} comparisons"),
-            },
-            number::share(evidence.precision.alpha),
-        ),
-        Trust::Sound => "This study lacks a control (baseline twice, or mis-tuning), so the figures rest on the intervals alone.".into(),
-        Trust::Insensitive { why } | Trust::Untrustworthy { why } | Trust::TooFew { why } => {
-            format!("{}.", sentence_start(why))
-        }
+    let trust = sentence_start(&control_words::trust(evidence.trust));
+    if evidence.trust != Trust::Sound {
+        return format!("{trust}.");
     }
+    let trust = if evidence.a_a.is_some() { format!("{trust}.") } else { "There is no A/A control.".into() };
+    let control = match &evidence.control {
+        Some(control) => {
+            let size = control_words::control(control, evidence.better);
+            format!("{} ({size}).", sentence_start(&control_words::outcome(control, evidence)))
+        }
+        None => "There is no positive control, so the figures rest on the intervals alone.".into(),
+    };
+    let among = match evidence.against_other_cpus.len().max(evidence.against_baseline.len()) {
+        0 | 1 => String::new(),
+        n => format!(" among {n} comparisons"),
+    };
+    format!(
+        "{control} {trust} {} complete blocks; the chance of even one false claim{among} is at most {}.",
+        evidence.blocks,
+        number::share(evidence.precision.alpha)
+    )
 }
 
-/// `5, 13 and 14`.
-fn in_words(cpus: &CpuSet) -> String {
-    let all: Vec<String> = cpus.iter().map(|c| c.to_string()).collect();
-    match all.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => all.concat(),
-    }
+/// Whether the dose made the figure better, which leaves nothing to judge placements by.
+fn dose_helped(evidence: &Evidence) -> bool {
+    let control = evidence.control.as_ref();
+    control.is_some_and(|control| control.kind.is_dose() && control.outcome == ControlOutcome::Helped)
 }
 
 /// An arm's name at the start of a sentence: `cpu 5` becomes `CPU 5`.
@@ -240,4 +101,15 @@ pub(crate) fn sentence_start(text: &str) -> String {
     }
     let mut characters = text.chars();
     characters.next().map(|c| c.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// A sentence behind a colon: its first letter small, but for names such as CPU.
+fn mid_sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain([second]).chain(characters).collect()
+        }
+        _ => text.to_string(),
+    }
 }

@@ -11,6 +11,7 @@ pub mod account_tables;
 pub mod account_text;
 mod arrangement;
 pub mod compare_text;
+mod control_words;
 pub mod counters_text;
 pub mod distances_text;
 mod drawings;

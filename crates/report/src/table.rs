@@ -9,10 +9,10 @@ mod search;
 pub(crate) mod wrap;
 
 use advise::Finding;
-use study::{Direction, Facts, Trust};
+use study::{Direction, Facts};
 
 use crate::headline::{self, Headline, Tone, sentence_start};
-use crate::{absent, number, told, unpinned, visible};
+use crate::{absent, control_words, number, told, unpinned, visible};
 use columns::{Cell, Colour};
 use wrap::wrap;
 
@@ -131,8 +131,21 @@ impl Page {
             None => "not available: no complete block yet, or no such arm in this study".into(),
         };
         self.paragraph("  baseline, twice        ", &format!("must not differ; {}", told(&evidence.a_a)));
-        self.paragraph("  deliberate mis-tuning  ", &format!("must differ; {}", told(&evidence.control)));
-        self.paragraph("  trust                  ", &trust_in_words(&evidence.trust));
+        let (name, must, control) = match &evidence.control {
+            None => ("positive control", "must be worse", told(&None)),
+            Some(control) => (
+                control_words::control_name(control),
+                "must be worse",
+                format!(
+                    "{} against {}: {}",
+                    control_words::control(control, evidence.better),
+                    control.contrast.reference,
+                    control_words::outcome(control, evidence)
+                ),
+            ),
+        };
+        self.paragraph(&format!("  {name:<23}"), &format!("{must}; {control}"));
+        self.paragraph("  trust                  ", &control_words::trust(evidence.trust));
     }
 
     fn notes(&mut self, facts: &Facts) {
@@ -159,15 +172,5 @@ impl Page {
             let text = format!("{}: {} [{}]", absent.fact, absent.why, absent.place(facts.trials.len()));
             self.paragraph("  - ", &text);
         }
-    }
-}
-
-/// The trust statement as one sentence.
-fn trust_in_words(trust: &Trust) -> String {
-    match trust {
-        Trust::Sound => "sound: claims may be made".into(),
-        Trust::Insensitive { why } => format!("insensitive: {why}"),
-        Trust::Untrustworthy { why } => format!("untrustworthy: {why}"),
-        Trust::TooFew { why } => format!("too few: {}", sentence_start(why)),
     }
 }

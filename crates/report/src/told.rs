@@ -32,7 +32,9 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Worse => "worse",
         Verdict::Equal => "equal",
         Verdict::Undecided => "undecided",
-        Verdict::Insensitive | Verdict::Untrustworthy => "no claim",
+        Verdict::NotAsAsked => "not as asked",
+        Verdict::CannotTell => "cannot tell",
+        Verdict::Untrustworthy => "no claim",
     }
 }
 

@@ -29,9 +29,9 @@ fn answer(verified: &Verified) -> String {
     let why = |words: &str| format!("No claim: {words}");
     match (&verified.trust, verified.contrast.as_ref().map(|contrast| contrast.verdict)) {
         (Trust::Untrustworthy { .. }, _) => why("the baseline differed from itself"),
-        (Trust::Insensitive { .. }, _) => why("this load does not show a bad placement"),
         (Trust::TooFew { .. }, _) | (_, None) => why("too few complete blocks"),
         _ if !verified.not_as_asked.is_empty() => why("the kernel made something else of the plan"),
+        (Trust::Sound, Some(Verdict::NotAsAsked)) => why("the server did not run where the plan puts it"),
         (Trust::Sound, Some(Verdict::Better)) => "The gain is real".into(),
         (Trust::Sound, Some(Verdict::Worse)) => "The plan makes it worse: take it back (pinwise undo)".into(),
         (Trust::Sound, Some(Verdict::Equal)) => {
@@ -64,6 +64,7 @@ mod tests {
             interval: Some((1.08, 1.15)),
             p_adjusted: 0.001,
             verdict,
+            whose: None,
         };
         Verified {
             holds: verdict == Verdict::Better,
@@ -90,7 +91,7 @@ mod tests {
         assert!(render(&verified(Trust::Sound, Verdict::Worse)).contains("worse"));
         assert!(render(&verified(Trust::Sound, Verdict::Equal)).contains("no gain"));
         assert!(render(&verified(Trust::Sound, Verdict::Undecided)).starts_with("Undecided"));
-        let text = render(&verified(Trust::TooFew { why: String::new() }, Verdict::Better));
+        let text = render(&verified(Trust::TooFew { blocks: 3, needed: 6 }, Verdict::Better));
         assert!(text.starts_with("No claim"), "{text}");
     }
 }

@@ -20,10 +20,19 @@ pub enum Role {
     Baseline,
     /// A placement that is tried: a combination of levels.
     Candidate,
-    /// A deliberate mis-tuning: the positive control, which shows that a difference would be seen.
+    /// The reference arm with a thief that takes a known share of the server's CPU time: the positive control.
+    Dose,
+    /// A deliberate mis-tuning of the recipe's own, in place of the dose.
     MisTuning,
     /// The cause of a finding left as it was found, or moved: an arm of `explain --prove`.
     Intervention,
+}
+
+impl Role {
+    /// Whether it is a positive control, which shows that a difference would be seen.
+    pub fn is_positive_control(self) -> bool {
+        matches!(self, Role::Dose | Role::MisTuning)
+    }
 }
 
 /// So many CPUs for the server, of a study that scales.
@@ -49,6 +58,9 @@ pub struct Arm {
     /// How far the server is scaled, of a study that scales.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// Of a dose: the arm whose placement it has, and with which it is compared; of a baseline, either of its two arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// Where things are to run.
     #[serde(default)]
     pub placement: Placement,
@@ -64,7 +76,7 @@ impl Arm {
     /// An arm of no level.
     pub fn new(name: impl Into<String>, role: Role, placement: Placement) -> Self {
         let (levels, keys) = (BTreeMap::new(), BTreeMap::new());
-        Self { name: name.into(), role, cpu: None, scale: None, placement, levels, keys }
+        Self { name: name.into(), role, cpu: None, scale: None, reference: None, placement, levels, keys }
     }
 
     /// Adds what a level says, in the place of what was said before.
@@ -158,13 +170,18 @@ impl<'a> Common<'a> {
         self.finished(arm)
     }
 
-    /// The positive control beside `arms`: server and load on one CPU, or whatever else the recipe calls a mis-tuning.
+    /// The positive control beside `arms`: a dose in one of them, or what the recipe calls a mis-tuning.
     ///
     /// # Errors
     /// CPUs or keys that are not there.
-    pub fn mis_tuning(&self, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
-        let arm = mis_tuning(self.recipe, self.machine, self.baseline.clone(), arms)?;
-        arm.map(|arm| self.finished(arm)).transpose()
+    pub fn positive_control(&self, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
+        match &self.recipe.mis_tuning {
+            Some(place) => {
+                let arm = mis_tuning(place, self.machine, self.baseline.clone())?;
+                self.finished(arm).map(Some)
+            }
+            None => Ok(dose(self.recipe, &self.machine.usable(), arms)),
+        }
     }
 
     /// Adds what the recipe sets everywhere.
@@ -179,7 +196,7 @@ impl<'a> Common<'a> {
     }
 }
 
-/// The arms of a recipe on a machine: the baseline twice, the combinations of the factors' levels, the mis-tuning.
+/// The arms of a recipe on a machine: the baseline twice, the combinations of the factors' levels, the positive control.
 ///
 /// # Errors
 /// Levels that this machine cannot have, or factors that do not go together.
@@ -192,7 +209,7 @@ pub fn of_recipe(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> 
     for combination in combine::combinations(&levels, recipe.most_arms) {
         arms.push(common.candidate(&combination)?);
     }
-    arms.extend(common.mis_tuning(&arms)?);
+    arms.extend(common.positive_control(&arms)?);
     distinct(&arms)?;
     Ok(arms)
 }
@@ -241,22 +258,47 @@ fn baseline(recipe: &Recipe, machine: &Machine) -> Result<Arm, Fault> {
     Ok(arm)
 }
 
-/// Server and load on one CPU, or whatever else the recipe calls a mis-tuning.
-fn mis_tuning(recipe: &Recipe, machine: &Machine, baseline: Arm, arms: &[Arm]) -> Result<Option<Arm>, Fault> {
-    let usable = machine.usable();
-    if let Some(place) = &recipe.mis_tuning {
-        let level = levels::placed(place, machine)?;
-        let mut arm = baseline;
-        arm.add("", &level, &usable);
-        arm.levels.clear();
-        return Ok(Some(Arm { name: level.name, role: Role::MisTuning, ..arm }));
-    }
-    // Of the CPUs that are tried, so that there is an arm beside it that differs by nothing but where the load runs.
-    let first_tried = arms.iter().find(|arm| arm.cpu.is_some()).and_then(|arm| arm.cpu);
-    let Some(cpu) = first_tried.or(usable.first()) else { return Ok(None) };
-    let one = Some(CpuSet::single(cpu));
-    let placement = Placement { server_cpus: one.clone(), load_cpus: one, ..baseline.placement };
-    Ok(Some(Arm { keys: baseline.keys, ..Arm::new("crowded", Role::MisTuning, placement) }))
+/// The baseline with what the recipe calls a mis-tuning.
+fn mis_tuning(place: &Place, machine: &Machine, baseline: Arm) -> Result<Arm, Fault> {
+    let level = levels::placed(place, machine)?;
+    let mut arm = baseline;
+    arm.add("", &level, &machine.usable());
+    arm.levels.clear();
+    Ok(Arm { name: level.name, role: Role::MisTuning, ..arm })
+}
+
+/// The reference arm with a thief on the CPUs of its server; `None` where the recipe wants no dose, or there is no CPU.
+fn dose(recipe: &Recipe, usable: &CpuSet, arms: &[Arm]) -> Option<Arm> {
+    let reference = dose_reference(arms)?;
+    let cpus = reference.placement.server_cpus.as_ref().unwrap_or(usable);
+    let dose = recipe.dose.on(cpus.clone()).filter(|dose| !dose.cpus.is_empty())?;
+    let name = match reference.role {
+        Role::Baseline => baseline_title(&reference.name),
+        _ => &reference.name,
+    };
+    let placement = Placement { dose: Some(dose), ..reference.placement.clone() };
+    Some(Arm {
+        reference: Some(reference.name.clone()),
+        keys: reference.keys.clone(),
+        ..Arm::new(format!("dose on {name}"), Role::Dose, placement)
+    })
+}
+
+/// The arm in which a dose is judged: one whose load keeps off the server's CPUs, so that the loss is the server's alone. Of those
+/// the baseline, which has two trials a block, else the first; where there is none, the baseline.
+fn dose_reference(arms: &[Arm]) -> Option<&Arm> {
+    let is_apart = |arm: &&Arm| match (&arm.placement.server_cpus, &arm.placement.load_cpus) {
+        (Some(server), Some(load)) => server.intersection(load).is_empty(),
+        _ => false,
+    };
+    let baseline = arms.iter().find(|arm| arm.role == Role::Baseline);
+    let candidate = arms.iter().find(|arm| arm.role == Role::Candidate && is_apart(arm));
+    baseline.filter(is_apart).or(candidate).or(baseline)
+}
+
+/// What tables call the baseline, from the name of either of its arms: without what tells the two apart.
+pub fn baseline_title(name: &str) -> &str {
+    name.strip_suffix(" A").or(name.strip_suffix(" B")).unwrap_or(name)
 }
 
 fn distinct(arms: &[Arm]) -> Result<(), Fault> {
@@ -276,6 +318,8 @@ fn distinct(arms: &[Arm]) -> Result<(), Fault> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use machine::Dose;
+
     use super::*;
     use crate::levels::tests::two_nodes_of_two_cores_of_two_threads;
 
@@ -307,11 +351,24 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn two_baselines_each_cpu_and_one_mistuning() {
+    fn two_baselines_each_cpu_every_pair_and_one_dose() {
         let arms = arms(2, "");
-        assert_eq!(names(&arms), ["unpinned A", "unpinned B", "cpu 0", "cpu 1", "crowded"]);
+        let expected = [
+            "unpinned A",
+            "unpinned B",
+            "cpu 0",
+            "cpu 1",
+            "together on cpu 0",
+            "together on cpu 1",
+            "dose on cpu 0",
+        ];
+        assert_eq!(names(&arms), expected);
         assert_eq!(arms[2].placement.load_cpus, Some(set("1")));
         assert_eq!(arms[4].placement.load_cpus, arms[4].placement.server_cpus);
+        let dose = &arms[6];
+        assert_eq!((dose.role, dose.reference.as_deref(), dose.cpu), (Role::Dose, Some("cpu 0"), None));
+        assert_eq!(dose.placement.dose, Some(Dose { cpus: set("0"), share_permille: 200 }));
+        assert_eq!(Placement { dose: None, ..dose.placement.clone() }, arms[2].placement);
         assert_eq!(arms[3].cpu, Some(1));
     }
 
@@ -343,7 +400,7 @@ pub(crate) mod tests {
             "together; swappiness 60",
             "apart; swappiness 0",
             "apart; swappiness 60",
-            "crowded",
+            "dose on apart; swappiness 0",
         ];
         assert_eq!(names(&arms), expected);
         let last = &arms[5];

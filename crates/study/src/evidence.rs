@@ -6,126 +6,60 @@
 //! an uneven machine the unpinned baseline is itself a mixture of good and bad CPUs.
 
 mod also;
+mod arm_summary;
 mod cliffs;
+mod comparison;
+mod control;
 mod effects;
+mod gains;
 mod growth;
 mod notes;
+mod of_case;
 mod pooled;
+mod power;
+mod quota;
+mod standing;
+mod verdict;
+mod whose;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 pub use self::also::AlsoCompared;
+pub use self::arm_summary::ArmSummary;
 pub use self::cliffs::{ArmCliff, PartTimes, Spot, Typical};
+pub(crate) use self::comparison::{Comparison, Judged};
+pub use self::control::{Control, ControlKind, ControlOutcome, Unseen};
 pub use self::effects::Effect;
+pub(crate) use self::gains::{Gains, gains_by_arm};
+use self::gains::{differences, mean_by_block};
 pub use self::growth::Growth;
+pub use self::of_case::{of_blocks, of_case};
 pub use self::pooled::{Latencies, Pooled, PooledRatio, needed as needed_latencies, of as pooled};
-use crate::arm::{Arm, Role};
-use crate::case::Resolved;
+pub use self::power::Power;
+pub use self::quota::QuotaTaken;
+pub use self::standing::ArmStanding;
+pub use self::verdict::{Contrast, Trust, Verdict};
+pub use self::whose::Whose;
+use crate::arm::{Arm, Role, baseline_title};
 use crate::case::asked::Found;
-use crate::looks::{self, Look};
+use crate::looks::Look;
 use crate::recipe::{Direction, Precision};
-use crate::schedule;
-use crate::search::Stage;
-use crate::statistics::holm;
-use crate::statistics::signed_rank::{self, p_above, p_below};
-use crate::statistics::summary::{self, Summary};
+use crate::statistics::summary;
 use crate::trial::Trial;
 
-/// What may be said of one arm against its reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Better by more than the margin.
-    Better,
-    /// Worse by more than the margin.
-    Worse,
-    /// No difference larger than the margin.
-    Equal,
-    /// The trials do not tell.
-    Undecided,
-    /// The mis-tuning was not seen, so no claim is made.
-    Insensitive,
-    /// The baseline differed from itself, so no claim is made.
-    Untrustworthy,
-}
-
-impl Verdict {
-    /// The word as tables print it.
-    pub fn word(self, margin: f64) -> String {
-        match self {
-            Verdict::Better => "better".into(),
-            Verdict::Worse => "worse".into(),
-            Verdict::Equal => format!("equal within {} %", (margin * 1e4).round() / 100.0),
-            Verdict::Undecided => "undecided".into(),
-            Verdict::Insensitive => "insensitive".into(),
-            Verdict::Untrustworthy => "untrustworthy".into(),
-        }
-    }
-}
-
-/// One comparison within blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Contrast {
-    /// The arm.
-    pub arm: String,
-    /// The CPU that it tries, if it tries one.
-    pub cpu: Option<u32>,
-    /// What it is compared with, in words.
-    pub reference: String,
-    /// Blocks that it rests on.
-    pub blocks: usize,
-    /// Ratio of the figure to the reference: Hodges-Lehmann over within-block log ratios. 0.7 means 30 % less.
-    pub ratio: f64,
-    /// Exact signed-rank interval of the ratio at `1 - alpha`, not adjusted; `None` with too few blocks for one.
-    pub interval: Option<(f64, f64)>,
-    /// Two-sided p that the difference is no larger than the margin, adjusted by Holm within its family.
-    pub p_adjusted: f64,
-    /// What may be said.
-    pub verdict: Verdict,
-}
-
-/// Descriptive figures of one arm.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ArmSummary {
-    /// The arm.
-    pub arm: String,
-    /// Its role.
-    pub role: Role,
-    /// The CPU that it tries, if it tries one.
-    pub cpu: Option<u32>,
-    /// The deciding figure over its trials.
-    pub figure: Summary,
-    /// The deciding figure, block by block.
-    pub by_block: Vec<f64>,
-    /// CPUs that the server really used, mean share over the trials.
-    pub cpus_used: BTreeMap<u32, f64>,
-    /// Other figures, median over the trials.
-    pub others: BTreeMap<String, f64>,
-}
-
-/// Whether claims may be made at all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "kebab-case")]
-pub enum Trust {
-    /// Both controls came out as they should.
-    Sound,
-    /// The mis-tuning was not seen.
-    Insensitive {
-        /// In words.
-        why: String,
-    },
-    /// The baseline differed from itself.
-    Untrustworthy {
-        /// In words.
-        why: String,
-    },
-    /// Too few complete blocks for any claim.
-    TooFew {
-        /// In words.
-        why: String,
-    },
+/// What a study asks of its trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question<'a> {
+    /// The figure that decides.
+    pub metric: &'a str,
+    /// Which way it is better.
+    pub better: Direction,
+    /// What size of difference matters, and how sure a claim must be.
+    pub precision: Precision,
+    /// Whether the figure is a capacity: a rate in a closed loop, which falls as the server's CPU time does.
+    pub is_capacity: bool,
 }
 
 /// Everything that the trials of a study say about its deciding figure.
@@ -147,8 +81,23 @@ pub struct Evidence {
     pub trust: Trust,
     /// Baseline against itself.
     pub a_a: Option<Contrast>,
-    /// The mis-tuning against the arm with the server on the same CPU, or the baseline where there is none.
-    pub control: Option<Contrast>,
+    /// The positive control against its reference, and whether it was seen.
+    pub control: Option<Control>,
+    /// The positive control against the baseline: where it is better than all that is claimed, the reader has to know.
+    #[serde(default)]
+    pub control_against_baseline: Option<Contrast>,
+    /// Arms whose trials were not what the arm asks for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub standings: BTreeMap<String, ArmStanding>,
+    /// The CPU quota that took more than the margin from the server, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaTaken>,
+    /// Share of the trials in which the load was the limit and not the server; `None` where that is not known of any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_limited_share: Option<f64>,
+    /// What the comparisons of this study could have seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
     /// Every other arm against the baseline (mean of both runs in the block).
     pub against_baseline: Vec<Contrast>,
     /// Every CPU against the median of the other CPUs in the block.
@@ -184,10 +133,20 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// CPUs that are slower than the other CPUs, worst first.
+    /// CPUs that are slow for the server, worst first: slower than the other CPUs, and the time is lost on the server's side as far as
+    /// that is known.
     pub fn slow_cpus(&self) -> Vec<&Contrast> {
-        let mut slow: Vec<&Contrast> =
-            self.against_other_cpus.iter().filter(|c| c.verdict == Verdict::Worse).collect();
+        self.worse_than_other_cpus(|whose| matches!(whose, None | Some(Whose::Server | Whose::Unknown)))
+    }
+
+    /// CPUs with which the figure is worse, and not because of the server's CPU as far as can be told: worst first.
+    pub fn not_the_servers(&self) -> Vec<&Contrast> {
+        self.worse_than_other_cpus(|whose| matches!(whose, Some(Whose::Load | Whose::Inseparable)))
+    }
+
+    fn worse_than_other_cpus(&self, of: impl Fn(Option<Whose>) -> bool) -> Vec<&Contrast> {
+        let worse = self.against_other_cpus.iter().filter(|c| c.verdict == Verdict::Worse);
+        let mut slow: Vec<&Contrast> = worse.filter(|contrast| of(contrast.whose)).collect();
         slow.sort_by(|a, b| self.better.gain(a.ratio).total_cmp(&self.better.gain(b.ratio)));
         slow
     }
@@ -195,7 +154,7 @@ impl Evidence {
     /// What tables call the baseline: `unpinned`, or the name that the recipe gives it.
     pub fn baseline(&self) -> &str {
         let first = self.arms.iter().find(|arm| arm.role == Role::Baseline);
-        first.map_or("baseline", |arm| arm.arm.strip_suffix(" A").unwrap_or(&arm.arm))
+        first.map_or("baseline", |arm| baseline_title(&arm.arm))
     }
 
     /// The summary of an arm by name.
@@ -204,47 +163,43 @@ impl Evidence {
     }
 }
 
-/// Log figures of one arm by block, signed so that more is better.
-pub(crate) type Gains = Vec<f64>;
-
-/// Computes the evidence of `trials` about `metric`.
-pub fn weigh(
-    arms: &[Arm],
-    trials: &[Trial],
-    metric: &str,
-    better: Direction,
-    precision: Precision,
-) -> Evidence {
-    let (gains, blocks) = gains_by_arm(arms, trials, metric, better);
-    let as_found = baseline_name(arms);
+/// Computes the evidence of `trials`.
+pub fn weigh(arms: &[Arm], trials: &[Trial], question: &Question<'_>) -> Evidence {
+    let Question { metric, better, precision, .. } = *question;
+    let standings = standing::of(arms, trials);
+    let is_starved = |arm: &Arm| matches!(standings.get(&arm.name), Some(ArmStanding::Starved { .. }));
+    let is_fit = |arm: &Arm| !standings.contains_key(&arm.name);
+    let served: Vec<Arm> = arms.iter().filter(|arm| !is_starved(arm)).cloned().collect();
+    let placed = standing::as_placed(arms, trials, &standings);
+    let (gains, blocks) = gains_by_arm(&served, &placed, metric, better);
     let incomplete_blocks = trials.iter().map(|t| t.block).collect::<BTreeSet<_>>().len() - blocks;
     let comparison = Comparison { better, precision, blocks };
-    let of_role = |role: Role| arms.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
+    let of_role = |role: Role| served.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
 
-    let baselines: Vec<&Gains> = of_role(Role::Baseline).map(|(_, g)| g).collect();
-    let baseline = mean_by_block(&baselines, blocks);
-    let a_a = match (arms.iter().find(|a| a.role == Role::Baseline), baselines.as_slice()) {
-        (Some(arm), [first, second, ..]) => {
-            comparison.family(vec![(arm, differences(first, second), "the same again".into())]).pop()
+    let baselines: Vec<(&Arm, &Gains)> = of_role(Role::Baseline).collect();
+    let a_a = match baselines.as_slice() {
+        [(arm, first), (_, second), ..] => {
+            comparison.family(vec![(*arm, differences(first, second), "the same again".into())]).pop()
         }
         _ => None,
     };
-    let control =
-        mis_tuning(arms, &gains, &baseline, &as_found).and_then(|row| comparison.family(vec![row]).pop());
-    let against_baseline = match baselines.is_empty() {
-        true => Vec::new(),
-        false => comparison.family(
-            arms.iter()
-                .zip(&gains)
-                .filter(|(arm, _)| matches!(arm.role, Role::Candidate | Role::Intervention))
-                .map(|(arm, g)| (arm, differences(g, &baseline), as_found.clone()))
-                .collect(),
-        ),
+    let baseline_is_fit = baselines.iter().all(|(arm, _)| is_fit(arm));
+    let baseline = mean_by_block(&baselines.iter().map(|(_, gains)| *gains).collect::<Vec<_>>(), blocks);
+    let to_baseline = |wanted: fn(Role) -> bool| -> Vec<Contrast> {
+        if baselines.is_empty() {
+            return Vec::new();
+        }
+        let rows = served.iter().zip(&gains).filter(|(arm, _)| wanted(arm.role));
+        let rows = rows.map(|(arm, own)| (arm, differences(own, &baseline), baseline_name(arms)));
+        comparison.family_of(rows.collect(), |arm| is_fit(arm) && baseline_is_fit)
     };
-    let cpus: Vec<(&Arm, &Gains)> = of_role(Role::Candidate).filter(|(arm, _)| arm.cpu.is_some()).collect();
-    let against_other_cpus = comparison.family(against_others(&cpus, blocks));
+    let cpus: Vec<(&Arm, &Gains)> =
+        of_role(Role::Candidate).filter(|(arm, _)| arm.cpu.is_some() && is_fit(arm)).collect();
+    let against_other_cpus =
+        whose::of(comparison.family(against_others(&cpus, blocks)), &served, &placed, question);
+    let against_baseline = to_baseline(|role| matches!(role, Role::Candidate | Role::Intervention));
+    let all_fit = served.iter().all(|arm| is_fit(arm)) && served.len() == arms.len();
 
-    let trust = trust(&comparison, a_a.as_ref(), control.as_ref());
     let mut evidence = Evidence {
         metric: metric.to_string(),
         unit: trials.iter().find_map(|t| t.units.get(metric).cloned()).unwrap_or_default(),
@@ -252,12 +207,17 @@ pub fn weigh(
         precision,
         blocks,
         incomplete_blocks,
-        trust,
+        trust: trust(&comparison, a_a.as_ref()),
         a_a,
-        control,
+        control: control::of(&comparison, &served, &gains, &baseline, &placed, question, &standings),
+        control_against_baseline: to_baseline(Role::is_positive_control).pop(),
+        standings: BTreeMap::new(),
+        quota: quota::taken(trials, precision.margin),
+        load_limited_share: load_limited_share(trials),
+        power: None,
         against_baseline,
         against_other_cpus,
-        effects: effects::of(&comparison, arms, &gains),
+        effects: if all_fit { effects::of(&comparison, &served, &gains) } else { Vec::new() },
         also: Vec::new(),
         pooled: Vec::new(),
         growth: Vec::new(),
@@ -265,154 +225,20 @@ pub fn weigh(
         given_up: BTreeMap::new(),
         looks: Vec::new(),
         search: None,
-        arms: arms.iter().filter_map(|arm| summarise_arm(arm, trials, metric)).collect(),
+        arms: arms.iter().filter_map(|arm| arm_summary::of_arm(arm, trials, metric)).collect(),
         notes: Vec::new(),
     };
-    withhold_untrusted_claims(&mut evidence);
+    evidence.standings = standings;
+    withhold(&mut evidence);
+    evidence.power = power::of(&evidence);
     evidence.notes = notes::of(&evidence, trials);
-    evidence
-}
-
-/// The evidence of a case as far as it has been run: at the last look that was made, or of all trials before the first.
-pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
-    if study.recipe.search.is_some() {
-        return of_search(study, trials);
-    }
-    let looks = looks::made(study, trials, |blocks, precision| of_blocks(study, trials, blocks, precision));
-    let (blocks, alpha) = match looks.last() {
-        Some(look) if look.ended => (look.blocks, look.alpha),
-        _ => {
-            let levels = looks::precisions(study.recipe.precision, &looks::planned(study));
-            (study.order.len(), levels[0].alpha)
-        }
-    };
-    let precision = Precision { alpha, ..study.recipe.precision };
-    let mut evidence = of_blocks(study, trials, blocks, precision);
-    evidence.also = also::of(study, &evidence, trials, blocks);
-    let (recipe, counted) = (&study.recipe, schedule::counted(trials));
-    let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
-    let seed = recipe.seed.unwrap_or_default();
-    evidence.growth =
-        growth::of(&study.arms, &within, &recipe.metric, recipe.better, evidence.precision, seed);
-    evidence.looks = looks;
-    evidence
-}
-
-/// Whether a block is one in which the winner of a search is confirmed.
-fn is_fresh(study: &Resolved, block: usize) -> bool {
-    study.stages.get(block) == Some(&Stage::Confirm)
-}
-
-/// The evidence of a search: of its fresh blocks alone, since what was looked at while choosing flatters the chosen.
-fn of_search(study: &Resolved, trials: &[Trial]) -> Evidence {
-    let is_fresh = |block: usize| is_fresh(study, block);
-    let fresh: Vec<Trial> = trials.iter().filter(|trial| is_fresh(trial.block)).cloned().collect();
-    let orders = study.order.iter().enumerate().filter(|(block, _)| is_fresh(*block));
-    let confirmed: BTreeSet<usize> = orders.flat_map(|(_, order)| order.iter().copied()).collect();
-    let is_in = |at: usize, arm: &Arm| arm.role != Role::Candidate || confirmed.contains(&at);
-    let arms = study.arms.iter().enumerate().filter(|(at, arm)| is_in(*at, arm)).map(|(_, arm)| arm.clone());
-    let precision = study.recipe.precision;
-    let mut evidence = of_arms(study, arms.collect(), &fresh, precision);
-    evidence.also = also::of(study, &evidence, &fresh, study.order.len());
-    evidence.search = study.found.clone();
-    evidence
-}
-
-/// The evidence of the first `blocks` blocks at `precision`, about the figure that decides.
-pub fn of_blocks(study: &Resolved, trials: &[Trial], blocks: usize, precision: Precision) -> Evidence {
-    let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
-    of_arms(study, study.arms.clone(), &within, precision)
-}
-
-/// The evidence of `trials` about those of `arms` that were not given up.
-fn of_arms(study: &Resolved, arms: Vec<Arm>, trials: &[Trial], precision: Precision) -> Evidence {
-    let given_up = schedule::given_up(study, trials);
-    let names: BTreeSet<&str> =
-        given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.as_str()).collect();
-    let arms: Vec<Arm> = arms.into_iter().filter(|arm| !names.contains(arm.name.as_str())).collect();
-    let recipe = &study.recipe;
-    let mut evidence = weigh(&arms, &schedule::counted(trials), &recipe.metric, recipe.better, precision);
-    let last_cause = |arm: &str| trials.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
-    evidence.given_up =
-        names.iter().map(|name| (name.to_string(), last_cause(name).unwrap_or_default())).collect();
-    evidence.notes.extend(notes::of_attempts(&evidence.given_up, trials));
-    evidence.notes.extend(notes::of_boots(&evidence, study, trials));
     evidence
 }
 
 /// What tables call the baseline: the name of its two arms without what tells them apart.
 pub fn baseline_name(arms: &[Arm]) -> String {
     let first = arms.iter().find(|arm| arm.role == Role::Baseline);
-    first.map_or("baseline", |arm| arm.name.strip_suffix(" A").unwrap_or(&arm.name)).to_string()
-}
-
-/// Blocks in which each of these arms has trials, all of them with a figure that a ratio can be taken of: 0 has none to anything.
-fn complete_blocks(arms: &[&str], trials: &[Trial], metric: &str) -> BTreeSet<usize> {
-    let mut by_block: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    let mut incomplete = BTreeSet::new();
-    for trial in trials.iter().filter(|trial| arms.contains(&trial.arm.as_str())) {
-        match trial.figures.get(metric).is_some_and(|value| value.is_finite() && *value > 0.0) {
-            true => by_block.entry(trial.block).or_default().insert(&trial.arm),
-            false => incomplete.insert(trial.block),
-        };
-    }
-    by_block.retain(|at, there| !incomplete.contains(at) && arms.iter().all(|arm| there.contains(arm)));
-    by_block.into_keys().collect()
-}
-
-/// The gains of every arm over the complete blocks, in order of `arms`, and how many complete blocks there are.
-pub(crate) fn gains_by_arm(
-    arms: &[Arm],
-    trials: &[Trial],
-    metric: &str,
-    better: Direction,
-) -> (Vec<Gains>, usize) {
-    let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-    let complete = complete_blocks(&names, trials, metric);
-    let mut by_block: BTreeMap<usize, BTreeMap<&str, BTreeMap<usize, f64>>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| complete.contains(&trial.block)) {
-        if let Some(value) = trial.figures.get(metric) {
-            let of_arm = by_block.entry(trial.block).or_default().entry(&trial.arm).or_default();
-            of_arm.insert(trial.position, better.gain(*value));
-        }
-    }
-    // The boot is the unit, however many trials of an arm it has: its gain is their mean.
-    let gain = |of_arm: &BTreeMap<usize, f64>| of_arm.values().sum::<f64>() / of_arm.len() as f64;
-    let gains = arms
-        .iter()
-        .map(|arm| by_block.values().map(|block| gain(&block[arm.name.as_str()])).collect())
-        .collect();
-    (gains, by_block.len())
-}
-
-fn mean_by_block(arms: &[&Gains], blocks: usize) -> Gains {
-    (0..blocks).map(|b| arms.iter().map(|g| g[b]).sum::<f64>() / arms.len().max(1) as f64).collect()
-}
-
-fn differences(a: &Gains, b: &Gains) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
-/// The mis-tuning against the arm that differs from it by nothing but where the load runs: the server on the same CPU.
-/// Against the unpinned baseline it need not be worse at all: where one CPU carries the interrupts of every placement,
-/// crowding server and load on another is not the worst that can be done. Without such an arm the baseline has to do.
-fn mis_tuning<'a>(
-    arms: &'a [Arm],
-    gains: &[Gains],
-    baseline: &Gains,
-    as_found: &str,
-) -> Option<(&'a Arm, Vec<f64>, String)> {
-    let at = arms.iter().position(|a| a.role == Role::MisTuning)?;
-    let alike = arms.iter().position(|a| {
-        a.role == Role::Candidate
-            && a.cpu.is_some()
-            && a.placement.server_cpus == arms[at].placement.server_cpus
-    });
-    let (reference, words) = match alike {
-        Some(alike) => (&gains[alike], arms[alike].name.clone()),
-        None => (baseline, as_found.to_string()),
-    };
-    Some((&arms[at], differences(&gains[at], reference), words))
+    first.map_or("baseline", |arm| baseline_title(&arm.name)).to_string()
 }
 
 /// Each CPU's differences to the median of the other CPUs of its block.
@@ -435,148 +261,42 @@ fn against_others<'a>(cpus: &[(&'a Arm, &Gains)], blocks: usize) -> Vec<(&'a Arm
         .collect()
 }
 
-/// What all comparisons of one study share.
-pub(crate) struct Comparison {
-    pub(crate) better: Direction,
-    pub(crate) precision: Precision,
-    pub(crate) blocks: usize,
-}
-
-impl Comparison {
-    /// One contrast a row, adjusted together.
-    pub(crate) fn family(&self, rows: Vec<(&Arm, Vec<f64>, String)>) -> Vec<Contrast> {
-        let differences: Vec<&[f64]> =
-            rows.iter().map(|(_, differences, _)| differences.as_slice()).collect();
-        let judged = self.judged(&differences);
-        rows.into_iter()
-            .zip(judged)
-            .filter_map(|((arm, _, reference), judged)| {
-                let Judged { ratio, interval, p_adjusted, verdict } = judged?;
-                let (arm, cpu, blocks) = (arm.name.clone(), arm.cpu, self.blocks);
-                Some(Contrast { arm, cpu, reference, blocks, ratio, interval, p_adjusted, verdict })
-            })
-            .collect()
-    }
-
-    /// What may be said of each row of differences of gains, one a block; adjusted together. `None` for a row without values.
-    pub(crate) fn judged(&self, rows: &[&[f64]]) -> Vec<Option<Judged>> {
-        let margin = (1.0 + self.precision.margin).ln();
-        let p: Vec<f64> =
-            rows.iter().map(|d| (2.0 * p_above(d, margin).min(p_below(d, -margin))).min(1.0)).collect();
-        rows.iter().zip(holm::adjust(&p)).map(|(d, p_adjusted)| self.judge(d, margin, p_adjusted)).collect()
-    }
-
-    fn judge(&self, differences: &[f64], margin: f64, p_adjusted: f64) -> Option<Judged> {
-        let location = signed_rank::location(differences, 1.0 - self.precision.alpha)?;
-        // Equivalence by two one-sided tests (Schuirmann 1987).
-        let p_equal = p_above(differences, -margin).max(p_below(differences, margin));
-        let verdict = match location.estimate {
-            e if p_adjusted <= self.precision.alpha && e > 0.0 => Verdict::Better,
-            _ if p_adjusted <= self.precision.alpha => Verdict::Worse,
-            _ if p_equal <= self.precision.alpha => Verdict::Equal,
-            _ => Verdict::Undecided,
-        };
-        let interval = location.interval.map(|(low, high)| {
-            let (a, b) = (self.better.ratio(low), self.better.ratio(high));
-            (a.min(b), a.max(b))
-        });
-        Some(Judged { ratio: self.better.ratio(location.estimate), interval, p_adjusted, verdict })
-    }
-}
-
-/// What may be said of one row of differences.
-pub(crate) struct Judged {
-    pub(crate) ratio: f64,
-    pub(crate) interval: Option<(f64, f64)>,
-    pub(crate) p_adjusted: f64,
-    pub(crate) verdict: Verdict,
-}
-
-fn trust(comparison: &Comparison, a_a: Option<&Contrast>, control: Option<&Contrast>) -> Trust {
-    let differs = |c: &Contrast| matches!(c.verdict, Verdict::Better | Verdict::Worse);
-    let fewest = crate::design::fewest_blocks(1, comparison.precision.alpha);
-    if comparison.blocks < fewest {
-        return Trust::TooFew {
-            why: format!(
-                "{} complete blocks; a claim at {} needs {fewest}",
-                comparison.blocks, comparison.precision.alpha
-            ),
-        };
-    }
-    match (a_a, control) {
-        (Some(a_a), _) if differs(a_a) => Trust::Untrustworthy {
-            why: format!(
-                "the baseline differed from itself by a factor of {:.3}: something other than the placement changes from run to run",
-                a_a.ratio
-            ),
-        },
-        (_, Some(control)) if !differs(control) => Trust::Insensitive {
-            why: format!(
-                "crowding the load onto the server's CPU changed the figure by a factor of {:.3}, which is not told apart from no change: this load would not show a bad placement",
-                control.ratio
-            ),
-        },
+/// Whether the blocks and the A/A control allow claims.
+fn trust(comparison: &Comparison, a_a: Option<&Contrast>) -> Trust {
+    let needed = crate::design::fewest_blocks(1, comparison.precision.alpha);
+    match a_a {
+        _ if comparison.blocks < needed => Trust::TooFew { blocks: comparison.blocks, needed },
+        Some(a_a) if a_a.verdict.is_difference() => Trust::Untrustworthy { ratio: a_a.ratio },
         _ => Trust::Sound,
     }
 }
 
-impl Trust {
-    /// The verdict that stands where the controls failed, whatever p says; `None` where they came out as they should.
-    pub(crate) fn instead(&self) -> Option<Verdict> {
-        match self {
-            Trust::Sound => None,
-            Trust::Insensitive { .. } => Some(Verdict::Insensitive),
-            Trust::Untrustworthy { .. } => Some(Verdict::Untrustworthy),
-            Trust::TooFew { .. } => Some(Verdict::Undecided),
+/// Share of the trials in which the load was the limit, of those that tell.
+fn load_limited_share(trials: &[Trial]) -> Option<f64> {
+    let told: Vec<bool> = trials.iter().filter_map(|trial| trial.headroom.as_ref()?.client_limits).collect();
+    let limited = told.iter().filter(|limited| **limited).count();
+    (!told.is_empty()).then(|| limited as f64 / told.len() as f64)
+}
+
+/// Takes back the claims that the controls do not bear. A contrast that passed its own test is itself the proof that the study can see
+/// a difference, so a positive control that was not seen withholds *equal* alone; one that helped is no control, and then nothing is known
+/// of what a loss of CPU time looks like here.
+fn withhold(evidence: &mut Evidence) {
+    let outcome = evidence.control.as_ref().map(|control| (control.kind.is_dose(), control.outcome));
+    let held = |verdict: Verdict| match (evidence.trust.instead(), outcome) {
+        _ if verdict == Verdict::NotAsAsked => verdict,
+        (Some(instead), _) => instead,
+        (None, Some((true, ControlOutcome::Helped))) => Verdict::CannotTell,
+        (None, Some((_, ControlOutcome::Unseen { .. } | ControlOutcome::Helped)))
+            if verdict == Verdict::Equal =>
+        {
+            Verdict::CannotTell
         }
-    }
-}
-
-fn withhold_untrusted_claims(evidence: &mut Evidence) {
-    let Some(instead) = evidence.trust.instead() else { return };
-    for contrast in evidence.against_baseline.iter_mut().chain(&mut evidence.against_other_cpus) {
-        contrast.verdict = instead;
-    }
-    evidence.effects.iter_mut().for_each(|effect| effect.verdict = instead);
-}
-
-/// The figure of an arm in each block: of several trials in one boot their geometric mean.
-fn figures_by_block(own: &[&Trial], metric: &str) -> Vec<f64> {
-    let mut blocks: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for trial in own {
-        let figure = trial.figures.get(metric).copied();
-        figure.into_iter().for_each(|figure| blocks.entry(trial.block).or_default().push(figure));
-    }
-    let of_block = |figures: Vec<f64>| match figures[..] {
-        [one] => one,
-        _ => (figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64).exp(),
+        _ => verdict,
     };
-    blocks.into_values().map(of_block).collect()
-}
-
-fn summarise_arm(arm: &Arm, trials: &[Trial], metric: &str) -> Option<ArmSummary> {
-    let own: Vec<&Trial> = trials.iter().filter(|t| t.arm == arm.name).collect();
-    let by_block = figures_by_block(&own, metric);
-    let figure = summary::summarise(&by_block)?;
-    let mut cpus_used: BTreeMap<u32, f64> = BTreeMap::new();
-    for (cpu, share) in own.iter().flat_map(|t| &t.as_run.server_cpus_used) {
-        *cpus_used.entry(*cpu).or_default() += share / own.len() as f64;
-    }
-    let mut values: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
-    for (name, value) in own.iter().flat_map(|t| &t.figures).filter(|(name, _)| *name != metric) {
-        values.entry(name).or_default().push(*value);
-    }
-    let others =
-        values.into_iter().filter_map(|(name, v)| Some((name.clone(), summary::median(&v)?))).collect();
-    Some(ArmSummary {
-        arm: arm.name.clone(),
-        role: arm.role,
-        cpu: arm.cpu,
-        figure,
-        by_block,
-        cpus_used,
-        others,
-    })
+    let contrasts = evidence.against_baseline.iter_mut().chain(&mut evidence.against_other_cpus);
+    contrasts.for_each(|contrast| contrast.verdict = held(contrast.verdict));
+    evidence.effects.iter_mut().for_each(|effect| effect.verdict = held(effect.verdict));
 }
 
 #[cfg(test)]

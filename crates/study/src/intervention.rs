@@ -121,7 +121,7 @@ fn one_sided(prediction: &Prediction, differences: &[f64], precision: Precision)
         Verdict::Worse => p_below(differences, -margin),
         Verdict::Equal => p_above(differences, -margin).max(p_below(differences, margin)),
         // Nothing else can be predicted.
-        Verdict::Undecided | Verdict::Insensitive | Verdict::Untrustworthy => 1.0,
+        Verdict::Undecided | Verdict::NotAsAsked | Verdict::CannotTell | Verdict::Untrustworthy => 1.0,
     }
 }
 

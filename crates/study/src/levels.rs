@@ -1,5 +1,7 @@
 //! Levels: what each factor of a recipe comes to on a machine. Pure.
 
+mod relations;
+
 use std::collections::BTreeMap;
 
 use machine::kernel::boot;
@@ -109,7 +111,14 @@ pub fn of_factors(
         .map(|factor| Ok((factor.name(), of_factor(factor, machine, load)?)))
         .collect::<Result<Vec<_>, Fault>>()?;
     go_together(&levels)?;
-    Ok(levels)
+    Ok(match (factors, levels.as_slice(), load) {
+        // Beside other factors they would multiply, and a load that the recipe has placed stays there.
+        ([Factor::EachCpu { cpus }], [(name, each)], None) => {
+            let tried = cpus.clone().unwrap_or_else(|| machine.usable());
+            vec![(name.clone(), [each.as_slice(), &relations::of(&tried, machine)].concat())]
+        }
+        _ => levels,
+    })
 }
 
 /// Two factors that both place the server have no combination.

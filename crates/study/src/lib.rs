@@ -31,7 +31,7 @@ pub mod trial;
 pub use arm::{Arm, Role};
 pub use case::{Case, Resolved};
 pub use cliff::Cliff;
-pub use evidence::{Contrast, Evidence, Trust, Verdict};
+pub use evidence::{Contrast, Evidence, Question, Trust, Verdict};
 pub use facts::{Calibration, Facts, Seen};
 pub use intervention::{Intervention, Prediction, Proof};
 pub use recipe::{Direction, Precision, Recipe};

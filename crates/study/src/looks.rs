@@ -33,7 +33,22 @@ pub fn planned(study: &Resolved) -> Vec<usize> {
     looks
 }
 
-/// What may be claimed at each of `looks`. The levels of all looks add up to the recipe's, so that what is claimed at
+/// Part of a study's error that is set aside for blocks that are added after its last look.
+const SET_ASIDE: f64 = 0.2;
+
+/// The level at which blocks that were added for the `nth` time (from 0) are judged by themselves: half of what was set aside for the first,
+/// half of the rest for the next, and so on, so that all of them together stay within it.
+pub fn set_aside(alpha: f64, nth: u32) -> f64 {
+    alpha * SET_ASIDE / 2f64.powi(nth.min(60) as i32 + 1)
+}
+
+/// The error that the looks of a study may spend in all.
+pub fn spent_by_looks(alpha: f64) -> f64 {
+    alpha * (1.0 - SET_ASIDE)
+}
+
+/// What may be claimed at each of `looks`. The levels of all looks and what is set
+/// aside add up to the recipe's, so that what is claimed at
 /// any of them, of any number of comparisons after Holm and of equality too, is false no more often than that. They lie as those
 /// of O'Brien and Fleming do: little is spent early, and the last look is almost as good as a study without others.
 pub fn precisions(precision: Precision, looks: &[usize]) -> Vec<Precision> {
@@ -42,7 +57,8 @@ pub fn precisions(precision: Precision, looks: &[usize]) -> Vec<Precision> {
         _ => vec![1.0; looks.len()],
     };
     let sum: f64 = shape.iter().sum();
-    shape.iter().map(|level| Precision { alpha: precision.alpha * level / sum, ..precision }).collect()
+    let alpha = spent_by_looks(precision.alpha);
+    shape.iter().map(|level| Precision { alpha: alpha * level / sum, ..precision }).collect()
 }
 
 /// Every look that could be made so far. `weigh` gives the evidence of the first so many blocks at a precision.
@@ -109,9 +125,11 @@ mod tests {
     fn the_levels_of_all_looks_add_up_and_the_last_has_most() {
         let precision = Precision { margin: 0.03, alpha: 0.05 };
         let levels: Vec<f64> = precisions(precision, &[8, 12, 16]).iter().map(|at| at.alpha).collect();
-        assert!((levels.iter().sum::<f64>() - 0.05).abs() < 1e-12, "{levels:?}");
+        assert!((levels.iter().sum::<f64>() - spent_by_looks(0.05)).abs() < 1e-12, "{levels:?}");
         assert!(levels[0] < levels[1] && levels[1] < levels[2] && levels[2] > 0.02, "{levels:?}");
-        assert_eq!(precisions(precision, &[14])[0].alpha, 0.05);
+        assert_eq!(precisions(precision, &[14])[0].alpha, spent_by_looks(0.05));
+        let added: f64 = (0..20).map(|nth| set_aside(0.05, nth)).sum();
+        assert!(spent_by_looks(0.05) + added <= 0.05);
     }
 
     #[test]

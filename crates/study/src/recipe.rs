@@ -1,5 +1,6 @@
 //! Recipes: studies as TOML files, with every default filled in when a case is made.
 
+mod dose;
 mod factor;
 mod keys;
 pub mod place;
@@ -13,10 +14,12 @@ use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::dose::DoseOptions;
 pub use self::factor::{BootLevel, Factor, Fill};
 use self::place::Place;
 pub use self::schema::schema;
 pub use self::search::Search;
+use crate::evidence::Question;
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// Which way a figure is better.
@@ -160,7 +163,9 @@ pub struct Recipe {
     /// kernel.
     #[serde(skip_serializing_if = "Place::is_empty")]
     pub baseline: Place,
-    /// The deliberate mis-tuning that must be seen; without it: server and load crowded on one CPU.
+    /// The positive control where no `mis_tuning` is given: a thief that takes a known share of the server's CPU time.
+    pub dose: DoseOptions,
+    /// A deliberate mis-tuning that must be seen, in place of the dose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mis_tuning: Option<Place>,
     /// What is varied; none: the server on each CPU in turn. Of several, all combinations of their levels, or the most telling
@@ -219,6 +224,7 @@ impl Default for Recipe {
             work_us: load::string::work::DEFAULT_WORK_US,
             load_cpus: None,
             baseline: Place::default(),
+            dose: DoseOptions::default(),
             mis_tuning: None,
             factors: Vec::new(),
             most_arms: 24,
@@ -248,6 +254,20 @@ impl Recipe {
             (None, true) => "built-in string server".into(),
             (None, false) => self.server.command.to_string(),
         }
+    }
+
+    /// What the study asks of its trials.
+    pub fn question(&self) -> Question<'_> {
+        let (metric, better, precision) = (self.metric.as_str(), self.better, self.precision);
+        Question { metric, better, precision, is_capacity: self.measures_capacity() }
+    }
+
+    /// Whether the deciding figure is a rate that a closed loop drives as high as the server lets it. A command's loop is not known: its
+    /// rates are taken for capacities, and a control that is not seen then says so.
+    fn measures_capacity(&self) -> bool {
+        let is_paced = self.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
+        let is_rate = self.metric.ends_with("_per_s") || self.metric.ends_with("/s");
+        self.better == Direction::Higher && is_rate && !is_paced
     }
 
     /// Reads a recipe; errors name `file`, line and column, the key and what would be right.
@@ -294,6 +314,7 @@ impl Recipe {
         range("budget.trials_a_boot", self.budget.trials_a_boot as f64, 1.0, 100.0)?;
         range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
         range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
+        self.dose.check()?;
         range("most_arms", self.most_arms as f64, 2.0, 400.0)?;
         for factor in &self.factors {
             match factor {

@@ -30,7 +30,7 @@ pub fn controls(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
     settings_of(levels).iter().try_for_each(|setting| knobs::named(&setting.knob).map(drop))?;
     let common = Common::of(recipe, machine)?;
     let mut arms = common.baselines()?;
-    arms.extend(common.mis_tuning(&arms)?);
+    arms.extend(common.positive_control(&arms)?);
     Ok(arms)
 }
 

@@ -36,7 +36,7 @@ fn weighed(case: &Path) -> Evidence {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    evidence::weigh(&arms, &trials, &recipe.metric, recipe.better, recipe.precision)
+    evidence::weigh(&arms, &trials, &recipe.question())
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn scipy_comes_to_the_same_claims() {
     let found = weighed(&root.join("../../fixtures/cases/receive-work-on-cpu-1"));
     let families: [(&str, Vec<&Contrast>); 4] = [
         ("a_a", found.a_a.iter().collect()),
-        ("control", found.control.iter().collect()),
+        ("control", found.control.iter().map(|control| &control.contrast).collect()),
         ("against_baseline", found.against_baseline.iter().collect()),
         ("against_other_cpus", found.against_other_cpus.iter().collect()),
     ];

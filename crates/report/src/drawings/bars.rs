@@ -96,7 +96,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
         .collect();
     let mut x = LEFT + if columns.is_empty() { 0.0 } else { aside * 1.3 };
     for summary in
-        summaries(Role::Candidate).chain(summaries(Role::Intervention)).chain(summaries(Role::MisTuning))
+        [Role::Candidate, Role::Intervention, Role::Dose, Role::MisTuning].into_iter().flat_map(summaries)
     {
         let Some(arm) = facts.study.arms.iter().find(|a| a.name == summary.arm) else { continue };
         let kind = Kind::of(arm, evidence);
@@ -104,7 +104,7 @@ fn layout<'a>(facts: &'a Facts, pooled: Option<&'a unpinned::Unpinned>) -> Layou
             x += aside * 0.3;
         }
         let contrast = match kind {
-            Kind::Control => evidence.control.as_ref(),
+            Kind::Control => evidence.control.as_ref().map(|control| &control.contrast),
             _ => evidence.against_other_cpus.iter().find(|c| c.arm == summary.arm),
         };
         columns.push(Column {

@@ -15,7 +15,7 @@ pub enum Kind {
     Pinned,
     /// The baseline.
     Unpinned,
-    /// The mis-tuning.
+    /// The positive control.
     Control,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
     pub fn of(arm: &Arm, evidence: &Evidence) -> Self {
         match arm.role {
             Role::Baseline => Kind::Unpinned,
-            Role::MisTuning => Kind::Control,
+            Role::Dose | Role::MisTuning => Kind::Control,
             Role::Candidate | Role::Intervention => {
                 match evidence.against_other_cpus.iter().find(|c| c.arm == arm.name).map(|c| c.verdict) {
                     Some(Verdict::Worse) => Kind::Slow,
@@ -53,7 +53,7 @@ impl Kind {
             Kind::Fast => "faster than the other CPUs",
             Kind::Pinned => "pinned, not told apart from the others",
             Kind::Unpinned => "unpinned",
-            Kind::Control => "mis-tuning (control)",
+            Kind::Control => "positive control",
         }
     }
 

@@ -4,6 +4,7 @@ use machine::CpuSet;
 use study::Contrast;
 
 use super::{About, Page, table};
+use crate::control_words;
 use crate::drawings::{Kind, bars};
 use crate::heat::{self, Heat};
 use crate::svg::{self, Area};
@@ -85,10 +86,10 @@ fn caption(case: &CaseView, heat: &Heat) -> String {
     let evidence = &case.facts.evidence;
     let level = number::share(1.0 - evidence.precision.alpha);
     let few = heat.cpus.len() <= bars::MOST_WITH_NUMBERS;
-    let control = evidence.control.as_ref().map_or(evidence.baseline(), |c| c.reference.as_str());
+    let control = evidence.control.as_ref().map_or(evidence.baseline(), |c| c.contrast.reference.as_str());
     let dots = match few {
         true => format!(
-            "A dot is a trial, from left to right in order of time; whiskers are the {level} interval of the comparison with the other CPUs (for the mis-tuning: with {control}), scaled to the bar. "
+            "A dot is a trial, from left to right in order of time; whiskers are the {level} interval of the comparison with the other CPUs (for the positive control: with {control}), scaled to the bar. "
         ),
         false => String::new(),
     };
@@ -122,8 +123,8 @@ fn numbers(html: &mut Html, case: &CaseView) {
             let sd = arm.figure.sd.map_or("-".into(), number::figure);
             let (base, base_word) = find(&evidence.against_baseline, &arm.arm);
             let (other, other_word) = find(&evidence.against_other_cpus, &arm.arm);
-            let why = match evidence.control.as_ref().filter(|c| c.arm == arm.arm) {
-                Some(control) => format!("control: {}", told::contrast(control)),
+            let why = match evidence.control.as_ref().filter(|c| c.contrast.arm == arm.arm) {
+                Some(control) => format!("control: {}", control_words::control(control, evidence.better)),
                 None => told::about(case.findings, arm.cpu)
                     .map(|(n, f)| format!("{n}: {}", f.title))
                     .unwrap_or_default(),

@@ -35,9 +35,7 @@ impl Page for Findings {
 /// Why there is no finding.
 fn nothing_found(facts: &Facts) -> &'static str {
     match (&facts.evidence.trust, facts.evidence.slow_cpus().is_empty()) {
-        (Trust::Insensitive { .. } | Trust::Untrustworthy { .. }, _) => {
-            "No claim is made that any CPU is slow, so nothing is explained."
-        }
+        (Trust::Untrustworthy { .. }, _) => "No claim is made that any CPU is slow, so nothing is explained.",
         (_, true) => "No CPU is shown to be slow, so there is nothing to explain.",
         (_, false) => "No rule explains why some CPUs are slower than others.",
     }

@@ -1,4 +1,4 @@
-//! The rows of the table: unpinned, each CPU, the other arms, and the mis-tuning.
+//! The rows of the table: unpinned, each CPU, the other arms, and the positive control.
 
 use advise::Finding;
 use machine::CpuSet;
@@ -7,7 +7,7 @@ use study::{Contrast, Facts, Role, Verdict};
 
 use super::columns::{Cell, Colour, Head, Row, Table};
 use super::wrap::cut;
-use crate::{number, told, unpinned, visible};
+use crate::{control_words, number, told, unpinned, visible};
 
 /// From this many CPUs on, neighbours about which there is nothing to say share a row.
 const MOST_SINGLE_ROWS: usize = 32;
@@ -49,7 +49,7 @@ pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
         false => rows.extend(pinned.iter().map(|arm| reader.arm(arm))),
         true => rows.extend(reader.grouped(&pinned)),
     }
-    let last = [Role::Intervention, Role::MisTuning];
+    let last = [Role::Intervention, Role::Dose, Role::MisTuning];
     rows.extend(
         last.iter()
             .flat_map(|role| facts.evidence.arms.iter().filter(|a| a.role == *role))
@@ -97,9 +97,12 @@ impl Reader<'_> {
 
     fn why(&self, arm: &ArmSummary) -> String {
         match arm.role {
-            Role::MisTuning => match &self.facts.evidence.control {
-                Some(control) => format!("control: {}", visible::one_line(&told::contrast(control))),
-                None => "control: a deliberate mis-tuning".into(),
+            Role::Dose | Role::MisTuning => match &self.facts.evidence.control {
+                Some(control) => {
+                    let size = control_words::control(control, self.facts.evidence.better);
+                    format!("control: {size} against {}", visible::one_line(&control.contrast.reference))
+                }
+                None => "control: not judged".into(),
             },
             Role::Candidate => told::about(self.findings, arm.cpu)
                 .map(|(number, finding)| format!("{number}: {}", visible::one_line(&finding.title)))
@@ -188,7 +191,9 @@ fn word(verdict: Verdict) -> (&'static str, Colour) {
         Verdict::Better => Colour::Better,
         Verdict::Worse => Colour::Worse,
         Verdict::Equal => Colour::Plain,
-        Verdict::Undecided | Verdict::Insensitive | Verdict::Untrustworthy => Colour::Dim,
+        Verdict::Undecided | Verdict::NotAsAsked | Verdict::CannotTell | Verdict::Untrustworthy => {
+            Colour::Dim
+        }
     };
     (told::verdict(verdict), colour)
 }

@@ -52,7 +52,7 @@ pub fn facts(shape: &Shape) -> Facts {
     let recipe =
         Recipe { name: shape.title.into(), seed: Some(85), ..Recipe::from_toml("", "test").unwrap() };
     Facts {
-        evidence: weigh(&arms, &only, "requests_per_s", Direction::Higher, Precision::default()),
+        evidence: weigh(&arms, &only, &study::Recipe::default().question()),
         study: Resolved {
             format: 1,
             pinwise: "0.1.0".into(),
@@ -163,7 +163,7 @@ pub fn latency(facts: &Facts) -> BTreeMap<String, Vec<(f64, f64)>> {
         .map(|arm| {
             let us = 4e6 / arm.figure.mean;
             let tail = match arm.role {
-                Role::MisTuning => 6.0,
+                Role::Dose => 6.0,
                 Role::Baseline => 3.0,
                 _ => 1.0 + f64::from(arm.cpu.unwrap_or(0) % 5) * 0.12,
             };

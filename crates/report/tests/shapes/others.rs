@@ -19,7 +19,7 @@ pub fn two_cpus() -> Facts {
         blocks: 10,
         figure: &|arm, index, block| {
             let mean = match (arm.role, arm.cpu) {
-                (Role::MisTuning, _) => 15_100.0,
+                (Role::Dose, _) => 0.8 * 23_936.0,
                 (Role::Baseline, _) => 29_000.0,
                 (_, Some(0)) => 23_936.0,
                 _ => 33_535.0,
@@ -60,7 +60,7 @@ pub fn many(count: u32) -> Facts {
         blocks: 15,
         figure: &|arm, index, block| {
             let mean = match (arm.role, arm.cpu) {
-                (Role::MisTuning, _) => 4_000.0,
+                (Role::Dose, _) => 0.8 * 10_200.0,
                 (_, Some(37)) => 7_800.0,
                 (_, Some(200)) => 9_100.0,
                 _ => 10_200.0,

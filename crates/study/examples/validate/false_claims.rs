@@ -2,7 +2,7 @@
 
 use machine::CpuSet;
 use pinwise_study::arm::all_alike;
-use pinwise_study::evidence::{Trust, Verdict, weigh};
+use pinwise_study::evidence::{Question, Trust, Verdict, weigh};
 use pinwise_study::{Direction, Precision};
 
 use crate::rivals::{hyperfine_ratio_excludes_one, welch_p};
@@ -49,7 +49,16 @@ fn row(world: World, blocks: usize, margin: f64, seed: u64, studies: u64) -> Vec
     for study in 0..studies {
         let mut luck = Luck::new(seed, study);
         let trials = trials(&arms, blocks, world, &mut luck, |_| 0.0);
-        let evidence = weigh(&arms, &trials, METRIC, Direction::Higher, Precision { margin, alpha: ALPHA });
+        let evidence = weigh(
+            &arms,
+            &trials,
+            &Question {
+                metric: METRIC,
+                better: Direction::Higher,
+                precision: Precision { margin, alpha: ALPHA },
+                is_capacity: true,
+            },
+        );
         let contrasts = &evidence.against_baseline;
         claimed.count(contrasts.iter().any(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)));
         uncontrolled.count(contrasts.iter().any(|c| c.p_adjusted <= ALPHA));

@@ -2,7 +2,7 @@
 
 use machine::CpuSet;
 use pinwise_study::arm::all_alike;
-use pinwise_study::evidence::{Verdict, weigh};
+use pinwise_study::evidence::{Question, Verdict, weigh};
 use pinwise_study::{Direction, Precision, Trial};
 
 use crate::rivals::{hyperfine_ratio_excludes_one, welch_p};
@@ -61,8 +61,16 @@ fn row(world: World, effect: f64, blocks: usize, seed: u64, studies: u64) -> Vec
                 },
             );
         let verdict = |margin: f64, trials: &[Trial]| {
-            let evidence =
-                weigh(&arms, trials, METRIC, Direction::Higher, Precision { margin, alpha: ALPHA });
+            let evidence = weigh(
+                &arms,
+                trials,
+                &Question {
+                    metric: METRIC,
+                    better: Direction::Higher,
+                    precision: Precision { margin, alpha: ALPHA },
+                    is_capacity: true,
+                },
+            );
             evidence.against_baseline.first().map_or(Verdict::Undecided, |c| c.verdict)
         };
         exact.count(hit(verdict(0.0, &trials)));

@@ -176,7 +176,7 @@ fn a_block_has_a_boot_for_each_choice_of_words_and_one_more_for_the_baseline() {
     let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(
         names,
-        ["unpinned A", "unpinned B", "as it is", "booted with mitigations=off nosmt", "crowded"]
+        ["unpinned A", "unpinned B", "as it is", "booted with mitigations=off nosmt", "dose on unpinned"]
     );
     assert_eq!(sharing(&study.arms), [vec![0, 2, 4], vec![1], vec![3]]);
     assert_eq!(study.boots_to_run(&[]), 6);
@@ -201,7 +201,10 @@ fn the_baseline_has_words_of_its_own_and_other_factors_share_boots() {
         (words(0), words(1), words(8), words(2)),
         ("nosmt".into(), "nosmt".into(), "nosmt".into(), String::new())
     );
-    assert_eq!(study.recipe.budget.blocks, 9, "as many as six claims need, and one more");
+    assert_eq!(
+        study.recipe.budget.blocks, 10,
+        "as many as six claims need at the level of the looks, and one more"
+    );
 }
 
 #[test]

@@ -16,11 +16,16 @@ pub(super) fn notes(sides: &[Side<'_>]) -> Vec<String> {
     notes.extend(own_work(sides));
     notes.extend(levels(sides));
     for side in sides {
-        match &side.facts.evidence.trust {
+        match side.facts.evidence.trust {
             Trust::Sound => {}
-            Trust::Insensitive { why } | Trust::Untrustworthy { why } | Trust::TooFew { why } => {
-                notes.push(format!("{} makes no claim of its own: {why}", side.name));
-            }
+            Trust::Untrustworthy { ratio } => notes.push(format!(
+                "{} makes no claim of its own: the baseline differed from itself by a factor of {ratio:.3}",
+                side.name
+            )),
+            Trust::TooFew { blocks, needed } => notes.push(format!(
+                "{} makes no claim of its own: it has {blocks} complete blocks, and a claim takes {needed}",
+                side.name
+            )),
         }
         let open = side.facts.evidence.incomplete_blocks;
         if open > 0 {

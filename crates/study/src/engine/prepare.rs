@@ -15,6 +15,7 @@ use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
 use crate::engine::{boot_words, housekeeping};
 use crate::facts::Calibration;
+use crate::looks;
 use crate::recipe::{Factor, Recipe};
 use crate::searching;
 
@@ -202,7 +203,7 @@ pub fn usable(machine: &Machine) -> Result<CpuSet, Fault> {
 /// As many blocks as the largest family of comparisons needs, and one more.
 fn blocks_for(arms: &[Arm], alpha: f64) -> usize {
     let claims = arms.iter().filter(|a| a.role == Role::Candidate).count();
-    design::fewest_blocks(claims, alpha) + 1
+    design::fewest_blocks(claims, looks::spent_by_looks(alpha)) + 1
 }
 
 /// Network namespaces that the server and the load of a recipe run in.

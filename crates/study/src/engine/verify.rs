@@ -114,7 +114,8 @@ fn arms(study: &[Arm], plan: &Plan) -> Result<Vec<Arm>, Fault> {
             "run the study anew with this version",
         ));
     };
-    let mis_tunings: Vec<Arm> = of(Role::MisTuning).map(unbooted).collect();
+    let mis_tunings: Vec<Arm> =
+        study.iter().filter(|arm| arm.role.is_positive_control()).map(unbooted).collect();
     let studied = of(Role::Candidate).find(|arm| pin.is_some() && arm.placement.server_cpus == pin);
     let Arm { mut placement, keys, .. } = studied.map(unbooted).unwrap_or(first);
     placement.server_cpus = pin.or(placement.server_cpus);
@@ -208,7 +209,7 @@ mod tests {
         ];
         let arms = arms(&study(), &Plan { settings, ..Plan::default() }).unwrap();
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-        assert_eq!(names, ["unpinned A", "unpinned B", "crowded", APPLIED]);
+        assert_eq!(names, ["unpinned A", "unpinned B", "dose on cpu 0", APPLIED]);
         let values = |arm: &Arm| arm.placement.settings.iter().map(|s| s.value.clone()).collect::<Vec<_>>();
         for arm in &arms[..3] {
             assert_eq!(values(arm), ["0-1", "1"], "{}: what was before is not known of the second", arm.name);

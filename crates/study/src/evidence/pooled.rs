@@ -9,7 +9,9 @@ use load::latency;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, complete_blocks, is_fresh};
+use super::Evidence;
+use super::gains::complete_blocks;
+use super::of_case::is_fresh;
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::recipe::{Direction, Recipe};

@@ -156,8 +156,8 @@ impl OfKeys {
 impl engine::Trials for OfKeys {
     fn run(&mut self, planned: &engine::Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
         let engine::Planned { index, block, position, attempt, arm } = *planned;
-        let crowded = if arm.role == Role::MisTuning { -0.7 } else { 0.0 };
-        let figure = self.1.run((self.0.log_figure(&Self::levels(arm)) + crowded).exp());
+        let dosed = if arm.role == Role::Dose { -0.22 } else { 0.0 };
+        let figure = self.1.run((self.0.log_figure(&Self::levels(arm)) + dosed).exp());
         let figures = [(simulated::METRIC.to_string(), figure)].into();
         Ok(Trial { index, block, position, attempt, arm: arm.name.clone(), figures, ..Trial::default() })
     }
@@ -179,9 +179,7 @@ fn levels_alone_are_searched_where_server_and_load_are() {
     assert_eq!((found.placements.as_str(), found.classes.as_str()), ("625", ""));
     let winner = case.study.arms.iter().find(|arm| Some(&arm.name) == found.winner.as_ref()).unwrap();
     assert!(trials.0.is_within(0.03, &OfKeys::levels(winner)), "{found:?}");
-    assert!(
-        case.study.arms.iter().all(|arm| arm.role == Role::MisTuning || arm.placement.server_cpus.is_none())
-    );
+    assert!(case.study.arms.iter().all(|arm| arm.role == Role::Dose || arm.placement.server_cpus.is_none()));
     let [claim] = evidence.against_baseline.as_slice() else { panic!("{evidence:?}") };
     assert_eq!((claim.arm.as_str(), claim.blocks), (winner.name.as_str(), 8));
 }

@@ -39,7 +39,8 @@ impl Studied {
         // Server and load on the same CPUs and no others take turns.
         let crowded = if server == load { 0.5 } else { 1.0 };
         let beside = if self.load_is_here { load.difference(&server) } else { CpuSet::new() };
-        crowded * self.truth.figure(&server, &beside, policy)
+        let left = 1.0 - placement.dose.as_ref().map_or(0.0, |dose| dose.share());
+        left * crowded * self.truth.figure(&server, &beside, policy)
     }
 
     /// Noise as a factor: a part that all trials of a block have, one of its own, and now and then a slow run.

@@ -1,0 +1,145 @@
+//! What the controls of a study say, in words that terminal and page share.
+
+use study::evidence::{ArmStanding, Control, ControlKind, ControlOutcome, QuotaTaken, Unseen};
+use study::{Direction, Evidence, Misplaced, Trust};
+
+use crate::number;
+
+/// Whether claims may be made, as one sentence without its full stop.
+pub fn trust(trust: Trust) -> String {
+    match trust {
+        Trust::Sound => "the baseline did not differ from itself".into(),
+        Trust::Untrustworthy { ratio } => format!(
+            "the baseline differed from itself by {}: something other than the placement changes from run to run",
+            unsigned(ratio)
+        ),
+        Trust::TooFew { blocks, needed } => {
+            format!("{blocks} complete {}, and a claim takes {needed}", blocks_word(blocks))
+        }
+    }
+}
+
+/// `block` or `blocks`.
+fn blocks_word(blocks: usize) -> &'static str {
+    if blocks == 1 { "block" } else { "blocks" }
+}
+
+/// A ratio as a change without its sign.
+pub fn unsigned(ratio: f64) -> String {
+    number::change(ratio).trim_start_matches(['-', '+']).to_string()
+}
+
+/// `20.3 % taken, 20.4 % [19.7, 21.9] lost`: what the positive control did, without a verdict.
+pub fn control(control: &Control, better: Direction) -> String {
+    let (loss, interval) = control.loss(better);
+    let percent = |share: f64| format!("{:.1}", share * 1e2);
+    let bounds =
+        interval.map_or(String::new(), |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
+    let lost = match loss < 0.0 {
+        true => {
+            format!("{} % gained", percent(-loss))
+                + &interval
+                    .map_or(String::new(), |(low, high)| format!(" [{}, {}]", percent(-high), percent(-low)))
+        }
+        false => format!("{} %{bounds} lost", percent(loss)),
+    };
+    match control.kind {
+        ControlKind::Dose { taken_share: Some(taken), .. } => format!("{} % taken, {lost}", percent(taken)),
+        ControlKind::Dose { asked_share, taken_share: None, .. } => {
+            format!("{} % asked for (what was taken could not be read), {lost}", percent(asked_share))
+        }
+        ControlKind::MisTuning => lost,
+    }
+}
+
+/// What the control is called.
+pub fn control_name(control: &Control) -> &'static str {
+    if control.kind.is_dose() { "dose" } else { "mis-tuning" }
+}
+
+/// How the control came out, and what follows, as a sentence without its full stop.
+pub fn outcome(control: &Control, evidence: &Evidence) -> String {
+    let name = control_name(control);
+    match control.outcome {
+        ControlOutcome::Seen => format!("the {name} was seen"),
+        ControlOutcome::Helped if control.kind.is_dose() => {
+            "the dose helped: a server that gets faster when CPU time is taken from it is not limited by its CPU, and no placement can be \
+             judged by this figure"
+                .into()
+        }
+        ControlOutcome::Helped => "the mis-tuning helped, so it is no control: no result may be called equal".into(),
+        ControlOutcome::Unseen(why) => format!("the {name} was not seen, so no result may be called equal: {}", unseen(why, evidence)),
+    }
+}
+
+/// Why a control was not seen, and what to do.
+fn unseen(why: Unseen, evidence: &Evidence) -> String {
+    let share = number::share;
+    match why {
+        Unseen::NotTaken { taken_share } => format!(
+            "the thief got only {}; run as root, so that it may have real-time priority",
+            share(taken_share)
+        ),
+        Unseen::LoadLimits { client_busy, server_busy } => format!(
+            "the load is the limit ({} busy, the server {}); give the server more work a request, or the load more CPUs or threads",
+            share(client_busy),
+            share(server_busy)
+        ),
+        Unseen::Slack { server_wanted } => format!(
+            "the server wanted a CPU for only {} of the time and has slack; use more connections, or judge a latency at a fixed rate",
+            share(server_wanted)
+        ),
+        Unseen::NoCapacity => {
+            format!("{} is no capacity and need not change with the server's CPU time", evidence.metric)
+        }
+        Unseen::OutOfProportion { loss: (low, high) } => format!(
+            "the loss, {} to {}, is not of the size of what was taken",
+            share(low.max(0.0)),
+            share(high.max(0.0))
+        ),
+        Unseen::Unexplained => "nothing in this case says why; more blocks may show it".into(),
+    }
+}
+
+/// What is wrong with the trials of an arm, without a full stop: `the server ran on CPU 0 in 14 of 14 trials, not on CPU 1`.
+pub fn standing(standing: &ArmStanding) -> String {
+    match standing {
+        ArmStanding::Starved { trials, of } => {
+            format!("starved: no request was answered in {trials} of {of} trials")
+        }
+        ArmStanding::Misplaced { trials, of, how } => {
+            format!("{} in {trials} of {of} trials", misplaced(how))
+        }
+    }
+}
+
+/// Where the server ran instead.
+fn misplaced(how: &Misplaced) -> String {
+    match how {
+        Misplaced::Elsewhere { asked, ran_on } => {
+            format!("the server ran on {}, not on {} alone,", cpus(ran_on), cpus(asked))
+        }
+        Misplaced::Wider { asked, allowed } => {
+            format!("the server was put on {} and may run on {}", cpus(asked), cpus(allowed))
+        }
+        Misplaced::Narrower { given, allowed } => {
+            format!("the server keeps itself to {} of {}", cpus(allowed), cpus(given))
+        }
+    }
+}
+
+/// `CPU 3`, `CPUs 0-1`.
+pub fn cpus(cpus: &machine::CpuSet) -> String {
+    let unit = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{unit} {}", cpus.to_list())
+}
+
+/// The quota that held the server back.
+pub fn quota(quota: &QuotaTaken) -> String {
+    format!(
+        "a quota of {} CPUs (cgroup {}) stopped the server for {} of the time",
+        number::figure(quota.cpus),
+        quota.cgroup,
+        number::share(quota.throttled_share)
+    )
+}

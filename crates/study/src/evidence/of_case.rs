@@ -1,0 +1,79 @@
+//! The evidence of a case: which of its trials are weighed, and at which level. Pure.
+
+use std::collections::BTreeSet;
+
+use super::{Evidence, Question, also, growth, notes, weigh};
+use crate::arm::{Arm, Role};
+use crate::case::Resolved;
+use crate::looks;
+use crate::recipe::Precision;
+use crate::schedule;
+use crate::search::Stage;
+use crate::trial::Trial;
+
+/// The evidence of a case as far as it has been run: at the last look that was made, or of all trials before the first.
+pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
+    if study.recipe.search.is_some() {
+        return of_search(study, trials);
+    }
+    let looks = looks::made(study, trials, |blocks, precision| of_blocks(study, trials, blocks, precision));
+    let (blocks, alpha) = match looks.last() {
+        Some(look) if look.ended => (look.blocks, look.alpha),
+        _ => {
+            let levels = looks::precisions(study.recipe.precision, &looks::planned(study));
+            (study.order.len(), levels[0].alpha)
+        }
+    };
+    let precision = Precision { alpha, ..study.recipe.precision };
+    let mut evidence = of_blocks(study, trials, blocks, precision);
+    evidence.also = also::of(study, &evidence, trials, blocks);
+    let (recipe, counted) = (&study.recipe, schedule::counted(trials));
+    let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
+    let seed = recipe.seed.unwrap_or_default();
+    evidence.growth =
+        growth::of(&study.arms, &within, &recipe.metric, recipe.better, evidence.precision, seed);
+    evidence.looks = looks;
+    evidence
+}
+
+/// Whether a block is one in which the winner of a search is confirmed.
+pub(super) fn is_fresh(study: &Resolved, block: usize) -> bool {
+    study.stages.get(block) == Some(&Stage::Confirm)
+}
+
+/// The evidence of a search: of its fresh blocks alone, since what was looked at while choosing flatters the chosen.
+fn of_search(study: &Resolved, trials: &[Trial]) -> Evidence {
+    let is_fresh = |block: usize| is_fresh(study, block);
+    let fresh: Vec<Trial> = trials.iter().filter(|trial| is_fresh(trial.block)).cloned().collect();
+    let orders = study.order.iter().enumerate().filter(|(block, _)| is_fresh(*block));
+    let confirmed: BTreeSet<usize> = orders.flat_map(|(_, order)| order.iter().copied()).collect();
+    let is_in = |at: usize, arm: &Arm| arm.role != Role::Candidate || confirmed.contains(&at);
+    let arms = study.arms.iter().enumerate().filter(|(at, arm)| is_in(*at, arm)).map(|(_, arm)| arm.clone());
+    let precision = study.recipe.precision;
+    let mut evidence = of_arms(study, arms.collect(), &fresh, precision);
+    evidence.also = also::of(study, &evidence, &fresh, study.order.len());
+    evidence.search = study.found.clone();
+    evidence
+}
+
+/// The evidence of the first `blocks` blocks at `precision`, about the figure that decides.
+pub fn of_blocks(study: &Resolved, trials: &[Trial], blocks: usize, precision: Precision) -> Evidence {
+    let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
+    of_arms(study, study.arms.clone(), &within, precision)
+}
+
+/// The evidence of `trials` about those of `arms` that were not given up.
+fn of_arms(study: &Resolved, arms: Vec<Arm>, trials: &[Trial], precision: Precision) -> Evidence {
+    let given_up = schedule::given_up(study, trials);
+    let names: BTreeSet<&str> =
+        given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.as_str()).collect();
+    let arms: Vec<Arm> = arms.into_iter().filter(|arm| !names.contains(arm.name.as_str())).collect();
+    let recipe = &study.recipe;
+    let mut evidence = weigh(&arms, &schedule::counted(trials), &Question { precision, ..recipe.question() });
+    let last_cause = |arm: &str| trials.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
+    evidence.given_up =
+        names.iter().map(|name| (name.to_string(), last_cause(name).unwrap_or_default())).collect();
+    evidence.notes.extend(notes::of_attempts(&evidence.given_up, trials));
+    evidence.notes.extend(notes::of_boots(&evidence, study, trials));
+    evidence
+}

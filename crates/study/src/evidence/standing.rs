@@ -1,0 +1,80 @@
+//! Whether the trials of an arm were what the arm asks for. Pure.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+use serde::{Deserialize, Serialize};
+
+use crate::arm::Arm;
+use crate::trial::{Misplaced, Trial};
+
+/// Of an arm's trials, those that ran elsewhere are left out up to this share; with more of them the arm as a whole is not as asked.
+const FEW: f64 = 0.25;
+
+/// More than this share of the server's CPU time on CPUs that were not asked for is no accident of sampling.
+const ELSEWHERE: f64 = 0.05;
+
+/// What is wrong with the trials of an arm; an arm without it was as asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum ArmStanding {
+    /// The server did not run where the arm says.
+    Misplaced {
+        /// Trials of which this holds.
+        trials: usize,
+        /// Trials of the arm.
+        of: usize,
+        /// How, in the first of them.
+        how: Misplaced,
+    },
+    /// No request was answered: the arm has no figure to compare, which is a finding of its own.
+    Starved {
+        /// Trials of which this holds.
+        trials: usize,
+        /// Trials of the arm.
+        of: usize,
+    },
+}
+
+/// The arms whose trials were not as asked, by name.
+pub(super) fn of(arms: &[Arm], trials: &[Trial]) -> BTreeMap<String, ArmStanding> {
+    arms.iter().filter_map(|arm| Some((arm.name.clone(), of_arm(arm, trials)?))).collect()
+}
+
+fn of_arm(arm: &Arm, trials: &[Trial]) -> Option<ArmStanding> {
+    let own: Vec<&Trial> = trials.iter().filter(|trial| trial.arm == arm.name).collect();
+    let starved = own.iter().filter(|trial| trial.starved).count();
+    if starved > 0 {
+        return Some(ArmStanding::Starved { trials: starved, of: own.len() });
+    }
+    let misplaced: Vec<Misplaced> = own.iter().filter_map(|trial| misplaced(arm, trial)).collect();
+    let how = misplaced.first().filter(|_| misplaced.len() as f64 > FEW * own.len() as f64)?;
+    Some(ArmStanding::Misplaced { trials: misplaced.len(), of: own.len(), how: how.clone() })
+}
+
+/// The trials without the few of an arm that ran elsewhere, where the arm as a whole is as asked: the rule looks at where they ran, never
+/// at the figure.
+pub(super) fn as_placed(
+    arms: &[Arm],
+    trials: &[Trial],
+    standings: &BTreeMap<String, ArmStanding>,
+) -> Vec<Trial> {
+    let by_name: BTreeMap<&str, &Arm> = arms.iter().map(|arm| (arm.name.as_str(), arm)).collect();
+    let stays = |trial: &&Trial| match by_name.get(trial.arm.as_str()) {
+        Some(arm) => standings.contains_key(&trial.arm) || misplaced(arm, trial).is_none(),
+        None => true,
+    };
+    trials.iter().filter(stays).cloned().collect()
+}
+
+/// What the trial says; of one that was recorded before trials said it, whether the server was seen on CPUs that its arm does not have.
+fn misplaced(arm: &Arm, trial: &Trial) -> Option<Misplaced> {
+    if trial.as_run.misplaced.is_some() {
+        return trial.as_run.misplaced.clone();
+    }
+    let asked = arm.placement.server_cpus.as_ref()?;
+    let used = &trial.as_run.server_cpus_used;
+    let beyond: f64 = used.iter().filter(|(cpu, _)| !asked.contains(**cpu)).map(|(_, share)| share).sum();
+    let ran_on = || used.iter().filter(|(_, share)| **share > 0.0).map(|(cpu, _)| *cpu).collect::<CpuSet>();
+    (beyond > ELSEWHERE).then(|| Misplaced::Elsewhere { asked: asked.clone(), ran_on: ran_on() })
+}
