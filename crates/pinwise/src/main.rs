@@ -6,6 +6,7 @@ mod cli;
 mod conclusion;
 mod interrupt;
 mod output;
+mod pilot;
 mod progress;
 mod reboots;
 mod run_case;

@@ -16,7 +16,7 @@ use study::{Case, Recipe};
 use self::unit::ResumeUnit;
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::{conclusion, interrupt, run_case};
+use crate::{conclusion, run_case};
 
 /// What a study that waits for a restart says in JSON.
 #[derive(Debug, Serialize)]
@@ -69,11 +69,15 @@ fn not_across(by_itself: bool) -> Result<(), Fault> {
 }
 
 /// Runs what remains of a case, in this boot and, `by_itself`, in those that follow; says what came out, or what is to be done.
-pub fn run(case: &mut Case, by_itself: bool, format: Format) -> Result<Answer, Fault> {
-    let interrupted = interrupt::flag()?;
+pub fn run(
+    case: &mut Case,
+    interrupted: &Arc<AtomicBool>,
+    by_itself: bool,
+    format: Format,
+) -> Result<Answer, Fault> {
     if case.study.boots.is_none() {
         not_across(by_itself)?;
-        run_case::to_its_end(case, &interrupted)?;
+        run_case::to_its_end(case, interrupted)?;
         return conclusion::conclude(case, format);
     }
     let mut loader = LiveBootLoader::of_case(case.dir())?;
@@ -81,11 +85,11 @@ pub fn run(case: &mut Case, by_itself: bool, format: Format) -> Result<Answer, F
     if !by_itself {
         // One that was killed has left its service: who goes on by hand starts the machine by hand.
         unit.take_back()?;
-        let boot = one_boot(case, &mut loader, None, &interrupted, format);
+        let boot = one_boot(case, &mut loader, None, interrupted, format);
         return boot.map_err(|fault| with_what_stands(fault, &loader));
     }
     let boot =
-        unit::can_be_had().and_then(|()| one_boot(case, &mut loader, Some(&mut unit), &interrupted, format));
+        unit::can_be_had().and_then(|()| one_boot(case, &mut loader, Some(&mut unit), interrupted, format));
     // Who started it looks away: whatever goes wrong ends it, with everything taken back.
     boot.map_err(|fault| with_what_is_left(fault, unit.take_back().and(loader.take_back())))
 }

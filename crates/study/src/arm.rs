@@ -79,6 +79,14 @@ impl Arm {
         Self { name: name.into(), role, cpu: None, scale: None, reference: None, placement, levels, keys }
     }
 
+    /// Whether the load keeps off the server's CPUs, so that what the server loses is the server's alone.
+    pub fn is_apart(&self) -> bool {
+        match (&self.placement.server_cpus, &self.placement.load_cpus) {
+            (Some(server), Some(load)) => server.intersection(load).is_empty(),
+            _ => false,
+        }
+    }
+
     /// Adds what a level says, in the place of what was said before.
     fn add(&mut self, factor: &str, level: &Level, usable: &CpuSet) {
         let placement = &mut self.placement;
@@ -269,7 +277,7 @@ fn mis_tuning(place: &Place, machine: &Machine, baseline: Arm) -> Result<Arm, Fa
 
 /// The reference arm with a thief on the CPUs of its server; `None` where the recipe wants no dose, or there is no CPU.
 fn dose(recipe: &Recipe, usable: &CpuSet, arms: &[Arm]) -> Option<Arm> {
-    let reference = dose_reference(arms)?;
+    let reference = dose_reference(arms, recipe.dose.reference.as_deref())?;
     let cpus = reference.placement.server_cpus.as_ref().unwrap_or(usable);
     let dose = recipe.dose.on(cpus.clone()).filter(|dose| !dose.cpus.is_empty())?;
     let name = match reference.role {
@@ -284,16 +292,13 @@ fn dose(recipe: &Recipe, usable: &CpuSet, arms: &[Arm]) -> Option<Arm> {
     })
 }
 
-/// The arm in which a dose is judged: one whose load keeps off the server's CPUs, so that the loss is the server's alone. Of those
+/// The arm in which a dose is judged: the one that is named, where there is one of this name; else one whose load keeps off the server's CPUs, so that the loss is the server's alone. Of those
 /// the baseline, which has two trials a block, else the first; where there is none, the baseline.
-fn dose_reference(arms: &[Arm]) -> Option<&Arm> {
-    let is_apart = |arm: &&Arm| match (&arm.placement.server_cpus, &arm.placement.load_cpus) {
-        (Some(server), Some(load)) => server.intersection(load).is_empty(),
-        _ => false,
-    };
+fn dose_reference<'a>(arms: &'a [Arm], named: Option<&str>) -> Option<&'a Arm> {
+    let named = named.and_then(|name| arms.iter().find(|arm| arm.name == name));
     let baseline = arms.iter().find(|arm| arm.role == Role::Baseline);
-    let candidate = arms.iter().find(|arm| arm.role == Role::Candidate && is_apart(arm));
-    baseline.filter(is_apart).or(candidate).or(baseline)
+    let candidate = arms.iter().find(|arm| arm.role == Role::Candidate && arm.is_apart());
+    named.or(baseline.filter(|arm| arm.is_apart())).or(candidate).or(baseline)
 }
 
 /// What tables call the baseline, from the name of either of its arms: without what tells the two apart.

@@ -70,6 +70,13 @@ pub struct AsRun {
     pub dose_taken_share: Option<f64>,
 }
 
+impl AsRun {
+    /// Share of the window in which the server's busiest thread had a CPU or waited for one.
+    pub fn server_wanted_share(&self) -> Option<f64> {
+        self.server_demand.map(|demand| demand.wanted_share())
+    }
+}
+
 /// How much of a window one thread wanted a CPU: had one, or waited for one. Shares of the window, 0 to 1.
 ///
 /// Source: /proc/PID/task/TID/schedstat (time on a CPU, time on a run queue). Interrupts are charged to the thread that they
@@ -80,6 +87,13 @@ pub struct Demand {
     pub on_cpu_share: f64,
     /// Share of the window runnable and waiting for a CPU; `None` on kernels that do not tell.
     pub waited_share: Option<f64>,
+}
+
+impl Demand {
+    /// On a CPU or waiting for one, share of the window.
+    pub fn wanted_share(self) -> f64 {
+        (self.on_cpu_share + self.waited_share.unwrap_or(0.0)).min(1.0)
+    }
 }
 
 /// A CPU quota of one cgroup over a window.

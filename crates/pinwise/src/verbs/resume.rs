@@ -7,7 +7,7 @@ use study::Case;
 
 use crate::cli::Format;
 use crate::output::Answer;
-use crate::reboots;
+use crate::{interrupt, reboots};
 
 /// Flags of `pinwise resume`.
 #[derive(Debug, clap::Args)]
@@ -35,5 +35,5 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     for mended in &case.mended {
         eprintln!("pinwise: {mended}");
     }
-    reboots::run(&mut case, args.reboot, args.format)
+    reboots::run(&mut case, &interrupt::flag()?, args.reboot, args.format)
 }

@@ -7,12 +7,12 @@ use load::{Command, CommandLoad, Extract, LoadSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use study::Recipe;
 use study::engine::needs;
-use study::engine::prepare::{Request, free_dir, make_case};
+use study::engine::prepare::{Draft, Request, free_dir};
 use study::recipe::{Direction, Factor};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::reboots;
+use crate::{interrupt, pilot, reboots};
 
 /// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
@@ -135,6 +135,9 @@ pub struct Args {
     /// more into its own parameters. As root, with systemd
     #[arg(long)]
     reboot: bool,
+    /// Study it though the pilot says that this load cannot show a bad placement
+    #[arg(long)]
+    anyway: bool,
     /// Print the recipe that the flags mean, and run nothing
     #[arg(long)]
     print_recipe: bool,
@@ -164,9 +167,11 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").into(),
     };
-    let mut case = make_case(request)?;
+    let interrupted = interrupt::flag()?;
+    let (draft, seen) = pilot::run(Draft::new(request)?, args.anyway, &interrupted)?;
+    let mut case = draft.create(seen.as_ref())?;
     reboots::foretell(&case, args.reboot);
-    reboots::run(&mut case, args.reboot, args.format)
+    reboots::run(&mut case, &interrupted, args.reboot, args.format)
 }
 
 /// The recipe that file and flags mean together.

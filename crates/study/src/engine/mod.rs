@@ -21,6 +21,7 @@ mod housekeeping;
 pub mod live;
 pub mod needs;
 mod pair;
+pub mod pilot;
 pub mod placed;
 pub mod prepare;
 pub mod prove;

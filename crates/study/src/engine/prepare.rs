@@ -16,6 +16,7 @@ use crate::design;
 use crate::engine::{boot_words, housekeeping};
 use crate::facts::Calibration;
 use crate::looks;
+use crate::pilot::Pilot;
 use crate::recipe::{Factor, Recipe};
 use crate::searching;
 
@@ -50,48 +51,105 @@ pub struct Request {
     pub version: String,
 }
 
-/// Reads the machine and makes the case.
-pub fn make_case(request: Request) -> Result<Case, Fault> {
-    let Request { dir, mut recipe, command, version } = request;
-    let root = Root::recording(Root::live());
-    let machine = Machine::read(&root);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // TOML holds signed 64-bit integers.
-    recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
-    let allowed = usable(&machine)?;
-    let string_rounds = recipe.server.is_unnamed().then(|| rounds_for(recipe.work_us));
-    let mut study = Resolved {
-        pinwise: version,
-        made_unix_s: now.as_secs(),
-        command,
-        string_rounds,
-        ..resolve(recipe, &machine)?
-    };
-    for moved in study.arms.iter_mut().filter_map(|arm| arm.placement.housekeeping.as_mut()) {
-        moved.settings = housekeeping::settings(&Root::live(), &moved.cpus);
+/// A case that is not made yet: the machine is read and every default resolved, and nothing is on disk. A pilot may still revise the recipe.
+#[derive(Debug)]
+pub struct Draft {
+    dir: PathBuf,
+    root: Root,
+    machine: Machine,
+    allowed: CpuSet,
+    study: Resolved,
+}
+
+impl Draft {
+    /// Reads the machine and resolves the recipe.
+    ///
+    /// # Errors
+    /// The recipe asks for what this machine does not have.
+    pub fn new(request: Request) -> Result<Self, Fault> {
+        let Request { dir, mut recipe, command, version } = request;
+        let root = Root::recording(Root::live());
+        let machine = Machine::read(&root);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // TOML holds signed 64-bit integers.
+        recipe.seed.get_or_insert(u64::from(now.subsec_nanos()) ^ (now.as_secs() << 20) & (i64::MAX as u64));
+        let allowed = usable(&machine)?;
+        let string_rounds = recipe.server.is_unnamed().then(|| rounds_for(recipe.work_us));
+        let study = Resolved {
+            pinwise: version,
+            made_unix_s: now.as_secs(),
+            command,
+            string_rounds,
+            ..resolve(recipe, &machine)?
+        };
+        Ok(Self { dir, root, machine, allowed, study })
     }
-    let made_in = boot_words::can_be_had(&study, &machine, &dir)?;
-    if let Some(boots) = &mut study.boots {
-        boots.made_in = made_in;
+
+    /// The folder that the case is to have.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
-    let netns = namespaces(&study.recipe);
-    // Its arms are not known yet.
-    let of_search = match study.recipe.search {
-        Some(_) => searching::settings(&study.recipe, &machine)?,
-        None => Vec::new(),
-    };
-    Case::create_with(&dir, study, |case| {
-        case.write_json("machine.json", &machine)?;
-        if let Some(capture) = root.take_capture() {
-            capture.write(&case.dir().join("machine"))?;
+
+    /// The study as it stands.
+    pub fn study(&self) -> &Resolved {
+        &self.study
+    }
+
+    /// CPUs that pinwise may use.
+    pub fn allowed(&self) -> &CpuSet {
+        &self.allowed
+    }
+
+    /// The same with another recipe, whose arms are resolved anew.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn revised(self, recipe: Recipe) -> Result<Self, Fault> {
+        let Resolved { pinwise, made_unix_s, command, string_rounds, .. } = self.study;
+        let study = resolve(recipe, &self.machine)?;
+        Ok(Self { study: Resolved { pinwise, made_unix_s, command, string_rounds, ..study }, ..self })
+    }
+
+    /// Makes the case, with what its pilot saw.
+    ///
+    /// # Errors
+    /// Boot words that cannot be had; the folder cannot be written, or holds a case.
+    pub fn create(self, pilot: Option<&Pilot>) -> Result<Case, Fault> {
+        let Self { dir, root, machine, allowed, mut study } = self;
+        for moved in study.arms.iter_mut().filter_map(|arm| arm.placement.housekeeping.as_mut()) {
+            moved.settings = housekeeping::settings(&Root::live(), &moved.cpus);
         }
-        let mut as_found = steering_as_found(&netns);
-        let arms = case.study.arms.iter().flat_map(|arm| arm.placement.all_settings());
-        add_what_arms_set(&mut as_found, arms.chain(&of_search));
-        case.write_json("as_found.json", &as_found)?;
-        case.write_json("calibration.json", &calibrate(allowed.last()))?;
-        Ok(())
-    })
+        let made_in = boot_words::can_be_had(&study, &machine, &dir)?;
+        if let Some(boots) = &mut study.boots {
+            boots.made_in = made_in;
+        }
+        let netns = namespaces(&study.recipe);
+        // Its arms are not known yet.
+        let of_search = match study.recipe.search {
+            Some(_) => searching::settings(&study.recipe, &machine)?,
+            None => Vec::new(),
+        };
+        Case::create_with(&dir, study, |case| {
+            case.write_json("machine.json", &machine)?;
+            if let Some(capture) = root.take_capture() {
+                capture.write(&case.dir().join("machine"))?;
+            }
+            let mut as_found = steering_as_found(&netns);
+            let arms = case.study.arms.iter().flat_map(|arm| arm.placement.all_settings());
+            add_what_arms_set(&mut as_found, arms.chain(&of_search));
+            case.write_json("as_found.json", &as_found)?;
+            case.write_json("calibration.json", &calibrate(allowed.last()))?;
+            pilot.map_or(Ok(()), |pilot| case.write_json("pilot.json", pilot).map(drop))
+        })
+    }
+}
+
+/// Reads the machine and makes the case, without a pilot.
+///
+/// # Errors
+/// As [`Draft::new`] and [`Draft::create`].
+pub fn make_case(request: Request) -> Result<Case, Fault> {
+    Draft::new(request)?.create(None)
 }
 
 /// The study that a recipe comes to on a machine: its arms and their order, or the controls of a search. Pure.

@@ -203,7 +203,7 @@ fn why_unseen(kind: ControlKind, reference: Vec<&Trial>, question: &Question<'_>
     }
     let server_busy = typical(&reference, |headroom| headroom.server_busy);
     let client_busy = typical(&reference, |headroom| headroom.client_busy);
-    let wanted: Vec<f64> = reference.iter().filter_map(|trial| wanted(trial)).collect();
+    let wanted: Vec<f64> = reference.iter().filter_map(|trial| trial.as_run.server_wanted_share()).collect();
     let server_wanted = summary::median(&wanted).or(server_busy);
     match (client_busy, server_wanted) {
         (Some(client_busy), Some(server_busy)) if client_busy > WANTED && server_busy < WANTED => {
@@ -213,10 +213,4 @@ fn why_unseen(kind: ControlKind, reference: Vec<&Trial>, question: &Question<'_>
         _ if !question.is_capacity => Unseen::NoCapacity,
         _ => Unseen::Unexplained,
     }
-}
-
-/// Share of the window in which the server's busiest thread had or wanted a CPU.
-fn wanted(trial: &Trial) -> Option<f64> {
-    let demand = trial.as_run.server_demand?;
-    Some(demand.on_cpu_share + demand.waited_share.unwrap_or(0.0))
 }

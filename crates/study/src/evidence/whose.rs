@@ -182,18 +182,14 @@ impl Reading<'_> {
     }
 }
 
-fn wanted(demand: Demand) -> f64 {
-    (demand.on_cpu_share + demand.waited_share.unwrap_or(0.0)).min(1.0)
-}
-
 /// Of trials that were recorded before they had it, from the headroom check and the server's waiting.
 fn server_demand(trial: &Trial) -> Option<f64> {
-    trial.as_run.server_demand.map(wanted).or_else(|| {
+    trial.as_run.server_wanted_share().or_else(|| {
         let on_cpu_share = trial.headroom.as_ref()?.server_busy?;
-        Some(wanted(Demand { on_cpu_share, waited_share: trial.as_run.server_waited_share }))
+        Some(Demand { on_cpu_share, waited_share: trial.as_run.server_waited_share }.wanted_share())
     })
 }
 
 fn load_demand(trial: &Trial) -> Option<f64> {
-    trial.as_run.load_demand.map(wanted).or_else(|| trial.headroom.as_ref()?.client_busy)
+    trial.as_run.load_demand.map(Demand::wanted_share).or_else(|| trial.headroom.as_ref()?.client_busy)
 }

@@ -8,16 +8,19 @@ use serde::{Deserialize, Serialize};
 const SHARES: std::ops::RangeInclusive<f64> = 0.01..=0.6;
 
 /// How much CPU time a thief of pinwise's own takes from the server in the arm that is the positive control.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DoseOptions {
     /// Share of each CPU that the server has in the reference arm: 0.2 is 20 %. 0: no dose.
     pub share: f64,
+    /// The arm in which it is judged; none: the best of the pilot among those whose load has CPUs of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 impl Default for DoseOptions {
     fn default() -> Self {
-        Self { share: 0.2 }
+        Self { share: 0.2, reference: None }
     }
 }
 
@@ -53,10 +56,10 @@ mod tests {
     #[test]
     fn a_share_out_of_range_is_refused_and_none_is_none() {
         for share in [0.009, 0.61, -0.1, f64::NAN, 20.0] {
-            assert!(DoseOptions { share }.check().is_err(), "{share}");
+            assert!(DoseOptions { share, ..DoseOptions::default() }.check().is_err(), "{share}");
         }
         let cpus = machine::CpuSet::single(3);
-        assert_eq!(DoseOptions { share: 0.0 }.on(cpus.clone()), None);
+        assert_eq!(DoseOptions { share: 0.0, ..DoseOptions::default() }.on(cpus.clone()), None);
         assert_eq!(DoseOptions::default().on(cpus).unwrap().share(), 0.2);
     }
 }

@@ -1,0 +1,135 @@
+//! The pilot of a study, as its user meets it: a few seconds, a line on stderr, and a word in time where the load cannot show anything.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use machine::{Class, Fault};
+use study::engine::data::Data;
+use study::engine::live::LiveTrials;
+use study::engine::prepare::Draft;
+use study::evidence::Unseen;
+use study::{Pilot, engine, pilot};
+
+use crate::run_case::own_binary;
+
+/// A study that takes less time than this, s, is over before a pilot has told anything.
+const WORTH_FROM_S: f64 = 20.0;
+
+/// Runs the pilot of `draft`, with more load where the server has slack; gives back the draft that is to be studied.
+///
+/// # Errors
+/// The server or the load fails; an interruption; the load cannot show anything, and `anyway` is not said.
+pub fn run(
+    mut draft: Draft,
+    anyway: bool,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<(Draft, Option<Pilot>), Fault> {
+    if !is_worth_it(&draft) {
+        return Ok((draft, None));
+    }
+    let mut doublings = 0;
+    loop {
+        let seen = once(&draft, interrupted)?;
+        eprintln!("pilot: {}", in_words(&seen));
+        match pilot::with_more_load(&draft.study().recipe, &seen) {
+            Some(more) if doublings < pilot::MOST_DOUBLINGS => {
+                doublings += 1;
+                draft = draft.revised(more)?;
+                let connections =
+                    draft.study().recipe.load.driven().map_or(0, |load| load.pace().connections);
+                eprintln!("pilot: the server has slack; trying {connections} connections");
+            }
+            _ => return settled(draft, seen, anyway),
+        }
+    }
+}
+
+/// Goes on where the load can show something, or where the user wants it all the same.
+fn settled(draft: Draft, seen: Pilot, anyway: bool) -> Result<(Draft, Option<Pilot>), Fault> {
+    if let Some(why) = seen.cannot_show.filter(|_| !anyway) {
+        return Err(cannot_show(why));
+    }
+    let mut recipe = draft.study().recipe.clone();
+    if recipe.dose.reference.is_none() {
+        recipe.dose.reference = seen.reference.clone();
+    }
+    Ok((draft.revised(recipe)?, Some(seen)))
+}
+
+fn is_worth_it(draft: &Draft) -> bool {
+    let study = draft.study();
+    let budget = &study.recipe.budget;
+    let trials: usize = study.order.iter().map(Vec::len).sum();
+    let is_long = trials as f64 * (budget.window_s + budget.warm_up_cap_s) >= WORTH_FROM_S;
+    study.boots.is_none() && (is_long || study.recipe.search.is_some())
+}
+
+/// One pilot in a folder beside the case, which is not there yet.
+fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
+    let dir = draft.dir().join("pilot");
+    let is_new = !draft.dir().exists();
+    let ran = measured(draft, &dir, interrupted);
+    let tidy = if is_new { draft.dir() } else { &dir };
+    if ran.is_err() || !dir.exists() {
+        let _ = std::fs::remove_dir_all(tidy);
+        return ran;
+    }
+    // What it saw goes into the case as pilot.json; its trials are in no comparison.
+    std::fs::remove_dir_all(&dir).map_err(|e| Fault::io(dir.display(), &e, "remove the folder"))?;
+    if is_new {
+        let _ = std::fs::remove_dir(draft.dir());
+    }
+    ran
+}
+
+fn measured(draft: &Draft, dir: &Path, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
+    let mut case = engine::pilot::case(draft.study(), dir)?;
+    let mut live = LiveTrials::new(&case, own_binary()?, draft.allowed().clone(), Arc::clone(interrupted))?;
+    let ran = engine::pilot::run(&mut case, &mut live, &|| interrupted.load(Ordering::Relaxed));
+    let taken_back = live.finish();
+    Data::of_case(dir).remove();
+    let trials = ran.and_then(|trials| taken_back.map(|()| trials))?;
+    Ok(pilot::judge(&case.study.recipe, &case.study.arms, &trials))
+}
+
+fn in_words(seen: &Pilot) -> String {
+    let percent = |share: Option<f64>| share.map(|share| format!("{:.0} %", share * 1e2));
+    let server =
+        percent(seen.server_wanted).map(|wanted| format!("the server wants a CPU {wanted} of the time"));
+    let client = percent(seen.client_busy).map(|busy| format!("the load is {busy} busy"));
+    let dose = percent(seen.lost_share)
+        .zip(percent(seen.taken_share))
+        .map(|(lost, taken)| format!("taking {taken} of the server's CPU costs about {lost}"));
+    let parts: Vec<String> = [server, client, dose].into_iter().flatten().collect();
+    if parts.is_empty() { "server and load run".into() } else { parts.join(", ") }
+}
+
+/// The load cannot show anything: why, and what would.
+fn cannot_show(why: Unseen) -> Fault {
+    let percent = |share: f64| format!("{:.0} %", share * 1e2);
+    let (cause, remedy) = match why {
+        Unseen::LoadLimits { client_busy, server_busy } => (
+            format!(
+                "the load is the limit: it is {} busy, and the server wants a CPU only {} of the time",
+                percent(client_busy),
+                percent(server_busy)
+            ),
+            "give the server more work a request (--work-us, larger requests), or the load more threads or CPUs (--key load.threads=2, \
+             --load-cpus)",
+        ),
+        Unseen::Slack { server_wanted } => (
+            format!(
+                "the server wants a CPU only {} of the time, so a slower CPU need not show",
+                percent(server_wanted)
+            ),
+            "use more connections (--connections), or decide by a latency at a fixed rate (--rate, --metric latency_p99_us)",
+        ),
+        _ => (
+            "taking CPU time from the server does not show".into(),
+            "use more load, or decide by another figure (--metric)",
+        ),
+    };
+    let remedy = format!("{remedy}; or study it all the same: --anyway");
+    Fault::new(Class::WorkloadFailed, "pilot: this load cannot show a bad placement", cause, remedy)
+}
