@@ -39,6 +39,31 @@ pub fn run_as_fifo() -> Result<(), Fault> {
     })
 }
 
+/// Gives the calling thread a scheduling policy. Threads that it starts do not inherit it.
+///
+/// # Errors
+/// No permission (CAP_SYS_NICE; RLIMIT_RTPRIO or RLIMIT_NICE), or a cgroup without real-time bandwidth.
+pub fn schedule_as(scheduling: Scheduling) -> Result<(), Fault> {
+    let set = || {
+        let old = sched::scheduling(0)?;
+        sched::set_scheduling(0, &SchedulingState { reset_on_fork: true, ..old.with(scheduling) })
+    };
+    set().map_err(|error| {
+        let class = match error.kind() {
+            io::ErrorKind::PermissionDenied => Class::NotPermitted,
+            _ => Class::MachineLacks,
+        };
+        let object = match scheduling {
+            Scheduling::Fifo { priority } => format!("SCHED_FIFO, priority {priority}"),
+            Scheduling::RoundRobin { priority } => format!("SCHED_RR, priority {priority}"),
+            Scheduling::Other { nice } => format!("nice {nice}"),
+            Scheduling::Batch { nice } => format!("SCHED_BATCH, nice {nice}"),
+            Scheduling::Idle => "SCHED_IDLE".to_string(),
+        };
+        Fault::new(class, object, error, "run as root, or with CAP_SYS_NICE")
+    })
+}
+
 /// Moves the calling thread into a network namespace made by `ip netns`; its sockets are in there from now on.
 pub fn enter_netns(name: &str) -> Result<(), Fault> {
     netns::enter(name).map_err(|error| fault(name, &error))

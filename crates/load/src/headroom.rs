@@ -3,7 +3,7 @@
 use crate::outcome::Headroom;
 
 /// Busier than this, a process has no room left, share of one CPU.
-const FULL: f64 = 0.9;
+pub const FULL: f64 = 0.9;
 
 /// Judges by how busy the busiest thread of client and server were (share of one CPU, 0 to 1; none where unknown).
 /// `crowded`: both ran on the same CPU, on purpose or for want of another.

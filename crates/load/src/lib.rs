@@ -2,7 +2,8 @@
 //!
 //! A study starts a [`Server`] from its [`ServerSpec`] where a placement says, then a [`Workload`] from a [`LoadSpec`]
 //! against it, polls the [`Running`] load for its [`Outcome`], and asks [`headroom`](headroom::headroom) whether the
-//! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps one busy.
+//! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps
+//! one busy, [`thief`] takes a set share of its time.
 
 mod allowed_cpus;
 pub mod amqp;
@@ -42,6 +43,7 @@ pub mod spinner;
 pub mod storm;
 pub mod string;
 pub mod template;
+pub mod thief;
 pub mod workloads;
 
 pub use clock::monotonic_ns;
@@ -56,6 +58,7 @@ pub use server::{Server, ServerSpec};
 pub use spin::Spin;
 pub use storm::Storm;
 pub use template::Command;
+pub use thief::Thief;
 pub use workloads::{
     AmqpLoad, CommandLoad, HttpLoad, LatencyLoad, LdapLoad, LoadSpec, NatsLoad, PacketsLoad, QueueFillLoad,
     SpinLoad, StringLoad, Workload,

@@ -2,6 +2,7 @@
 
 pub mod cgroups;
 pub mod mounts;
+pub mod quotas;
 
 use serde::{Deserialize, Serialize};
 

@@ -94,6 +94,9 @@ pub enum Verb {
     /// A bounded storm of timer interrupts on one CPU: a disturbance whose size is known, to try rules and studies on
     #[command(hide = true)]
     Storm(verbs::storm::Args),
+    /// Takes a set share of the time of some CPUs: the positive control of a study (studies start it)
+    #[command(hide = true)]
+    Thief(verbs::thief::Args),
     /// Takes back what was not confirmed in time
     #[command(hide = true)]
     Revert(verbs::revert::Args),

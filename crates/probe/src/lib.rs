@@ -15,6 +15,7 @@ pub mod meter;
 pub mod noise;
 pub mod observation;
 mod online;
+pub mod party;
 pub mod probes;
 pub mod recording;
 pub mod ring;
@@ -26,7 +27,10 @@ pub mod ticks;
 mod watch;
 
 pub use meter::Meter;
-pub use observation::{Counter, Gauge, Observation, Sample, Spread, SystemCounter, ThreadSeen};
+pub use observation::{
+    Counter, Gauge, Observation, QuotaSeen, Sample, Spread, SystemCounter, ThreadSeen, TreeSeen,
+};
+pub use party::Party;
 pub use recording::Recording;
 pub use sampler::Sampler;
 pub use ticks::{TickWindow, TicksSeen};

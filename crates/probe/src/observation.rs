@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use serde::{Deserialize, Serialize};
 
+use crate::party::Party;
+
 /// One counter over the window, by CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
@@ -90,6 +92,32 @@ pub struct ThreadSeen {
     pub allowed: Option<String>,
 }
 
+/// What a process tree beside the server did in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TreeSeen {
+    /// Its threads; a process that lived for less than a sampling interval may not be here.
+    pub threads: Vec<ThreadSeen>,
+    /// How long it was followed within the window, us: from the start of the window, or its own, to the last sample that has it.
+    pub followed_us: u64,
+}
+
+/// A CPU quota over the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QuotaSeen {
+    /// Whose cgroup, or a cgroup above theirs, it is.
+    pub party: Party,
+    /// The cgroup, as a path below its hierarchy.
+    pub cgroup: String,
+    /// What it allows, in CPUs.
+    pub cpus: f64,
+    /// Periods of the quota in which the cgroup had something to run.
+    pub periods: u64,
+    /// Periods in which the quota ran out.
+    pub throttled_periods: u64,
+    /// Time throttled, summed over CPUs, us.
+    pub throttled_us: u64,
+}
+
 /// One instant: raw counter readings, not differences.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -127,6 +155,12 @@ pub struct Observation {
     pub missed_deadlines: u64,
     /// The watched threads; ended threads keep what was last seen.
     pub threads: Vec<ThreadSeen>,
+    /// The process trees that were followed beside the server's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside: BTreeMap<Party, TreeSeen>,
+    /// The CPU quotas that server and load were under, of each the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<QuotaSeen>,
     /// What could not be read, and why.
     pub missing: Vec<Missing>,
 }

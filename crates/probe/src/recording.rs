@@ -1,5 +1,6 @@
 //! What a sampler saw from its start to its stop, and the windows that can be cut out of it.
 
+mod quotas;
 mod series;
 mod threads;
 mod window;
@@ -7,9 +8,11 @@ mod window;
 use std::sync::{Arc, LazyLock};
 
 use machine::Missing;
+use machine::limits::quotas::Throttling;
 
 pub use series::{Interval, SeriesHead, SeriesRow, ThreadStep};
 
+use crate::party::Party;
 use crate::rows::{Columns, Head};
 use crate::thread_reading::ThreadReading;
 
@@ -48,6 +51,19 @@ pub(crate) struct Frame {
     pub gauges: Vec<(u32, u32, u64)>,
     /// Watched threads; one that did not run shares the reading of the frame before.
     pub threads: Vec<Arc<ThreadReading>>,
+    /// The same of the process trees beside the watched one.
+    pub beside: Vec<(Party, Arc<ThreadReading>)>,
+    /// CPU quotas.
+    pub quotas: Vec<QuotaReading>,
+}
+
+/// What a quota's cgroup said at one instant.
+#[derive(Debug, Clone)]
+pub(crate) struct QuotaReading {
+    pub party: Party,
+    pub cgroup: Arc<str>,
+    pub cpus: f64,
+    pub throttling: Throttling,
 }
 
 impl Default for Frame {
@@ -63,6 +79,8 @@ impl Default for Frame {
             restarted: Vec::new(),
             gauges: Vec::new(),
             threads: Vec::new(),
+            beside: Vec::new(),
+            quotas: Vec::new(),
         }
     }
 }
@@ -74,6 +92,8 @@ impl Frame {
         self.restarted.clear();
         self.gauges.clear();
         self.threads.clear();
+        self.beside.clear();
+        self.quotas.clear();
     }
 
     /// The instant that its readings stand for, ns.

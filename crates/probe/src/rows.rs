@@ -14,7 +14,8 @@ use std::sync::Arc;
 use machine::{Missing, ProcessRef, Root};
 
 use crate::handles::{Handles, Piece};
-use crate::recording::{Frame, Layout, Note, Recording};
+use crate::party::Party;
+use crate::recording::{Frame, Layout, Note, QuotaReading, Recording};
 use crate::thread_reading::ThreadReading;
 use last::{Book, LastSeen};
 pub(crate) use registry::{Head, Registry};
@@ -83,6 +84,7 @@ pub struct Rows {
     system: Columns,
     memory: HashMap<TypeId, Box<dyn Any + Send>>,
     watched: Option<ProcessRef>,
+    beside: Vec<(Party, ProcessRef)>,
     tick_ns: u64,
     probe: &'static str,
     cursor: usize,
@@ -109,6 +111,7 @@ impl Rows {
             system: Columns(Arc::from([SYSTEM])),
             memory: HashMap::new(),
             watched,
+            beside: Vec::new(),
             tick_ns: 1_000_000_000 / user_hz.filter(|hz| *hz > 0).unwrap_or(USUAL_USER_HZ),
             probe: "",
             cursor: 0,
@@ -132,6 +135,17 @@ impl Rows {
     /// The process whose threads are watched.
     pub fn watched(&self) -> Option<ProcessRef> {
         self.watched
+    }
+
+    /// The processes that are followed with their descendants beside the watched one.
+    pub fn beside(&self) -> &[(Party, ProcessRef)] {
+        &self.beside
+    }
+
+    /// From the next frame on these are followed beside the watched process.
+    pub(crate) fn follow(&mut self, beside: &[(Party, ProcessRef)]) {
+        self.beside.clear();
+        self.beside.extend_from_slice(beside);
     }
 
     /// Length of a tick of USER_HZ, in which /proc gives times, ns.
@@ -280,6 +294,16 @@ impl Rows {
         self.frame.threads.push(reading);
     }
 
+    /// A thread of a process tree beside the watched one, as it is now.
+    pub(crate) fn thread_beside(&mut self, party: Party, reading: Arc<ThreadReading>) {
+        self.frame.beside.push((party, reading));
+    }
+
+    /// A CPU quota as it is now.
+    pub(crate) fn quota(&mut self, reading: QuotaReading) {
+        self.frame.quotas.push(reading);
+    }
+
     /// Notes that a fact could not be had in this frame.
     pub fn missing(&mut self, fact: impl std::fmt::Display, why: impl std::fmt::Display) {
         self.note(Missing::new(fact, why));
@@ -365,6 +389,7 @@ impl Rows {
             Keep::All => {
                 frame.moved.shrink_to_fit();
                 frame.threads.shrink_to_fit();
+                frame.beside.shrink_to_fit();
             }
             Keep::Last => self.notes.retain(|note| note.last >= self.number),
         }

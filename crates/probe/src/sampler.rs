@@ -1,14 +1,16 @@
 //! Takes samples at fixed instants, on the thread that the caller has placed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 use machine::{Missing, ProcessRef, Root};
 
 use crate::clock;
 use crate::observation::Sample;
+use crate::party::Party;
 use crate::probes::{ALL, Probe};
 use crate::recording::Recording;
 use crate::rows::{Rows, SYSTEM};
@@ -17,17 +19,53 @@ use crate::rows::{Rows, SYSTEM};
 /// it would take 2 % of a CPU.
 const DEAR_NS: u64 = 2_000_000;
 
-/// Reads all probes from one root, and the threads of one process and its descendants.
+/// Reads all probes from one root, and the threads of one process and its descendants; of others beside it from when it is
+/// asked to.
 #[derive(Debug)]
 pub struct Sampler {
     root: Arc<Root>,
     watch: Option<ProcessRef>,
+    beside: Mutex<Beside>,
+}
+
+/// What is followed beside the watched process.
+#[derive(Debug, Default)]
+struct Beside {
+    processes: Vec<(Party, ProcessRef)>,
+    /// Somebody was added since the last sample.
+    is_new: bool,
+    /// The thread that samples.
+    sampling: Option<Thread>,
 }
 
 impl Sampler {
     /// A sampler of `root`; with `watch`, the threads of that process and all its descendants are followed.
     pub fn new(root: impl Into<Arc<Root>>, watch: Option<ProcessRef>) -> Self {
-        Self { root: root.into(), watch }
+        Self { root: root.into(), watch, beside: Mutex::default() }
+    }
+
+    /// Follows a process and its descendants from now on, for [`Observation::beside`](crate::Observation::beside). While [`run`](Self::run)
+    /// is under way this takes a sample at once, so that a tree that has just begun is seen from its start.
+    pub fn follow(&self, party: Party, process: ProcessRef) {
+        let mut beside = self.beside();
+        beside.processes.push((party, process));
+        beside.is_new = true;
+        if let Some(sampling) = &beside.sampling {
+            sampling.unpark();
+        }
+    }
+
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        // A list that somebody panicked with is still a list.
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands over those who were added since the last sample.
+    fn take_followed(&self, rows: &mut Rows) {
+        let mut beside = self.beside();
+        if std::mem::take(&mut beside.is_new) {
+            rows.follow(&beside.processes);
+        }
     }
 
     /// One sample: raw readings since boot by probe, row and CPU. Rows without a CPU and threads are not in it.
@@ -53,23 +91,28 @@ impl Sampler {
     pub fn run(&self, stop: &AtomicBool, every: Duration) -> Recording {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX).max(1_000_000);
         let mut collector = Collector::new(&self.root, self.watch);
+        self.beside().sampling = Some(std::thread::current());
         let mut due_ns = clock::monotonic_ns();
         let mut missed = 0;
         loop {
             let stopping = stop.load(Ordering::Acquire);
+            self.take_followed(&mut collector.rows);
             collector.take(&self.root, missed, stopping);
             if stopping {
                 return collector.rows.into_recording();
             }
-            (due_ns, missed) = next_deadline(due_ns, every_ns, clock::monotonic_ns());
-            sleep_until(due_ns, stop);
+            let now_ns = clock::monotonic_ns();
+            // A sample that was taken for a new tree comes before its time.
+            (due_ns, missed) =
+                if now_ns < due_ns { (due_ns, 0) } else { next_deadline(due_ns, every_ns, now_ns) };
+            sleep_until(due_ns, || stop.load(Ordering::Acquire) || self.beside().is_new);
         }
     }
 }
 
-/// Sleeps until CLOCK_MONOTONIC reads `due_ns`, or until the thread is unparked and `stop` is set.
-fn sleep_until(due_ns: u64, stop: &AtomicBool) {
-    while !stop.load(Ordering::Acquire) {
+/// Sleeps until CLOCK_MONOTONIC reads `due_ns`, or until the thread is unparked and has something to do.
+fn sleep_until(due_ns: u64, wakes: impl Fn() -> bool) {
+    while !wakes() {
         match due_ns.checked_sub(clock::monotonic_ns()) {
             None | Some(0) => return,
             Some(left_ns) => std::thread::park_timeout(Duration::from_nanos(left_ns)),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use machine::procfs::pid_stat;
 use machine::{ProcessRef, Root};
-use pinwise_probe::{Observation, Recording, Sampler};
+use pinwise_probe::{Observation, Party, Recording, Sampler};
 
 /// Ends the child whatever happens.
 struct Ended(Child);
@@ -102,4 +102,29 @@ fn the_process_may_end_before_the_sampler_starts() {
         seen.missing
     );
     assert!(seen.counters.iter().any(|counter| counter.probe == "stat"));
+}
+
+#[test]
+fn a_tree_that_begins_while_sampling_is_followed_from_its_start_to_its_end() {
+    let (_sleeper, server) = shell("sleep 60");
+    let (stop, sampler) = (AtomicBool::new(false), Sampler::new(Root::live(), Some(server)));
+    let recording = std::thread::scope(|scope| {
+        let recording = scope.spawn(|| sampler.run(&stop, Duration::from_millis(100)));
+        std::thread::sleep(Duration::from_millis(250));
+        let (busy, process) = shell("while :; do :; done");
+        sampler.follow(Party::Load, process);
+        std::thread::sleep(Duration::from_millis(500));
+        drop(busy);
+        std::thread::sleep(Duration::from_millis(250));
+        stop.store(true, Ordering::Release);
+        recording.join().unwrap()
+    });
+    let seen = whole(&recording);
+    let tree = &seen.beside[&Party::Load];
+    let [thread] = &tree.threads[..] else { panic!("one thread: {:?}", tree.threads) };
+    assert!(seen.threads.iter().all(|server| server.pid != thread.pid), "it is none of the server's");
+    // It was there for about half of the window, and is judged by that half.
+    assert!((tree.followed_us as f64) < 0.8e6 * seen.window_s() && tree.followed_us > 100_000, "{tree:?}");
+    let Some(on_cpu_us) = thread.on_cpu_us else { return eprintln!("skipped: no schedstat") };
+    assert!(on_cpu_us > 0 && on_cpu_us <= tree.followed_us + 20_000, "{tree:?}");
 }

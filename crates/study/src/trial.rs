@@ -35,9 +35,10 @@ pub struct AsRun {
     pub server_involuntary_switches: Option<u64>,
     /// Time that the server's threads waited for a CPU while runnable, share of the window.
     pub server_waited_share: Option<f64>,
-    /// CPU time of anything but the server, load included, in CPUs: 1.0 is one CPU's worth. Tells other load on the machine.
+    /// CPU time of anything but the server, the dose and the recipe's neighbours, in CPUs; the load is in it. Other load on the
+    /// machine is what this is above [`load_busy_cpus`](Self::load_busy_cpus).
     pub others_busy_cpus: Option<f64>,
-    /// CPU time in user space of programs that are neither server, load, nor neighbours of the recipe, in CPUs.
+    /// CPU time in user space of programs that are neither server, load, dose, nor neighbours of the recipe, in CPUs.
     #[serde(default)]
     pub others_user_cpus: Option<f64>,
     /// Steal over all CPUs, share of their time.

@@ -20,6 +20,10 @@ pub struct Document {
     /// Why the run ended early or measured nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<Broken>,
+    /// No request was answered, and none failed but for want of an answer in time: the server, or this load, had no CPU time to
+    /// speak of. `broken` says so too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starved: bool,
 }
 
 /// Why a run is no use.
@@ -94,6 +98,7 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
     let words =
         Words { end: worst.end, from_ns: worst.from_ns, to_ns: left.to_ns, first_wrong, last_over, server };
     let broken = words.broken(&whole);
+    let starved = words.waited_to_the_end() && whole.was_silent();
     let from_ns = words.from_ns;
     let missing = missing(&left, pace).into_iter().collect();
     let to_ns = left.to_ns;
@@ -109,7 +114,7 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
     let units = figures.keys().filter_map(|f| Some((f.clone(), unit_of(f)?.to_string()))).collect();
     let outcome =
         Outcome { figures, units, intervals, operations, from_ns, to_ns, missing, ..Outcome::default() };
-    Some(Document { outcome, broken })
+    Some(Document { outcome, broken, starved })
 }
 
 /// A few that fell due while the last answers were read are no sign of anything.
@@ -135,6 +140,11 @@ struct Words {
 }
 
 impl Words {
+    /// Whether requests were sent until the time was over, or until it was given up.
+    fn waited_to_the_end(&self) -> bool {
+        matches!(self.end, End::Done | End::GaveUp)
+    }
+
     fn broken(&self, recorder: &Recorder) -> Option<Broken> {
         let seconds = self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9;
         let (cause, remedy) = match &self.end {

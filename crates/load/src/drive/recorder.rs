@@ -176,6 +176,11 @@ impl Recorder {
         self.failures.values().sum()
     }
 
+    /// Whether no request was answered, and none failed but for want of an answer in time.
+    pub(super) fn was_silent(&self) -> bool {
+        self.completed() == 0 && self.failures.keys().all(|failure| *failure == Failure::TimedOut)
+    }
+
     /// Takes in what another thread counted from the same moment on.
     pub(super) fn add(&mut self, mut other: Self) {
         let until_ns = self.interval_from_ns.max(other.interval_from_ns);
@@ -232,6 +237,19 @@ mod tests {
         assert!(intervals.windows(2).all(|w| w[0].to_ns == w[1].from_ns));
         assert_eq!(intervals[3].to_ns - intervals[3].from_ns, 50);
         assert_eq!((figures["completed"], figures["failed"], figures["failed_reset"]), (2.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_silent_and_one_that_refuses_is_not() {
+        let mut recorder = Recorder::new(1_000);
+        assert!(recorder.was_silent());
+        recorder.fail(2_000, Failure::TimedOut);
+        assert!(recorder.was_silent());
+        recorder.fail(3_000, Failure::Refused);
+        assert!(!recorder.was_silent());
+        let mut answered = Recorder::new(1_000);
+        answered.done(2_000, 500);
+        assert!(!answered.was_silent());
     }
 
     #[test]

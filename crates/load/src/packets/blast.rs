@@ -207,7 +207,7 @@ fn document(load: &PacketsLoad, sink: SocketAddr, sent: &Sent, counts: &Counts) 
         to_ns: sent.to_ns,
         ..Outcome::default()
     };
-    Document { outcome, broken: broken(load, sink, sent, counts) }
+    Document { outcome, broken: broken(load, sink, sent, counts), starved: false }
 }
 
 fn figures(sent: &Sent, counts: &Counts) -> BTreeMap<String, f64> {

@@ -166,7 +166,7 @@ fn document(
         }
         _ => None,
     };
-    Document { outcome, broken }
+    Document { outcome, broken, starved: false }
 }
 
 /// What the generator tells of an interface.
@@ -216,7 +216,7 @@ Result: OK: 3000022(c2999000+d1022) usec, 1000012 (60byte,0frags)
         let load = PacketsLoad::default();
         let samples = [(0, 0), (100, 40), (200, 100)];
         let whole = Told { sent: 110, errors: 0, ran_us: 1_000_000 };
-        let Document { outcome, broken } = document(&load, 0, &samples, whole, false);
+        let Document { outcome, broken, .. } = document(&load, 0, &samples, whole, false);
         assert_eq!((outcome.figures["sent_per_s"], broken), (110.0, None));
         assert_eq!(outcome.intervals.iter().map(|i| i.completed).collect::<Vec<_>>(), [40, 60]);
         assert!(document(&load, 0, &samples, Told { sent: 0, ..whole }, false).broken.is_some());

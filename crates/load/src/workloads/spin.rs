@@ -58,8 +58,8 @@ impl Driven for SpinLoad {
             remedy: "check that the server is 'pinwise spin-server'".into(),
         };
         Ok(match answer.and_then(|answer| told(&answer)) {
-            Err(why) => Document { outcome, broken: Some(broken(why)) },
-            Ok(taken) => Document { outcome: of(&taken, outcome), broken: None },
+            Err(why) => Document { outcome, broken: Some(broken(why)), starved: false },
+            Ok(taken) => Document { outcome: of(&taken, outcome), broken: None, starved: false },
         })
     }
 }

@@ -289,11 +289,7 @@ pub(crate) fn cpu_quota(root: &Root, cgroups: &[Cgroup], fact: &str, notes: &mut
     let mut tightest: Option<Quota> = None;
     for cgroup in cgroups.iter().filter(|c| c.has("cpu")) {
         for dir in cgroup.upwards() {
-            let quota = match cgroup.version {
-                2 => quota_v2(root, &dir),
-                _ => quota_v1(root, &dir),
-            };
-            match quota {
+            match quota_at(root, cgroup.version, &dir) {
                 Err(e) if e.is_absent() => {}
                 other => {
                     if let Some(Some(quota)) = notes.keep(fact, other)
@@ -306,6 +302,14 @@ pub(crate) fn cpu_quota(root: &Root, cgroups: &[Cgroup], fact: &str, notes: &mut
         }
     }
     tightest
+}
+
+/// The quota of the cgroup with this directory; `None` where it has none.
+pub(super) fn quota_at(root: &Root, version: u8, dir: &str) -> Result<Option<Quota>, ReadError> {
+    match version {
+        2 => quota_v2(root, dir),
+        _ => quota_v1(root, dir),
+    }
 }
 
 /// `max 100000` or `QUOTA PERIOD`, us.

@@ -25,6 +25,7 @@ pub mod revert;
 pub mod status;
 pub mod storm;
 pub mod study;
+pub mod thief;
 pub mod ticks;
 pub mod undo;
 pub mod verify;
@@ -60,6 +61,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Drive(args) => raw::drive(&args),
         Verb::RehearsalChecks(args) => rehearse::run_inside(&args),
         Verb::Storm(args) => storm::run(&args),
+        Verb::Thief(args) => thief::run(&args),
         Verb::Revert(args) => revert::run(&args),
         Verb::HoldLatency(args) => hold_latency::run(&args),
         Verb::Ticks(args) => ticks::run(&args),

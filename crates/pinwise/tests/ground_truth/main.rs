@@ -33,5 +33,6 @@ mod steered;
 mod stormed;
 mod storms;
 mod testbed;
+mod trials;
 mod verified;
 mod watched;

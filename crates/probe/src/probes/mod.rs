@@ -6,6 +6,7 @@ mod energy;
 mod interrupts;
 mod memory;
 mod pressure;
+mod quota;
 mod softirqs;
 mod stat;
 mod threads;
@@ -52,6 +53,7 @@ pub static ALL: &[&dyn Probe] = &[
     &pressure::Pressure,
     &memory::Memory,
     &threads::Threads,
+    &quota::Quota,
     &cpuidle::Cpuidle,
     &cpufreq::Cpufreq,
     &energy::Energy,

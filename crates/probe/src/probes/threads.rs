@@ -1,10 +1,11 @@
-//! The server's threads, from /proc/PID/task/TID/{schedstat,stat,sched,status}.
+//! Threads of the server and of the process trees beside it, from /proc/PID/task/TID/{schedstat,stat,sched,status}.
 
 use std::collections::HashMap;
 
 use machine::{Missing, ProcessRef, Root};
 
 use super::{About, Probe};
+use crate::party::Party;
 use crate::rows::{Rows, because};
 use crate::thread_reading::{Known, of_all, read_thread};
 use crate::watch::{Watch, identify};
@@ -14,7 +15,7 @@ pub(super) struct Threads;
 
 #[derive(Default)]
 struct Memory {
-    watch: Option<Watch>,
+    watches: HashMap<(Party, ProcessRef), Watch>,
     /// By process and thread number.
     known: HashMap<(u32, u32), Known>,
 }
@@ -51,17 +52,28 @@ impl Probe for Threads {
     }
 
     fn read(&self, root: &Root, into: &mut Rows) -> Result<(), Missing> {
-        let Some(watched) = into.watched() else { return Ok(()) };
+        let watched = into.watched().map(|process| (Party::Server, process));
+        let trees: Vec<(Party, ProcessRef)> =
+            watched.into_iter().chain(into.beside().iter().copied()).collect();
+        if trees.is_empty() {
+            return Ok(());
+        }
         let mut memory = into.recall::<Memory>();
-        let mut watch = memory.watch.take().unwrap_or_else(|| Watch::new(watched));
-        let answer = watch.refresh(root, into.is_thorough());
         let before = std::mem::take(&mut memory.known);
-        for process in watch.family().collect::<Vec<_>>() {
-            if !read_process(root, process, &before, &mut memory.known, into) {
-                watch.ended(process);
+        let mut answer = Ok(());
+        for (party, process) in trees {
+            let watch = memory.watches.entry((party, process)).or_insert_with(|| Watch::new(process));
+            let refreshed = watch.refresh(root, into.is_thorough());
+            // The others may end when they like.
+            if party == Party::Server {
+                answer = refreshed;
+            }
+            for process in watch.family().collect::<Vec<_>>() {
+                if !read_process(root, party, process, &before, &mut memory.known, into) {
+                    watch.ended(process);
+                }
             }
         }
-        memory.watch = Some(watch);
         into.remember(memory);
         answer
     }
@@ -70,6 +82,7 @@ impl Probe for Threads {
 /// Reads all threads of a process; false if it has ended.
 fn read_process(
     root: &Root,
+    party: Party,
     process: ProcessRef,
     before: &HashMap<(u32, u32), Known>,
     after: &mut HashMap<(u32, u32), Known>,
@@ -93,7 +106,10 @@ fn read_process(
     };
     if same {
         for known in readings {
-            into.thread(known.reading.clone());
+            match party {
+                Party::Server => into.thread(known.reading.clone()),
+                _ => into.thread_beside(party, known.reading.clone()),
+            }
             after.insert((process.pid, known.reading.thread.tid), known);
         }
     }

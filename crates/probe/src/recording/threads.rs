@@ -1,12 +1,13 @@
 //! What the watched threads did between two frames.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use machine::ThreadRef;
 
-use super::Recording;
-use crate::observation::ThreadSeen;
+use super::{Frame, Recording};
+use crate::observation::{ThreadSeen, TreeSeen};
+use crate::party::Party;
 use crate::thread_reading::ThreadReading;
 
 /// One thread's frames within a window.
@@ -18,12 +19,57 @@ struct Seen<'a> {
 }
 
 impl Recording {
-    /// Threads seen in any of these frames, by process and thread number.
+    /// Threads of the server seen in any of these frames, by process and thread number.
     pub(super) fn threads_between(&self, first: usize, last: usize) -> Vec<ThreadSeen> {
-        let start_ns = self.frames[first].boot_ns;
+        let frames = &self.frames[first..=last];
+        self.threads_seen(frames, |frame| Box::new(frame.threads.iter()))
+    }
+
+    /// The process trees beside the server that were seen in any of these frames.
+    pub(super) fn trees_between(&self, first: usize, last: usize) -> BTreeMap<Party, TreeSeen> {
+        let frames = &self.frames[first..=last];
+        let parties: BTreeSet<Party> =
+            frames.iter().flat_map(|frame| &frame.beside).map(|(party, _)| *party).collect();
+        parties.into_iter().map(|party| (party, self.tree_seen(frames, party))).collect()
+    }
+
+    fn tree_seen(&self, frames: &[Frame], party: Party) -> TreeSeen {
+        let of_party = move |frame: &'_ Frame| frame.beside.iter().any(|(of, _)| *of == party);
+        let (first, last) = (frames.iter().position(of_party), frames.iter().rposition(of_party));
+        let (from_ns, to_ns) = match (first, last) {
+            (Some(0), Some(last)) => (frames[0].middle_ns(), frames[last].middle_ns()),
+            (Some(first), Some(last)) => {
+                (self.began_ns(&frames[first - 1], &frames[first], party), frames[last].middle_ns())
+            }
+            _ => (0, 0),
+        };
+        TreeSeen {
+            threads: self.threads_seen(frames, |frame| {
+                Box::new(frame.beside.iter().filter(move |(of, _)| *of == party).map(|(_, reading)| reading))
+            }),
+            followed_us: to_ns.saturating_sub(from_ns) / 1_000,
+        }
+    }
+
+    /// When the first thread of a tree began that was first seen in `seen` and not yet in `before`.
+    fn began_ns(&self, before: &Frame, seen: &Frame, party: Party) -> u64 {
+        let of_party = seen.beside.iter().filter(|(of, _)| *of == party);
+        let ticks = of_party.map(|(_, reading)| reading.thread.start_time_ticks).min().unwrap_or(0);
+        // Start times count from the boot, frames by CLOCK_MONOTONIC, which stands still while the machine is suspended.
+        let asleep_ns = seen.boot_ns.saturating_sub(seen.at_ns);
+        let began_ns = ticks.saturating_mul(self.tick_ns).saturating_sub(asleep_ns);
+        began_ns.clamp(before.middle_ns(), seen.middle_ns())
+    }
+
+    fn threads_seen<'a>(
+        &self,
+        frames: &'a [Frame],
+        threads_of: impl Fn(&'a Frame) -> Box<dyn Iterator<Item = &'a Arc<ThreadReading>> + 'a>,
+    ) -> Vec<ThreadSeen> {
+        let start_ns = frames[0].boot_ns;
         let mut seen: BTreeMap<(u32, u32, u64), Seen<'_>> = BTreeMap::new();
-        for (index, frame) in self.frames[first..=last].iter().enumerate() {
-            for reading in &frame.threads {
+        for (index, frame) in frames.iter().enumerate() {
+            for reading in threads_of(frame) {
                 let ThreadRef { pid, tid, start_time_ticks } = reading.thread;
                 // Start times are cut to whole ticks: one within the window's first tick counts as born in it.
                 let born_inside = index > 0 && (start_time_ticks + 1).saturating_mul(self.tick_ns) > start_ns;

@@ -27,6 +27,8 @@ impl Recording {
             samples: frames.len(),
             missed_deadlines: frames[1..].iter().map(|frame| frame.missed).sum(),
             threads: self.threads_between(first, last),
+            beside: self.trees_between(first, last),
+            quotas: self.quotas_between(first, last),
             gauges: self.gauges(frames),
             ..Observation::default()
         };

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
-use probe::{Observation, ThreadSeen};
+use probe::{Observation, Party, ThreadSeen};
 
-use crate::trial::AsRun;
+use super::{demand, misplaced};
+use crate::trial::{AsRun, Quota};
 
-/// Reduces an observation of the server's threads to what a trial records. `not_as_asked` and `energy_by_zone_j` are filled by the caller.
+/// Reduces an observation to what a trial records. What is known only with the placement, the run or the energy zones is filled in
+/// by the caller.
 pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>) -> AsRun {
     let threads = &observation.threads;
     let window_us = observation.window_s() * 1e6;
@@ -16,7 +18,7 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         (!known.is_empty()).then(|| known.iter().sum())
     };
     AsRun {
-        server_cpus_used: cpus_used(threads),
+        server_cpus_used: misplaced::share_by_cpu(threads.iter()),
         server_allowed: threads
             .iter()
             .filter_map(|t| CpuSet::from_list(t.allowed.as_deref()?).ok())
@@ -30,34 +32,35 @@ pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>)
         steal_share: steal_share(observation),
         energy_by_zone_j: BTreeMap::new(),
         not_as_asked: Vec::new(),
+        server_demand: demand::of_server(observation),
+        server_quotas: quotas_of(observation, Party::Server),
+        load_quotas: quotas_of(observation, Party::Load),
         ..AsRun::default()
     }
 }
 
-/// Share of each CPU, each thread weighted by the CPU time that it used: a sleeping helper thread says nothing.
-fn cpus_used(threads: &[ThreadSeen]) -> BTreeMap<u32, f64> {
-    let mut used: BTreeMap<u32, f64> = BTreeMap::new();
-    for thread in threads {
-        let seen: u64 = thread.seen_on.values().sum();
-        let weight =
-            thread.on_cpu_us.or(thread.user_us.zip(thread.system_us).map(|(u, s)| u + s)).unwrap_or(0) as f64;
-        for (cpu, times) in thread.seen_on.iter().filter(|_| seen > 0 && weight > 0.0) {
-            *used.entry(*cpu).or_default() += weight * *times as f64 / seen as f64;
-        }
-    }
-    let total: f64 = used.values().sum();
-    used.values_mut().for_each(|share| *share /= total);
-    used
+/// The quotas that one of server and load was under.
+fn quotas_of(observation: &Observation, party: Party) -> Vec<Quota> {
+    let of_party = observation.quotas.iter().filter(|quota| quota.party == party);
+    let quota = |seen: &probe::QuotaSeen| Quota {
+        cgroup: seen.cgroup.clone(),
+        cpus: seen.cpus,
+        periods: seen.periods,
+        throttled_periods: seen.throttled_periods,
+        throttled_us: seen.throttled_us,
+    };
+    of_party.map(quota).collect()
 }
 
-/// Busy time of all CPUs less that of the server's threads, in CPUs; `None` when one of them is not known.
+/// Busy time of all CPUs less that of the server, the dose and the recipe's neighbours, in CPUs; `None` when it is not known.
 fn others_busy_cpus(observation: &Observation) -> Option<f64> {
     let window_us = observation.window_s() * 1e6;
     let total = |name: &str| observation.counter("stat", name).map(|c| c.by_cpu.values().sum::<u64>());
     let (user, system) = (total("user")?, total("system")?);
     let busy = user + system + ["nice", "irq", "softirq"].iter().filter_map(|name| total(name)).sum::<u64>();
     let server: u64 = observation.threads.iter().filter_map(|t| t.on_cpu_us).sum();
-    (window_us > 0.0).then(|| busy.saturating_sub(server) as f64 / window_us)
+    let neighbours = demand::cpus_of_neighbours(observation);
+    (window_us > 0.0).then(|| (busy.saturating_sub(server) as f64 / window_us - neighbours).max(0.0))
 }
 
 /// User time of all CPUs less that of the server's threads, in CPUs; `None` when one of them is not known. Interrupts and the
@@ -80,17 +83,6 @@ fn steal_share(observation: &Observation) -> Option<f64> {
         }
         _ => observation.still.iter().any(|s| s == "stat/steal").then_some(0.0),
     }
-}
-
-/// Busy share of the busiest thread, 0 to 1; `None` when CPU times are not known.
-pub fn busiest_thread(observation: &Observation) -> Option<f64> {
-    let window_us = observation.window_s() * 1e6;
-    let busiest = observation
-        .threads
-        .iter()
-        .filter_map(|t| t.on_cpu_us.or(t.user_us.zip(t.system_us).map(|(u, s)| u + s)))
-        .max()?;
-    (window_us > 0.0).then(|| busiest as f64 / window_us)
 }
 
 #[cfg(test)]
@@ -127,14 +119,13 @@ mod tests {
         let o = one_second(vec![thread(1, 900_000, &[(0, 3), (1, 1)]), thread(2, 0, &[(1, 4)])], vec![]);
         let used = from_observation(&o, None).server_cpus_used;
         assert_eq!(used, BTreeMap::from([(0, 0.75), (1, 0.25)]));
-        assert_eq!(busiest_thread(&o), Some(0.9));
+        assert_eq!(from_observation(&o, None).server_demand.unwrap().on_cpu_share, 0.9);
     }
 
     #[test]
     fn unknown_stays_unknown() {
         let nothing = from_observation(&one_second(vec![], vec![]), None);
         assert_eq!(nothing, AsRun::default());
-        assert_eq!(busiest_thread(&one_second(vec![], vec![])), None);
     }
 
     #[test]
@@ -142,6 +133,22 @@ mod tests {
         let busy = vec![stat("user", &[(0, 900_000), (1, 500_000)]), stat("system", &[(0, 100_000), (1, 0)])];
         let o = one_second(vec![thread(1, 800_000, &[(0, 1)])], busy);
         assert_eq!(from_observation(&o, None).others_busy_cpus, Some(0.7));
+    }
+
+    #[test]
+    fn quotas_belong_to_who_is_under_them() {
+        let quota = |party, throttled_us| probe::QuotaSeen {
+            party,
+            cgroup: "/box".into(),
+            cpus: 0.4,
+            periods: 10,
+            throttled_periods: 7,
+            throttled_us,
+        };
+        let quotas = vec![quota(Party::Server, 5), quota(Party::Load, 9)];
+        let seen = from_observation(&Observation { quotas, ..one_second(vec![], vec![]) }, None);
+        assert_eq!((seen.server_quotas.len(), seen.server_quotas[0].throttled_us), (1, 5));
+        assert_eq!((seen.load_quotas.len(), seen.load_quotas[0].throttled_us), (1, 9));
     }
 
     #[test]

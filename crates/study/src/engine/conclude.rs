@@ -6,13 +6,14 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use load::children::CpuTime;
 use load::{Counted, Headroom, Outcome, headroom};
-use machine::{Class, Fault, Placement};
+use machine::{Class, CpuSet, Fault, Missing, Placement};
 use probe::{Observation, Recording};
 use serde::Serialize;
 
 use super::energy::{self, Energy};
-use super::{Planned, as_run, softirq, still_placed, window};
+use super::{Planned, as_run, demand, dose, misplaced, softirq, starved, window};
 use crate::cliff::{self, Cliff};
 use crate::recipe::{Disturbed, Recipe};
 use crate::trial::{AsRun, Parts, Trial};
@@ -25,8 +26,12 @@ pub(super) struct Run {
     pub recording: Recording,
     /// Settings that read back otherwise than asked, in words.
     pub not_as_asked: Vec<String>,
-    /// User time of load and neighbours, in CPUs.
-    pub own_user_cpus: f64,
+    /// CPU time of the load's process tree from its start to its end.
+    pub load_cpu_time: CpuTime,
+    /// User time of dose and neighbours while they ran, in CPUs.
+    pub neighbours_user_cpus: f64,
+    /// CPUs that the server was given: those of the placement, or, where pinwise started it, all that pinwise may use.
+    pub given: Option<CpuSet>,
     /// How long it all took.
     pub took: Duration,
     /// How long its parts took.
@@ -39,12 +44,15 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     let observation = run.recording.window(from_ns, to_ns);
     let mut missing = run.outcome.missing.clone();
     let mut figures = run.outcome.figures.clone();
-    require_right(recipe, &run.outcome)?;
     if !run.outcome.intervals.is_empty() {
         match run.outcome.window(from_ns, to_ns) {
             Ok(windowed) => figures.extend(windowed),
             Err(why) => missing.push(why),
         }
+    }
+    let starved = starved::is_starved(recipe, &run.outcome, &figures);
+    if !starved {
+        require_right(recipe, &run.outcome)?;
     }
     let cliff = match run.outcome.operations.is_empty() {
         true => None,
@@ -58,20 +66,19 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     figures.extend(softirq::figures(&observation, &planned.arm.placement));
     let window_s = to_ns.saturating_sub(from_ns) as f64 / 1e9;
     let energy = Energy::of(&observation, window_s);
-    energy.require(recipe)?;
+    if !starved {
+        energy.require(recipe)?;
+    }
     figures.extend(energy.figures(window_s, figures.get("requests_per_s").copied()));
-    require_metric(recipe, &figures)?;
+    if !starved {
+        require_metric(recipe, &figures)?;
+    }
     missing.extend(observation.missing.iter().cloned());
     write_beside(dir, &run, &observation)?;
     let placement = &planned.arm.placement;
-    let beside = as_run::user_cpus_beside_the_server(&observation);
-    let as_run = AsRun {
-        others_user_cpus: beside.map(|cpus| (cpus - run.own_user_cpus).max(0.0)),
-        energy_by_zone_j: energy.by_zone_j,
-        ..as_run::from_observation(&observation, placement.load_cpus.clone())
-    };
-    let mut not_as_asked = run.not_as_asked;
-    not_as_asked.extend(still_placed::widened(&as_run, placement));
+    let as_run =
+        AsRun { energy_by_zone_j: energy.by_zone_j, ..seen(placement, &run, &observation, &mut missing) };
+    let headroom = judge_headroom(&run.outcome, &as_run, placement);
     let mut units = run.outcome.units.clone();
     units.insert(CPU_COST.into(), "us".into());
     let of_counters = softirq::UNITS.into_iter().chain(energy::UNITS);
@@ -83,7 +90,7 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         attempt: planned.attempt,
         disturbed: disturbed(&recipe.disturbed, &as_run),
         failed: None,
-        starved: false,
+        starved,
         arm: planned.arm.name.clone(),
         boot: None,
         began_unix_s: unix_now_s() - run.took.as_secs_f64(),
@@ -97,10 +104,37 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
         figures,
         units,
         warm_up,
-        headroom: judge_headroom(&run.outcome, &observation, placement),
-        as_run: AsRun { not_as_asked, ..as_run },
+        headroom,
+        as_run,
         missing: missing.into_iter().collect::<BTreeSet<_>>().into_iter().collect(),
     })
+}
+
+/// What was really so in the window. What is not known of it and matters goes to `missing`.
+fn seen(placement: &Placement, run: &Run, observation: &Observation, missing: &mut Vec<Missing>) -> AsRun {
+    let Outcome { from_ns, to_ns, intervals, .. } = &run.outcome;
+    // Without intervals the whole run is the window.
+    let whole_run = intervals.is_empty().then(|| demand::whole_run_cpus(run.load_cpu_time, *from_ns, *to_ns));
+    let load = demand::of_load(observation, whole_run.flatten());
+    missing.extend(load.missing);
+    let dose_taken_share = placement
+        .dose
+        .as_ref()
+        .and_then(|dose| dose::taken_share(dose, observation).map_err(|why| missing.push(why)).ok());
+    let run_s = to_ns.saturating_sub(*from_ns) as f64 / 1e9;
+    // Of neighbours that come and go whichever is more: none of it is anybody else's.
+    let of_neighbours = run.neighbours_user_cpus.max(demand::user_cpus_of_neighbours(observation));
+    let own_user_cpus = run.load_cpu_time.user_s / run_s.max(1e-3) + of_neighbours;
+    let beside = as_run::user_cpus_beside_the_server(observation);
+    AsRun {
+        others_user_cpus: beside.map(|cpus| (cpus - own_user_cpus).max(0.0)),
+        not_as_asked: run.not_as_asked.clone(),
+        load_demand: load.demand,
+        load_busy_cpus: load.busy_cpus,
+        misplaced: misplaced::of(&observation.threads, placement.server_cpus.as_ref(), run.given.as_ref()),
+        dose_taken_share,
+        ..as_run::from_observation(observation, placement.load_cpus.clone())
+    }
 }
 
 /// Why the trial counts as disturbed; what is not known is not held against it.
@@ -179,7 +213,7 @@ fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<()
 
 /// Whether the client had room. With server and load on the same CPU neither can be told apart from the other. One that sends packets
 /// as fast as it can is itself what is measured.
-fn judge_headroom(outcome: &Outcome, observation: &Observation, placement: &Placement) -> Option<Headroom> {
+fn judge_headroom(outcome: &Outcome, as_run: &AsRun, placement: &Placement) -> Option<Headroom> {
     if outcome.counted != Counted::Requests {
         return None;
     }
@@ -187,8 +221,16 @@ fn judge_headroom(outcome: &Outcome, observation: &Observation, placement: &Plac
         (Some(server), Some(load)) => !server.intersection(load).is_empty(),
         _ => false,
     };
-    let client_busy = outcome.figures.get("client_busy").copied();
-    Some(headroom(client_busy, as_run::busiest_thread(observation), crowded))
+    let server_busy = as_run.server_demand.map(|demand| demand.on_cpu_share);
+    Some(headroom(client_busy(outcome, as_run), server_busy, crowded))
+}
+
+/// How busy the load's busiest thread was: by its own account, else by the kernel's. Where that is not known and all of the load
+/// together had room, each of its threads had.
+fn client_busy(outcome: &Outcome, as_run: &AsRun) -> Option<f64> {
+    let own = outcome.figures.get("client_busy").copied();
+    own.or(as_run.load_demand.map(|demand| demand.on_cpu_share))
+        .or(as_run.load_busy_cpus.filter(|cpus| *cpus <= load::headroom::FULL))
 }
 
 /// Writes the load's own document, the observation and the series.

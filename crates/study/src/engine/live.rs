@@ -7,16 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use change::{Hand, Launch, Launched, Undone, own};
-use load::{Command, Outcome, Server, ServerSpec, children};
+use load::children::{self, CpuTime};
+use load::{Command, Outcome, Server, ServerSpec};
 use machine::knobs::guest::{self, OF_SERVER};
 use machine::plan::{PIN, SERVER};
 use machine::{Act, Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes};
-use probe::{Recording, Sampler};
+use probe::{Party, Recording, Sampler};
 
 use super::conclude::{Run, conclude};
 use super::data::Data;
 use super::swap::Areas;
-use super::{Planned, Trials, housekeeping, pair, still_placed};
+use super::{Planned, Trials, dose, durable, housekeeping, pair, still_placed};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
@@ -77,12 +78,8 @@ impl LiveTrials {
             not_as_asked.extend(self.set(setting)?);
         }
         not_as_asked.extend(self.keep_house(placement)?);
-        let (neighbours_began, children_before_s) = (Instant::now(), children::user_s());
-        let neighbours = placement
-            .neighbours
-            .iter()
-            .map(|neighbour| self.start_neighbour(neighbour, dir))
-            .collect::<Result<Vec<Launched>, Fault>>()?;
+        let neighbours_began = Instant::now();
+        let beside = self.start_beside(placement, dir)?;
         if let Some(path) = self.swap.of(&recipe.server, &self.case, &mut self.hand)? {
             self.hand.perform(&Act::SwapOn { path })?;
         }
@@ -98,18 +95,19 @@ impl LiveTrials {
             let target = self.target_of(&server, setting)?;
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
-        let run = self.observe(&recipe, &mut server, placement, dir);
+        let run = self.observe(&recipe, &mut server, placement, &beside, dir);
         let killed = server.killed_for_memory();
-        let load_ended_s = children::user_s();
-        drop(neighbours);
-        let by_neighbours_s = children::user_s() - load_ended_s;
-        let neighbours_cpus = by_neighbours_s / neighbours_began.elapsed().as_secs_f64();
+        let before_their_end = children::cpu_time();
+        drop(beside);
+        let of_neighbours = children::cpu_time() - before_their_end;
+        let neighbours_user_cpus = of_neighbours.user_s / neighbours_began.elapsed().as_secs_f64();
+        let given = self.given(&server, placement);
         let server_ended = Instant::now();
         let stopped = server.stop();
         let server_stop_s = server_ended.elapsed().as_secs_f64();
         // First, because a server or load that lost its CPU may have failed of it.
         still_placed::cpus_are_there(&self.root, placement)?;
-        let (outcome, recording) = match (run, killed) {
+        let (outcome, load_cpu_time, recording) = match (run, killed) {
             // What came of it then says less than why.
             (run, Some(killed)) if !run.as_ref().is_err_and(|f| f.class == Class::Interrupted) => {
                 return Err(killed);
@@ -118,10 +116,10 @@ impl LiveTrials {
         };
         stopped?;
         let load_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
-        let load_cpus = (load_ended_s - children_before_s) / load_s.max(1e-3);
-        let own_user_cpus = load_cpus + neighbours_cpus;
         let parts = Parts { server_start_s, load_s, server_stop_s };
-        let seen = Run { outcome, recording, not_as_asked, own_user_cpus, took: began.elapsed(), parts };
+        let took = began.elapsed();
+        let seen =
+            Run { outcome, recording, not_as_asked, load_cpu_time, neighbours_user_cpus, given, took, parts };
         conclude(&recipe, planned, seen, dir)
     }
 
@@ -184,6 +182,24 @@ impl LiveTrials {
         Ok(stays)
     }
 
+    /// Starts the dose and the recipe's neighbours.
+    fn start_beside(&mut self, placement: &Placement, dir: &Path) -> Result<Vec<(Party, Launched)>, Fault> {
+        let mut beside = Vec::new();
+        if let Some(dose) = &placement.dose {
+            beside.push((Party::Dose, self.hand.launch(&dose::launch(dose, &self.exe, dir))?));
+        }
+        for neighbour in &placement.neighbours {
+            beside.push((Party::Neighbour, self.start_neighbour(neighbour, dir)?));
+        }
+        Ok(beside)
+    }
+
+    /// The CPUs that a placement gives the server: all of ours where it names none. One that ran before has what its owner gave it.
+    fn given(&self, server: &Server, placement: &Placement) -> Option<CpuSet> {
+        let ours = server.ran_before().is_none().then(|| self.allowed.clone());
+        placement.server_cpus.clone().or(ours)
+    }
+
     fn start_neighbour(&mut self, neighbour: &Neighbour, dir: &Path) -> Result<Launched, Fault> {
         let argv = neighbour.command.parse::<Command>()?.fill(&self.stands_for(&neighbour.cpus))?;
         self.hand.launch(&Launch {
@@ -228,9 +244,11 @@ impl LiveTrials {
         recipe: &Recipe,
         server: &mut Server,
         placement: &Placement,
+        beside: &[(Party, Launched)],
         dir: &Path,
-    ) -> Result<(Outcome, Recording), Fault> {
+    ) -> Result<(Outcome, CpuTime, Recording), Fault> {
         let sampler = Sampler::new(Arc::clone(&self.root), Some(server.process()));
+        beside.iter().for_each(|(party, launched)| sampler.follow(*party, launched.process()));
         let every = Duration::from_secs_f64(1.0 / recipe.samples_per_s);
         let over = AtomicBool::new(false);
         let observer_cpus = self.observer_cpus(placement);
@@ -239,7 +257,9 @@ impl LiveTrials {
                 own::run_on(&observer_cpus)?;
                 Ok::<_, Fault>(sampler.run(&over, every))
             });
-            let outcome = self.drive(recipe, server, placement, dir);
+            let before = children::cpu_time();
+            let outcome = self.drive(recipe, server, placement, &sampler, dir);
+            let load_cpu_time = children::cpu_time() - before;
             over.store(true, Ordering::Release);
             sampling.thread().unpark();
             let recording = sampling.join().map_err(|_| {
@@ -250,7 +270,7 @@ impl LiveTrials {
                     "report this as a fault of pinwise",
                 )
             })??;
-            Ok((outcome?, recording))
+            Ok((outcome?, load_cpu_time, recording))
         })
     }
 
@@ -260,12 +280,14 @@ impl LiveTrials {
         recipe: &Recipe,
         server: &mut Server,
         placement: &Placement,
+        sampler: &Sampler,
         dir: &Path,
     ) -> Result<Outcome, Fault> {
         let mut spec = recipe.load.clone();
         spec.set_seconds(recipe.budget.warm_up_cap_s + recipe.budget.window_s);
         let deadline = Instant::now() + Duration::from_secs_f64(recipe.budget.trial_timeout_s);
         let mut running = spec.workload().start(server, placement, &mut self.hand, dir)?;
+        sampler.follow(Party::Load, running.process());
         loop {
             if let Some(outcome) = running.poll() {
                 let outcome = outcome.map_err(|fault| cause_of(server, fault))?;
@@ -300,7 +322,8 @@ impl Trials for LiveTrials {
         let trial = self.run_placed(planned, recipe, dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
-        taken_back.and(trial)
+        let on_disk = durable::sync_folder(dir);
+        taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial))
     }
 
     fn booted(&self) -> Option<Booted> {

@@ -1,9 +1,7 @@
-//! Whether a trial was run where it was asked for: CPUs can go offline in the middle, and the kernel then moves what runs
+//! Whether the CPUs of a trial were there to its end: CPUs can go offline in the middle, and the kernel then moves what runs
 //! there, whatever its affinity says (kernel/sched/core.c, select_fallback_rq).
 
 use machine::{Class, CpuSet, Fault, Placement, Root};
-
-use crate::trial::AsRun;
 
 /// That the CPUs of the placement are online at the end of its trial. A trial that lost one is no trial of its placement.
 ///
@@ -28,14 +26,6 @@ pub(super) fn cpus_are_there(root: &Root, placement: &Placement) -> Result<(), F
     ))
 }
 
-/// In words, when the server may run elsewhere than asked: a CPU went and came back, or something set its affinity anew.
-pub(super) fn widened(as_run: &AsRun, placement: &Placement) -> Option<String> {
-    let (told, asked) = (as_run.server_allowed.as_ref()?, placement.server_cpus.as_ref()?);
-    let beyond = told.difference(asked);
-    (!beyond.is_empty())
-        .then(|| format!("CPUs of the server: asked {}, reads {:?}", asked.to_list(), told.to_list()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,15 +43,5 @@ mod tests {
         let fault = cpus_are_there(&online("0,2\n"), &placement).unwrap_err();
         assert_eq!((fault.object.as_str(), fault.class), ("CPUs 1,3", Class::MachineLacks));
         assert!(cpus_are_there(&Root::from_tree(Tree::new()), &placement).is_ok());
-    }
-
-    #[test]
-    fn a_server_that_may_run_elsewhere_is_told() {
-        let as_run = |list: &str| AsRun { server_allowed: on(list), ..AsRun::default() };
-        let pinned = Placement { server_cpus: on("2-3"), ..Placement::default() };
-        assert_eq!(widened(&as_run("3"), &pinned), None);
-        let words = "CPUs of the server: asked 2-3, reads \"0-3\"";
-        assert_eq!(widened(&as_run("0-3"), &pinned).as_deref(), Some(words));
-        assert_eq!(widened(&as_run("0-3"), &Placement::default()), None);
     }
 }

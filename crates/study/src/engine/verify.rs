@@ -11,6 +11,7 @@ use super::small_study;
 use crate::arm::{Arm, Role};
 use crate::case::Case;
 use crate::evidence::{self, Contrast, Trust, Verdict};
+use crate::trial::AsRun;
 
 /// Name of the arm with the plan in force.
 pub const APPLIED: &str = "as planned";
@@ -162,7 +163,11 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
     let sound = evidence.trust == Trust::Sound;
     let dir = verification.dir();
     let of_plan = verification.trials.iter().filter(|trial| trial.arm == APPLIED);
-    let otherwise: BTreeSet<String> = of_plan.flat_map(|trial| trial.as_run.not_as_asked.clone()).collect();
+    let in_words = |as_run: &AsRun| {
+        let misplaced = as_run.misplaced.iter().map(ToString::to_string);
+        misplaced.chain(as_run.not_as_asked.clone()).collect::<Vec<_>>()
+    };
+    let otherwise: BTreeSet<String> = of_plan.flat_map(|trial| in_words(&trial.as_run)).collect();
     Verified {
         holds: sound
             && otherwise.is_empty()

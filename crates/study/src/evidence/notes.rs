@@ -58,7 +58,10 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
 fn busy_machine(trials: &[Trial]) -> Option<String> {
     let by_others: Vec<f64> = trials
         .iter()
-        .filter_map(|t| Some(t.as_run.others_busy_cpus? - t.headroom.as_ref()?.client_busy?))
+        .filter_map(|t| {
+            let by_load = t.as_run.load_busy_cpus.or_else(|| t.headroom.as_ref()?.client_busy);
+            Some(t.as_run.others_busy_cpus? - by_load?)
+        })
         .filter(|cpus| *cpus > OTHERS_MATTER_CPUS)
         .collect();
     let typical = summary::median(&by_others).filter(|_| by_others.len() * 10 > trials.len())?;
