@@ -19,6 +19,7 @@ pub mod http;
 pub mod interrupt_cost;
 pub mod latency;
 pub mod ldap;
+mod locale;
 mod log_tail;
 mod message;
 pub mod nats;
@@ -42,6 +43,7 @@ pub mod spinner;
 pub mod storm;
 pub mod string;
 pub mod template;
+mod tool_errors;
 pub mod workloads;
 
 pub use clock::monotonic_ns;
