@@ -1,9 +1,15 @@
-//! Taking a figure out of what a load tool printed.
+//! Taking a figure out of what a load tool printed: where it stands. How it is read: `number`; in which unit: `unit`.
 
-use regex::Regex;
+mod number;
+mod unit;
+
+use regex::{Match, Regex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use self::number::number;
+use self::unit::{Suffix, Unit};
 
 /// Where a figure stands in the output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,13 +43,16 @@ impl Extract {
         }
     }
 
-    /// The figure called `name`; its name tells the unit that times are turned into. The error says why there is none.
+    /// The figure called `name`, in the unit that its name ends in. The error says why there is none: nothing stands there, or what stands
+    /// there is no number that has one reading, or the expression takes a part of the number only.
     pub fn figure(&self, name: &str, stdout: &str, stderr: &str) -> Result<f64, String> {
         match self {
             Self::Regex(expression) => {
                 let compiled = compile(expression)?;
-                let text = last_match(&compiled, stdout).or_else(|| last_match(&compiled, stderr));
-                number(name, text.ok_or("matches nothing in what the command printed")?)
+                let found = last_match(&compiled, stdout).or_else(|| last_match(&compiled, stderr));
+                let found = found.ok_or("matches nothing in what the command printed")?;
+                found.check(name)?;
+                number(name, found.group.as_str())
             }
             Self::JsonPointer(pointer) => {
                 self.check()?;
@@ -69,9 +78,81 @@ fn compile(expression: &str) -> Result<Regex, String> {
     }
 }
 
-fn last_match<'t>(expression: &Regex, text: &'t str) -> Option<&'t str> {
+/// What a regular expression has found.
+struct Found<'t> {
+    /// All of the text.
+    text: &'t str,
+    /// Where the whole expression ends in it.
+    end: usize,
+    /// The figure.
+    group: Match<'t>,
+}
+
+fn last_match<'t>(expression: &Regex, text: &'t str) -> Option<Found<'t>> {
     let captures = expression.captures_iter(text).last()?;
-    captures.name("value").or_else(|| captures.get(1)).map(|group| group.as_str())
+    let group = captures.name("value").or_else(|| captures.get(1))?;
+    Some(Found { text, end: captures.get(0)?.end(), group })
+}
+
+impl Found<'_> {
+    /// Fails where the group holds only a part of a number, or leaves out a unit that changes it.
+    fn check(&self, name: &str) -> Result<(), String> {
+        let (before, after) = (&self.text[..self.group.start()], &self.text[self.group.end()..]);
+        let (group, seen) = (self.group.as_str(), self.surroundings());
+        let is_digit = |c: char| c.is_ascii_digit();
+        if group.starts_with(is_digit)
+            && before.trim_end_matches(['.', ',']).ends_with(is_digit)
+            && !before.ends_with(',')
+        {
+            return Err(format!(
+                "gives '{group}', only the end of the number in '{seen}': make what stands before the group shorter"
+            ));
+        }
+        // What the expression itself names behind the group is there on purpose.
+        let is_named = self.end > self.group.end();
+        if group.ends_with(is_digit) && !is_named && goes_on(after) {
+            return Err(format!(
+                "gives '{group}', only a part of '{seen}': take the whole number into the group, or name what separates it from the next"
+            ));
+        }
+        let is_adjacent = |unit: &str| after.starts_with(unit);
+        let unit = first_word(after);
+        let is_left_out = is_adjacent(unit)
+            && !is_named
+            && Suffix::of(unit).is_some_and(|unit| unit.factor(name) != Ok(1.0));
+        match group.ends_with(is_digit) && !unit.is_empty() && (is_left_out || Unit::contradicts(unit, name))
+        {
+            true => Err(format!(
+                "gives '{group}' and leaves out the unit '{unit}' behind it: take the unit into the group"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The group with the characters that touch it.
+    fn surroundings(&self) -> &str {
+        let (start, end) = (self.group.start(), self.group.end());
+        let from = self.text[..start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let length = self.text[end..].find(char::is_whitespace).unwrap_or(self.text.len() - end);
+        // A blank of several bytes: not at a border.
+        self.text.get(from..end + length).unwrap_or(self.group.as_str())
+    }
+}
+
+/// Whether a number that ended here would go on: by a digit, decimals, or an exponent.
+fn goes_on(after: &str) -> bool {
+    let rest = after.strip_prefix(['.', ',']).unwrap_or(after);
+    let power =
+        rest.strip_prefix(['e', 'E']).map_or(rest, |power| power.strip_prefix(['+', '-']).unwrap_or(power));
+    power.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The word that stands there, or in brackets or behind one blank: `ms` of ` [ms] (mean)`.
+fn first_word(after: &str) -> &str {
+    let word = after.strip_prefix(' ').unwrap_or(after);
+    let word = word.strip_prefix(['[', '(']).unwrap_or(word);
+    let end = word.find(|c: char| !(c.is_alphabetic() || matches!(c, '/' | '%'))).unwrap_or(word.len());
+    &word[..end]
 }
 
 /// The document, whole or from its first brace on: some tools print a banner before it.
@@ -91,66 +172,6 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
         Value::Number(_) | Value::String(_) => "a value",
-    }
-}
-
-/// Reads `1234.5`, `1,234.5`, `12.3k`, and times with their unit (`1.5ms`) for figures whose name tells what unit
-/// they are to be in (`latency_us`).
-fn number(name: &str, text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let end = text.find(|c: char| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(text.len());
-    let (digits, suffix) = (text[..end].trim_end(), &text[end..]);
-    let plain: f64 = without_separators(digits)
-        .and_then(|plain| plain.parse().ok())
-        .filter(|n: &f64| n.is_finite())
-        .ok_or_else(|| format!("gives '{text}', which is no number"))?;
-    let factor = match suffix {
-        "" => Some(1.0),
-        "k" | "K" => Some(1e3),
-        "M" => Some(1e6),
-        "G" => Some(1e9),
-        unit => match (seconds_of(unit), unit_in_name(name)) {
-            (Some(from), Some(to)) => Some(from / to),
-            (Some(_), None) => {
-                return Err(format!(
-                    "gives '{text}', a time: end the figure's name in _us, _ms or _s to say what unit it is to be in"
-                ));
-            }
-            (None, _) => None,
-        },
-    };
-    let factor =
-        factor.ok_or_else(|| format!("gives '{text}', which is no number: put only digits in the group"))?;
-    Ok(plain * factor)
-}
-
-/// Leaves out commas between groups of three digits; none when commas stand anywhere else (a decimal comma?).
-fn without_separators(digits: &str) -> Option<String> {
-    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    let groups: Vec<&str> = whole.split(',').collect();
-    let first = groups[0].trim_start_matches(['+', '-']);
-    let separated = groups.len() == 1
-        || ((1..=3).contains(&first.len()) && groups[1..].iter().all(|g| g.len() == 3))
-            && !rest.contains(',');
-    separated.then(|| digits.replace(',', ""))
-}
-
-fn seconds_of(unit: &str) -> Option<f64> {
-    match unit {
-        "ns" => Some(1e-9),
-        "us" => Some(1e-6),
-        "ms" | "msec" => Some(1e-3),
-        "s" | "sec" => Some(1.0),
-        "m" => Some(60.0),
-        _ => None,
-    }
-}
-
-fn unit_in_name(figure: &str) -> Option<f64> {
-    match figure.rsplit_once('_')? {
-        (before, "s") if before.ends_with("_per") => None,
-        (_, unit @ ("ns" | "us" | "ms" | "s")) => seconds_of(unit),
-        _ => None,
     }
 }
 
@@ -228,24 +249,30 @@ Time per request:       0.084 [ms] (mean, across all concurrent requests)
     }
 
     #[test]
-    fn numbers_in_the_forms_that_tools_print() {
-        let read = |text| number("x", text);
-        for (text, value) in [
-            ("12", 12.0),
-            ("-1.5", -1.5),
-            ("1,234,567.5", 1234567.5),
-            ("12.3k", 12300.0),
-            ("2 M", 2e6),
-            ("1e3", 1e3),
-            ("3G", 3e9),
-        ] {
-            assert_eq!(read(text).unwrap(), value, "{text}");
-        }
-        for text in
-            ["", "1,5", "1,2345", ",123", "12,34,567", "1.2.3", "inf", "nan", "k", "1e999", "5 apples"]
-        {
-            assert!(read(text).is_err(), "{text}");
-        }
+    fn a_part_of_a_number_is_no_figure() {
+        let why = |expression: &str, name: &str, text: &str| regex(expression, name, text).unwrap_err();
+        assert!(why(r"tps = ([0-9.]+)", "tps", "tps = 12.345,67").contains("'12.345,67'"));
+        assert!(why(r"tps = ([0-9]+)", "tps", "tps = 12.345").contains("only a part"));
+        assert!(why(r"tps = ([0-9.]+)", "tps", "tps = 1.5e+04").contains("only a part"));
+        assert!(why(r"tps = .*([0-9.]+)", "tps", "tps = 29441.08").contains("only the end"));
+        assert_eq!(regex(r"tps = (\S+)", "tps", "tps = 12.345,67 x").unwrap(), 12345.67);
+        // Fields of CSV that the expression tells apart.
+        assert_eq!(regex(r"^get,([0-9.]+),", "tps", "get,61349.69,0.4").unwrap(), 61349.69);
+        assert_eq!(regex(r"^get,[^,]*,([0-9.]+)", "tps", "get,61349,0.4\n").unwrap(), 0.4);
+        assert_eq!(regex(r"= [0-9.]+/([0-9.]+)/", "rtt_ms", "rtt = 0.1/0.2/0.3 ms").unwrap(), 0.2);
+        assert_eq!(regex(r"took (\d+)", "n", "took 12.").unwrap(), 12.0, "the end of a sentence");
+    }
+
+    #[test]
+    fn a_unit_that_is_left_out_is_no_figure_where_it_is_another_one() {
+        let why = |expression: &str, name: &str, text: &str| regex(expression, name, text).unwrap_err();
+        assert!(why(r"Latency\s+([\d.]+)", "latency_ms", WRK).contains("the unit 'us'"));
+        assert!(why(r"Req/Sec\s+([\d.]+)", "requests_per_s", WRK).contains("the unit 'k'"));
+        assert!(why(r"p50=([\d.]+)", "p50_us", REDIS).contains("the unit 'msec'"));
+        assert!(why(r"request:\s+([\d.]+) \[ms\] \(mean\)", "latency_us", AB).contains("the unit 'ms'"));
+        assert_eq!(regex(r"Latency\s+([\d.]+)", "latency_us", WRK).unwrap(), 645.1, "the name's own");
+        assert_eq!(regex(r"second, p50=([\d.]+)", "p50_ms", REDIS).unwrap(), 0.367);
+        assert_eq!(regex(r"read (\d+)MB", "read_mb", "read 47MB").unwrap(), 47.0);
     }
 
     #[test]
@@ -270,11 +297,6 @@ Time per request:       0.084 [ms] (mean, across all concurrent requests)
             let _ = number(&name, &text);
             let _ = Extract::Regex(text.clone()).figure(&name, &text, &text);
             let _ = Extract::JsonPointer(text.clone()).figure(&name, &text, &text);
-        }
-
-        #[test]
-        fn plain_numbers_are_read_as_they_are(n in -1e12f64..1e12) {
-            proptest::prop_assert_eq!(number("x", &n.to_string()).unwrap(), n);
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod http;
 pub mod interrupt_cost;
 pub mod latency;
 pub mod ldap;
+mod locale;
 mod log_tail;
 mod message;
 pub mod nats;
@@ -44,6 +45,7 @@ pub mod storm;
 pub mod string;
 pub mod template;
 pub mod thief;
+mod tool_errors;
 pub mod workloads;
 
 pub use clock::monotonic_ns;

@@ -97,6 +97,9 @@ pub struct Outcome {
     pub from_ns: u64,
     /// When the load ended, CLOCK_MONOTONIC ns.
     pub to_ns: u64,
+    /// What the server answered first, escaped and cut to 120 characters. Of the loads `string` and `http`; none of all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_answer: Option<String>,
     /// The headroom check, where it could be made.
     pub headroom: Option<Headroom>,
     /// What could not be measured, and why.

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pinwise_load::StringLoad;
 use pinwise_load::drive::{Document, Driven, Spacing};
 use pinwise_load::string::protocol;
 use pinwise_load::string::server::{ServerOptions, StringServer};
+use pinwise_load::{HttpLoad, StringLoad};
 use rustix::event::{EventfdFlags, eventfd};
 
 const ROUNDS: u64 = 50;
@@ -258,6 +258,55 @@ fn other_servers_may_be_driven_by_their_own_lines() {
         assert_eq!(run(at, expecting(expect)).outcome.figures["completed"], 20.0);
     }
     assert_eq!(run(at, expecting(Some("+PONK\r"))).outcome.figures["failed_wrong_answer"], 20.0);
+}
+
+#[test]
+fn a_server_that_answers_with_errors_is_no_success() {
+    let at = scripted(|_, _, stream| drop(stream.write_all(b"-ERR unknown command\r\n")));
+    for (keep_alive, threads) in [(false, 1), (true, 2)] {
+        let load = StringLoad { rounds: None, seconds: 60.0, keep_alive, threads, connections: 2, ..short() };
+        let document = run(at, load);
+        is_consistent(&document);
+        assert_eq!(document.outcome.figures["completed"], 0.0);
+        assert!(document.outcome.figures["failed_wrong_answer"] >= 1.0, "{:?}", document.outcome.figures);
+        assert_eq!(document.outcome.first_answer.as_deref(), Some(r"-ERR unknown command\r\n"));
+        let broken = document.broken.unwrap();
+        assert!(broken.cause.contains("-ERR unknown command"), "{broken:?}");
+        assert!(broken.remedy.contains("expect_prefix"), "{broken:?}");
+        assert!(
+            document.outcome.to_ns - document.outcome.from_ns < 30_000_000_000,
+            "it did not wait for its end"
+        );
+    }
+    let declared =
+        StringLoad { rounds: None, expect_prefix: Some("-ERR".into()), max_requests: Some(20), ..short() };
+    let document = run(at, declared);
+    assert_eq!((document.broken, document.outcome.figures["completed"]), (None, 20.0));
+}
+
+#[test]
+fn an_error_page_is_no_success() {
+    // The answer to the line that ends the request's head.
+    let at = scripted(|_, line, stream| {
+        if line == b"\r" {
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let load = |status| HttpLoad {
+        status,
+        connections: 1,
+        max_requests: Some(20),
+        seconds: 20.0,
+        ..HttpLoad::default()
+    };
+    let document = load(200).drive(at, None).unwrap();
+    is_consistent(&document);
+    assert_eq!(document.outcome.figures["completed"], 0.0);
+    assert_eq!(document.outcome.first_answer.as_deref(), Some("HTTP/1.1 404 Not Found"));
+    let broken = document.broken.unwrap();
+    assert!(broken.cause.contains("404 Not Found") && broken.remedy.contains("status"), "{broken:?}");
+    let document = load(404).drive(at, None).unwrap();
+    assert_eq!((document.broken, document.outcome.figures["completed"]), (None, 20.0));
 }
 
 #[test]

@@ -208,6 +208,31 @@ fn figures_come_from_what_a_command_prints() {
 }
 
 #[test]
+fn loads_run_in_the_c_locale_unless_the_recipe_sets_one() {
+    let mut bench = Bench::new();
+    let server = bench.start(&ServerSpec::built_in(Some(&exe()), ROUNDS)).unwrap();
+    // A figure for the locale that the command sees.
+    let script = "case \"$LC_ALL-$LC_NUMERIC\" in C-*) echo Requests/sec: 1;; -x) echo Requests/sec: 2;; *) echo Requests/sec: 3;; esac";
+    let mut seen = |env: &[(&str, &str)]| {
+        let LoadSpec::Command(load) = command(script, rate()) else { unreachable!() };
+        let env = env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        bench.outcome(&LoadSpec::Command(CommandLoad { env, ..load }), &server).unwrap().figures["requests_per_s"]
+    };
+    assert_eq!(seen(&[]), 1.0);
+    assert_eq!(seen(&[("LC_NUMERIC", "x")]), 2.0);
+    assert_eq!(seen(&[("LC_ALL", "POSIX")]), 3.0);
+}
+
+#[test]
+fn error_answers_that_a_tool_counts_are_noted() {
+    let mut bench = Bench::new();
+    let server = bench.start(&ServerSpec::built_in(Some(&exe()), ROUNDS)).unwrap();
+    let script = "echo '  Non-2xx or 3xx responses: 58934'; echo Requests/sec: 29441.08";
+    let outcome = bench.outcome(&command(script, rate()), &server).unwrap();
+    assert!(outcome.missing.iter().any(|missing| missing.why.contains("58934")), "{:?}", outcome.missing);
+}
+
+#[test]
 fn a_command_without_its_figure_shows_expression_and_output() {
     let mut bench = Bench::new();
     let server = bench.start(&ServerSpec::built_in(Some(&exe()), ROUNDS)).unwrap();

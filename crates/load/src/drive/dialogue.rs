@@ -11,8 +11,19 @@ pub enum News {
     Answered(u32),
     /// The answer of this lane's request is in, and is not what it has to be; the words say what came and what should have come.
     Wrong(u32, String),
+    /// The first answer of the connection is an error of a known protocol, and nothing says that it is right: the run ends.
+    Refused(Refusal),
     /// The server has said why it ends the connection, or has broken the protocol: nothing more can come of this connection.
     Over(String),
+}
+
+/// Why a run is not worth going on with: all of it would measure how fast the server says no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What came, in words.
+    pub cause: String,
+    /// How to ask rightly, and how to say that this answer is right.
+    pub remedy: &'static str,
 }
 
 /// The client's side of one connection: bytes in, bytes out.
@@ -52,6 +63,12 @@ pub trait Dialogue {
     /// rests on those before it: the first that fails ends the run.
     fn operation(&self, number: u64) -> Option<(Kind, Phase)> {
         let _ = number;
+        None
+    }
+
+    /// What the server answered first, escaped and cut, for the reader of the outcome; none where nothing came, or where the protocol
+    /// has no words to show.
+    fn first_answer(&self) -> Option<&str> {
         None
     }
 

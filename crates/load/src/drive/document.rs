@@ -54,13 +54,23 @@ pub(super) struct Part {
     from_ns: u64,
     first_wrong: Option<String>,
     last_over: Option<String>,
+    first_answer: Option<String>,
 }
 
 impl Part {
     pub(super) fn of<D: Dialogue>(mut engine: Engine<'_, D>, end: End) -> Self {
         let left = engine.leave();
         let (first_wrong, last_over) = (engine.first_wrong.take(), engine.last_over.take());
-        Self { end, left, from_ns: engine.from_ns, first_wrong, last_over, recorder: engine.recorder }
+        let first_answer = engine.first_answer();
+        Self {
+            end,
+            left,
+            from_ns: engine.from_ns,
+            first_wrong,
+            last_over,
+            first_answer,
+            recorder: engine.recorder,
+        }
     }
 
     fn worth(&self) -> u32 {
@@ -69,6 +79,7 @@ impl Part {
             End::Stopped => 1,
             End::GaveUp => 2,
             End::NeverReady(_) => 3,
+            End::Refused(_) => 4,
         }
     }
 }
@@ -81,12 +92,14 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
     let worst = parts.pop()?;
     let (mut whole, mut left) = (worst.recorder, worst.left);
     let (mut first_wrong, mut last_over) = (worst.first_wrong, worst.last_over);
+    let mut first_answer = worst.first_answer;
     let mut busiest_ns = left.cpu_ns;
     for part in parts {
         whole.add(part.recorder);
         busiest_ns = busiest_ns.max(part.left.cpu_ns);
         first_wrong = first_wrong.or(part.first_wrong);
         last_over = last_over.or(part.last_over);
+        first_answer = first_answer.or(part.first_answer);
         left = Left {
             to_ns: left.to_ns.max(part.left.to_ns),
             cpu_ns: left.cpu_ns + part.left.cpu_ns,
@@ -112,8 +125,17 @@ pub(super) fn of(parts: Vec<Part>, pace: &Pace, server: SocketAddr) -> Option<Do
         figures.insert("client_cpu_s".into(), left.cpu_ns as f64 / 1e9);
     }
     let units = figures.keys().filter_map(|f| Some((f.clone(), unit_of(f)?.to_string()))).collect();
-    let outcome =
-        Outcome { figures, units, intervals, operations, from_ns, to_ns, missing, ..Outcome::default() };
+    let outcome = Outcome {
+        figures,
+        units,
+        intervals,
+        operations,
+        from_ns,
+        to_ns,
+        missing,
+        first_answer,
+        ..Outcome::default()
+    };
     Some(Document { outcome, broken, starved })
 }
 
@@ -153,6 +175,7 @@ impl Words {
                 format!("no request could be asked: {words}"),
                 "see the server's log; check that it speaks this protocol on this port",
             ),
+            End::Refused(refusal) => (refusal.cause.clone(), refusal.remedy),
             End::GaveUp => (
                 self.gave_up(recorder),
                 "see the server's log; check that it still runs and listens on this port",

@@ -14,7 +14,7 @@ use rustix::time::{
 };
 
 use super::connection::{Broken, Connection, Lane, Received, Request, State};
-use super::dialogue::{Dialogue, News};
+use super::dialogue::{Dialogue, News, Refusal};
 use super::endpoint::Endpoint;
 use super::pace::Pace;
 use super::recorder::{Failure, INTERVAL_NS, Recorder};
@@ -50,6 +50,8 @@ pub(super) enum End {
     Done,
     Stopped,
     GaveUp,
+    /// The first answer was an error.
+    Refused(Refusal),
     /// It never began: the words say why.
     NeverReady(String),
 }
@@ -84,6 +86,7 @@ pub(super) struct Engine<'a, D> {
     next_look_ns: u64,
     /// A request has failed on which those after it rest.
     sequence_broken: bool,
+    refused: Option<Refusal>,
     /// The first words about an answer that was wrong, and the last of a server that ended a connection.
     pub(super) first_wrong: Option<String>,
     pub(super) last_over: Option<String>,
@@ -146,6 +149,7 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             cpu_from_ns: 0,
             next_look_ns: 0,
             sequence_broken: false,
+            refused: None,
             first_wrong: None,
             last_over: None,
             buffer: vec![0; BUFFER_BYTES],
@@ -210,6 +214,9 @@ impl<'a, D: Dialogue> Engine<'a, D> {
         self.next_look_ns = from_ns + INTERVAL_NS;
         loop {
             let now_ns = monotonic_ns();
+            if let Some(refusal) = self.refused.take() {
+                return Ok(End::Refused(refusal));
+            }
             if now_ns >= self.end_ns || self.finished() && !self.sequence_broken {
                 return Ok(End::Done);
             }
@@ -251,6 +258,11 @@ impl<'a, D: Dialogue> Engine<'a, D> {
             Ok(_) | Err(Errno::INTR) => Ok(events),
             Err(error) => Err(error),
         }
+    }
+
+    /// What the server answered first, on the first connection that has an answer to show.
+    pub(super) fn first_answer(&self) -> Option<String> {
+        self.connections.iter().find_map(|connection| connection.dialogue.first_answer()).map(String::from)
     }
 
     fn finished(&self) -> bool {
@@ -362,6 +374,10 @@ impl<'a, D: Dialogue> Engine<'a, D> {
                 News::Wrong(lane, words) => {
                     self.first_wrong.get_or_insert(words);
                     self.give_up(index, lane, Failure::WrongAnswer, now_ns)?;
+                }
+                News::Refused(refusal) => {
+                    self.refused.get_or_insert(refusal);
+                    self.give_up(index, 0, Failure::WrongAnswer, now_ns)?;
                 }
                 News::Over(words) => over = Some(Broken::Over(words)),
             }

@@ -5,6 +5,7 @@
 //! connection for each request, 97 % of it in the kernel's TCP, and about 20 us with kept ones; the server 22-25 us beside its work.
 //! Hence [`DEFAULT_WORK_US`](crate::string::work::DEFAULT_WORK_US): with less the client comes near its limit.
 
+pub(crate) mod answer;
 mod connection;
 pub mod dialogue;
 mod document;
@@ -17,7 +18,7 @@ mod recorder;
 mod schedule;
 mod threads;
 
-pub use dialogue::{Dialogue, News};
+pub use dialogue::{Dialogue, News, Refusal};
 pub use document::{Broken, Document};
 pub use endpoint::{Endpoint, Transport};
 pub(crate) use pace::driven_load;

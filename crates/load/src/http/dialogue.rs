@@ -8,7 +8,8 @@ use machine::Fault;
 
 use super::body::{Body, Chunk, Piece};
 use super::options::HttpLoad;
-use crate::drive::{Dialogue, News};
+use crate::drive::answer::shown;
+use crate::drive::{Dialogue, News, Refusal};
 
 /// An answer's head is not longer than this, bytes.
 const LONGEST_HEAD_BYTES: usize = 64 << 10;
@@ -60,6 +61,7 @@ pub struct Http {
     step: Step,
     /// Whether the server keeps the connection after this answer.
     kept: bool,
+    first_answer: Option<String>,
 }
 
 /// What an answer's head says.
@@ -74,7 +76,7 @@ struct Head {
 impl Http {
     /// A client that asks as planned.
     pub fn new(plan: Arc<Plan>) -> Self {
-        Self { plan, step: Step::Idle, kept: true }
+        Self { plan, step: Step::Idle, kept: true, first_answer: None }
     }
 
     /// Takes the start of `bytes`: how many they were, none when more has to come, and what they mean. Fails with why the connection is
@@ -115,8 +117,14 @@ impl Http {
         }
         self.kept = head.kept;
         self.step = Step::Body(head.body, 0);
+        let is_first = self.first_answer.is_none();
+        if is_first {
+            let line = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+            self.first_answer = Some(shown(line));
+        }
         let news = match head.status == self.plan.status {
             true => (head.body == Body::Sized(0)).then(|| self.ended(0)),
+            false if is_first && head.status >= 400 => Some(News::Refused(self.refusal())),
             false => {
                 let came = format!("{} {}", head.status, head.reason);
                 Some(News::Wrong(
@@ -126,6 +134,17 @@ impl Http {
             }
         };
         Ok(Some((head.bytes, news)))
+    }
+
+    fn refusal(&self) -> Refusal {
+        let first = self.first_answer.as_deref().unwrap_or_default();
+        Refusal {
+            cause: format!(
+                "the first answer is an error: '{first}'; the load expects status {}",
+                self.plan.status
+            ),
+            remedy: "correct path, method, headers or body; if this answer is right, say so with key status",
+        }
     }
 
     fn ended(&self, length: usize) -> News {
@@ -216,6 +235,10 @@ impl Dialogue for Http {
         self.kept
     }
 
+    fn first_answer(&self) -> Option<&str> {
+        self.first_answer.as_deref()
+    }
+
     fn hear(&mut self, came: &[u8], _out: &mut Vec<u8>, news: &mut Vec<News>) -> usize {
         let mut at = 0;
         while at < came.len() {
@@ -231,7 +254,7 @@ impl Dialogue for Http {
             self.step = match item {
                 News::Ready | News::Answered(_) => Step::Idle,
                 // What else comes belongs to nobody: the engine makes the connection anew.
-                News::Wrong(..) | News::Over(_) => Step::Over,
+                News::Wrong(..) | News::Refused(_) | News::Over(_) => Step::Over,
             };
             news.push(item);
         }

@@ -269,7 +269,7 @@ impl Dialogue for Ldap {
             self.step = match item {
                 News::Ready | News::Answered(_) => Step::Idle,
                 // What else comes belongs to nobody: the engine makes the connection anew.
-                News::Wrong(..) | News::Over(_) => Step::Over,
+                News::Wrong(..) | News::Refused(_) | News::Over(_) => Step::Over,
             };
             news.push(item);
         }

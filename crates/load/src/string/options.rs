@@ -1,4 +1,4 @@
-//! What the string load is told.
+//! The options of the string load.
 
 use machine::{Class, Fault};
 
@@ -16,9 +16,13 @@ driven_load! {
         /// The line to send instead of the built-in ones, without its end.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub request: Option<String> = None,
-        /// Every answer must be this line. Without `rounds` and `expect` any one line will do.
+        /// Every answer must be this line, without its end. Without `rounds`, `expect` and `expect_prefix` any one line is right, except
+        /// that a first answer which is an error of a known protocol (`-ERR ...`, `HTTP/1.1 404 ...`) ends the run.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub expect: Option<String> = None,
+        /// Every answer must be a line that begins with this.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub expect_prefix: Option<String> = None,
     }
 }
 
@@ -29,8 +33,17 @@ impl StringLoad {
         let wrong = |key: &str, cause: &str, remedy: &str| {
             Err(Fault::new(Class::Usage, format!("string load: {key}"), cause, remedy))
         };
-        if self.rounds.is_some() && self.expect.is_some() {
-            return wrong("expect", "`rounds` says already what to expect", "give one of the two");
+        let (line, prefix) = (self.expect.is_some(), self.expect_prefix.is_some());
+        let remedy = "give one of `rounds`, `expect` and `expect_prefix`";
+        if self.rounds.is_some() && (line || prefix) {
+            let key = if line { "expect" } else { "expect_prefix" };
+            return wrong(key, "`rounds` says already what to expect", remedy);
+        }
+        if line && prefix {
+            return wrong("expect_prefix", "`expect` says already what to expect", remedy);
+        }
+        if self.expect_prefix.as_ref().is_some_and(|prefix| prefix.is_empty() || prefix.contains('\n')) {
+            return wrong("expect_prefix", "it is empty or longer than a line", "give the start of a line");
         }
         for (key, line) in [("request", &self.request), ("expect", &self.expect)] {
             if line.as_ref().is_some_and(|l| l.trim_end_matches(['\r', '\n']).contains('\n')) {
@@ -55,6 +68,19 @@ mod tests {
             (StringLoad { max_requests: Some(0), ..StringLoad::default() }, "max_requests"),
             (StringLoad { rounds: Some(1), expect: Some("x".into()), ..StringLoad::default() }, "expect"),
             (StringLoad { request: Some("a\nb".into()), ..StringLoad::default() }, "request"),
+            (StringLoad { expect_prefix: Some("".into()), ..StringLoad::default() }, "expect_prefix"),
+            (
+                StringLoad { rounds: Some(1), expect_prefix: Some("x".into()), ..StringLoad::default() },
+                "expect_prefix",
+            ),
+            (
+                StringLoad {
+                    expect: Some("x".into()),
+                    expect_prefix: Some("x".into()),
+                    ..StringLoad::default()
+                },
+                "expect_prefix",
+            ),
         ];
         for (load, key) in bad {
             let fault = load.check().unwrap_err();

@@ -12,11 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{About, Workload, missing_netns};
 use crate::extract::Extract;
+use crate::locale::with_locale;
 use crate::outcome::{Outcome, unit_of};
 use crate::program;
 use crate::running::{Finished, Running};
 use crate::server::{self, Server};
 use crate::template::Command;
+use crate::tool_errors::error_line;
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -24,8 +26,9 @@ pub static ABOUT: About = About {
     title: "any load tool by its command line, its figures taken from what it prints",
     docs: "Runs `command` with {address}, {port}, {cpus}, {cpu} (the load's) and {seconds} filled in, waits for its end and \
           takes each of `figures` from its output: by a regular expression whose group named `value` (or first group) is \
-          the figure, or by a JSON pointer. Numbers may have separators (1,234.5) and suffixes (12.3k); times with a unit \
-          (1.5ms) are turned into the unit that the figure's name ends in. It tells no intervals: the whole run counts.",
+          the figure, or by a JSON pointer. Numbers may have separators (1,234.5), suffixes (12.3k) and units (1.5ms, 1m2.5s, \
+          93.9 MB/s), which are turned into the unit that the figure's name ends in; a number or unit that cannot be read in full \
+          fails the trial. The command runs with LC_ALL=C, unless `env` sets a locale. There are no intervals: the whole run counts.",
     example: "driver = \"command\"\ncommand = \"wrk -t1 -c16 -d{seconds}s http://{address}:{port}/\"\nseconds = 3.0\n\
               [figures]\nrequests_per_s = { regex = 'Requests/sec:\\s+(\\S+)' }\n\
               latency_us = { regex = 'Latency\\s+(\\S+)' }\n",
@@ -52,7 +55,8 @@ pub struct CommandLoad {
     /// It has failed when it still runs after this time, s.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
-    /// Variables beside (or in place of) those of our own environment.
+    /// Variables beside (or in place of) those of our own environment. `LC_ALL=C` is added where none of them sets a locale, so that
+    /// numbers are printed in one form everywhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// The figures by name.
@@ -97,7 +101,7 @@ impl Workload for CommandLoad {
         }
         for (name, extract) in &self.figures {
             if let Err(why) = extract.check() {
-                return wrong(&format!("figure {name}, {}", extract.name()), &why, "mend it");
+                return wrong(&format!("figure {name}, {}", extract.name()), &why, "correct it");
             }
         }
         for (key, seconds) in [("seconds", self.seconds), ("timeout_s", self.timeout_s)] {
@@ -132,7 +136,7 @@ impl Workload for CommandLoad {
         values.insert("seconds", format!("{}", self.seconds.ceil()));
         let launch = Launch {
             argv: self.command.fill(&values)?,
-            env: self.env.clone().into_iter().collect(),
+            env: with_locale(&self.env).into_iter().collect(),
             cwd: self.cwd.clone(),
             netns: self.netns.clone(),
             cpus: placement.load_cpus.clone(),
@@ -166,6 +170,12 @@ fn reckon(figures: &BTreeMap<String, Extract>, output: &Path, finished: &Finishe
         if let Some(unit) = unit_of(name) {
             outcome.units.insert(name.clone(), unit.into());
         }
+    }
+    if let Some(line) = error_line(&stdout) {
+        let why = format!(
+            "the load's output says '{line}': check the path and the server's log; the figures count these answers too"
+        );
+        outcome.missing.push(Missing::new("figures of right answers alone", why));
     }
     outcome.missing.push(Missing::new("intervals of the load", "the command tells only its final figures"));
     Ok(outcome)

@@ -15,7 +15,8 @@ pub static ABOUT: About = About {
     title: "one request of HTTP/1.1 again and again, each answer checked",
     docs: "Drives any HTTP/1.1 server with one request: `method`, `path`, `headers`, `body`. Connections are kept, or each request \
           has its own; closed loop over `connections`, or open at `rate_per_s`. An answer is read to its end (Content-Length or \
-          chunked) and is right when it has `status` and, where given, `expect_body`. A server that says with its answer that it ends \
+          chunked) and is right when it has `status` and, where given, `expect_body`; a first answer of status 400 or above that is not `status` ends \
+          the run. A server that says with its answer that it ends \
           the connection is connected to anew, without a failure. Answers that end with the connection are not understood. Gives \
           the figures of the string load.",
     example: "driver = \"http\"\npath = \"/\"\nstatus = 200\nconnections = 16\n",

@@ -66,6 +66,27 @@ fn what_is_not_the_answer_is_wrong_in_words() {
 }
 
 #[test]
+fn a_first_answer_of_an_error_ends_the_run_unless_it_is_declared() {
+    const MISSING: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    let news = heard("", MISSING.as_bytes(), &[]);
+    let [News::Refused(refusal)] = &news[..] else { panic!("{news:?}") };
+    assert!(
+        refusal.cause.contains("'HTTP/1.1 404 Not Found'") && refusal.cause.contains("200"),
+        "{refusal:?}"
+    );
+    assert!(refusal.remedy.contains("status"), "{refusal:?}");
+    assert_eq!(heard("status = 404", MISSING.as_bytes(), &[]), [News::Answered(0)]);
+    let mut client = client("");
+    let mut news = Vec::new();
+    for answer in [OK, MISSING] {
+        client.ask(0, 0, &mut Vec::new());
+        client.hear(answer.as_bytes(), &mut Vec::new(), &mut news);
+    }
+    assert_eq!(client.first_answer(), Some("HTTP/1.1 200 OK"));
+    assert!(matches!(&news[..], [News::Answered(0), News::Wrong(0, _)]), "{news:?}");
+}
+
+#[test]
 fn answers_whose_end_cannot_be_known_end_the_connection() {
     assert!(why("", "HTTP/1.1 200 OK\r\n\r\n").contains("does not tell its length"));
     assert!(
