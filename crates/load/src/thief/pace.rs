@@ -35,12 +35,13 @@ impl Pace {
     pub(super) fn keep(mut self, stop: &AtomicBool) {
         let take_ns = (self.share * self.period_ns as f64) as u64;
         let mut begins_ns = monotonic_ns();
+        let mut used_ns = thread_cpu_ns();
         while !stop.load(Ordering::Relaxed) {
-            let ends_ns = begins_ns + self.period_ns;
             sleep_until(begins_ns + self.offset_ns(take_ns));
-            take(take_ns, ends_ns, stop);
+            // Counted from the end of the last take: going to sleep and waking up cost others their CPU too.
+            take(used_ns + take_ns, begins_ns + self.period_ns, stop);
+            used_ns = thread_cpu_ns();
             begins_ns = next_period(begins_ns, self.period_ns, monotonic_ns());
-            sleep_until(begins_ns);
         }
     }
 
@@ -51,10 +52,9 @@ impl Pace {
     }
 }
 
-/// Uses `take_ns` of CPU time, or what it gets of that until `ends_ns`.
-fn take(take_ns: u64, ends_ns: u64, stop: &AtomicBool) {
-    let began_ns = thread_cpu_ns();
-    while thread_cpu_ns() - began_ns < take_ns && monotonic_ns() < ends_ns && !stop.load(Ordering::Relaxed) {
+/// Uses a CPU until this thread has used `until_used_ns` of CPU time since it began, or it is `ends_ns` by the clock.
+fn take(until_used_ns: u64, ends_ns: u64, stop: &AtomicBool) {
+    while thread_cpu_ns() < until_used_ns && monotonic_ns() < ends_ns && !stop.load(Ordering::Relaxed) {
         (0..TURNS).for_each(|_| std::hint::spin_loop());
     }
 }
