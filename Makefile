@@ -1,24 +1,36 @@
 # Two commands do everything: `make study` and `make test`. See README.md.
 
 CARGO ?= cargo
+TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
 # What is handed out is static, for the C library that makes such binaries; and it is not position-independent, so that
 # nothing has to be relocated when it starts (docs/journal/0011).
 TARGET = $(shell uname -m)-unknown-linux-musl
 STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
 FOR_TARGET = CC_$(subst -,_,$(TARGET))=musl-gcc $(CARGO) --config '$(STATIC)'
-PINWISE = $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release/pinwise
+PINWISE = $(TARGET_DIR)/$(TARGET)/release/pinwise
+# scripts/setup puts cargo-nextest there if it is not installed.
+export PATH := $(abspath $(TARGET_DIR))/tools/bin:$(PATH)
 
-.PHONY: study test bench build setup setup-release setup-tests lint deny clean
+.PHONY: study test test-quick soak bench build setup setup-release setup-tests lint deny clean
 
-## Builds pinwise and studies the built-in string server on each CPU in turn; writes a case and its report.
-study: build
-	$(PINWISE) study
+## Builds pinwise for this machine and studies the built-in string server; writes a case and its report. Five minutes from a clone.
+study: setup
+	$(CARGO) build --locked --profile quick --package pinwise
+	$(TARGET_DIR)/quick/pinwise study
 
-## Builds everything and runs every test: units, properties, snapshots, ground truth on this kernel, guests.
+## Builds everything and runs every test that CI runs (docs/testing.md).
 test: setup-tests
-	$(CARGO) test --workspace --no-fail-fast -- --test-threads=1
-	CARGO=$(CARGO) scripts/ground-truth
-	$(CARGO) test --workspace --test 'guests*' --no-fail-fast -- --ignored --test-threads=2
+	$(CARGO) nextest run --workspace
+	$(CARGO) test --workspace --doc
+	$(CARGO) nextest run --workspace --profile measured --run-ignored only
+
+## The first part alone: units, properties, snapshots, and what needs little of the running kernel.
+test-quick: setup-tests
+	$(CARGO) nextest run --workspace
+
+## What takes too long for CI: statistics, searches, kills and parsers at length (docs/testing.md).
+soak: setup-tests
+	scripts/soak
 
 ## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine. Or prints some parts of it:
 ## make bench PARTS="account noise". Built for the same C library: what is measured within the measuring process costs there what it costs in pinwise.

@@ -2,8 +2,8 @@
 //! storm of timer interrupts on one CPU, nothing at all, and pinwise killed in the middle.
 //!
 //! They need root, iproute2 (`ip netns`), two CPUs, and some minutes of an otherwise idle machine, so they are ignored
-//! by default: `make test` runs them, one at a time. They send traffic only between two network namespaces that they
-//! make and delete.
+//! by default: `make test` runs them, one at a time and nothing beside them (docs/testing.md). They send traffic only
+//! between two network namespaces that they make and delete.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 

@@ -87,7 +87,8 @@ fn plan(root: &Root, sleepers: &Sleepers) -> Plan {
 }
 
 fn told(what: &str, tried: &Tried) {
-    let Tried { points, restored, whole, .. } = tried;
+    let Tried { points, chosen, restored, whole, .. } = tried;
+    assert_eq!(restored, chosen, "{what}: of {points} points");
     println!(
         "{what}: killed at {restored} of {points} points, restored {restored} times, the whole machine compared {whole} times"
     );

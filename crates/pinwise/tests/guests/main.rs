@@ -1,7 +1,7 @@
 //! Guests in the shape of machines that this one is not: many nodes, offline CPUs, queues with interrupts of their own,
 //! isolation, swap - and what goes wrong with guests themselves.
 //!
-//! Those that boot are ignored by default; .ci/run runs them, one at a time. What they show is real in function and not
+//! Those that boot are ignored by default; `make test` runs them, two at a time. What they show is real in function and not
 //! in timing, so none asserts on how long anything took.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]

@@ -44,6 +44,8 @@ pub struct Victim<'a> {
 pub struct Tried {
     /// Points that the command has.
     pub points: usize,
+    /// Points of them that were chosen: at each of these it was to be killed.
+    pub chosen: usize,
     /// Points at which it was killed and after which undo put everything back.
     pub restored: usize,
     /// Those of them at which the whole machine was compared.
@@ -88,7 +90,8 @@ impl Victim<'_> {
         let mut tried = Tried::default();
         // Tried all, the last one is known by that the command ends by itself.
         let all = if self.most < MOST { self.points(first, words) } else { MOST };
-        for point in (0..all).step_by(all.div_ceil(self.most)) {
+        let step = all.div_ceil(self.most).max(1);
+        for point in (0..all).step_by(step) {
             let ended = self.run_to(first, words, point);
             let whole = tried.restored % self.whole_step == 0;
             let took = self.restored(&before, whole, point);
@@ -102,12 +105,14 @@ impl Victim<'_> {
                     tried.restored += 1;
                     tried.whole += usize::from(whole);
                 }
-                Ended::ByItself { status: 0, points } => return Tried { points, ..tried },
+                Ended::ByItself { status: 0, points } => {
+                    return Tried { points, chosen: points.div_ceil(step), ..tried };
+                }
                 Ended::ByItself { status, .. } => panic!("pinwise {words:?} ended with status {status}"),
             }
         }
         assert!(all < MOST, "more than {MOST} points");
-        Tried { points: all, ..tried }
+        Tried { points: all, chosen: all.div_ceil(step), ..tried }
     }
 
     /// How many points `words` has.
