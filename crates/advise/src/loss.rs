@@ -89,6 +89,7 @@ mod tests {
             interval,
             p_adjusted: 0.01,
             verdict: Verdict::Worse,
+            whose: None,
         }
     }
 

@@ -145,7 +145,8 @@ fn open(evidence: &Evidence) -> Option<String> {
     Some(match evidence.power.and_then(|power| power.blocks_more) {
         Some(more) => format!("{more} more blocks would probably decide what is open."),
         None => format!(
-            "What is open is about as large as the margin ({}): no reasonable number of blocks decides it. Choose another margin (--margin).",
+            "More blocks alone would hardly decide what is open: the trials differ too much from each other, or the difference is about as \
+             large as the margin ({}). Repeat it on a quieter machine, or choose another margin (--margin).",
             number::share(evidence.precision.margin)
         ),
     })
