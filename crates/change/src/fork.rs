@@ -188,13 +188,18 @@ static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
 pub fn start_launcher() -> &'static mpsc::Sender<Job> {
     LAUNCHER.get_or_init(|| {
         let (jobs, inbox) = mpsc::channel::<Job>();
+        let (ready, is_ready) = mpsc::channel();
         let work = move || {
             block_signals();
             inherit_from_first_thread();
+            drop(ready.send(()));
             inbox.into_iter().for_each(|job| job());
         };
         // Without the thread the channel is closed, which sending reports.
         let _ = std::thread::Builder::new().name("launcher".into()).spawn(work);
+        // On a busy machine it may begin late, and the first thread is not to confine itself before that: servers that are to be
+        // unpinned would be confined with it.
+        let _ = is_ready.recv();
         jobs
     })
 }
