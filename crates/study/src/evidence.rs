@@ -293,7 +293,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
     let seed = recipe.seed.unwrap_or_default();
     evidence.growth =
-        growth::of(&study.arms, &within, &recipe.metric, recipe.better, evidence.precision, seed);
+        growth::of(&study.arms, &within, &recipe.metric, recipe.direction(), evidence.precision, seed);
     evidence.looks = looks;
     evidence
 }
@@ -331,7 +331,8 @@ fn of_arms(study: &Resolved, arms: Vec<Arm>, trials: &[Trial], precision: Precis
         given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.as_str()).collect();
     let arms: Vec<Arm> = arms.into_iter().filter(|arm| !names.contains(arm.name.as_str())).collect();
     let recipe = &study.recipe;
-    let mut evidence = weigh(&arms, &schedule::counted(trials), &recipe.metric, recipe.better, precision);
+    let mut evidence =
+        weigh(&arms, &schedule::counted(trials), &recipe.metric, recipe.direction(), precision);
     let last_cause = |arm: &str| trials.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
     evidence.given_up =
         names.iter().map(|name| (name.to_string(), last_cause(name).unwrap_or_default())).collect();

@@ -36,7 +36,7 @@ fn weighed(case: &Path) -> Evidence {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    evidence::weigh(&arms, &trials, &recipe.metric, recipe.better, recipe.precision)
+    evidence::weigh(&arms, &trials, &recipe.metric, recipe.direction(), recipe.precision)
 }
 
 #[test]
