@@ -138,7 +138,7 @@ impl ACase {
         }
         let mut recipe = Recipe::from_toml("", "test").unwrap();
         if self.latency {
-            (recipe.metric, recipe.better) = ("p99_us".into(), Direction::Lower);
+            (recipe.metric, recipe.better) = ("p99_us".into(), Some(Direction::Lower));
         }
         let blocks = study::design::fewest_blocks(self.cpus as usize, recipe.precision.alpha) + 1;
         let mut trials = Vec::new();

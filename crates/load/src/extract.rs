@@ -115,15 +115,15 @@ impl Found<'_> {
                 "gives '{group}', only a part of '{seen}': take the whole number into the group, or name what separates it from the next"
             ));
         }
-        let is_adjacent = |unit: &str| after.starts_with(unit);
         let unit = first_word(after);
-        let is_left_out = is_adjacent(unit)
+        let is_left_out = after.starts_with(unit)
             && !is_named
-            && Suffix::of(unit).is_some_and(|unit| unit.factor(name) != Ok(1.0));
+            && Suffix::of(unit).is_some_and(|unit| unit.is_scaled() && unit.factor(name) != Ok(1.0));
         match group.ends_with(is_digit) && !unit.is_empty() && (is_left_out || Unit::contradicts(unit, name))
         {
             true => Err(format!(
-                "gives '{group}' and leaves out the unit '{unit}' behind it: take the unit into the group"
+                "gives '{group}' and leaves out the unit '{unit}' behind it: take the unit into the group, and end the figure's name in \
+                 the unit that it is to have"
             )),
             false => Ok(()),
         }
@@ -147,12 +147,14 @@ fn goes_on(after: &str) -> bool {
     power.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The word that stands there, or in brackets or behind one blank: `ms` of ` [ms] (mean)`.
+/// The word that stands there, or in brackets or behind one blank: `ms` of ` [ms] (mean)`. Nothing where it is the name of another figure,
+/// as in ` min=0.1`.
 fn first_word(after: &str) -> &str {
     let word = after.strip_prefix(' ').unwrap_or(after);
     let word = word.strip_prefix(['[', '(']).unwrap_or(word);
     let end = word.find(|c: char| !(c.is_alphabetic() || matches!(c, '/' | '%'))).unwrap_or(word.len());
-    &word[..end]
+    let is_name = word[end..].starts_with(['=', ':']);
+    if is_name { "" } else { &word[..end] }
 }
 
 /// The document, whole or from its first brace on: some tools print a banner before it.
@@ -273,6 +275,12 @@ Time per request:       0.084 [ms] (mean, across all concurrent requests)
         assert_eq!(regex(r"Latency\s+([\d.]+)", "latency_us", WRK).unwrap(), 645.1, "the name's own");
         assert_eq!(regex(r"second, p50=([\d.]+)", "p50_ms", REDIS).unwrap(), 0.367);
         assert_eq!(regex(r"read (\d+)MB", "read_mb", "read 47MB").unwrap(), 47.0);
+        assert_eq!(regex(r"hit (\d+)", "hit", "hit 93%").unwrap(), 93.0, "it is never scaled");
+        assert_eq!(
+            regex(r"p50=([\d.]+)", "p50_ms", "p50=0.3 min=0.1").unwrap(),
+            0.3,
+            "the name of another figure"
+        );
     }
 
     #[test]

@@ -125,6 +125,31 @@ fn a_metric_that_the_load_does_not_give() {
 }
 
 #[test]
+fn a_metric_whose_direction_is_not_known_is_asked_for() {
+    let place = Place::new();
+    place.refuses(&short(&["--metric", "score"]), 2, &["metric score", "--better higher", "--better lower"]);
+    assert!(!place.path("case").exists(), "nothing is run");
+    let better = |more: &[&str]| {
+        let out = place.pinwise(&[&["study", "--print-recipe"], more].concat());
+        let text = String::from_utf8(out.stdout).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("better = ")).map(String::from)
+    };
+    let lower = Some("\"lower\"".to_string());
+    let higher = Some("\"higher\"".to_string());
+    assert_eq!(better(&[]), higher);
+    assert_eq!(better(&["--metric", "latency_p99_us"]), lower);
+    assert_eq!(better(&["--metric", "latency_p99_us", "--better", "higher"]), higher);
+    assert_eq!(better(&["--metric", "score", "--lower-is-better"]), lower);
+    assert_eq!(better(&["--metric", "score", "--key", "better=lower"]), lower);
+    let figure = ["--load", "command", "--command", "echo", "--figure", "p99_us=(x)"];
+    assert_eq!(better(&figure), lower);
+    // What a recipe says of its figure is not said of another one.
+    std::fs::write(place.path("r.toml"), "metric = \"requests_per_s\"\nbetter = \"higher\"\n").unwrap();
+    assert_eq!(better(&["r.toml", "--metric", "latency_p99_us"]), lower);
+    assert_eq!(better(&["r.toml", "--key", "metric=latency_p99_us"]), lower);
+}
+
+#[test]
 fn a_knob_of_a_factor_that_does_not_exist() {
     let place = Place::new();
     let recipe = "[[factors]]\nkind = \"knob\"\nknob = \"rps-cpu\"\nvalues = [\"1\"]\n";

@@ -304,7 +304,7 @@ fn read_study(dir: &Path) -> Result<Resolved, Fault> {
         ),
         _ => storage(&path, &e),
     })?;
-    let study: Resolved = toml::from_str(&text).map_err(|e| malformed(path.display(), e.message()))?;
+    let mut study: Resolved = toml::from_str(&text).map_err(|e| malformed(path.display(), e.message()))?;
     if study.format != FORMAT {
         return Err(Fault::new(
             Class::Usage,
@@ -316,6 +316,7 @@ fn read_study(dir: &Path) -> Result<Resolved, Fault> {
     if study.order.iter().flatten().any(|arm| *arm >= study.arms.len()) {
         return Err(malformed(path.display(), "order names an arm that does not exist"));
     }
+    study.recipe = study.recipe.with_directions()?;
     Ok(study)
 }
 
@@ -415,7 +416,7 @@ pub(crate) mod tests {
             order: crate::design::draw_order(arms.len(), 2, 1),
             boots: None,
             string_rounds: Some(10),
-            recipe: Recipe::from_toml("", "x").unwrap(),
+            recipe: Recipe::from_toml("", "x").unwrap().with_directions().unwrap(),
             arms,
             stages: Vec::new(),
             found: None,

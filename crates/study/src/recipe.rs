@@ -1,5 +1,6 @@
 //! Recipes: studies as TOML files, with every default filled in when a case is made.
 
+mod direction;
 mod dose;
 mod factor;
 mod keys;
@@ -14,6 +15,7 @@ use machine::{Class, CpuSet, Fault, Neighbour, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::direction::Direction;
 pub use self::dose::DoseOptions;
 pub use self::factor::{BootLevel, Factor, Fill};
 use self::place::Place;
@@ -21,35 +23,6 @@ pub use self::schema::schema;
 pub use self::search::Search;
 use crate::evidence::Question;
 use crate::statistics::signed_rank::MOST_BLOCKS;
-
-/// Which way a figure is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// More is better: throughput.
-    #[default]
-    Higher,
-    /// Less is better: latency.
-    Lower,
-}
-
-impl Direction {
-    /// The log of a positive figure, signed so that more is better.
-    pub fn gain(self, figure: f64) -> f64 {
-        match self {
-            Direction::Higher => figure.ln(),
-            Direction::Lower => -figure.ln(),
-        }
-    }
-
-    /// The ratio of figures that a difference of gains stands for.
-    pub fn ratio(self, gain: f64) -> f64 {
-        match self {
-            Direction::Higher => gain.exp(),
-            Direction::Lower => (-gain).exp(),
-        }
-    }
-}
 
 /// What size of difference matters, and how sure a claim must be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,9 +90,16 @@ impl Default for Budget {
 pub struct Also {
     /// Its name.
     pub metric: String,
-    /// Which way it is better.
-    #[serde(default)]
-    pub better: Direction,
+    /// Which way it is better. Needed where its name and unit do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Direction>,
+}
+
+impl Also {
+    /// Which way it is better. See [`Recipe::direction`].
+    pub fn direction(&self) -> Direction {
+        self.better.or_else(|| Direction::known(&self.metric)).unwrap_or(Direction::Higher)
+    }
 }
 
 /// When a trial counts as disturbed by what is neither server nor load. The rule looks at the disturbance alone, never at the
@@ -147,8 +127,9 @@ pub struct Recipe {
     pub name: String,
     /// The figure that decides; it must be among those that the load gives.
     pub metric: String,
-    /// Which way it is better.
-    pub better: Direction,
+    /// Which way it is better. Needed where its name and unit do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub better: Option<Direction>,
     /// Seed of the order; drawn when the case is made, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -217,7 +198,7 @@ impl Default for Recipe {
         Self {
             name: String::new(),
             metric: "requests_per_s".into(),
-            better: Direction::default(),
+            better: None,
             seed: None,
             samples_per_s: 10.0,
             // Enough that the server, not the client, is the limit: docs/study.md has the measurement.
@@ -258,7 +239,7 @@ impl Recipe {
 
     /// What the study asks of its trials.
     pub fn question(&self) -> Question<'_> {
-        let (metric, better, precision) = (self.metric.as_str(), self.better, self.precision);
+        let (metric, better, precision) = (self.metric.as_str(), self.direction(), self.precision);
         Question { metric, better, precision, is_capacity: self.measures_capacity() }
     }
 
@@ -267,7 +248,7 @@ impl Recipe {
     fn measures_capacity(&self) -> bool {
         let is_paced = self.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
         let is_rate = self.metric.ends_with("_per_s") || self.metric.ends_with("/s");
-        self.better == Direction::Higher && is_rate && !is_paced
+        self.direction() == Direction::Higher && is_rate && !is_paced
     }
 
     /// Reads a recipe; errors name `file`, line and column, the key and what would be right.
@@ -282,6 +263,46 @@ impl Recipe {
         })?;
         recipe.check().map_err(|fault| Fault { object: format!("{file}: {}", fault.object), ..fault })?;
         Ok(recipe)
+    }
+
+    /// The recipe with the direction of every figure filled in: as given, or as name and unit tell it.
+    ///
+    /// # Errors
+    /// Neither gives the direction of a figure; the fault names it.
+    pub fn with_directions(mut self) -> Result<Self, Fault> {
+        let unknown = |figure: String, remedy: &str| {
+            Fault::new(
+                Class::Usage,
+                figure,
+                "its name and unit do not tell whether higher or lower is better",
+                remedy,
+            )
+        };
+        if self.better.is_none() {
+            let remedy = "say it with --better higher or --better lower (key better of a recipe), or end its name in a unit (_us, _per_s)";
+            let known = Direction::known(&self.metric);
+            self.better = Some(known.ok_or_else(|| unknown(format!("metric {}", self.metric), remedy))?);
+        }
+        for also in self.also.iter_mut().filter(|also| also.better.is_none()) {
+            let remedy = "put better = \"higher\" or better = \"lower\" beside it, or end its name in a unit (_us, _per_s)";
+            let known = Direction::known(&also.metric);
+            also.better =
+                Some(known.ok_or_else(|| unknown(format!("also: metric {}", also.metric), remedy))?);
+        }
+        Ok(self)
+    }
+
+    /// Lets another figure decide. What was said of the direction of the one before is not said of this one.
+    pub fn set_metric(&mut self, metric: String) {
+        if metric != self.metric {
+            (self.metric, self.better) = (metric, None);
+        }
+    }
+
+    /// Which way the figure that decides is better. Of the recipe of a case, which has [all directions](Self::with_directions); of
+    /// another one whose figure is not known, higher.
+    pub fn direction(&self) -> Direction {
+        self.better.or_else(|| Direction::known(&self.metric)).unwrap_or(Direction::Higher)
     }
 
     /// The recipe as TOML.
@@ -401,6 +422,39 @@ mod tests {
             let recipe = Recipe::from_toml(&text, &path.display().to_string()).unwrap();
             assert!(!recipe.name.is_empty(), "{} has no name", path.display());
         }
+    }
+
+    #[test]
+    fn a_direction_is_given_or_known_or_asked_for() {
+        let of = |text: &str| Recipe::from_toml(text, "x").unwrap().with_directions();
+        assert_eq!(of("").unwrap().better, Some(Direction::Higher));
+        assert_eq!(of("metric = 'latency_p99_us'").unwrap().better, Some(Direction::Lower));
+        let said = of("metric = 'latency_p99_us'\nbetter = 'higher'").unwrap();
+        assert_eq!(said.better, Some(Direction::Higher), "what was said holds");
+        let fault = of("metric = 'score'").unwrap_err();
+        assert!(fault.class == Class::Usage && fault.object.contains("score"), "{fault}");
+        assert!(fault.remedy.contains("--better higher"), "{fault}");
+        assert_eq!(of("metric = 'score'\nbetter = 'lower'").unwrap().better, Some(Direction::Lower));
+        let also = of("also = [{ metric = 'p99_us' }, { metric = 'tps' }]").unwrap().also;
+        assert_eq!((also[0].better, also[1].better), (Some(Direction::Lower), Some(Direction::Higher)));
+        assert!(of("also = [{ metric = 'score' }]").unwrap_err().object.contains("score"));
+        let again = Recipe::from_toml(&said.to_toml().unwrap(), "again").unwrap();
+        assert_eq!(again, said);
+    }
+
+    #[test]
+    fn another_metric_has_a_direction_of_its_own() {
+        let mut recipe = Recipe::from_toml("metric = 'requests_per_s'\nbetter = 'higher'", "x").unwrap();
+        recipe.set_metric("latency_p99_us".into());
+        assert_eq!(recipe.with_directions().unwrap().better, Some(Direction::Lower));
+        let recipe = Recipe::from_toml("metric = 'requests_per_s'\nbetter = 'higher'", "x").unwrap();
+        let keys = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter().map(|(key, value)| (key.to_string(), toml::Value::from(*value)));
+            recipe.overridden(&pairs.collect()).unwrap().better
+        };
+        assert_eq!(keys(&[("metric", "latency_p99_us")]), None);
+        assert_eq!(keys(&[("metric", "requests_per_s")]), Some(Direction::Higher));
+        assert_eq!(keys(&[("metric", "score"), ("better", "lower")]), Some(Direction::Lower));
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Searching {
             let results: Vec<(usize, f64)> = self
                 .arm_of
                 .iter()
-                .filter_map(|(point, arm)| Some((*point, self.recipe.better.gain(figure(arm)?))))
+                .filter_map(|(point, arm)| Some((*point, self.recipe.direction().gain(figure(arm)?))))
                 .collect();
             self.searcher.tell(&results);
             self.told = block + 1;
@@ -240,7 +240,7 @@ impl Searching {
         let space = self.searcher.space();
         let ahead = outcome.ahead_of.iter().map(|(point, ahead)| (*point, *ahead));
         let ran = outcome.winner.map(|winner| (winner, 0.0)).into_iter().chain(ahead);
-        let better = self.recipe.better;
+        let better = self.recipe.direction();
         let ran = ran.map(|(point, ahead)| Ran {
             arm: name(&point),
             trials: self.searcher.trials_of(point),

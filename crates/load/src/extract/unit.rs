@@ -83,6 +83,15 @@ impl Suffix {
         }
     }
 
+    /// Whether tools print another one for larger numbers, so that the number alone says nothing: `us` and `ms`, nothing and `k`.
+    pub(super) fn is_scaled(self) -> bool {
+        match self {
+            Self::Times(factor) => factor != 1.0,
+            Self::Unit(_) => true,
+            Self::CountPerS | Self::Percent => false,
+        }
+    }
+
     /// What a number with this unit is to be multiplied by for the figure called `name`. The error says what would be right.
     pub(super) fn factor(self, name: &str) -> Result<f64, String> {
         let wanted = Unit::of_name(name);

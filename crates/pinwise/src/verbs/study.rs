@@ -1,5 +1,6 @@
 //! `pinwise study`: runs a study and says what came out.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use load::drive::Driven;
@@ -76,8 +77,11 @@ pub struct Args {
     /// The figure that decides
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// The deciding figure is better when lower (latency)
-    #[arg(long)]
+    /// Which way the deciding figure is better; needed where its name and unit do not tell (latency_p99_us, requests_per_s)
+    #[arg(long, value_enum, value_name = "WAY")]
+    better: Option<Better>,
+    /// As --better lower
+    #[arg(long, hide = true, conflicts_with = "better")]
     lower_is_better: bool,
     /// CPUs to try, one after the other; without it: all that pinwise may use
     #[arg(long, value_name = "LIST")]
@@ -146,6 +150,13 @@ pub struct Args {
     print_schema: bool,
 }
 
+/// Which way a figure is better, as a word of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Better {
+    Higher,
+    Lower,
+}
+
 /// Makes the case, runs it, and says what came out.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.print_schema {
@@ -187,15 +198,18 @@ fn recipe(args: &Args) -> Result<Recipe, Fault> {
     if args.full {
         recipe = recipe.at_full_size()?;
     }
-    if !args.keys.is_empty() {
-        let keys = args.keys.iter().map(|given| key(given)).collect::<Result<_, Fault>>()?;
+    let keys = args.keys.iter().map(|given| key(given)).collect::<Result<BTreeMap<_, _>, Fault>>()?;
+    if !keys.is_empty() {
         recipe = recipe.overridden(&keys)?;
     }
+    let of_keys = recipe.better.filter(|_| keys.contains_key("better"));
     server_flags(args, &mut recipe)?;
     load_flags(args, &mut recipe)?;
     design_flags(args, &mut recipe)?;
+    // --key better holds for the figure that --metric names.
+    recipe.better = recipe.better.or(of_keys);
     recipe.check()?;
-    Ok(recipe)
+    recipe.with_directions()
 }
 
 /// `budget.blocks=20`: what is no TOML is text.
@@ -303,15 +317,20 @@ fn command_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
         load.figures.insert(name.to_string(), place);
     }
     if args.metric.is_none() && !load.figures.contains_key(&recipe.metric) && load.figures.len() == 1 {
-        recipe.metric = load.figures.keys().next().cloned().unwrap_or_default();
+        let only = load.figures.keys().next().cloned().unwrap_or_default();
+        recipe.set_metric(only);
     }
     Ok(())
 }
 
 fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
-    set(&mut recipe.metric, args.metric.clone());
-    if args.lower_is_better {
-        recipe.better = Direction::Lower;
+    if let Some(metric) = &args.metric {
+        recipe.set_metric(metric.clone());
+    }
+    match (args.better, args.lower_is_better) {
+        (Some(Better::Lower), _) | (None, true) => recipe.better = Some(Direction::Lower),
+        (Some(Better::Higher), _) => recipe.better = Some(Direction::Higher),
+        (None, false) => {}
     }
     match (args.aa, &args.cpus) {
         (Some(_), Some(_)) => {

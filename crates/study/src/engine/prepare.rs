@@ -155,9 +155,11 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
 /// The study that a recipe comes to on a machine: its arms and their order, or the controls of a search. Pure.
 ///
 /// # Errors
-/// The recipe asks for what this machine does not have, or for a knob that does not exist.
-pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
+/// The recipe asks for what this machine does not have, or for a knob that does not exist, or does not say which way a figure is better
+/// whose name does not tell it.
+pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     recipe.check()?;
+    let mut recipe = recipe.with_directions()?;
     let is_search = recipe.search.is_some();
     let arms =
         if is_search { searching::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };

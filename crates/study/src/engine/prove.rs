@@ -33,6 +33,12 @@ pub fn conclude(finding: &str, name: &str, intervention: &Intervention, proof_ca
         finding: finding.to_string(),
         intervention: intervention.clone(),
         trials: format!("proofs/{name}"),
-        outcomes: judge(intervention, &proof_case.trials, &recipe.metric, recipe.better, recipe.precision),
+        outcomes: judge(
+            intervention,
+            &proof_case.trials,
+            &recipe.metric,
+            recipe.direction(),
+            recipe.precision,
+        ),
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// whose figure is 0 is starved only where higher is better: no latency is 0.
 pub(super) fn is_starved(recipe: &Recipe, outcome: &Outcome, figures: &BTreeMap<String, f64>) -> bool {
     if matches!(recipe.load, LoadSpec::Command(_)) {
-        return recipe.better == Direction::Higher && figures.get(&recipe.metric) == Some(&0.0);
+        return recipe.direction() == Direction::Higher && figures.get(&recipe.metric) == Some(&0.0);
     }
     let whole_run = |name: &str| outcome.figures.get(name).copied().unwrap_or(0.0);
     let only_timeouts = whole_run("failed") <= whole_run("failed_timed_out");
@@ -55,7 +55,7 @@ mod tests {
         assert!(is_starved(&recipe, &outcome, &figures("qps", 0.0)));
         assert!(!is_starved(&recipe, &outcome, &figures("qps", 0.1)));
         assert!(!is_starved(&recipe, &outcome, &figures("tps", 0.0)));
-        let lower = Recipe { better: Direction::Lower, ..recipe };
+        let lower = Recipe { better: Some(Direction::Lower), ..recipe };
         assert!(!is_starved(&lower, &outcome, &figures("qps", 0.0)));
     }
 }

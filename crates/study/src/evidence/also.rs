@@ -40,8 +40,9 @@ pub(super) fn of(
 }
 
 fn compared(also: &Also, evidence: &Evidence, arms: &[Arm], trials: &[Trial]) -> AlsoCompared {
-    let (gains, blocks) = gains_by_arm(arms, trials, &also.metric, also.better);
-    let comparison = Comparison { better: also.better, precision: evidence.precision, blocks };
+    let better = also.direction();
+    let (gains, blocks) = gains_by_arm(arms, trials, &also.metric, better);
+    let comparison = Comparison { better, precision: evidence.precision, blocks };
     let of_role = |role: Role| arms.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
     let baselines: Vec<_> = of_role(Role::Baseline).map(|(_, gains)| gains).collect();
     let (baseline, name) = (mean_by_block(&baselines, blocks), baseline_name(arms));
@@ -54,7 +55,7 @@ fn compared(also: &Also, evidence: &Evidence, arms: &[Arm], trials: &[Trial]) ->
     AlsoCompared {
         metric: also.metric.clone(),
         unit: trials.iter().find_map(|t| t.units.get(&also.metric).cloned()).unwrap_or_default(),
-        better: also.better,
+        better,
         blocks,
         against_baseline,
     }

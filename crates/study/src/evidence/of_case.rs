@@ -31,7 +31,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
     let seed = recipe.seed.unwrap_or_default();
     evidence.growth =
-        growth::of(&study.arms, &within, &recipe.metric, recipe.better, evidence.precision, seed);
+        growth::of(&study.arms, &within, &recipe.metric, recipe.direction(), evidence.precision, seed);
     evidence.looks = looks;
     evidence
 }

@@ -77,8 +77,8 @@ pub struct PooledRatio {
 
 /// The figures of a recipe that are quantiles of latency, with their quantile.
 fn quantiles(recipe: &Recipe) -> Vec<(String, f64, Direction)> {
-    let deciding = (recipe.metric.clone(), recipe.better);
-    let others = recipe.also.iter().map(|also| (also.metric.clone(), also.better));
+    let deciding = (recipe.metric.clone(), recipe.direction());
+    let others = recipe.also.iter().map(|also| (also.metric.clone(), also.direction()));
     let all = std::iter::once(deciding).chain(others);
     all.filter_map(|(metric, better)| Some((latency::quantile_of(&metric)?, metric, better)))
         .map(|(quantile, metric, better)| (metric, quantile, better))
@@ -220,7 +220,7 @@ mod tests {
     fn study(metric: &str, counts: impl Fn(usize, &str) -> Counts) -> (Resolved, Vec<Trial>, Latencies) {
         let mut study = crate::case::tests::resolved();
         study.recipe.metric = metric.into();
-        study.recipe.better = Direction::Lower;
+        study.recipe.better = Some(Direction::Lower);
         study.order = crate::design::draw_order(study.arms.len(), BLOCKS, 1);
         let (mut trials, mut latencies) = (Vec::new(), Latencies::new());
         for (block, order) in study.order.iter().enumerate() {
