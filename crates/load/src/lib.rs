@@ -19,7 +19,7 @@ pub mod http;
 pub mod interrupt_cost;
 pub mod latency;
 pub mod ldap;
-mod log_tail;
+pub mod log_tail;
 mod message;
 pub mod nats;
 mod netns;

@@ -199,7 +199,7 @@ fn unfinished(facts: &Facts) -> Option<String> {
     let planned = facts.planned();
     (!facts.is_finished()).then(|| {
         format!(
-            "The study is not finished: {} of {} trials were run; pinwise resume goes on with it.",
+            "The study is not finished: {} of {} trials were run.",
             number::count(facts.trials.len()),
             number::count(planned),
         )

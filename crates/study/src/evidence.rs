@@ -283,7 +283,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
         Some(look) if look.ended => (look.blocks, look.alpha),
         _ => {
             let levels = looks::precisions(study.recipe.precision, &looks::planned(study));
-            (study.order.len(), levels[0].alpha)
+            (study.planned_blocks(), levels[0].alpha)
         }
     };
     let precision = Precision { alpha, ..study.recipe.precision };
@@ -295,6 +295,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence.growth =
         growth::of(&study.arms, &within, &recipe.metric, recipe.better, evidence.precision, seed);
     evidence.looks = looks;
+    evidence.notes.extend(notes::of_added(study, trials));
     evidence
 }
 

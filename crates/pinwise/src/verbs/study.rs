@@ -12,7 +12,7 @@ use study::recipe::{Direction, Factor};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::reboots;
+use crate::{discarded, reboots};
 
 /// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
@@ -166,7 +166,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     };
     let mut case = make_case(request)?;
     reboots::foretell(&case, args.reboot);
-    reboots::run(&mut case, args.reboot, args.format)
+    reboots::run(&mut case, args.reboot, args.format).map_err(|fault| discarded::unbegun(&mut case, fault))
 }
 
 /// The recipe that file and flags mean together.

@@ -135,6 +135,7 @@ pub fn resolve(mut recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault>
         arms,
         stages: Vec::new(),
         found: None,
+        added: Vec::new(),
     })
 }
 
