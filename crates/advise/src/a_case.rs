@@ -178,6 +178,7 @@ impl ACase {
                 arms,
                 stages: Vec::new(),
                 found: None,
+                added: Vec::new(),
             },
             machine: machine::Machine::default(),
             as_found: self.as_found.clone(),
@@ -185,6 +186,7 @@ impl ACase {
             evidence,
             interrupt_cost_ns: self.interrupt_cost_ns,
             proofs: Vec::new(),
+            missing: Vec::new(),
         }
     }
 

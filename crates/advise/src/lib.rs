@@ -3,10 +3,12 @@
 //! A rule ([`rules`]) states a mechanism, the counters that must have moved if it is true, the size that it predicts,
 //! and the intervention that would prove it. What no rule explains is said to be unexplained.
 
+mod by_hand;
 pub mod finding;
 pub mod judge;
 pub mod loss;
 pub mod moves;
+pub mod next_steps;
 pub mod own_cpu;
 pub mod plan;
 pub mod row;
@@ -24,6 +26,7 @@ use study::{Facts, Proof};
 
 pub use finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 pub use judge::judge;
+pub use next_steps::{Step, next_steps};
 pub use plan::{Planning, plan};
 pub use rules::Rule;
 pub use siblings::Siblings;

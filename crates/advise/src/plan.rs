@@ -202,11 +202,7 @@ fn causes(
         _ => false,
     };
     if !wanted {
-        planning.left_out.push(format!(
-            "{}: it is {}, not proved (pinwise explain --prove)",
-            finding.title,
-            finding.standing.word()
-        ));
+        planning.left_out.push(format!("{}: it is {}, not proved", finding.title, finding.standing.word()));
         return;
     }
     if let Some(cpus) = keep_off {

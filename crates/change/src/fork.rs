@@ -192,7 +192,7 @@ pub fn start_launcher() -> &'static mpsc::Sender<Job> {
         let work = move || {
             block_signals();
             inherit_from_first_thread();
-            drop(ready.send(()));
+            let _ = ready.send(());
             inbox.into_iter().for_each(|job| job());
         };
         // Without the thread the channel is closed, which sending reports.

@@ -32,7 +32,7 @@ impl Attached {
                 Class::MachineLacks,
                 format!("server {asked}"),
                 "none of its processes lives",
-                "start it, then: pinwise resume",
+                "start it, and try again",
             )),
         }
     }

@@ -21,7 +21,7 @@ pub mod interrupt_cost;
 pub mod latency;
 pub mod ldap;
 mod locale;
-mod log_tail;
+pub mod log_tail;
 mod message;
 pub mod nats;
 mod netns;

@@ -8,7 +8,7 @@ const LINES: usize = 8;
 const BYTES: u64 = 4096;
 
 /// `; its last lines: ...`, or that it printed nothing.
-pub(crate) fn of_text(text: &str) -> String {
+pub fn of_text(text: &str) -> String {
     let lines: Vec<&str> =
         text.lines().flat_map(|l| l.split('\r')).map(str::trim_end).filter(|l| !l.is_empty()).collect();
     match lines.len() {
@@ -18,7 +18,7 @@ pub(crate) fn of_text(text: &str) -> String {
 }
 
 /// The same of a log file.
-pub(crate) fn of_file(path: &Path) -> String {
+pub fn of_file(path: &Path) -> String {
     match read_end(path) {
         Ok(bytes) => of_text(&String::from_utf8_lossy(&bytes)),
         Err(why) => format!("its log {} cannot be read: {why}", path.display()),

@@ -2,87 +2,129 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use advise::Finding;
 use load::{LoadSpec, Outcome};
-use machine::Fault;
-use report::{CaseView, Commands, html, json, table};
-use study::{Calibration, Case, Facts};
+use machine::{Fault, Missing};
+use report::{CaseView, Commands, absent, html, json, table};
+use study::case::quoted;
+use study::{Case, Facts};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
 
-/// Computes all that follows from the trials, writes it into the case, and prints it.
+/// The name of the report in a case.
+const REPORT: &str = "report.html";
+
+/// Computes all that follows from the trials, prints it, and writes it into the case. A case that may not be written to is read all
+/// the same.
+///
+/// # Errors
+/// The output cannot be printed; a file cannot be written to a folder that may be written to (the disk is full).
 pub fn conclude(case: &Case, format: Format) -> Result<Answer, Fault> {
+    conclude_with(case, format, None)
+}
+
+/// As [`conclude`], with the report at `report` instead of in the case.
+pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Result<Answer, Fault> {
     let facts = Facts::read(case)?;
     let findings = advise::examine(&facts);
-    write(case, &facts, &findings)?;
-    let calibration: Calibration = case.read_json("calibration.json")?.unwrap_or_default();
-    for missing in &calibration.missing {
-        eprintln!("pinwise: not measured before the study: {}: {}", missing.fact, missing.why);
-    }
+    // What fails here is said after the answer, which is worth more.
+    let written = write(case, &facts, &findings, report);
     match format {
-        Format::Json => output::json(&json::render(&facts, &findings, &case.dir().display().to_string()))?,
-        Format::Text => {
-            output::text(&table::render(&facts, &findings, output::style()))?;
-            eprintln!(
-                "\ncase    {}\nreport  {}",
-                case.dir().display(),
-                case.dir().join("report.html").display()
-            );
-        }
+        Format::Json => output::json(&json::render(&facts, &findings, case.dir()))?,
+        Format::Text => output::text(&table::render(&facts, &findings, case.dir(), output::style()))?,
+    }
+    if let Some(report) = written? {
+        eprintln!("\ncase    {}\nreport  {}", case.dir().display(), report.display());
     }
     Ok(Answer::Done)
 }
 
-/// Writes evidence, findings and report.
-pub fn write(case: &Case, facts: &Facts, findings: &[Finding]) -> Result<(), Fault> {
+/// Writes evidence, findings and report. Returns where the report is; `None` where it could not be written, which is said.
+fn write(
+    case: &Case,
+    facts: &Facts,
+    findings: &[Finding],
+    report: Option<&Path>,
+) -> Result<Option<PathBuf>, Fault> {
+    let page = || page(case, facts, findings);
+    if let Some(path) = report {
+        output::to(Some(path), &page())?;
+    }
+    if let Err(why) = case.may_be_written() {
+        let (dir, asked) = (case.dir().display(), report.map(Path::to_path_buf));
+        match &asked {
+            Some(_) => eprintln!("pinwise: {dir}: evidence.json and findings.json are not written: {why}"),
+            None => eprintln!(
+                "pinwise: {dir}: evidence.json, findings.json and {REPORT} are not written: {why} - for the report: \
+                 pinwise report {} -o {REPORT}",
+                quoted(case.dir())
+            ),
+        }
+        return Ok(asked);
+    }
     case.write_json("evidence.json", &facts.evidence)?;
     case.write_json("findings.json", &findings)?;
+    match report {
+        Some(path) => Ok(Some(path.to_path_buf())),
+        None => case.write(REPORT, page().as_bytes()).map(Some),
+    }
+}
+
+/// The report as HTML. Files that it cannot read are left out and said.
+fn page(case: &Case, facts: &Facts, findings: &[Finding]) -> String {
+    let mut missing = Vec::new();
     let view = CaseView {
         facts,
         findings,
-        latency: latency_by_arm(case)?,
-        operations: operations_shown(case, facts)?,
+        latency: latency_by_arm(case, &mut missing),
+        operations: operations_shown(case, facts, &mut missing),
         machine_text: report::machine_text::render(&facts.machine),
         commands: commands(case),
-        case_dir: case.dir().display().to_string(),
+        case_dir: case.dir().to_path_buf(),
     };
-    case.write("report.html", html::render(&view).as_bytes())?;
-    Ok(())
+    for absent in absent::of_machine(&missing) {
+        let alike = if absent.alike > 0 { format!(" (and {} alike)", absent.alike) } else { String::new() };
+        eprintln!("pinwise: left out of the report: {}: {}{alike}", absent.fact, absent.why);
+    }
+    html::render(&view)
+}
+
+/// The outcome of a trial that came to its end; `None` where its file cannot be read, which is noted once.
+fn outcome(case: &Case, index: usize, missing: &mut Vec<Missing>) -> Option<Outcome> {
+    let read = case.read_fact(&format!("trials/{index:04}/outcome.json"));
+    read.map_err(|why| (!missing.contains(&why)).then(|| missing.push(why))).ok()
 }
 
 /// Latency curves by arm: the histograms of all trials of an arm, merged over their measured windows.
-fn latency_by_arm(case: &Case) -> Result<BTreeMap<String, Vec<(f64, f64)>>, Fault> {
+fn latency_by_arm(case: &Case, missing: &mut Vec<Missing>) -> BTreeMap<String, Vec<(f64, f64)>> {
     let mut merged: BTreeMap<String, load::latency::Latency> = BTreeMap::new();
-    for trial in &case.trials {
-        let outcome: Option<Outcome> = case.read_json(&format!("trials/{:04}/outcome.json", trial.index))?;
-        let Some(outcome) = outcome else { continue };
+    for trial in case.trials.iter().filter(|trial| trial.failed.is_none()) {
+        let Some(outcome) = outcome(case, trial.index, missing) else { continue };
         match outcome.latency(trial.from_ns, trial.to_ns) {
             Ok(latency) if latency.count() > 0 => merged.entry(trial.arm.clone()).or_default().add(&latency),
             Ok(_) => {}
-            Err(why) => {
-                eprintln!("pinwise: trial {}: its latencies are left out of the curves: {why}", trial.index)
-            }
+            Err(why) => missing.push(Missing::new(format!("latencies of trial {}", trial.index), why)),
         }
     }
-    Ok(merged
+    merged
         .into_iter()
         .map(|(arm, latency)| {
             (arm, latency.curve().into_iter().map(|(quantile, us)| (quantile * 100.0, us)).collect())
         })
-        .collect())
+        .collect()
 }
 
 /// The operations of the trial of each arm that is shown.
-fn operations_shown(case: &Case, facts: &Facts) -> Result<BTreeMap<usize, Vec<load::Operation>>, Fault> {
-    let mut operations = BTreeMap::new();
-    for cliff in &facts.evidence.cliffs {
-        let file = format!("trials/{:04}/outcome.json", cliff.shown);
-        let outcome: Option<Outcome> = case.read_json(&file)?;
-        operations.extend(outcome.map(|outcome| (cliff.shown, outcome.operations)));
-    }
-    Ok(operations)
+fn operations_shown(
+    case: &Case,
+    facts: &Facts,
+    missing: &mut Vec<Missing>,
+) -> BTreeMap<usize, Vec<load::Operation>> {
+    let shown = facts.evidence.cliffs.iter().map(|cliff| cliff.shown);
+    shown.filter_map(|index| Some((index, outcome(case, index, missing)?.operations))).collect()
 }
 
 /// How server and load are started, as a shell would take it.

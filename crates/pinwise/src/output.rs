@@ -14,7 +14,7 @@ use serde::Serialize;
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Exit code of a study that waits for a restart of the machine.
-const REBOOT: u8 = 7;
+pub const REBOOT: u8 = 7;
 
 /// What a verb answers when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

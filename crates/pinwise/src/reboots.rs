@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use machine::{Class, Fault, Root};
 use serde::Serialize;
 use study::boots::{self, Booted, Group, Restarts, Standing};
+use study::case::resume_command;
 use study::engine::Ended;
 use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
 use study::{Case, Recipe};
@@ -113,7 +114,7 @@ fn with_what_is_left(fault: Fault, taken_back: Result<(), Fault>) -> Fault {
 }
 
 /// Fails when somebody has stopped the study: before the machine is started again, however late.
-fn goes_on(interrupted: &AtomicBool) -> Result<(), Fault> {
+fn goes_on(case: &Path, interrupted: &AtomicBool) -> Result<(), Fault> {
     if !interrupted.load(Ordering::Relaxed) {
         return Ok(());
     }
@@ -121,7 +122,7 @@ fn goes_on(interrupted: &AtomicBool) -> Result<(), Fault> {
         Class::Interrupted,
         "starting the machine again",
         "the study was stopped",
-        "go on with pinwise resume",
+        format!("go on with: {}", resume_command(case)),
     ))
 }
 
@@ -144,7 +145,8 @@ fn one_boot(
     format: Format,
 ) -> Result<Answer, Fault> {
     let ended = run_case::to_its_end(case, interrupted)?;
-    let restart = || goes_on(interrupted).and_then(|()| change::restart::restart());
+    let dir = case.dir().to_path_buf();
+    let restart = || goes_on(&dir, interrupted).and_then(|()| change::restart::restart());
     match ended {
         Ended::Finished => finished(case, loader, unit, &restart, format),
         Ended::NeedsBoot(group, why) => next_boot(case, (group, &why), loader, unit, &restart, format),
@@ -171,9 +173,9 @@ fn next_boot(
         Some(_) => Restarts::Begin,
     };
     prepare(case, (group, &now), loader, restarts)?;
-    let (done, all) = (case.study.boots_before(group), case.study.boots_to_run(&case.trials));
+    let (done, all) = (case.study.boots_before(&case.trials, group), case.study.boots_to_run(&case.trials));
     let words = case.study.words_of(group);
-    let then = format!("pinwise resume {}", case.dir().display());
+    let then = resume_command(case.dir());
     if format == Format::Json {
         let case = case.dir().display().to_string();
         output::json(&Waits { case, boots_done: done, boots: all, words, why, then: then.clone() })?;

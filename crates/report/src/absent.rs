@@ -16,8 +16,22 @@ pub struct Absent {
     pub why: String,
     /// How many facts differ from the first one only in their numbers (a PID, a CPU, a time).
     pub alike: usize,
-    /// In how many trials it was missing; 0 for a fact about the machine.
+    /// In how many trials it was missing; 0 for a fact that is of no trial.
     pub trials: usize,
+    /// What it is a fact of.
+    pub of: Of,
+}
+
+/// What a missing fact is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// The machine, as it was read.
+    Machine,
+    /// The study as a whole.
+    Study,
+    /// One trial or several.
+    Trial,
 }
 
 impl Absent {
@@ -28,28 +42,39 @@ impl Absent {
             n => format!(" (and {n} alike)"),
         };
         match self.trials {
-            0 => format!("machine{alike}"),
+            _ if self.of == Of::Machine => format!("machine{alike}"),
+            0 => format!("the whole study{alike}"),
             n if n == of_trials => format!("every trial{alike}"),
             n => format!("{n} of {of_trials} trials{alike}"),
         }
     }
 }
 
-/// Everything that is missing from the trials and their observations, most frequent first. Facts that differ only in
+/// Everything that is missing from the case, its trials and their observations, most frequent first. Facts that differ only in
 /// their numbers count as one: a server that is restarted for each trial has a new PID in each.
-pub fn in_trials(facts: &Facts) -> Vec<Absent> {
+pub fn of_case(facts: &Facts) -> Vec<Absent> {
     let mut found = Collected::default();
+    facts.missing.iter().for_each(|m| found.add(m, Of::Study, None));
     for (i, seen) in facts.trials.iter().enumerate() {
         let observed = seen.observation.iter().flat_map(|o| &o.missing);
-        seen.trial.missing.iter().chain(observed).for_each(|m| found.add(m, Some(i)));
+        seen.trial.missing.iter().chain(observed).for_each(|m| found.add(m, Of::Trial, Some(i)));
     }
+    found.into_list()
+}
+
+/// Files of the case that could not be read, and what could not be measured before its first trial.
+pub fn of_files(facts: &Facts) -> Vec<Absent> {
+    let mut found = Collected::default();
+    facts.missing.iter().for_each(|m| found.add(m, Of::Study, None));
+    let of_trials = facts.trials.iter().flat_map(|seen| &seen.trial.missing);
+    of_trials.filter(|m| m.fact.starts_with("trials/")).for_each(|m| found.add(m, Of::Study, None));
     found.into_list()
 }
 
 /// What is missing from the machine as it was read, the same way.
 pub fn of_machine(missing: &[Missing]) -> Vec<Absent> {
     let mut found = Collected::default();
-    missing.iter().for_each(|m| found.add(m, None));
+    missing.iter().for_each(|m| found.add(m, Of::Machine, None));
     found.into_list()
 }
 
@@ -60,8 +85,8 @@ pub(crate) fn section(missing: &[Missing]) -> String {
     if lines.is_empty() { lines } else { format!("Not known\n{lines}") }
 }
 
-/// Fact and reason without their numbers.
-type Shape = (String, String);
+/// What it is of, fact and reason without their numbers.
+type Shape = (Of, String, String);
 
 /// What is known of one shape so far.
 struct Entry {
@@ -77,11 +102,12 @@ struct Collected {
 }
 
 impl Collected {
-    fn add(&mut self, missing: &Missing, trial: Option<usize>) {
-        let shape = (without_numbers(&missing.fact), without_numbers(&missing.why));
+    fn add(&mut self, missing: &Missing, of: Of, trial: Option<usize>) {
+        let shape = (of, without_numbers(&missing.fact), without_numbers(&missing.why));
         let entry = self.by_shape.entry(shape.clone()).or_insert_with(|| {
             self.order.push(shape);
-            let absent = Absent { fact: missing.fact.clone(), why: missing.why.clone(), alike: 0, trials: 0 };
+            let (fact, why) = (missing.fact.clone(), missing.why.clone());
+            let absent = Absent { fact, why, alike: 0, trials: 0, of };
             Entry { absent, facts: vec![missing.fact.clone()], last_trial: None }
         });
         if !entry.facts.contains(&missing.fact) {

@@ -74,7 +74,7 @@ impl Sheet<'_> {
         let rows = sheet.cases.iter().map(|case| {
             row([
                 visible::one_line(&case.name).into_owned(),
-                case.cpus.to_string(),
+                case.cpus.map_or(NONE.into(), |cpus| cpus.to_string()),
                 case.ghz.map_or(NONE.into(), |ghz| format!("{ghz:.2}")),
                 case.blocks.to_string(),
                 visible::one_line(&case.title).into_owned(),
@@ -236,7 +236,7 @@ mod tests {
         let case = |name: &str| Compared {
             name: name.into(),
             title: "scans".into(),
-            cpus: 8,
+            cpus: Some(8),
             ghz: None,
             ghz_missing: Some("the map has no clock".into()),
             blocks: 8,

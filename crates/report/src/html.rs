@@ -19,7 +19,7 @@ pub fn render(case: &CaseView) -> String {
         body.element(
             "footer",
             &[],
-            format!("Made by pinwise {} from {}.", case.facts.study.pinwise, case.case_dir),
+            format!("Made by pinwise {} from {}.", case.facts.study.pinwise, case.case_dir.display()),
         );
     })
 }
@@ -56,9 +56,9 @@ fn write_header(body: &mut Html, case: &CaseView) {
             "p",
             &[("class", &"meta")],
             format!(
-                "{} | {} CPUs | {} trials in {} blocks",
+                "{} | {} | {} trials in {} blocks",
                 number::moment(study.made_unix_s),
-                case.facts.machine.cpus.iter().filter(|c| c.online).count(),
+                cpus(case),
                 number::count(case.facts.trials.len()),
                 case.facts.evidence.blocks,
             ),
@@ -78,6 +78,14 @@ fn write_page(main: &mut Html, case: &CaseView, page: &dyn Page) {
         section.element("h2", &[("id", &heading)], about.title);
         section.add(&page.render(case));
     });
+}
+
+/// How many CPUs were online.
+fn cpus(case: &CaseView) -> String {
+    match case.facts.machine.cpus.iter().filter(|cpu| cpu.online).count() {
+        0 => "CPUs not known".into(),
+        count => format!("{count} CPUs"),
+    }
 }
 
 /// The title of the study: the recipe's, else what is measured.

@@ -1,24 +1,26 @@
 //! The result of a study as one JSON document, for `--format json`.
 
+use std::path::Path;
+
 use advise::Finding;
 use serde_json::{Value, json};
 use study::Facts;
 
-use crate::{absent, headline, unpinned};
+use crate::{absent, headline, next_steps, unpinned};
 
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, effects, growth, cliffs, search, also, pooled, looks, given_up, findings, missing, notes}`.
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, effects, growth, cliffs, search, also, pooled, looks, given_up, findings, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
-pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
+pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
     let (study, evidence) = (&facts.study, &facts.evidence);
     let pooled = unpinned::pool(evidence);
     json!({
         "format": FORMAT,
         "case": {
-            "dir": case_dir,
+            "dir": dir.display().to_string(),
             "name": study.recipe.name,
             "pinwise": study.pinwise,
             "made_unix_s": study.made_unix_s,
@@ -62,7 +64,8 @@ pub fn render(facts: &Facts, findings: &[Finding], case_dir: &str) -> Value {
         "looks": evidence.looks,
         "given_up": evidence.given_up,
         "findings": findings,
-        "missing": absent::in_trials(facts),
+        "missing": absent::of_case(facts),
         "notes": evidence.notes,
+        "next": next_steps::lines(&advise::next_steps(facts, findings), dir),
     })
 }

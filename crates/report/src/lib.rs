@@ -24,6 +24,7 @@ pub mod json;
 pub mod live;
 pub mod machine_text;
 pub mod markup;
+pub mod next_steps;
 pub mod noise_text;
 pub mod number;
 pub mod pages;

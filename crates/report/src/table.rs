@@ -8,11 +8,13 @@ mod rows;
 mod search;
 pub(crate) mod wrap;
 
+use std::path::Path;
+
 use advise::Finding;
 use study::{Direction, Facts};
 
 use crate::headline::{self, Headline, Tone, sentence_start};
-use crate::{absent, control_words, number, told, unpinned, visible};
+use crate::{absent, control_words, next_steps, number, told, unpinned, visible};
 use columns::{Cell, Colour};
 use wrap::wrap;
 
@@ -32,8 +34,9 @@ impl Default for Style {
     }
 }
 
-/// Renders a study for a terminal. Foreign text (names of commands, interrupts, threads) cannot drive the terminal.
-pub fn render(facts: &Facts, findings: &[Finding], style: Style) -> String {
+/// Renders the study of the case in `dir` for a terminal. Foreign text (names of commands, interrupts, threads) cannot drive the
+/// terminal.
+pub fn render(facts: &Facts, findings: &[Finding], dir: &Path, style: Style) -> String {
     let style = Style { width: style.width.clamp(60, 160), ..style };
     let mut out = Page { style, text: String::new() };
     out.answer(&headline::read(facts, findings));
@@ -46,9 +49,10 @@ pub fn render(facts: &Facts, findings: &[Finding], style: Style) -> String {
         search::print(&mut out, facts);
         out.controls(facts);
     }
-    findings::print(&mut out, facts, findings);
+    findings::print(&mut out, facts, findings, dir);
     out.notes(facts);
     out.missing(facts);
+    out.next_steps(facts, findings, dir);
     out.text
 }
 
@@ -163,7 +167,7 @@ impl Page {
     }
 
     fn missing(&mut self, facts: &Facts) {
-        let missing = absent::in_trials(facts);
+        let missing = absent::of_case(facts);
         if missing.is_empty() {
             return;
         }
@@ -171,6 +175,17 @@ impl Page {
         for absent in missing {
             let text = format!("{}: {} [{}]", absent.fact, absent.why, absent.place(facts.trials.len()));
             self.paragraph("  - ", &text);
+        }
+    }
+
+    fn next_steps(&mut self, facts: &Facts, findings: &[Finding], dir: &Path) {
+        self.heading("Next");
+        for line in next_steps::lines(&advise::next_steps(facts, findings), dir) {
+            self.paragraph("  ", &line.why);
+            // Not broken into lines, so that it can be copied.
+            if let Some(command) = &line.command {
+                self.text.push_str(&format!("     $ {}\n", visible::one_line(command)));
+            }
         }
     }
 }

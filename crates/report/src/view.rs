@@ -1,6 +1,7 @@
 //! What a report is made from: the facts of a case, its findings, and the few things that only the caller can read.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use advise::Finding;
 use load::Operation;
@@ -29,7 +30,7 @@ pub struct CaseView<'a> {
     /// How server and load are started by hand.
     pub commands: Commands,
     /// The folder of the case, as the user named it.
-    pub case_dir: String,
+    pub case_dir: PathBuf,
     /// The machine as text, as `pinwise map` prints it; empty when it could not be drawn.
     pub machine_text: String,
 }

@@ -35,8 +35,11 @@ fn the_sheet_in_the_docs_is_what_comes_out() {
     let dir = tempfile::tempdir().unwrap();
     let clocks = [("opteron-875", 2_200_000), ("opteron-2347", 1_900_000), ("xeon-5345", 2_333_000)];
     let facts = clocks.map(|(name, khz)| case(dir.path(), name, khz));
-    let sides: Vec<Side<'_>> =
-        clocks.iter().zip(&facts).map(|((name, _), facts)| Side { name, facts }).collect();
+    let sides: Vec<Side<'_>> = clocks
+        .iter()
+        .zip(&facts)
+        .map(|((name, _), facts)| Side { name, facts, dir: Path::new(name) })
+        .collect();
     let sheet = comparison::compare(&sides).unwrap();
     let text = compare_text::render(&sheet, Style { colour: false, width: 120 });
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compare.md");

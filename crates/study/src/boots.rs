@@ -177,13 +177,15 @@ impl Resolved {
     /// How many boots the study has, as far as is known by now; 0 where it goes across none.
     pub fn boots_to_run(&self, trials: &[Trial]) -> usize {
         let Some(boots) = &self.boots else { return 0 };
-        boots.trials.iter().take(looks::blocks_to_run(self, trials)).map(Vec::len).sum()
+        let to_run = looks::blocks_to_run(self, trials).into_iter();
+        to_run.filter_map(|block| boots.trials.get(block)).map(Vec::len).sum()
     }
 
-    /// How many boots come before this one.
-    pub fn boots_before(&self, group: Group) -> usize {
-        let before = self.boots.iter().flat_map(|boots| boots.trials.iter().take(group.block).map(Vec::len));
-        before.sum::<usize>() + group.boot
+    /// How many boots come before this one, as far as is known by now.
+    pub fn boots_before(&self, trials: &[Trial], group: Group) -> usize {
+        let Some(boots) = &self.boots else { return 0 };
+        let before = looks::blocks_to_run(self, trials).into_iter().take_while(|block| *block < group.block);
+        before.filter_map(|block| boots.trials.get(block)).map(Vec::len).sum::<usize>() + group.boot
     }
 }
 

@@ -1,10 +1,15 @@
 //! The case directory: one study in plain files, written so that a kill at any moment loses no finished trial.
 
+pub mod added;
 pub mod asked;
+mod fact;
+mod ground;
+mod lines;
+mod quoted;
 
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use load::string::work::rounds_for;
@@ -20,7 +25,11 @@ use crate::schedule::{self, Slot};
 use crate::search::Stage;
 use crate::trial::Trial;
 
+use self::added::Added;
 use self::asked::{Asked, Found, Line};
+use self::ground::Ground;
+use self::lines::read_lines;
+pub use self::quoted::{quoted, resume_command};
 
 /// Version of the folder's form; raised when an older pinwise could misread it.
 pub const FORMAT: u32 = 1;
@@ -55,6 +64,9 @@ pub struct Resolved {
     /// Of a search that has ended: what it found.
     #[serde(skip)]
     pub found: Option<Found>,
+    /// Blocks that were added after the case was made; `order` has them at its end.
+    #[serde(skip)]
+    pub added: Vec<Added>,
 }
 
 impl Resolved {
@@ -105,61 +117,103 @@ pub struct Case {
     pub mended: Vec<String>,
     /// Held while trials may be appended.
     _lock: Option<File>,
+    /// The folder as it was, of a case that this process made.
+    ground: Option<Ground>,
 }
 
 impl Case {
     /// Makes a new case; `dir` must not hold one already.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with).
     pub fn create(dir: &Path, study: Resolved) -> Result<Self, Fault> {
         Self::create_with(dir, study, |_| Ok(()))
     }
 
     /// As [`create`](Self::create), with files that `beside` writes. They are on disk before `study.toml`, by which a folder is a
-    /// case: who is killed meanwhile leaves no case that lacks a part.
+    /// case: a process that is killed meanwhile leaves no case with a part missing.
+    ///
+    /// # Errors
+    /// There is a case in `dir`, another pinwise makes one there, or a file cannot be written; what was written is removed again.
     pub fn create_with(
         dir: &Path,
         study: Resolved,
         beside: impl FnOnce(&Self) -> Result<(), Fault>,
     ) -> Result<Self, Fault> {
-        let file = dir.join("study.toml");
-        if file.exists() {
+        let mut ground = Ground::make(dir).map_err(|e| storage(dir, &e))?;
+        let lock = lock(dir)?;
+        if dir.join(STUDY).exists() {
             return Err(Fault::new(
                 Class::Usage,
                 dir.display(),
-                "there is a case in this folder already",
-                format!("choose another with -o, or go on with it: pinwise resume {}", dir.display()),
+                "the folder already holds a case",
+                format!("choose another with -o, or go on with it: {}", resume_command(dir)),
             ));
         }
-        fs::create_dir_all(dir.join("trials")).map_err(|e| storage(dir, &e))?;
-        let lock = lock(dir)?;
-        let text = toml::to_string(&study).map_err(|e| {
-            Fault::new(Class::Storage, file.display(), e, "report this as a fault of pinwise")
-        })?;
+        ground.look().map_err(|e| storage(dir, &e))?;
         let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
-        let case = Self { dir: dir.to_path_buf(), study, trials, asked_boots, mended, _lock: Some(lock) };
-        beside(&case)?;
-        write_whole(&file, text.as_bytes())?;
-        Ok(case)
+        let (lock, ground) = (Some(lock), Some(ground));
+        let case = Self { dir: dir.to_path_buf(), study, trials, asked_boots, mended, _lock: lock, ground };
+        match case.write_first(beside) {
+            Ok(()) => Ok(case),
+            Err(fault) => {
+                case.ground.iter().for_each(Ground::clear);
+                Err(fault)
+            }
+        }
     }
 
-    /// Opens a case to read it. A torn last line of `trials.jsonl` or `search.jsonl` is left out and noted, not touched.
+    fn write_first(&self, beside: impl FnOnce(&Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        let trials = self.dir.join("trials");
+        fs::create_dir_all(&trials).map_err(|e| storage(&trials, &e))?;
+        beside(self)?;
+        let file = self.dir.join(STUDY);
+        let text = toml::to_string(&self.study)
+            .map_err(|e| Fault::new(Class::Storage, file.display(), e, "report this as a bug of pinwise"))?;
+        write_whole(&file, text.as_bytes())
+    }
+
+    /// Removes a case that this process made and that holds nothing worth keeping: no trial is finished, and no boot was asked
+    /// for. Of a folder that existed before, only what the case put there. Returns whether it was removed.
+    pub fn discard_unbegun(&mut self) -> bool {
+        if !self.trials.is_empty() || !self.asked_boots.is_empty() {
+            return false;
+        }
+        let Some(ground) = self.ground.take() else { return false };
+        ground.clear();
+        true
+    }
+
+    /// Opens a case to read it. A torn last line of one of its lists is left out and noted, not touched.
+    ///
+    /// # Errors
+    /// `dir` holds no case; `study.toml` or a whole line of a list is malformed.
     pub fn open(dir: &Path) -> Result<Self, Fault> {
         let mut study = read_study(dir)?;
         let lines = read_lines(&dir.join(SEARCH))?;
         extend(dir, &mut study, lines.whole)?;
+        let added = read_lines::<added::Line>(&dir.join(ADDED))?;
+        for (number, line) in added.whole.into_iter().enumerate() {
+            study.add(line).map_err(|why| malformed(place_of(dir, ADDED, number), why))?;
+        }
         let trials = read_lines(&dir.join(TRIALS))?;
         let boots = read_lines(&dir.join(BOOTS))?;
-        let torn = lines.torn.into_iter().chain(trials.torn).chain(boots.torn);
+        let torn = [lines.torn, added.torn, trials.torn, boots.torn].into_iter().flatten();
         let mended = torn.map(|t| t.note()).collect();
         let (trials, asked_boots) = (trials.whole, boots.whole);
-        Ok(Self { dir: dir.to_path_buf(), study, trials, asked_boots, mended, _lock: None })
+        let (dir, _lock, ground) = (dir.to_path_buf(), None, None);
+        Ok(Self { dir, study, trials, asked_boots, mended, _lock, ground })
     }
 
     /// Opens a case to go on with it: a torn last line is cut off, so that its trial is run again.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); another pinwise runs the case; the folder may not be written to.
     pub fn resume(dir: &Path) -> Result<Self, Fault> {
         read_study(dir)?;
         let lock = lock(dir)?;
         let opened = Self::open(dir)?;
-        for name in [SEARCH, TRIALS, BOOTS] {
+        for name in [SEARCH, ADDED, TRIALS, BOOTS] {
             let path = dir.join(name);
             if let Some(torn) = read_lines::<serde_json::Value>(&path)?.torn {
                 let file = OpenOptions::new().write(true).open(&path).map_err(|e| storage(&path, &e))?;
@@ -211,6 +265,26 @@ impl Case {
         Ok(())
     }
 
+    /// Adds `blocks` blocks to those that the study has, and returns when their order is on disk.
+    ///
+    /// # Errors
+    /// As [`Resolved::more_blocks`]; the line cannot be written.
+    pub fn add_blocks(&mut self, blocks: usize, made_unix_s: u64) -> Result<Added, Fault> {
+        let line = self.study.more_blocks(blocks, made_unix_s)?;
+        self.append_line(ADDED, &line)?;
+        let place = place_of(&self.dir, ADDED, self.study.added.len());
+        self.study.add(line).map_err(|why| malformed(place, why))?;
+        Ok(Added { first_block: self.study.order.len() - blocks, blocks, made_unix_s })
+    }
+
+    /// Whether files can be added to the folder.
+    ///
+    /// # Errors
+    /// Why not: the file system is read-only, or this user may not write there.
+    pub fn may_be_written(&self) -> io::Result<()> {
+        Ok(rustix::fs::access(&self.dir, rustix::fs::Access::WRITE_OK)?)
+    }
+
     fn append_line(&self, name: &str, value: &impl Serialize) -> Result<(), Fault> {
         let path = self.dir.join(name);
         let mut line = to_json(&path, value)?;
@@ -255,46 +329,31 @@ impl Case {
     }
 }
 
+/// The study as resolved.
+const STUDY: &str = "study.toml";
 /// Finished trials, a line each.
 const TRIALS: &str = "trials.jsonl";
 /// What a search asked for, a line a block.
 const SEARCH: &str = "search.jsonl";
+/// Blocks that were added, a line an addition.
+const ADDED: &str = "added.jsonl";
 /// Boots that were asked for, a line each.
 const BOOTS: &str = "boots.jsonl";
 
+/// A line of a list of the case, the first counted as 0.
+fn place_of(dir: &Path, name: &str, number: usize) -> String {
+    format!("{}:{}", dir.join(name).display(), number + 1)
+}
+
 fn extend(dir: &Path, study: &mut Resolved, lines: Vec<Line>) -> Result<(), Fault> {
     for (number, line) in lines.into_iter().enumerate() {
-        let place = format!("{}:{}", dir.join(SEARCH).display(), number + 1);
-        study.extend(line).map_err(|why| malformed(place, why))?;
+        study.extend(line).map_err(|why| malformed(place_of(dir, SEARCH, number), why))?;
     }
     Ok(())
 }
 
-/// The whole lines of a file, and what is torn at its end.
-struct Lines<T> {
-    whole: Vec<T>,
-    torn: Option<Torn>,
-}
-
-/// A last line without its end: the writer was killed, or the disk was full.
-struct Torn {
-    path: PathBuf,
-    line: usize,
-    whole_bytes: u64,
-}
-
-impl Torn {
-    fn note(&self) -> String {
-        format!(
-            "{}: line {} is torn (killed or disk full while it was written); it counts as not written",
-            self.path.display(),
-            self.line
-        )
-    }
-}
-
 fn read_study(dir: &Path) -> Result<Resolved, Fault> {
-    let path = dir.join("study.toml");
+    let path = dir.join(STUDY);
     let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => Fault::new(
             Class::Usage,
@@ -318,27 +377,6 @@ fn read_study(dir: &Path) -> Result<Resolved, Fault> {
     }
     study.recipe = study.recipe.with_directions()?;
     Ok(study)
-}
-
-fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, Fault> {
-    let mut text = Vec::new();
-    match File::open(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Lines { whole: Vec::new(), torn: None }),
-        Err(e) => return Err(storage(path, &e)),
-        Ok(mut file) => file.read_to_end(&mut text).map_err(|e| storage(path, &e))?,
-    };
-    let mut whole = Vec::new();
-    let mut whole_bytes = 0;
-    for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
-        if !line.ends_with(b"\n") {
-            let torn = Torn { path: path.to_path_buf(), line: number + 1, whole_bytes };
-            return Ok(Lines { whole, torn: Some(torn) });
-        }
-        let value = serde_json::from_slice(line);
-        whole.push(value.map_err(|e| malformed(format!("{}:{}", path.display(), number + 1), e))?);
-        whole_bytes += line.len() as u64;
-    }
-    Ok(Lines { whole, torn: None })
 }
 
 /// One writer a case: a second `resume` would run the same trials beside the first.
@@ -374,14 +412,12 @@ fn sync_dir(dir: &Path) -> Result<(), Fault> {
 
 fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
     serde_json::to_vec(value)
-        .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a fault of pinwise"))
+        .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a bug of pinwise"))
 }
 
 fn storage(path: &Path, error: &io::Error) -> Fault {
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull => {
-            "free some space, then go on with pinwise resume; finished trials are kept"
-        }
+        io::ErrorKind::StorageFull => "free some space; finished trials are kept",
         io::ErrorKind::PermissionDenied => "choose a folder that you may write to with -o",
         io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system with -o",
         _ => "look at the file and its folder; finished trials are kept",
@@ -399,95 +435,4 @@ fn malformed(object: impl Display, why: impl Display) -> Fault {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::arm::each_cpu_in_turn;
-    use machine::CpuSet;
-
-    pub(crate) fn resolved() -> Resolved {
-        let both = CpuSet::from_list("0-1").unwrap();
-        // With a load that is placed there are no relations of server and load to try: five arms.
-        let arms = each_cpu_in_turn(&both, &both, Some(&both)).unwrap();
-        Resolved {
-            format: FORMAT,
-            pinwise: "0.1.0".into(),
-            made_unix_s: 0,
-            command: vec!["pinwise".into(), "study".into()],
-            order: crate::design::draw_order(arms.len(), 2, 1),
-            boots: None,
-            string_rounds: Some(10),
-            recipe: Recipe::from_toml("", "x").unwrap().with_directions().unwrap(),
-            arms,
-            stages: Vec::new(),
-            found: None,
-        }
-    }
-
-    fn trial(index: usize) -> Trial {
-        Trial { index, position: index, arm: "cpu 0".into(), ..Trial::default() }
-    }
-
-    #[test]
-    fn what_was_appended_is_there_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut case = Case::create(dir.path(), resolved()).unwrap();
-        case.append(trial(0)).unwrap();
-        case.append(trial(1)).unwrap();
-        drop(case);
-        let case = Case::open(dir.path()).unwrap();
-        assert_eq!(case.trials, [trial(0), trial(1)]);
-        assert_eq!(case.study, resolved());
-        let next = case.next().unwrap();
-        assert_eq!((next.block, next.position), (0, 2));
-    }
-
-    #[test]
-    fn a_case_cut_anywhere_in_its_last_line_loses_only_that_trial() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut case = Case::create(dir.path(), resolved()).unwrap();
-        (0..3).for_each(|i| case.append(trial(i)).unwrap());
-        drop(case);
-        let path = dir.path().join("trials.jsonl");
-        let whole = fs::read(&path).unwrap();
-        let last = whole[..whole.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1;
-        for cut in last + 1..whole.len() {
-            fs::write(&path, &whole[..cut]).unwrap();
-            let read = Case::open(dir.path()).unwrap();
-            assert_eq!((read.trials.len(), read.mended.len()), (2, 1), "cut at {cut}");
-            drop(read);
-            let mut resumed = Case::resume(dir.path()).unwrap();
-            assert_eq!(resumed.next().unwrap().position, 2);
-            resumed.append(trial(2)).unwrap();
-            drop(resumed);
-            assert_eq!(Case::open(dir.path()).unwrap().trials.len(), 3);
-        }
-    }
-
-    #[test]
-    fn a_malformed_line_in_the_middle_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut case = Case::create(dir.path(), resolved()).unwrap();
-        case.append(trial(0)).unwrap();
-        let path = dir.path().join("trials.jsonl");
-        let good = fs::read(&path).unwrap();
-        fs::write(&path, [b"{\"index\": }\n".as_slice(), &good].concat()).unwrap();
-        let fault = Case::open(dir.path()).unwrap_err();
-        assert!(fault.object.ends_with("trials.jsonl:1"), "{fault}");
-    }
-
-    #[test]
-    fn a_second_writer_is_kept_out() {
-        let dir = tempfile::tempdir().unwrap();
-        let _first = Case::create(dir.path(), resolved()).unwrap();
-        let fault = Case::resume(dir.path()).unwrap_err();
-        assert!(fault.cause.contains("another pinwise"), "{fault}");
-    }
-
-    #[test]
-    fn no_case_and_an_existing_case_are_told_apart() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(Case::open(dir.path()).unwrap_err().cause.contains("no case"));
-        drop(Case::create(dir.path(), resolved()).unwrap());
-        assert!(Case::create(dir.path(), resolved()).unwrap_err().remedy.contains("resume"));
-    }
-}
+pub(crate) mod tests;

@@ -7,12 +7,14 @@ mod clock;
 mod recipes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use machine::{Class, CpuSet, Fault};
 use serde::Serialize;
 
 use crate::Trust;
 use crate::arm::Role;
+use crate::case::resume_command;
 use crate::facts::Facts;
 use crate::recipe::{Direction, Fill};
 use crate::statistics::scaling::Scaling;
@@ -28,6 +30,8 @@ pub struct Side<'a> {
     pub name: &'a str,
     /// The case.
     pub facts: &'a Facts,
+    /// Its folder, as the user named it.
+    pub dir: &'a Path,
 }
 
 /// The sheet.
@@ -58,8 +62,8 @@ pub struct Compared {
     pub name: String,
     /// What its reports call it.
     pub title: String,
-    /// CPUs that may be used there.
-    pub cpus: usize,
+    /// CPUs that may be used there; `None` where the machine of the case is not known.
+    pub cpus: Option<usize>,
     /// Clock of the CPUs that the server had, GHz: without turbo, or the limit that is set below that.
     pub ghz: Option<f64>,
     /// Why that is not known.
@@ -188,7 +192,7 @@ fn has_figures(side: &Side<'_>) -> Result<(), Fault> {
     if !side.facts.evidence.arms.is_empty() {
         return Ok(());
     }
-    let remedy = "let its study go on: pinwise resume CASE";
+    let remedy = format!("go on with its study: {}", resume_command(side.dir));
     Err(Fault::new(Class::Usage, side.name, "no trial of it has a figure yet", remedy))
 }
 
@@ -198,11 +202,14 @@ fn compared(side: &Side<'_>) -> Compared {
     let scaled = facts.study.arms.iter().filter(|arm| arm.scale.is_some());
     let served: CpuSet =
         scaled.filter_map(|arm| arm.placement.server_cpus.as_ref()).flat_map(CpuSet::iter).collect();
-    let clock = clock::ghz(&facts.machine, if served.is_empty() { &usable } else { &served });
+    let clock = match facts.machine.cpus.is_empty() {
+        true => Err("the machine of the case is not known".into()),
+        false => clock::ghz(&facts.machine, if served.is_empty() { &usable } else { &served }),
+    };
     Compared {
         name: side.name.to_string(),
         title: facts.study.recipe.title(),
-        cpus: usable.len(),
+        cpus: (!usable.is_empty()).then(|| usable.len()),
         ghz: clock.as_ref().ok().copied(),
         ghz_missing: clock.err(),
         blocks: facts.evidence.blocks,

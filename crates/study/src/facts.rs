@@ -1,6 +1,6 @@
 //! What rules reason from: everything in a case, read into memory.
 
-use machine::{Fault, Machine, Setting};
+use machine::{Fault, Machine, Missing, Root, Setting};
 use probe::Observation;
 
 use crate::case::{Case, Resolved};
@@ -13,9 +13,9 @@ use crate::trial::Trial;
 /// A trial with what was observed during its window.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The trial.
+    /// The trial; its `missing` also has files of its folder that could not be read.
     pub trial: Trial,
-    /// Its observation; `None` when its file is gone or sampling was not possible (the trial's `missing` says why).
+    /// Its observation; `None` of a trial that failed, and where its file cannot be read (the trial's `missing` says why).
     pub observation: Option<Observation>,
 }
 
@@ -24,7 +24,7 @@ pub struct Seen {
 pub struct Facts {
     /// The study as resolved.
     pub study: Resolved,
-    /// The machine at the start of the study.
+    /// The machine at the start of the study; without any CPU where that is not known (`missing` says why).
     pub machine: Machine,
     /// Knobs that can steer interrupts or receive work, as they stood at the start: IRQ affinities, rps_cpus.
     pub as_found: Vec<Setting>,
@@ -36,6 +36,9 @@ pub struct Facts {
     pub interrupt_cost_ns: Option<f64>,
     /// Proofs made so far.
     pub proofs: Vec<Proof>,
+    /// What is not known of the study as a whole: files of the case that cannot be read, what could not be measured before the
+    /// first trial. What is not known of a trial is in its own `missing`.
+    pub missing: Vec<Missing>,
 }
 
 /// `calibration.json`: what was measured of the machine itself before the study.
@@ -48,7 +51,10 @@ pub struct Calibration {
 }
 
 impl Facts {
-    /// Reads the files of a case; the evidence is computed from the trials, not read.
+    /// Reads the files of a case; the evidence is computed from the trials, not read. A file that cannot be read is a missing fact.
+    ///
+    /// # Errors
+    /// None so far: what a case cannot do without was read when it was opened.
     pub fn read(case: &Case) -> Result<Self, Fault> {
         let mut evidence = evidence::of_case(&case.study, &case.trials);
         let needed = evidence::needed_latencies(&case.study, &evidence, &case.trials);
@@ -56,31 +62,21 @@ impl Facts {
             let latencies = latencies::read(case, &needed);
             evidence.pooled = evidence::pooled(&case.study, &evidence, &case.trials, &latencies);
         }
-        let trials = case
-            .trials
-            .iter()
-            .map(|trial| {
-                let observation = case.read_json(&format!("trials/{:04}/observation.json", trial.index))?;
-                Ok(Seen { trial: trial.clone(), observation })
-            })
-            .collect::<Result<_, Fault>>()?;
-        let machine = case.read_json("machine.json")?.ok_or_else(|| {
-            Fault::new(
-                machine::Class::Storage,
-                case.dir().join("machine.json").display(),
-                "it is not there",
-                "restore the file from a copy, or run the study anew",
-            )
-        })?;
-        let calibration: Calibration = case.read_json("calibration.json")?.unwrap_or_default();
+        let mut missing = Vec::new();
+        let machine = keep(machine(case, &mut missing), &mut missing);
+        let as_found = keep(case.read_fact("as_found.json"), &mut missing);
+        let calibration: Calibration = keep(case.read_fact("calibration.json"), &mut missing);
+        let proofs: Option<Vec<Proof>> = keep(case.read_fact_if_there("proofs.json"), &mut missing);
+        missing.extend(calibration.missing);
         Ok(Self {
             study: case.study.clone(),
             machine,
-            as_found: case.read_json("as_found.json")?.unwrap_or_default(),
-            trials,
+            as_found,
+            trials: case.trials.iter().map(|trial| seen(case, trial)).collect(),
             evidence,
             interrupt_cost_ns: calibration.interrupt_cost_ns,
-            proofs: case.read_json("proofs.json")?.unwrap_or_default(),
+            proofs: proofs.unwrap_or_default(),
+            missing,
         })
     }
 
@@ -108,4 +104,39 @@ impl Facts {
         let rates: Vec<f64> = self.observations(arm).iter().filter_map(|o| o.rate(probe, row, cpu)).collect();
         crate::statistics::summary::median(&rates)
     }
+}
+
+/// The fact, or nothing in its place and the reason among those that are missing.
+fn keep<T: Default>(read: Result<T, Missing>, missing: &mut Vec<Missing>) -> T {
+    read.unwrap_or_else(|why| {
+        missing.push(why);
+        T::default()
+    })
+}
+
+/// The machine of the case: as it was read then, else read again from what was captured then.
+fn machine(case: &Case, missing: &mut Vec<Missing>) -> Result<Machine, Missing> {
+    case.read_fact("machine.json").or_else(|lost| {
+        let folder = case.dir().join("machine");
+        let Some(root) = folder.is_dir().then(|| Root::at(&folder).ok()).flatten() else { return Err(lost) };
+        let machine = Machine::read(&root);
+        if machine.cpus.is_empty() {
+            return Err(lost);
+        }
+        let why = format!("{}; the machine is read again from the capture in machine/", lost.why);
+        missing.push(Missing { why, ..lost });
+        Ok(machine)
+    })
+}
+
+/// A trial with what its folder holds.
+fn seen(case: &Case, trial: &Trial) -> Seen {
+    let mut trial = trial.clone();
+    // One that failed was not observed to its end.
+    if trial.failed.is_some() {
+        return Seen { trial, observation: None };
+    }
+    let read = case.read_fact(&format!("trials/{:04}/observation.json", trial.index));
+    let observation = read.map_err(|why| trial.missing.push(why)).ok();
+    Seen { trial, observation }
 }

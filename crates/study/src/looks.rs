@@ -22,9 +22,10 @@ pub struct Look {
     pub ended: bool,
 }
 
-/// The blocks after which the study is looked at: those of the recipe that lie before its end, and its end.
+/// The blocks after which the study is looked at: those of the recipe that lie before its end, and its end. Blocks that were added
+/// later are behind its end: all error of these looks is spent by then.
 pub fn planned(study: &Resolved) -> Vec<usize> {
-    let blocks = study.order.len();
+    let blocks = study.planned_blocks();
     let mut looks: Vec<usize> =
         study.recipe.budget.looks.iter().copied().filter(|look| *look < blocks).collect();
     looks.push(blocks);
@@ -79,17 +80,25 @@ pub fn made(study: &Resolved, trials: &[Trial], weigh: impl Fn(usize, Precision)
     made
 }
 
-/// How many blocks are to be run, as far as is known by now.
-pub fn blocks_to_run(study: &Resolved, trials: &[Trial]) -> usize {
+/// The blocks that are to be run, as far as is known by now: the planned ones up to the look that ended the study, and all that were
+/// added.
+pub fn blocks_to_run(study: &Resolved, trials: &[Trial]) -> Vec<usize> {
+    let planned = study.planned_blocks();
+    (0..planned_to_run(study, trials)).chain(planned..study.order.len()).collect()
+}
+
+/// How many of the planned blocks are to be run.
+fn planned_to_run(study: &Resolved, trials: &[Trial]) -> usize {
+    let planned = study.planned_blocks();
     if study.recipe.budget.looks.is_empty() {
-        return study.order.len();
+        return planned;
     }
     let made =
         made(study, trials, |blocks, precision| crate::evidence::of_blocks(study, trials, blocks, precision));
-    made.iter().find(|look| look.ended).map_or(study.order.len(), |look| look.blocks)
+    made.iter().find(|look| look.ended).map_or(planned, |look| look.blocks)
 }
 
-/// Blocks at the start whose every slot is settled: a later block has begun, or nothing of them is open.
+/// Planned blocks at the start whose every slot is settled: a later one has begun, or nothing of them is open.
 fn complete_blocks(study: &Resolved, trials: &[Trial]) -> usize {
     let attempts = study.recipe.budget.attempts.max(1);
     let given_up = schedule::given_up(study, trials);
@@ -102,12 +111,15 @@ fn complete_blocks(study: &Resolved, trials: &[Trial]) -> usize {
         let (count, last) = of_slot.fold((0, None), |(count, _), trial| (count + 1, Some(trial)));
         count >= attempts || last.is_some_and(|trial| trial.failed.is_none())
     };
-    let Some(last) = trials.iter().map(|trial| trial.block).max() else { return 0 };
+    let planned = study.planned_blocks();
+    let begun = trials.iter().map(|trial| trial.block).filter(|block| *block < planned);
+    let Some(last) = begun.max() else { return 0 };
     let whole = (0..study.order.get(last).map_or(0, Vec::len)).all(|position| settled(last, position));
     if whole { last + 1 } else { last }
 }
 
-fn undecided(evidence: &Evidence) -> usize {
+/// How many comparisons and effects are not decided.
+pub fn undecided(evidence: &Evidence) -> usize {
     let all = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
     let effects = evidence.effects.iter().map(|effect| effect.verdict);
     all.map(|contrast| contrast.verdict)

@@ -2,6 +2,7 @@
 //! on exactly as it would have gone on.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use machine::{Class, Fault};
 
@@ -29,13 +30,12 @@ pub struct Slot {
 /// Each block runs every arm once in its order. What was disturbed or failed is run again after the others of its block, or of its boot
 /// where the study goes across boots, up to `budget.attempts` times in all; what was disturbed, until a quarter of the planned trials
 /// went into repeats. An arm whose attempts all failed in one block is given up. After each look that the recipe fixed before, the study
-/// ends if everything is decided.
+/// ends if everything is decided. Blocks that were added come last.
 pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
     let slots = by_slot(trials);
-    let blocks = looks::blocks_to_run(study, trials);
     let given_up = given_up(study, trials);
-    let repeats_left = most_repeats(study) > trials.iter().filter(|trial| trial.attempt > 0).count();
-    for (block, order) in study.order.iter().enumerate().take(blocks) {
+    for block in looks::blocks_to_run(study, trials) {
+        let (order, repeats_left) = (&study.order[block], has_repeats_left(study, trials, block));
         let of = |position: usize| slots.get(&(block, position)).map_or(&[][..], Vec::as_slice);
         let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&given_up, **arm, block));
         let attempts = study.recipe.budget.attempts.max(1);
@@ -64,12 +64,20 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
 /// studied as it is.
 const REPEATED_SHARE: f64 = 0.25;
 
-/// How many trials are run again at most. Of a search it is fixed before, too: with a share of the blocks that were asked for so
-/// far, each further block would open trials of earlier ones again.
-fn most_repeats(study: &Resolved) -> usize {
+/// Whether a disturbed trial of `block` may be run again. Each part of the study, the planned blocks and every addition, has repeats of
+/// its own: with a share of all blocks, an addition would open trials of earlier blocks again.
+fn has_repeats_left(study: &Resolved, trials: &[Trial], block: usize) -> bool {
+    let part = study.part_of(block);
+    let repeats = trials.iter().filter(|trial| trial.attempt > 0 && part.contains(&trial.block)).count();
+    most_repeats(study, part) > repeats
+}
+
+/// How many trials of a part are run again at most. Of a search it is fixed before, too: with a share of the blocks that were asked for
+/// so far, each further block would open trials of earlier ones again.
+fn most_repeats(study: &Resolved, part: Range<usize>) -> usize {
     let planned = match &study.recipe.search {
         Some(search) => search.trials + study.recipe.budget.blocks * (controls(study) + 1),
-        None => study.order.iter().map(Vec::len).sum(),
+        None => study.order[part].iter().map(Vec::len).sum(),
     };
     (planned as f64 * REPEATED_SHARE).ceil() as usize
 }
@@ -90,10 +98,9 @@ fn is_given_up(study: &Resolved, arm: usize, slot: &[&Trial]) -> bool {
 pub fn expected(study: &Resolved, trials: &[Trial]) -> usize {
     let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
     let given_up = given_up(study, trials);
-    let blocks = study.order.iter().enumerate().take(looks::blocks_to_run(study, trials));
-    let of_block = |(block, order): (usize, &Vec<usize>)| {
-        order.iter().filter(|arm| !is_skipped(&given_up, **arm, block)).count()
-    };
+    let of_block =
+        |block: usize| study.order[block].iter().filter(|arm| !is_skipped(&given_up, **arm, block)).count();
+    let blocks = looks::blocks_to_run(study, trials).into_iter();
     blocks.map(of_block).sum::<usize>() + repeats + yet_to_be_asked(study)
 }
 
@@ -275,6 +282,31 @@ mod tests {
         assert_eq!(after(&one, slot(candidate, 0), &usage), AfterFailure::NeverBegan);
     }
 
+    /// Blocks of the trials that a study still runs.
+    fn added(study: &mut Resolved, blocks: usize) {
+        let line = study.more_blocks(blocks, 0).unwrap();
+        study.add(line).unwrap();
+    }
+
+    #[test]
+    fn added_blocks_follow_and_open_no_earlier_trial_again() {
+        let mut study = resolved();
+        // Never quiet: all repeats of the planned blocks are spent, and most of their trials stay disturbed.
+        let mut trials = played(&study, |_| (some(), None));
+        let planned = trials.len();
+        added(&mut study, 3);
+        assert_eq!(expected(&study, &trials), planned + 3 * study.arms.len());
+        while let Some(slot) = next(&study, &trials) {
+            assert!(slot.block >= 2, "{slot:?} is of a planned block");
+            let Slot { block, position, arm, attempt } = slot;
+            let arm = study.arms[arm].name.clone();
+            let index = trials.len();
+            trials.push(Trial { index, block, position, attempt, arm, ..Trial::default() });
+        }
+        assert_eq!(trials.len(), planned + 3 * study.arms.len());
+        assert_eq!(looks::blocks_to_run(&study, &trials), [0, 1, 2, 3, 4]);
+    }
+
     proptest::proptest! {
         #[test]
         fn cut_anywhere_it_goes_on_as_it_would_have(seed in 0u64..1000, cut in 0usize..40) {
@@ -284,6 +316,26 @@ mod tests {
                 ((mixed == 0).then(|| "x".into()), (mixed == 1).then(|| "y".into()))
             };
             let whole = played(&study, outcome);
+            let cut = cut.min(whole.len());
+            let following = next(&study, &whole[..cut]).map(|slot| (slot.block, slot.position, slot.attempt));
+            proptest::prop_assert_eq!(following, whole.get(cut).map(|t| (t.block, t.position, t.attempt)));
+        }
+
+        #[test]
+        fn with_blocks_added_anywhere_it_goes_on_as_it_would_have(
+            seed in 0u64..1000, cut in 0usize..60, at in 0usize..20, more in 1usize..4,
+        ) {
+            let mut study = resolved();
+            let outcome = |slot: &Slot| {
+                let mixed = (seed + 7 * slot.block as u64 + 3 * slot.position as u64 + slot.attempt as u64) % 5;
+                ((mixed == 0).then(|| "x".into()), (mixed == 1).then(|| "y".into()))
+            };
+            let alone = played(&study, outcome);
+            added(&mut study, more);
+            let whole = played(&study, outcome);
+            // Whenever it was added: what comes before it is the same.
+            let at = at.min(alone.len());
+            proptest::prop_assert_eq!(&whole[..at], &alone[..at]);
             let cut = cut.min(whole.len());
             let following = next(&study, &whole[..cut]).map(|slot| (slot.block, slot.position, slot.attempt));
             proptest::prop_assert_eq!(following, whole.get(cut).map(|t| (t.block, t.position, t.attempt)));

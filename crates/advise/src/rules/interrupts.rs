@@ -4,6 +4,7 @@ use machine::{CpuSet, Setting};
 use study::{Contrast, Facts, Intervention};
 
 use super::{About, Rule, receive_softirq};
+use crate::by_hand;
 use crate::finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 use crate::loss::{self, Loss};
 use crate::moves::{self, SettingsMoved};
@@ -164,7 +165,7 @@ impl Slow<'_> {
             standing: if supported { Standing::Supported } else { Standing::Possible },
             missing: Vec::new(),
             remedy: self.remedy(kind, row),
-            commands: commands(kind, row, self.good_cpu(), intervention.is_some()),
+            commands: commands(kind, row, self.good_cpu()),
             intervention,
             proof: None,
             proof_words: None,
@@ -318,17 +319,16 @@ fn mechanism(kind: Kind, name: &str) -> &'static str {
     }
 }
 
-/// What to type to see a row and to mend it.
-pub(crate) fn commands(kind: Kind, row: &Row, good: Option<u32>, provable: bool) -> Vec<String> {
+/// What to type to see a row, and to move it to a good CPU.
+pub(crate) fn commands(kind: Kind, row: &Row, good: Option<u32>) -> Vec<String> {
     let name = &row.name;
     let mut commands = vec![format!("watch -n1 -d \"grep -E 'CPU|^ *{name}:' /proc/interrupts\"")];
     if kind == Kind::Device {
         commands.push(format!("grep . /proc/irq/{name}/{{smp,effective}}_affinity_list"));
         commands.push("systemctl is-active irqbalance".into());
-        commands.extend(good.map(|cpu| format!("echo {cpu} > /proc/irq/{name}/smp_affinity_list")));
-    }
-    if provable {
-        commands.push("pinwise explain CASE --prove".into());
+        let moved =
+            |cpu: u32| Setting { knob: "irq-affinity".into(), target: name.clone(), value: cpu.to_string() };
+        commands.extend(good.and_then(|cpu| by_hand::applied(&[moved(cpu)])));
     }
     commands
 }

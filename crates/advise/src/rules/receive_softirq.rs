@@ -5,6 +5,7 @@ use study::{Contrast, Facts, Intervention};
 
 use super::interrupts::{LEAST_RATE_PER_S, LEAST_RATIO, capital};
 use super::{About, Rule};
+use crate::by_hand;
 use crate::finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 use crate::loss::{self, Loss};
 use crate::moves::{self, SettingsMoved};
@@ -322,13 +323,10 @@ impl Slow<'_> {
             commands.push("grep . /sys/class/net/*/queues/rx-*/rps_cpus".into());
             commands.push("sysctl net.core.rps_sock_flow_entries".into());
         }
+        commands.extend(steering.iter().filter_map(Steering::command_to_see));
         if let Some(good) = self.good_cpu(steering) {
-            for one in steering {
-                commands.extend(one.commands(self.cpu, good));
-            }
-        }
-        if !steering.is_empty() {
-            commands.push("pinwise explain CASE --prove".into());
+            let moved: Vec<Setting> = steering.iter().map(|one| one.moved(self.cpu, good)).collect();
+            commands.extend(by_hand::applied(&moved));
         }
         commands
     }
@@ -348,16 +346,14 @@ impl Steering {
         Setting { value: moves::replaced(&self.cpus, from, to).to_list(), ..self.setting.clone() }
     }
 
-    /// To see it and to mend it by hand; none when the target has an unknown form.
-    fn commands(&self, from: u32, to: u32) -> Vec<String> {
-        let Some((interface, queue)) = self.setting.target.rsplit_once('/') else { return Vec::new() };
+    /// Shows it; `None` when the target has an unknown form.
+    fn command_to_see(&self) -> Option<String> {
+        let (interface, queue) = self.setting.target.rsplit_once('/')?;
         // A colon cannot be part of an interface's name (net/core/dev.c, dev_valid_name).
         let (within, interface) = match interface.rsplit_once(':') {
             Some((netns, interface)) => (format!("ip netns exec {netns} "), interface),
             None => (String::new(), interface),
         };
-        let file = format!("/sys/class/net/{interface}/queues/{queue}/rps_cpus");
-        let mask = moves::replaced(&self.cpus, from, to).to_mask();
-        vec![format!("{within}cat {file}"), format!("{within}sh -c 'echo {mask} > {file}'")]
+        Some(format!("{within}cat /sys/class/net/{interface}/queues/{queue}/rps_cpus"))
     }
 }

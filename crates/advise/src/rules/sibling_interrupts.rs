@@ -96,7 +96,7 @@ fn finding(
              use. {OTHER_OWNERS}",
             row.name
         ),
-        commands: commands(Kind::Device, row, good, intervention.is_some()),
+        commands: commands(Kind::Device, row, good),
         intervention,
         proof: None,
         proof_words: None,

@@ -1,14 +1,15 @@
 //! `pinwise compare`: several cases on one sheet.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use machine::{Class, Fault};
 use report::compare_text;
+use study::Facts;
 use study::comparison::{self, Side};
-use study::{Case, Facts};
 
 use crate::cli::Format;
+use crate::opened;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise compare`.
@@ -30,20 +31,19 @@ pub struct Args {
 /// Reads the cases and prints the sheet. Nothing is written into them.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let names = names(&args.cases)?;
-    let facts: Vec<Facts> = args.cases.iter().map(|dir| read(dir)).collect::<Result<_, Fault>>()?;
-    let sides: Vec<Side<'_>> = names.iter().zip(&facts).map(|(name, facts)| Side { name, facts }).collect();
+    let facts: Vec<Facts> = args.cases.iter().map(|dir| opened::facts(dir)).collect::<Result<_, Fault>>()?;
+    let sides: Vec<Side<'_>> = names
+        .iter()
+        .zip(&facts)
+        .zip(&args.cases)
+        .map(|((name, facts), dir)| Side { name, facts, dir })
+        .collect();
     let sheet = comparison::compare(&sides)?;
     match args.format {
         Format::Json => output::json(&sheet)?,
         Format::Text => output::text(&compare_text::render(&sheet, output::style()))?,
     }
     Ok(Answer::Done)
-}
-
-fn read(dir: &Path) -> Result<Facts, Fault> {
-    let case = Case::open(dir)?;
-    case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
-    Facts::read(&case)
 }
 
 /// The last part of each path where those are all different, else the whole paths.

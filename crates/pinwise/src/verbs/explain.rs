@@ -31,6 +31,7 @@ pub struct Args {
 /// Explains, and proves when asked to; the answer is no when a finding was not proved.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let case = Case::open(&args.case)?;
+    case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
     if !args.prove {
         return conclusion::conclude(&case, args.format);
     }
@@ -40,6 +41,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         findings.iter().filter(|f| f.intervention.is_some() && f.proof.is_none()).collect();
     if provable.is_empty() {
         eprintln!("pinwise: no finding of this case waits for a proof");
+    }
+    if let Err(why) = case.may_be_written() {
+        let remedy = "copy the case to a folder that you may write to, and prove it there";
+        return Err(Fault::io(case.dir().display(), &why, remedy));
     }
     let mut proofs = facts.proofs;
     for finding in provable {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use advise::Planning;
 use machine::{Class, Fault, Plan};
 use serde::Serialize;
-use study::{Case, Facts};
+use study::case::quoted;
 
 use crate::cli::Format;
+use crate::opened;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise plan`.
@@ -37,18 +38,22 @@ struct Document<'a> {
     left_out: &'a [String],
 }
 
-/// The plan of a case; what is left out is told on stderr.
+/// The plan of a case; what is left out is said on stderr.
 ///
-/// Errors: the case cannot be read; nothing of it is worth keeping.
+/// # Errors
+/// The case cannot be read; nothing of it is worth keeping.
 pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
-    let case = Case::open(dir)?;
-    let facts = Facts::read(&case)?;
-    let mut planning = advise::plan(&facts, &advise::examine(&facts), supported);
+    let facts = opened::facts(dir)?;
+    let findings = advise::examine(&facts);
+    let mut planning = advise::plan(&facts, &findings, supported);
     planning.left_out.iter().for_each(|why| eprintln!("pinwise: left out: {why}"));
     if planning.plan.settings.is_empty() {
-        let cause = "nothing in it is worth keeping";
-        let remedy = "prove its findings (pinwise explain --prove), or study other placements";
-        return Err(Fault::new(Class::No, dir.display(), cause, remedy));
+        let can_be_proved = findings.iter().any(|f| f.intervention.is_some() && f.proof.is_none());
+        let remedy = match can_be_proved {
+            true => format!("prove its findings: pinwise explain {} --prove", quoted(dir)),
+            false => "study other placements".into(),
+        };
+        return Err(Fault::new(Class::No, dir.display(), "nothing in it is worth keeping", remedy));
     }
     planning.plan.case = Some(dir.display().to_string());
     Ok(planning)

@@ -1,4 +1,4 @@
-//! `pinwise report`: shows a case that is there already.
+//! `pinwise report`: shows a case again from its files.
 
 use std::path::PathBuf;
 
@@ -13,11 +13,15 @@ use crate::output::Answer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  pinwise report cases/string-server-1                      the table, and report.html anew
+  pinwise report cases/string-server-1                      the table, and report.html in the case
+  pinwise report cases/string-server-1 -o report.html       the report here, as for a case on a read-only file system
   pinwise report cases/string-server-1 --format json | jq .findings")]
 pub struct Args {
     /// The case folder
     case: PathBuf,
+    /// Where to write the report (HTML); report.html in the case otherwise
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Form of the result on stdout
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -29,5 +33,5 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     for mended in &case.mended {
         eprintln!("pinwise: {mended}");
     }
-    conclusion::conclude(&case, args.format)
+    conclusion::conclude_with(&case, args.format, args.output.as_deref())
 }

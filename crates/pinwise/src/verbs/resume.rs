@@ -1,24 +1,31 @@
-//! `pinwise resume`: goes on with a study that was stopped or killed.
+//! `pinwise resume`: goes on with a study that was stopped or killed, and adds blocks to one.
 
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::Fault;
-use study::Case;
+use study::{Case, design};
 
 use crate::cli::Format;
+use crate::more_blocks::MoreBlocks;
 use crate::output::Answer;
 use crate::{interrupt, reboots};
 
 /// Flags of `pinwise resume`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   pinwise undo && pinwise resume cases/string-server-1      after a kill -9 in the middle of a trial
-  pinwise resume cases/boots-1                              after the restart that a study of boot parameters asked for")]
+  pinwise resume cases/string-server-1 --blocks +6          six blocks more, where the answer is undecided
+  pinwise resume cases/boots-1                              after the reboot that a study of boot parameters asked for")]
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Of a study of boot parameters: start the machine again whenever a trial needs another boot, until the study is done
+    /// Add this many blocks to those that the case has, and run them. They are a confirmation of their own: the blocks before keep
+    /// their figures and their verdicts
+    #[arg(long, value_name = "+N")]
+    blocks: Option<MoreBlocks>,
+    /// Of a study of boot parameters: reboot the machine whenever a trial needs another boot, until the study is done
     #[arg(long)]
     reboot: bool,
     /// Form of the result on stdout
@@ -26,7 +33,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Runs what remains, in the order that was drawn when the case was made.
+/// Runs what remains, in the order that was drawn when the case was made or blocks were added.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let mut case = match Case::resume(&args.case) {
         Err(fault) if args.reboot => return Err(reboots::give_up(&args.case, fault)),
@@ -35,5 +42,27 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     for mended in &case.mended {
         eprintln!("pinwise: {mended}");
     }
+    if let Some(MoreBlocks(blocks)) = args.blocks {
+        add(&mut case, blocks)?;
+    }
     reboots::run(&mut case, &interrupt::flag()?, args.reboot, args.format)
+}
+
+/// Adds the blocks, and says what there is to run.
+fn add(case: &mut Case, blocks: usize) -> Result<(), Fault> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    case.add_blocks(blocks, now.as_secs())?;
+    let study = &case.study;
+    let added: usize = study.added.iter().map(|added| added.blocks).sum();
+    eprintln!(
+        "pinwise: {blocks} blocks added; the study has {} planned and {added} added",
+        study.planned_blocks()
+    );
+    let fewest = design::fewest_blocks(1, study.recipe.precision.alpha);
+    if blocks < fewest {
+        eprintln!(
+            "pinwise: {blocks} blocks cannot decide anything by themselves: at least {fewest} are needed for one comparison"
+        );
+    }
+    Ok(())
 }

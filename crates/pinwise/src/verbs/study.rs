@@ -13,7 +13,7 @@ use study::recipe::{Direction, Factor};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::{interrupt, pilot, reboots};
+use crate::{discarded, interrupt, pilot, reboots};
 
 /// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
@@ -183,6 +183,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let mut case = draft.create(seen.as_ref())?;
     reboots::foretell(&case, args.reboot);
     reboots::run(&mut case, &interrupted, args.reboot, args.format)
+        .map_err(|fault| discarded::unbegun(&mut case, fault))
 }
 
 /// The recipe that file and flags mean together.

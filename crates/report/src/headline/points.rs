@@ -18,7 +18,6 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     points.extend(gain_over_baseline(facts));
     points.extend(control_better_than_all(evidence));
     points.extend(what_to_do(evidence));
-    points.extend(open(evidence));
     points.extend(unfinished(facts));
     points
 }
@@ -135,28 +134,11 @@ fn what_to_do(evidence: &Evidence) -> Option<String> {
     }
 }
 
-/// How many blocks more would decide what is open.
-fn open(evidence: &Evidence) -> Option<String> {
-    let open = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
-    let undecided = open.filter(|contrast| contrast.verdict == Verdict::Undecided).count();
-    if undecided == 0 || evidence.trust != Trust::Sound {
-        return None;
-    }
-    Some(match evidence.power.and_then(|power| power.blocks_more) {
-        Some(more) => format!("{more} more blocks would probably decide what is open."),
-        None => format!(
-            "More blocks alone would hardly decide what is open: the trials differ too much from each other, or the difference is about as \
-             large as the margin ({}). Repeat it on a quieter machine, or choose another margin (--margin).",
-            number::share(evidence.precision.margin)
-        ),
-    })
-}
-
 fn unfinished(facts: &Facts) -> Option<String> {
     let planned = facts.planned();
     (!facts.is_finished()).then(|| {
         format!(
-            "The study is not finished: {} of {} trials were run; pinwise resume goes on with it.",
+            "The study is not finished: {} of {} trials were run.",
             number::count(facts.trials.len()),
             number::count(planned),
         )

@@ -4,7 +4,7 @@ use advise::{Finding, Standing};
 use study::{Facts, Proof, Trust};
 
 use super::{About, Page, commands, facts_list, table};
-use crate::{CaseView, Html, told};
+use crate::{CaseView, Html, next_steps, told};
 
 /// See [`About::docs`].
 pub struct Findings;
@@ -42,7 +42,6 @@ fn nothing_found(facts: &Facts) -> &'static str {
 }
 
 fn one(html: &mut Html, case: &CaseView, number: usize, finding: &Finding) {
-    let dir = super::repeat::quoted(&case.case_dir);
     html.within("h3", &[], |h| {
         h.text(format!("{number}. {} ", finding.title));
         let class = match finding.standing {
@@ -55,17 +54,12 @@ fn one(html: &mut Html, case: &CaseView, number: usize, finding: &Finding) {
     html.element("p", &[("class", &"mechanism")], &finding.mechanism);
     evidence(html, finding);
     facts_list(html, &told::parts(finding));
-    commands(
-        html,
-        &finding.commands.iter().map(|line| line.replace(" CASE", &format!(" {dir}"))).collect::<Vec<_>>(),
-    );
+    commands(html, &finding.commands);
     match (&finding.proof, &finding.intervention) {
         (Some(proof), _) => outcomes(html, proof),
         (None, Some(intervention)) => {
             html.element("p", &[], format!("To prove or refute it: {}.", intervention.what));
-            if !finding.commands.iter().any(|line| line.contains("--prove")) {
-                commands(html, &[format!("pinwise explain {dir} --prove")]);
-            }
+            commands(html, &[next_steps::prove_command(&case.case_dir)]);
         }
         (None, None) => {}
     }

@@ -32,7 +32,7 @@ impl Page for Machine {
                 });
             });
         }
-        let mut missing = absent::in_trials(case.facts);
+        let mut missing = absent::of_case(case.facts);
         missing.extend(absent::of_machine(&case.facts.machine.missing));
         not_measured(&mut html, &missing, case.facts.trials.len());
         html

@@ -92,7 +92,7 @@ fn design(facts: &Facts) -> String {
             "a split plot over boots: {} blocks planned, in each of which the machine is started once for every choice of kernel parameters and twice for \
              the baseline's, in random order; in each boot its arms run {} in random order, the server started anew for each trial; the A/A \
              control is of two boots, one arm is mis-tuned on purpose (positive control); seed {seed}",
-            study.order.len(),
+            study.planned_blocks(),
             match study.recipe.budget.trials_a_boot {
                 1 => "once".to_string(),
                 times => format!("{times} times"),
@@ -100,7 +100,7 @@ fn design(facts: &Facts) -> String {
         ),
         None => format!(
             "randomised complete blocks: {} blocks planned, each with every one of {} arms once in random order; {controls}; the server is started anew for each trial; seed {seed}",
-            study.order.len(),
+            study.planned_blocks(),
             study.arms.len(),
         ),
         Some(search) => format!(

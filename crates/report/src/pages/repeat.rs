@@ -2,6 +2,7 @@
 
 use machine::Placement;
 use study::Arm;
+use study::case::quoted;
 
 use super::{About, Page, commands, table};
 use crate::{CaseView, Html, number};
@@ -136,9 +137,4 @@ fn trials_by_arm(html: &mut Html, case: &CaseView) {
         details.element("summary", &[], "Which folder of trials/ belongs to which arm");
         table(details, &["arm", "trials"], &[], &rows);
     });
-}
-
-/// One word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    shell_words::join([word])
 }

@@ -2,9 +2,9 @@
 
 use study::Trust;
 
-use super::{About, Page, table};
+use super::{About, Page, commands, table};
 use crate::headline::{self, Tone, sentence_start};
-use crate::{CaseView, Html, control_words, number, told, unpinned};
+use crate::{CaseView, Html, control_words, next_steps, number, told, unpinned};
 
 /// See [`About::docs`].
 pub struct Summary;
@@ -40,10 +40,20 @@ impl Page for Summary {
             }
             banner.element("p", &[("class", &"sure")], &headline.sure);
         });
+        next(&mut html, case);
         controls(&mut html, case);
         unpinned_in_words(&mut html, case);
         notes(&mut html, case);
         html
+    }
+}
+
+/// What to do with the answer.
+fn next(html: &mut Html, case: &CaseView) {
+    html.element("h3", &[], "Next");
+    for line in next_steps::lines(&advise::next_steps(case.facts, case.findings), &case.case_dir) {
+        html.element("p", &[], &line.why);
+        commands(html, line.command.as_slice());
     }
 }
 

@@ -1,15 +1,17 @@
 //! The findings in words, below the table.
 
+use std::path::Path;
+
 use advise::{EvidenceLine, Finding, Standing};
 use study::Facts;
 
 use super::Page;
 use super::columns::{Cell, Colour};
 use super::wrap::wrap;
-use crate::{told, visible};
+use crate::{next_steps, told, visible};
 
 /// Prints all findings; says so where a slow CPU has none.
-pub(super) fn print(page: &mut Page, facts: &Facts, findings: &[Finding]) {
+pub(super) fn print(page: &mut Page, facts: &Facts, findings: &[Finding], dir: &Path) {
     if findings.is_empty() && facts.evidence.slow_cpus().is_empty() {
         return;
     }
@@ -18,11 +20,11 @@ pub(super) fn print(page: &mut Page, facts: &Facts, findings: &[Finding]) {
         page.paragraph("  ", "None: no rule explains why some CPUs are slower than others.");
     }
     for (i, finding) in findings.iter().enumerate() {
-        one(page, i + 1, finding);
+        one(page, i + 1, finding, dir);
     }
 }
 
-fn one(page: &mut Page, number: usize, finding: &Finding) {
+fn one(page: &mut Page, number: usize, finding: &Finding, dir: &Path) {
     if number > 1 {
         page.text.push('\n');
     }
@@ -35,7 +37,7 @@ fn one(page: &mut Page, number: usize, finding: &Finding) {
     for (name, text) in told::parts(finding) {
         page.paragraph(&format!("   {name:<11}"), &text);
     }
-    proof(page, finding);
+    proof(page, finding, dir);
     // Commands are not broken into lines, so that they can be copied.
     for command in &finding.commands {
         page.text.push_str(&format!("     $ {}\n", visible::one_line(command)));
@@ -68,7 +70,7 @@ fn evidence(page: &mut Page, finding: &Finding) {
     }
 }
 
-fn proof(page: &mut Page, finding: &Finding) {
+fn proof(page: &mut Page, finding: &Finding, dir: &Path) {
     for outcome in finding.proof.iter().flat_map(|p| &p.outcomes) {
         page.paragraph(
             "     - ",
@@ -76,6 +78,7 @@ fn proof(page: &mut Page, finding: &Finding) {
         );
     }
     if let (Some(intervention), None) = (&finding.intervention, &finding.proof) {
-        page.paragraph("   to prove   ", &format!("{} (pinwise explain CASE --prove)", intervention.what));
+        page.paragraph("   to prove   ", &intervention.what);
+        page.text.push_str(&format!("     $ {}\n", visible::one_line(&next_steps::prove_command(dir))));
     }
 }

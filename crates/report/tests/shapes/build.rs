@@ -65,12 +65,14 @@ pub fn facts(shape: &Shape) -> Facts {
             arms,
             stages: Vec::new(),
             found: None,
+            added: Vec::new(),
         },
         machine: machine(&shape.cpus),
         as_found: Vec::new(),
         trials,
         interrupt_cost_ns: Some(3_000.0),
         proofs: Vec::new(),
+        missing: Vec::new(),
     }
 }
 

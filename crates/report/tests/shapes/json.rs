@@ -1,5 +1,7 @@
 //! The JSON document.
 
+use std::path::Path;
+
 use report::json::render;
 
 use crate::{e5, others};
@@ -7,7 +9,7 @@ use crate::{e5, others};
 #[test]
 fn a_program_finds_the_answer() {
     let facts = e5::facts();
-    let json = render(&facts, &e5::findings(&facts), "my case");
+    let json = render(&facts, &e5::findings(&facts), Path::new("my case"));
     assert_eq!(json["slow_cpus"], serde_json::json!([5, 13, 14]));
     assert_eq!(json["answer"]["tone"], "slow");
     assert_eq!(json["trust"]["is"], "sound");
@@ -16,13 +18,14 @@ fn a_program_finds_the_answer() {
     let contrast = &json["contrasts"]["against_other_cpus"][5];
     assert_eq!((contrast["cpu"].as_u64(), contrast["verdict"].as_str()), (Some(5), Some("worse")));
     assert_eq!(json["missing"].as_array().unwrap().len(), 2);
+    assert_eq!(json["next"][0]["command"], "pinwise explain 'my case' --prove");
     assert!(json["unpinned"]["mixture"].as_str().unwrap().contains("slow CPUs 5,13-14"));
 }
 
 #[test]
 fn every_shape_is_valid_json() {
     for facts in [others::empty(), others::hostile(), others::unobserved()] {
-        let text = render(&facts, &[], "x").to_string();
+        let text = render(&facts, &[], Path::new("x")).to_string();
         serde_json::from_str::<serde_json::Value>(&text).unwrap();
     }
 }

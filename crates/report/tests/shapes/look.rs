@@ -34,7 +34,8 @@ fn write_reports() {
         let view: CaseView = e5::view(facts, &findings);
         std::fs::write(dir.join(format!("{name}.html")), html::render(&view)).unwrap();
         for width in [80, 120] {
-            let text = render(facts, &findings, Style { colour: false, width });
+            let text =
+                render(facts, &findings, std::path::Path::new("my case"), Style { colour: false, width });
             std::fs::write(dir.join(format!("{name}-{width}.txt")), text).unwrap();
         }
     }

@@ -1,11 +1,17 @@
 //! The terminal table.
 
-use report::table::{Style, render};
+use std::path::Path;
+
+use report::table::{self, Style};
 
 use crate::{e5, others};
 
 fn at(width: usize) -> Style {
     Style { colour: false, width }
+}
+
+fn render(facts: &study::Facts, findings: &[advise::Finding], style: Style) -> String {
+    table::render(facts, findings, Path::new("my case"), style)
 }
 
 fn e5_text(width: usize) -> String {
@@ -157,4 +163,17 @@ fn a_proof_is_told_with_what_came_out() {
     let text = flat(&render(&facts, &e5::proved(&facts), at(80)));
     assert!(text.contains("1. IRQ 85 (p7p1-rx-0) takes CPU 5 [proved]"), "{text}");
     assert!(text.contains("turns fast when IRQ 85 is on CPU 7 - held: +31.0 % [+29.0, +33.0]"), "{text}");
+}
+
+#[test]
+fn every_answer_ends_with_what_to_do_next() {
+    for facts in [e5::facts(), others::two_cpus(), others::many(4), others::empty(), others::unobserved()] {
+        let text = render(&facts, &advise::examine(&facts), at(80));
+        let next = text.split("\nNext\n").nth(1).unwrap_or_else(|| panic!("{text}"));
+        let commands: Vec<&str> = next.lines().filter_map(|line| line.strip_prefix("     $ ")).collect();
+        assert!(!commands.is_empty() || next.contains("(--rate)"), "{text}");
+        assert!(!text.contains(" CASE"), "{text}");
+    }
+    let text = e5_text(80);
+    assert!(text.contains("\n     $ pinwise explain 'my case' --prove\n"), "{text}");
 }

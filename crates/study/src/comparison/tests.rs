@@ -37,7 +37,7 @@ fn scans(recipe: &str) -> Vec<Facts> {
 }
 
 fn sides(facts: &[Facts]) -> Vec<Side<'_>> {
-    SCANS.iter().zip(facts).map(|(name, facts)| Side { name, facts }).collect()
+    SCANS.iter().zip(facts).map(|(name, facts)| Side { name, facts, dir: Path::new(name) }).collect()
 }
 
 #[test]

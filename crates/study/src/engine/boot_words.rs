@@ -12,7 +12,7 @@ use machine::{Class, Fault, Machine, Root, Setting};
 
 use super::placed::Placed;
 use crate::boots::{self, Asked, Booted, Group, Readiness, Restarts, Standing};
-use crate::case::{Case, Resolved};
+use crate::case::{Case, Resolved, resume_command};
 
 /// What a study asks of the boot loader, behind a trait so that studies across boots can be tested on a machine that is not there.
 pub trait BootLoader {
@@ -113,8 +113,7 @@ pub fn prepare(
         Readiness::ToPrepare => {}
     }
     if let Some(why) = boots::enough(&case.study, &case.trials, &case.asked_boots, now, restarts) {
-        let remedy =
-            format!("see what its trials say, then go on by hand: pinwise resume {}", case.dir().display());
+        let remedy = format!("see what its trials say, then go on by hand: {}", resume_command(case.dir()));
         return Err(Fault::new(Class::No, "starting the machine again", why, remedy));
     }
     if standing != Standing::Words(words.clone()) {
@@ -140,8 +139,8 @@ fn came_up_otherwise(case: &Case, words: &[String], now: &Booted) -> Fault {
     };
     let remedy = format!(
         "have the boot loader make its configuration anew (update-grub, grubby --info=ALL, kernel-install) and start the entry that it is \
-         about, then: pinwise resume {}; or end it: pinwise undo",
-        case.dir().display()
+         about, then: {}; or end it: pinwise undo",
+        resume_command(case.dir())
     );
     Fault::new(Class::MachineLacks, "/proc/cmdline", cause, remedy)
 }

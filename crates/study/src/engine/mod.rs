@@ -7,7 +7,7 @@ use machine::{Class, Fault};
 
 use crate::arm::Arm;
 use crate::boots::{self, Booted, Group, Next};
-use crate::case::Case;
+use crate::case::{Case, resume_command};
 use crate::schedule::{self, AfterFailure, Slot};
 use crate::searching::Searching;
 use crate::trial::Trial;
@@ -136,7 +136,8 @@ pub fn run(
                 AfterFailure::NeverBegan => return Err(in_trial(case, &planned, fault)),
             },
         };
-        case.append(Trial { boot: booted.clone(), ..trial })?;
+        let appended = case.append(Trial { boot: booted.clone(), ..trial });
+        appended.map_err(|fault| kept_with(case, fault))?;
         if let Some(trial) = case.trials.last() {
             events(Event::TrialEnded { trial, total: total(case) });
         }
@@ -182,7 +183,7 @@ fn interruption(case: &Case) -> Fault {
             case.trials.len(),
             schedule::expected(&case.study, &case.trials)
         ),
-        format!("go on with: pinwise resume {}", case.dir().display()),
+        format!("go on with: {}", resume_command(case.dir())),
     )
 }
 
@@ -190,15 +191,19 @@ fn in_trial(case: &Case, planned: &Planned<'_>, fault: Fault) -> Fault {
     if fault.class == Class::Interrupted {
         return interruption(case);
     }
-    let kept = match case.trials.len() {
-        0 => String::new(),
-        n => format!("; {n} finished trials are kept, go on with: pinwise resume {}", case.dir().display()),
-    };
     Fault {
         object: format!("trial {} ({}): {}", planned.index, planned.arm.name, fault.object),
-        remedy: format!("{}{kept}", fault.remedy),
-        ..fault
+        ..kept_with(case, fault.clone())
     }
+}
+
+/// The fault, with what is kept and how to go on.
+fn kept_with(case: &Case, fault: Fault) -> Fault {
+    let kept = match case.trials.len() {
+        0 => String::new(),
+        n => format!("; {n} finished trials are kept, go on with: {}", resume_command(case.dir())),
+    };
+    Fault { remedy: format!("{}{kept}", fault.remedy), ..fault }
 }
 
 #[cfg(test)]

@@ -196,6 +196,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
         arms,
         stages: Vec::new(),
         found: None,
+        added: Vec::new(),
     })
 }
 

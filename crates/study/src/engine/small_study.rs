@@ -28,9 +28,19 @@ pub(super) fn create(
     let recipe = Recipe { search: None, ..case.study.recipe.clone() };
     let blocks = blocks_for(claims, recipe.precision.alpha);
     let order = design::draw_order(arms.len(), blocks, recipe.seed.unwrap_or_default() ^ salt);
-    let (stages, found) = (Vec::new(), None);
+    let (stages, found, added) = (Vec::new(), None, Vec::new());
     Case::create(
         dir,
-        Resolved { format: FORMAT, order, boots: None, recipe, arms, stages, found, ..case.study.clone() },
+        Resolved {
+            format: FORMAT,
+            order,
+            boots: None,
+            recipe,
+            arms,
+            stages,
+            found,
+            added,
+            ..case.study.clone()
+        },
     )
 }

@@ -54,22 +54,34 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
     notes
 }
 
-/// Other programs took CPU time: what they take is charged to chance, and makes intervals wide.
+/// Other programs took CPU time: what they take is charged to chance, and makes intervals wide. Neighbours of the recipe are none of
+/// them: they are what is studied.
 fn busy_machine(trials: &[Trial]) -> Option<String> {
     let by_others: Vec<f64> = trials
         .iter()
-        .filter_map(|t| {
-            let by_load = t.as_run.load_busy_cpus.or_else(|| t.headroom.as_ref()?.client_busy);
-            Some(t.as_run.others_busy_cpus? - by_load?)
-        })
+        .filter_map(|t| t.as_run.others_user_cpus)
         .filter(|cpus| *cpus > OTHERS_MATTER_CPUS)
         .collect();
     let typical = summary::median(&by_others).filter(|_| by_others.len() * 10 > trials.len())?;
     Some(format!(
-        "programs other than server and load used {typical:.1} CPUs in {} of {} trials: repeat on a quieter machine for narrower intervals",
+        "programs that are not part of the study used {typical:.1} CPUs in {} of {} trials: repeat on a quieter machine for narrower intervals",
         by_others.len(),
         trials.len()
     ))
+}
+
+/// Blocks that were added: the looks of the planned ones have spent all their error, so that the others cannot join them.
+pub(super) fn of_added(study: &Resolved, trials: &[Trial]) -> Option<String> {
+    let added: usize = study.added.iter().map(|added| added.blocks).sum();
+    let begun: BTreeSet<usize> =
+        trials.iter().map(|trial| trial.block).filter(|block| *block >= study.planned_blocks()).collect();
+    (added > 0).then(|| {
+        format!(
+            "{added} blocks were added to the {} that were planned ({} of them begun); they decide, by themselves and at a level set aside for them, what was open before",
+            study.planned_blocks(),
+            begun.len()
+        )
+    })
 }
 
 /// More than this part of what trials differ by: then it is what a trial does not know of its own mean.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Evidence, Question, also, growth, notes, weigh};
+use super::{Contrast, Evidence, Question, Trust, Verdict, also, growth, notes, weigh};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
+use crate::case::added::Added;
 use crate::looks;
 use crate::recipe::Precision;
 use crate::schedule;
@@ -21,7 +22,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
         Some(look) if look.ended => (look.blocks, look.alpha),
         _ => {
             let levels = looks::precisions(study.recipe.precision, &looks::planned(study));
-            (study.order.len(), levels[0].alpha)
+            (study.planned_blocks(), levels[0].alpha)
         }
     };
     let precision = Precision { alpha, ..study.recipe.precision };
@@ -33,6 +34,44 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence.growth =
         growth::of(&study.arms, &within, &recipe.metric, recipe.direction(), evidence.precision, seed);
     evidence.looks = looks;
+    let mut evidence = study.added.iter().enumerate().fold(evidence, |so_far, (nth, added)| {
+        match schedule::next(study, trials).is_none_or(|slot| slot.block >= added.range().end) {
+            true => with_added(so_far, study, trials, (nth, added)),
+            // No peeking: blocks that are not all run decide nothing.
+            false => so_far,
+        }
+    });
+    evidence.notes.extend(notes::of_added(study, trials));
+    evidence
+}
+
+/// The evidence with what blocks that were added for the `nth` time say by themselves, at the level that was set aside for them: of what
+/// was open before, and of everything where no claim could be made before.
+fn with_added(
+    mut evidence: Evidence,
+    study: &Resolved,
+    trials: &[Trial],
+    (nth, added): (usize, &Added),
+) -> Evidence {
+    let within: Vec<Trial> = trials.iter().filter(|t| added.range().contains(&t.block)).cloned().collect();
+    let alpha = looks::set_aside(study.recipe.precision.alpha, nth as u32);
+    let fresh = of_arms(study, study.arms.clone(), &within, Precision { alpha, ..study.recipe.precision });
+    if fresh.trust != Trust::Sound {
+        return evidence;
+    }
+    if evidence.trust != Trust::Sound {
+        return Evidence { looks: evidence.looks, ..fresh };
+    }
+    let is_open = |verdict| matches!(verdict, Verdict::Undecided | Verdict::CannotTell);
+    let decide = |before: &mut Vec<Contrast>, now: &[Contrast]| {
+        for contrast in before.iter_mut().filter(|contrast| is_open(contrast.verdict)) {
+            if let Some(decided) = now.iter().find(|of| of.arm == contrast.arm && !is_open(of.verdict)) {
+                *contrast = decided.clone();
+            }
+        }
+    };
+    decide(&mut evidence.against_baseline, &fresh.against_baseline);
+    decide(&mut evidence.against_other_cpus, &fresh.against_other_cpus);
     evidence
 }
 

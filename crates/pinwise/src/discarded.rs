@@ -1,0 +1,46 @@
+//! A study that failed before its first trial was finished: its case is removed, so that it does not block the next try.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use load::log_tail;
+use machine::{Class, Fault};
+use study::Case;
+
+/// The fault of a study. Where the case holds no finished trial and was made by this process, the case is removed, and what the logs in
+/// it say goes into the fault.
+pub fn unbegun(case: &mut Case, fault: Fault) -> Fault {
+    let logs = tails(case.dir(), &fault);
+    if !case.discard_unbegun() {
+        return fault;
+    }
+    if fault.class == Class::Interrupted {
+        let cause =
+            "stopped before its first trial was finished; the machine is as it was and nothing is kept";
+        return Fault { cause: cause.into(), remedy: "run the same command again".into(), ..fault };
+    }
+    Fault { cause: format!("{}{logs}", fault.cause), ..fault }
+}
+
+/// The last lines of each log in the case that the fault does not quote yet.
+fn tails(dir: &Path, fault: &Fault) -> String {
+    let said = fault.to_string();
+    logs(dir)
+        .into_iter()
+        .filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let tail = log_tail::of_file(&path);
+            let last = tail.lines().last()?.trim();
+            (!said.contains(last)).then(|| format!("\n{name}: {tail}"))
+        })
+        .collect()
+}
+
+/// Logs of trials, and of what was prepared for all of them.
+fn logs(dir: &Path) -> BTreeSet<PathBuf> {
+    let entries = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let of_trials = entries(dir.join("trials")).flat_map(entries);
+    let says_something = |path: &PathBuf| path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|ext| ext == "log") && says_something(path);
+    of_trials.chain(entries(dir.join("data"))).filter(is_log).collect()
+}

@@ -1,0 +1,22 @@
+//! A case opened to be read, with what was lost of it said on stderr.
+
+use std::path::Path;
+
+use machine::Fault;
+use report::absent;
+use study::{Case, Facts};
+
+/// The facts of the case in `dir`. What had to be left out is said on stderr.
+///
+/// # Errors
+/// There is no case, or what it cannot do without is malformed.
+pub fn facts(dir: &Path) -> Result<Facts, Fault> {
+    let case = Case::open(dir)?;
+    case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
+    let facts = Facts::read(&case)?;
+    for absent in absent::of_files(&facts) {
+        let alike = if absent.alike > 0 { format!(" (and {} alike)", absent.alike) } else { String::new() };
+        eprintln!("pinwise: {}: {}: {}{alike}", dir.display(), absent.fact, absent.why);
+    }
+    Ok(facts)
+}
