@@ -8,7 +8,7 @@ use probe::observation::Counter;
 use study::arm::each_cpu_in_turn;
 use study::case::Resolved;
 use study::evidence::weigh;
-use study::{Direction, Facts, Recipe, Role, Seen, Trial};
+use study::{Direction, Facts, Recipe, Seen, Trial};
 
 /// A row's rate per second on `watched` while the server runs on `server`; `None` when it cannot be read there.
 type Rate = Box<dyn Fn(Option<u32>, u32) -> Option<f64>>;
@@ -146,10 +146,10 @@ impl ACase {
             for (position, arm) in arms.iter().enumerate() {
                 // Small differences without ties; the same in every run.
                 let noise = ((block * 31 + position * 17) % 13) as f64 * 0.0005;
-                let speed = match arm.role {
-                    Role::Dose => 0.8,
-                    _ => arm.cpu.and_then(|cpu| self.speed.get(&cpu)).copied().unwrap_or(1.0),
-                };
+                // That of the server's CPU, wherever the load is.
+                let cpu = arm.placement.server_cpus.as_ref().and_then(CpuSet::first);
+                let speed = cpu.and_then(|cpu| self.speed.get(&cpu)).copied().unwrap_or(1.0);
+                let speed = speed * arm.placement.dose.as_ref().map_or(1.0, |dose| 1.0 - dose.share());
                 let speed = 10_000.0 * speed * (1.0 + noise);
                 let figure = if self.latency { 1e6 / speed } else { speed };
                 let trial = Trial {

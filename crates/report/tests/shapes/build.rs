@@ -6,7 +6,7 @@ use machine::{CpuSet, Missing};
 use probe::{Counter, Observation};
 use study::arm::each_cpu_in_turn;
 use study::evidence::weigh;
-use study::{Arm, AsRun, Direction, Facts, Precision, Recipe, Resolved, Role, Seen, Trial, WarmUp};
+use study::{Arm, AsRun, Facts, Recipe, Resolved, Role, Seen, Trial, WarmUp};
 
 /// Twelve quantiles of the normal distribution with mean 0, shuffled; [`deviate`] brings them to standard deviation 1.
 const DEVIATES: [f64; 12] = [0.31, -1.17, 0.74, -0.31, 1.73, -0.10, -0.74, 1.17, 0.10, -1.73, 0.52, -0.52];

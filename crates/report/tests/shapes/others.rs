@@ -104,7 +104,8 @@ pub fn hostile() -> Facts {
     facts.evidence.arms.iter_mut().for_each(|a| rename(&mut a.arm));
     let evidence = &mut facts.evidence;
     let contrasts = evidence.against_baseline.iter_mut().chain(&mut evidence.against_other_cpus);
-    for contrast in contrasts.chain(&mut evidence.a_a).chain(&mut evidence.control) {
+    let control = evidence.control.as_mut().map(|control| &mut control.contrast);
+    for contrast in contrasts.chain(&mut evidence.a_a).chain(control) {
         rename(&mut contrast.arm);
         rename(&mut contrast.reference);
     }

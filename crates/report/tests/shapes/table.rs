@@ -76,8 +76,14 @@ fn controls_and_findings_and_what_is_missing_are_told() {
     let text = e5_text(80);
     assert!(text.contains("     $ echo 7 | sudo tee /proc/irq/85/smp_affinity_list\n"), "{text}");
     let text = flat(&text);
-    for part in ["baseline, twice", "deliberate mis-tuning", "sound: claims may be made", "Findings", "7,074"]
-    {
+    for part in [
+        "baseline, twice",
+        "dose",
+        "the dose was seen",
+        "the baseline did not differ from itself",
+        "Findings",
+        "7,074",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert_eq!(text.matches("without schedstats").count(), 1, "{text}");
@@ -147,14 +153,12 @@ fn a_hostile_name_cannot_drive_the_terminal() {
 #[test]
 fn failed_controls_are_told_instead_of_a_claim() {
     let mut facts = e5::facts();
-    facts.evidence.trust =
-        study::Trust::Untrustworthy { why: "the baseline differed from itself by a factor of 1.200".into() };
+    facts.evidence.trust = study::Trust::Untrustworthy { ratio: 1.2 };
     for contrast in facts.evidence.against_other_cpus.iter_mut() {
         contrast.verdict = study::Verdict::Untrustworthy;
     }
     let text = render(&facts, &[], at(80));
-    assert!(text.starts_with("No claim: the baseline differed from itself\n"), "{text}");
-    assert!(text.contains("by a factor of 1.200"), "{text}");
+    assert!(text.starts_with("Cannot tell: the baseline differed from itself by 20.0 %\n"), "{text}");
 }
 
 #[test]
