@@ -30,8 +30,9 @@ fn tails(dir: &Path, fault: &Fault) -> String {
         .filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
             let tail = log_tail::of_file(&path);
-            let last = tail.lines().last()?.trim();
-            (!said.contains(last)).then(|| format!("\n{name}: {tail}"))
+            // Indented at the start of a line, as quoted; it may stand in the command that the fault names, too.
+            let last = tail.lines().last()?.trim_end();
+            (!said.lines().any(|line| line.starts_with(last))).then(|| format!("\n{name}: {tail}"))
         })
         .collect()
 }

@@ -191,7 +191,7 @@ fn a_folder_that_holds_a_case_already() {
     let place = Place::new();
     let out = place.pinwise(&short(&["--cpus", "0"]));
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    assert_eq!(trials(&place.path("case")), 4);
+    assert_eq!(trials(&place.path("case")), 5);
     place.refuses(&short(&[]), 2, &["case", "resume"]);
 }
 
@@ -205,8 +205,8 @@ fn a_torn_last_line_loses_one_trial_and_says_so() {
     let out = place.pinwise(&["resume", "case"]);
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{stderr}");
-    assert!(stderr.contains("line 4 is torn"), "{stderr}");
-    assert_eq!(trials(&place.path("case")), 4);
+    assert!(stderr.contains("line 5 is torn"), "{stderr}");
+    assert_eq!(trials(&place.path("case")), 5);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_program_that_is_missing_leaves_a_folder_of_the_user_as_it_was() {
     fs::write(place.path("case/notes.txt"), "mine").unwrap();
     for more in [
         &["--server", "./no-such {port}"][..],
-        &["--load", "command", "--command", "./no-such {port}", "--figure", "x=(.*)"],
+        &["--load", "command", "--command", "./no-such {port}", "--figure", "requests_per_s=(.*)"],
     ] {
         let arguments = study(&[more, &["-o", "case"]].concat());
         let out = place.pinwise(&arguments);

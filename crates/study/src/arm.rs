@@ -358,15 +358,8 @@ pub(crate) mod tests {
     #[test]
     fn two_baselines_each_cpu_every_pair_and_one_dose() {
         let arms = arms(2, "");
-        let expected = [
-            "unpinned A",
-            "unpinned B",
-            "cpu 0",
-            "cpu 1",
-            "together on cpu 0",
-            "together on cpu 1",
-            "dose on cpu 0",
-        ];
+        let expected =
+            ["unpinned A", "unpinned B", "cpu 0", "cpu 1", "both on cpu 0", "both on cpu 1", "dose on cpu 0"];
         assert_eq!(names(&arms), expected);
         assert_eq!(arms[2].placement.load_cpus, Some(set("1")));
         assert_eq!(arms[4].placement.load_cpus, arms[4].placement.server_cpus);

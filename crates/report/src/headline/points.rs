@@ -13,6 +13,7 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     let evidence = &facts.evidence;
     let mut points: Vec<String> =
         evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)).collect();
+    points.extend(unknown_side(evidence));
     points.extend(evidence.not_the_servers().into_iter().map(|worse| not_the_servers(evidence, worse)));
     points.extend(standings(evidence));
     points.extend(gain_over_baseline(facts));
@@ -28,16 +29,20 @@ fn slow_in_words(evidence: &Evidence, slow: &Contrast, findings: &[Finding]) -> 
         Some((_, f)) if f.standing == Standing::Unexplained => "no rule explains it".into(),
         Some((_, f)) => format!("{} ({})", f.title, f.standing.word()),
     };
-    let whose = match slow.whose {
-        Some(Whose::Unknown) => " Whether the server or the load lost the time is not known.",
-        _ => "",
-    };
     format!(
-        "{}: {} against {}. Why: {why}.{whose}",
+        "{}: {} against {}. Why: {why}.",
         sentence_start(&slow.arm),
         number::change_with_interval(slow.ratio, slow.interval),
         others(evidence),
     )
+}
+
+/// That nothing says on whose side the time is lost, once for all CPUs.
+fn unknown_side(evidence: &Evidence) -> Option<String> {
+    let is_unknown = evidence.slow_cpus().iter().any(|slow| slow.whose == Some(Whose::Unknown));
+    is_unknown.then(|| {
+        "Whether the server or the load lost the time is not known: the trials do not say how busy they were.".into()
+    })
 }
 
 fn not_the_servers(evidence: &Evidence, worse: &Contrast) -> String {

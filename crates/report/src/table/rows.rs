@@ -37,7 +37,8 @@ pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
         ("", "", false),
     ];
     if reader.has_others() {
-        heads.extend([("against other CPUs", beside, true), ("", "", false)]);
+        let over = if reader.wide { "against other CPUs" } else { "other CPUs" };
+        heads.extend([(over, beside, true), ("", "", false)]);
     }
     let heads = heads
         .into_iter()

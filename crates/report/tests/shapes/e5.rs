@@ -77,7 +77,7 @@ fn counters(_: &Arm) -> Rates {
 }
 
 fn used(arm: &Arm) -> BTreeMap<u32, f64> {
-    match arm.cpu {
+    match arm.placement.server_cpus.as_ref().and_then(CpuSet::first) {
         Some(cpu) => BTreeMap::from([(cpu, 1.0)]),
         None => [(5, 0.31), (13, 0.18), (0, 0.17), (2, 0.14), (9, 0.11), (14, 0.06), (7, 0.03)].into(),
     }

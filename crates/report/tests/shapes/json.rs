@@ -13,7 +13,7 @@ fn a_program_finds_the_answer() {
     assert_eq!(json["slow_cpus"], serde_json::json!([5, 13, 14]));
     assert_eq!(json["answer"]["tone"], "slow");
     assert_eq!(json["trust"]["is"], "sound");
-    assert_eq!(json["progress"]["trials_run"], 228);
+    assert_eq!(json["progress"]["trials_run"], 240);
     assert_eq!(json["findings"][0]["standing"], "supported");
     let contrast = &json["contrasts"]["against_other_cpus"][5];
     assert_eq!((contrast["cpu"].as_u64(), contrast["verdict"].as_str()), (Some(5), Some("worse")));

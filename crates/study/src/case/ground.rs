@@ -7,13 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What a case may hold before its first trial is finished.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "study.toml",
     "study.toml.part",
     "machine.json",
     "machine",
     "as_found.json",
     "calibration.json",
+    "pilot.json",
     "search.jsonl",
     "added.jsonl",
     "trials.jsonl",

@@ -21,7 +21,7 @@ pub(super) fn of(tried: &CpuSet, machine: &Machine) -> Vec<Level> {
     let together: Vec<u32> = if is_few { tried.iter().collect() } else { vec![first] };
     let mut levels: Vec<Level> = together
         .into_iter()
-        .map(|cpu| related(format!("together on cpu {cpu}"), cpu, CpuSet::single(cpu)))
+        .map(|cpu| related(format!("both on cpu {cpu}"), cpu, CpuSet::single(cpu)))
         .collect();
     let rest = usable.difference(&CpuSet::single(first));
     for (name, cpus) in near_and_far(first, machine) {
@@ -42,14 +42,13 @@ fn related(name: String, cpu: u32, load: CpuSet) -> Level {
 fn near_and_far(cpu: u32, machine: &Machine) -> Vec<(String, CpuSet)> {
     let own = machine.cpus.iter().find(|own| own.id == cpu);
     let core = own.and_then(|own| own.siblings.clone()).unwrap_or_else(|| CpuSet::single(cpu));
-    let sibling = (format!("cpu {cpu}, load on its sibling"), core.clone());
-    let cache = machine.last_level_cache(cpu).map(|cache| {
-        (format!("cpu {cpu}, load under the same L{}", cache.level), cache.cpus.difference(&core))
-    });
+    let sibling = ("load on sibling".into(), core.clone());
+    let cache = machine
+        .last_level_cache(cpu)
+        .map(|cache| (format!("load under L{}", cache.level), cache.cpus.difference(&core)));
     let node = own.and_then(|own| own.node);
     let node = machine.nodes.iter().find(|of| Some(of.id) == node);
-    let far = node
-        .map(|node| (format!("cpu {cpu}, load on another node"), machine.usable().difference(&node.cpus)));
+    let far = node.map(|node| ("load on far node".into(), machine.usable().difference(&node.cpus)));
     std::iter::once(sibling).chain(cache).chain(far).collect()
 }
 
@@ -71,7 +70,7 @@ mod tests {
 
     #[test]
     fn on_two_cpus_server_and_load_are_tried_in_every_pair() {
-        let expected = [("together on cpu 0", "0", "0"), ("together on cpu 1", "1", "1")];
+        let expected = [("both on cpu 0", "0", "0"), ("both on cpu 1", "1", "1")];
         let expected = expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()));
         assert_eq!(told("0-1", &alike(2)), expected);
     }
@@ -79,9 +78,9 @@ mod tests {
     #[test]
     fn relations_follow_the_map_and_what_is_no_other_place_is_left_out() {
         let expected = [
-            ("together on cpu 0", "0", "0"),
-            ("cpu 0, load on its sibling", "0", "4"),
-            ("cpu 0, load on another node", "0", "1,3,5,7"),
+            ("both on cpu 0", "0", "0"),
+            ("load on sibling", "0", "4"),
+            ("load on far node", "0", "1,3,5,7"),
         ];
         let expected = expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()));
         assert_eq!(told("0-7", &two_nodes_of_two_cores_of_two_threads()), expected);
