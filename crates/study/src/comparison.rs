@@ -213,7 +213,7 @@ fn compared(side: &Side<'_>) -> Compared {
         ghz: clock.as_ref().ok().copied(),
         ghz_missing: clock.err(),
         blocks: facts.evidence.blocks,
-        trust: facts.evidence.trust.clone(),
+        trust: facts.evidence.trust,
     }
 }
 

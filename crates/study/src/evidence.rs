@@ -198,7 +198,7 @@ pub fn weigh(arms: &[Arm], trials: &[Trial], question: &Question<'_>) -> Evidenc
     let against_other_cpus =
         whose::of(comparison.family(against_others(&cpus, blocks)), &served, &placed, question);
     let against_baseline = to_baseline(|role| matches!(role, Role::Candidate | Role::Intervention));
-    let all_fit = served.iter().all(|arm| is_fit(arm)) && served.len() == arms.len();
+    let all_fit = served.iter().all(is_fit) && served.len() == arms.len();
 
     let mut evidence = Evidence {
         metric: metric.to_string(),

@@ -55,7 +55,7 @@ fn a_killed_study_leaves_nothing_changed_and_goes_on() {
 
     let case = bench.case().display().to_string();
     let result = bench.json(&["resume", &case, "--format", "json"]);
-    assert_eq!(finished_trials(&bench), 10, "{result:#}");
+    assert_eq!(finished_trials(&bench), 14, "{result:#}");
     let all = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
     assert!(all.starts_with(&kept), "finished trials must stay as they were");
     assert_eq!(bed.steering(), steering, "the resumed study must restore the mask too");

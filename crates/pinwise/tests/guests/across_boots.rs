@@ -97,7 +97,7 @@ fn ran_as_planned(disk: &Path) {
         let wanted = trial["arm"] == "no threads";
         assert_eq!(cmdline.contains(&"nosmt".to_string()), wanted, "{trial:#}");
         let group = match trial["arm"].as_str().unwrap() {
-            "unpinned A" | "as it is" | "crowded" => "A",
+            "unpinned A" | "as it is" | "dose on unpinned" => "A",
             other => other,
         };
         let group = (trial["block"].as_u64().unwrap(), group.to_string());

@@ -93,8 +93,8 @@ fn a_study_that_comes_to_a_cpu_that_is_gone_says_so_and_can_be_resumed() {
             {RESUME}"
         ),
     );
-    // Seven trials: each CPU, two unpinned, one crowded.
-    is_whole(&outcome, 7);
+    // Eight trials: each of four CPUs, two unpinned, server and load on one CPU, and the dose.
+    is_whole(&outcome, 8);
     for name in ["said", "resumed.said"] {
         let said = guest::text(&outcome, name);
         assert!(said.contains("pinwise: trial") && said.contains("online"), "{name}: {said}");
@@ -123,7 +123,7 @@ fn a_trial_whose_cpu_goes_does_not_count() {
             {RESUME}"
         ),
     );
-    is_whole(&outcome, 4);
+    is_whole(&outcome, 5);
     let said = guest::text(&outcome, "said");
     assert_eq!(guest::text(&outcome, "code").trim(), "4", "{said}");
     for words in ["CPUs 3", "went offline during the trial", "pinwise resume /tmp/case"] {

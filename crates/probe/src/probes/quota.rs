@@ -16,10 +16,13 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// The probe `quota`.
 pub(super) struct Quota;
 
+/// Cgroups with a quota, each with its path as it is shown.
+type Found = Vec<(QuotaCgroup, Arc<str>)>;
+
 /// The cgroups with a quota, by who is in them; looked for once, since a search opens files of every level.
 #[derive(Default)]
 struct Memory {
-    found: BTreeMap<(Party, ProcessRef), Vec<(QuotaCgroup, Arc<str>)>>,
+    found: BTreeMap<(Party, ProcessRef), Found>,
     missing: Vec<Missing>,
 }
 

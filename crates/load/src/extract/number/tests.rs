@@ -119,7 +119,7 @@ fn grouped(n: u64, mark: &str) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push_str(mark);
         }
         text.push(digit);
