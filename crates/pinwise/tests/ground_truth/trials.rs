@@ -152,8 +152,8 @@ fn a_server_that_pins_itself_elsewhere_is_misplaced() {
 fn a_command_of_brief_processes_has_a_busy_share_and_says_what_it_cannot_tell() {
     let script = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); (:); done; echo rate 5";
     let load = format!(
-        "metric = \"rate\"\n[load]\ndriver = \"command\"\ncommand = \"sh -c '{script}'\"\n\
-         [load.figures]\nrate = {{ regex = 'rate (\\d+)' }}\n"
+        "metric = \"rate_per_s\"\n[load]\ndriver = \"command\"\ncommand = \"sh -c '{script}'\"\n\
+         [load.figures]\nrate_per_s = {{ regex = 'rate (\\d+)' }}\n"
     );
     let bench = Bench::new();
     let [trial] = &trials_of(&bench, &load, apart(), resumed)[..] else { panic!("one trial") };

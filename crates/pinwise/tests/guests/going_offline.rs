@@ -117,7 +117,7 @@ fn a_trial_whose_cpu_goes_does_not_count() {
             pinned() {{ for p in $(pidof pinwise); do
                 grep -qs string-server /proc/$p/cmdline && grep -qs 'Cpus_allowed_list:.3$' /proc/$p/status && return; done; false; }}
             driven() {{ for p in $(pidof pinwise); do grep -qs -- --driver /proc/$p/cmdline && return; done; false; }}
-            while ! pinned || ! driven; do kill -0 $study; sleep 0.1; done
+            while [ $(finished) -lt 1 ] || ! pinned || ! driven; do kill -0 $study; sleep 0.1; done
             cpu 0
             wait $study || echo $? > code
             {RESUME}"
