@@ -13,7 +13,7 @@ export PATH := $(abspath $(TARGET_DIR))/tools/bin:$(PATH)
 
 .PHONY: study test test-quick soak bench build setup setup-release setup-tests lint deny clean
 
-## Builds pinwise for this machine and studies the built-in string server; writes a case and its report. Five minutes from a clone.
+## Builds pinwise for this machine and studies the built-in string server; writes a case and its report.
 study: setup
 	$(CARGO) build --locked --profile quick --package pinwise
 	$(TARGET_DIR)/quick/pinwise study
