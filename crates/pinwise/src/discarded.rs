@@ -10,7 +10,7 @@ use study::Case;
 /// The fault of a study. Where the case holds no finished trial and was made by this process, the case is removed, and what the logs in
 /// it say goes into the fault.
 pub fn unbegun(case: &mut Case, fault: Fault) -> Fault {
-    let logs = tails(case.dir(), &fault);
+    let with_logs = with_logs(case.dir(), fault.clone());
     if !case.discard_unbegun() {
         return fault;
     }
@@ -19,6 +19,12 @@ pub fn unbegun(case: &mut Case, fault: Fault) -> Fault {
             "stopped before its first trial was finished; the machine is as it was and nothing is kept";
         return Fault { cause: cause.into(), remedy: "run the same command again".into(), ..fault };
     }
+    with_logs
+}
+
+/// The fault with what the logs of the case in `dir` say that it does not quote yet: for a case that is about to go.
+pub fn with_logs(dir: &Path, fault: Fault) -> Fault {
+    let logs = tails(dir, &fault);
     Fault { cause: format!("{}{logs}", fault.cause), ..fault }
 }
 

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use machine::{Class, Fault};
 use study::engine::data::Data;
 use study::engine::live::LiveTrials;
-use study::engine::prepare::Draft;
+use study::engine::prepare::{Draft, free_dir};
 use study::evidence::Unseen;
 use study::{Pilot, engine, pilot};
 
+use crate::discarded;
 use crate::run_case::own_binary;
 
 /// A study that takes less time than this, s, is over before a pilot has told anything.
@@ -65,22 +66,21 @@ fn is_worth_it(draft: &Draft) -> bool {
     study.boots.is_none() && (is_long || study.recipe.search.is_some())
 }
 
-/// One pilot in a folder beside the case, which is not there yet.
+/// One pilot in a folder of its own, which goes again: what it saw goes into the case as pilot.json, and its trials are in no comparison.
 fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
-    let dir = draft.dir().join("pilot");
     let is_new = !draft.dir().exists();
-    let ran = measured(draft, &dir, interrupted);
-    let tidy = if is_new { draft.dir() } else { &dir };
-    if ran.is_err() || !dir.exists() {
-        let _ = std::fs::remove_dir_all(tidy);
-        return ran;
-    }
-    // What it saw goes into the case as pilot.json; its trials are in no comparison.
-    std::fs::remove_dir_all(&dir).map_err(|e| Fault::io(dir.display(), &e, "remove the folder"))?;
+    // One that is free: a folder of the user's own may have any name.
+    let dir = free_dir(draft.dir(), "pilot");
+    let ran = measured(draft, &dir, interrupted).map_err(|fault| discarded::with_logs(&dir, fault));
+    let removed = match dir.exists() {
+        true => std::fs::remove_dir_all(&dir).map_err(|e| Fault::io(dir.display(), &e, "remove the folder")),
+        false => Ok(()),
+    };
     if is_new {
+        // Empty now; where it is not, somebody else has put something there.
         let _ = std::fs::remove_dir(draft.dir());
     }
-    ran
+    ran.and_then(|seen| removed.map(|()| seen))
 }
 
 fn measured(draft: &Draft, dir: &Path, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {

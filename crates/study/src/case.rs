@@ -142,14 +142,7 @@ impl Case {
     ) -> Result<Self, Fault> {
         let mut ground = Ground::make(dir).map_err(|e| storage(dir, &e))?;
         let lock = lock(dir)?;
-        if dir.join(STUDY).exists() {
-            return Err(Fault::new(
-                Class::Usage,
-                dir.display(),
-                "the folder already holds a case",
-                format!("choose another with -o, or go on with it: {}", resume_command(dir)),
-            ));
-        }
+        Self::is_free(dir)?;
         ground.look().map_err(|e| storage(dir, &e))?;
         let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
         let (lock, ground) = (Some(lock), Some(ground));
@@ -160,6 +153,22 @@ impl Case {
                 case.ground.iter().for_each(Ground::clear);
                 Err(fault)
             }
+        }
+    }
+
+    /// That `dir` holds no case. [`create`](Self::create) asks again once it has the lock; this is for whoever has work to do before.
+    ///
+    /// # Errors
+    /// There is a case in `dir`.
+    pub fn is_free(dir: &Path) -> Result<(), Fault> {
+        match dir.join(STUDY).exists() {
+            false => Ok(()),
+            true => Err(Fault::new(
+                Class::Usage,
+                dir.display(),
+                "the folder already holds a case",
+                format!("choose another with -o, or go on with it: {}", resume_command(dir)),
+            )),
         }
     }
 

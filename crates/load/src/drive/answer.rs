@@ -27,7 +27,7 @@ pub(crate) fn protocol_of_error(answer: &[u8]) -> Option<&'static str> {
     let line = answer.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match () {
-        () if is_redis_error(line) => Some("Redis (a line that begins with '-')"),
+        () if is_redis_error(line) => Some("Redis, NATS or POP3"),
         () if is_memcached_error(line) => Some("memcached"),
         () if http_status(line).is_some_and(|status| (400..600).contains(&status)) => Some("HTTP"),
         () if is_mail_error(line) => Some("SMTP"),

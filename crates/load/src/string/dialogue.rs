@@ -113,7 +113,10 @@ fn refusal(came: &[u8], expected: &Expected) -> Option<Refusal> {
     let protocol = protocol_of_error(came).filter(|_| matches!(expected, Expected::AnyLine))?;
     let remedy = "give a request that this server answers (key request), or another driver; if this answer is right, say so with key \
                   expect_prefix or expect";
-    Some(Refusal { cause: format!("the first answer is an error of {protocol}: '{}'", shown(came)), remedy })
+    Some(Refusal {
+        cause: format!("the first answer looks like an error of {protocol}: '{}'", shown(came)),
+        remedy,
+    })
 }
 
 fn difference(came: &[u8], expected: &Expected) -> String {

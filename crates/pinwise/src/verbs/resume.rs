@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::Fault;
-use study::{Case, design};
+use study::{Case, design, looks};
 
 use crate::cli::Format;
 use crate::more_blocks::MoreBlocks;
@@ -21,8 +21,8 @@ Examples:
 pub struct Args {
     /// The case folder
     case: PathBuf,
-    /// Add this many blocks to those that the case has, and run them. They are a confirmation of their own: the blocks before keep
-    /// their figures and their verdicts
+    /// Add this many blocks to those that the case has, and run them. They decide by themselves what is open; what was decided
+    /// before stays
     #[arg(long, value_name = "+N")]
     blocks: Option<MoreBlocks>,
     /// Of a study of boot parameters: reboot the machine whenever a trial needs another boot, until the study is done
@@ -58,7 +58,8 @@ fn add(case: &mut Case, blocks: usize) -> Result<(), Fault> {
         "pinwise: {blocks} blocks added; the study has {} planned and {added} added",
         study.planned_blocks()
     );
-    let fewest = design::fewest_blocks(1, study.recipe.precision.alpha);
+    let nth = study.added.len().saturating_sub(1);
+    let fewest = design::fewest_blocks(1, looks::set_aside(study.recipe.precision.alpha, nth as u32));
     if blocks < fewest {
         eprintln!(
             "pinwise: {blocks} blocks cannot decide anything by themselves: at least {fewest} are needed for one comparison"

@@ -65,9 +65,11 @@ impl Draft {
     /// Reads the machine and resolves the recipe.
     ///
     /// # Errors
-    /// The recipe asks for what this machine does not have.
+    /// The recipe asks for what this machine does not have; there is a case in the folder already.
     pub fn new(request: Request) -> Result<Self, Fault> {
         let Request { dir, mut recipe, command, version } = request;
+        // Before the seconds of a pilot are spent on it.
+        Case::is_free(&dir)?;
         let root = Root::recording(Root::live());
         let machine = Machine::read(&root);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
