@@ -33,6 +33,16 @@ pub struct ACase {
     latency: bool,
 }
 
+/// A finished study of four CPUs, of which CPU 0 is slow because packets are steered onto it.
+pub fn steered() -> Facts {
+    ACase::of_cpus(4)
+        .slow(0, 0.5)
+        .softirq_share(|server, cpu| if server == Some(0) && cpu == 0 { 0.5 } else { 0.0 })
+        .net_rx(|_, cpu| if cpu == 0 { 20_000.0 } else { 100.0 })
+        .found("rps-cpus", "eth0/rx-0", "0")
+        .build()
+}
+
 impl ACase {
     /// A machine with this many CPUs, all alike, on which nothing is counted.
     pub fn of_cpus(cpus: u32) -> Self {

@@ -173,18 +173,8 @@ mod tests {
     use study::{Direction, case::added::Added};
 
     use super::*;
-    use crate::a_case::ACase;
+    use crate::a_case::{ACase, steered};
     use crate::examine;
-
-    /// A finished study whose CPU 0 is slow because packets are steered onto it.
-    fn steered() -> Facts {
-        ACase::of_cpus(4)
-            .slow(0, 0.5)
-            .softirq_share(|server, cpu| if server == Some(0) && cpu == 0 { 0.5 } else { 0.0 })
-            .net_rx(|_, cpu| if cpu == 0 { 20_000.0 } else { 100.0 })
-            .found("rps-cpus", "eth0/rx-0", "0")
-            .build()
-    }
 
     fn steps(facts: &Facts) -> Vec<Step> {
         next_steps(facts, &examine(facts))

@@ -257,18 +257,8 @@ fn moved_settings(finding: &Finding) -> Vec<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::a_case::ACase;
+    use crate::a_case::steered;
     use crate::examine;
-
-    /// CPU 0 is slow because packets are steered onto it.
-    fn steered() -> Facts {
-        ACase::of_cpus(4)
-            .slow(0, 0.5)
-            .softirq_share(|server, cpu| if server == Some(0) && cpu == 0 { 0.5 } else { 0.0 })
-            .net_rx(|_, cpu| if cpu == 0 { 20_000.0 } else { 100.0 })
-            .found("rps-cpus", "eth0/rx-0", "0")
-            .build()
-    }
 
     #[test]
     fn what_is_not_proved_is_not_planned_and_said() {

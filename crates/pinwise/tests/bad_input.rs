@@ -3,31 +3,14 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod place;
 
-struct Place {
-    dir: tempfile::TempDir,
-}
+use std::path::Path;
+use std::process::Command;
+
+use place::Place;
 
 impl Place {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn pinwise(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pinwise"))
-            .args(arguments)
-            .env("PINWISE_STATE_DIR", self.path("state"))
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
-    }
-
     /// Runs, and holds the exit code and that every one of `words` is in the error.
     fn refuses(&self, arguments: &[&str], code: i32, words: &[&str]) {
         let out = self.pinwise(arguments);

@@ -3,33 +3,16 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
+mod place;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-struct Place {
-    dir: tempfile::TempDir,
-}
+use place::Place;
 
 impl Place {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn pinwise(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pinwise"))
-            .args(arguments)
-            .env("PINWISE_STATE_DIR", self.path("state"))
-            .current_dir(self.dir.path())
-            .output()
-            .unwrap()
-    }
-
     /// Runs what has to succeed; its stdout and stderr.
     fn good(&self, arguments: &[&str]) -> (String, String) {
         let out = self.pinwise(arguments);

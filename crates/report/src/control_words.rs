@@ -101,7 +101,8 @@ fn unseen(why: Unseen, evidence: &Evidence) -> String {
     }
 }
 
-/// What is wrong with the trials of an arm, without a full stop: `the server ran on CPU 0 in 14 of 14 trials, not on CPU 1`.
+/// What is wrong with the trials of an arm, without a full stop: `the server did not keep to CPU 1 (it ran on CPU 0) in 14 of 14
+/// trials`.
 pub fn standing(standing: &ArmStanding) -> String {
     match standing {
         ArmStanding::Starved { trials, of } => {
@@ -114,10 +115,10 @@ pub fn standing(standing: &ArmStanding) -> String {
 }
 
 /// Where the server ran instead.
-fn misplaced(how: &Misplaced) -> String {
+pub fn misplaced(how: &Misplaced) -> String {
     match how {
         Misplaced::Elsewhere { asked, ran_on } => {
-            format!("the server ran on {}, not on {} alone,", cpus(ran_on), cpus(asked))
+            format!("the server did not keep to {} (it ran on {})", cpus(asked), cpus(ran_on))
         }
         Misplaced::Wider { asked, allowed } => {
             format!("the server was put on {} and may run on {}", cpus(asked), cpus(allowed))

@@ -3,7 +3,7 @@
 use study::engine::verify::Verified;
 use study::{Contrast, Trust, Verdict};
 
-use crate::{number, visible};
+use crate::{control_words, number, visible};
 
 /// The answer, the figure it rests on, the controls, and what was not judged.
 pub fn render(verified: &Verified) -> String {
@@ -13,6 +13,9 @@ pub fn render(verified: &Verified) -> String {
     }
     if let Some(a_a) = &verified.a_a {
         text += &format!("- the same placement twice: {}\n", change(a_a));
+    }
+    if let Some(how) = &verified.misplaced {
+        text += &format!("- not as planned: {}\n", control_words::misplaced(how));
     }
     for words in &verified.not_as_asked {
         text += &format!("- not as planned: {}\n", visible::one_line(words));
@@ -30,6 +33,7 @@ fn answer(verified: &Verified) -> String {
     match (&verified.trust, verified.contrast.as_ref().map(|contrast| contrast.verdict)) {
         (Trust::Untrustworthy { .. }, _) => why("the baseline differed from itself"),
         (Trust::TooFew { .. }, _) | (_, None) => why("too few complete blocks"),
+        _ if verified.misplaced.is_some() => why("the server did not run where the plan puts it"),
         _ if !verified.not_as_asked.is_empty() => why("the kernel made something else of the plan"),
         (Trust::Sound, Some(Verdict::NotAsAsked)) => why("the server did not run where the plan puts it"),
         (Trust::Sound, Some(Verdict::Better)) => "The gain is real".into(),
@@ -76,6 +80,7 @@ mod tests {
             trials: "verify/0001".into(),
             not_judged: Vec::new(),
             not_as_asked: Vec::new(),
+            misplaced: None,
         }
     }
 

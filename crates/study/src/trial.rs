@@ -141,6 +141,11 @@ pub enum Misplaced {
     },
 }
 
+impl Misplaced {
+    /// More than this share of the server's CPU time on CPUs that were not asked for is no accident of sampling.
+    pub const MOST_ELSEWHERE: f64 = 0.05;
+}
+
 /// How long the parts of a trial took, s; what is left of `took_s` is pinwise's own.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Parts {

@@ -167,7 +167,6 @@ fn add_cpu_cost(figures: &mut BTreeMap<String, f64>, observation: &Observation) 
     }
 }
 
-/// The figure that decides must be there and must be a positive number: it is compared by ratios.
 /// Fails when more requests failed than the recipe lets pass, or one answer was wrong: a server that fails fast, or answers without having
 /// done the work, is no faster one. What a command tells has names of its own, of which nothing is known.
 fn require_right(recipe: &Recipe, outcome: &Outcome) -> Result<(), Fault> {
@@ -192,6 +191,7 @@ fn require_right(recipe: &Recipe, outcome: &Outcome) -> Result<(), Fault> {
     ))
 }
 
+/// The figure that decides must be there and must be a positive number: it is compared by ratios.
 fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<(), Fault> {
     let names: Vec<&str> = figures.keys().map(String::as_str).collect();
     match figures.get(&recipe.metric) {

@@ -11,9 +11,6 @@ use crate::trial::Misplaced;
 /// Threads with less than this share of the server's CPU time are no evidence: helpers that sleep.
 const LEAST_SHARE: f64 = 0.01;
 
-/// More than this share of its CPU time on other CPUs than asked, and it ran elsewhere.
-const MOST_ELSEWHERE: f64 = 0.05;
-
 /// Holds the server's threads against the CPUs that the arm asks for (`asked`; `None`: it leaves the server unpinned), and against
 /// those that it was given: what was asked, or, of an unpinned server that pinwise started, what pinwise may use (`None`: not
 /// known). `None` also where the threads tell too little.
@@ -33,7 +30,7 @@ pub(super) fn of(
         let used = share_by_cpu(busy.iter().copied());
         let elsewhere: f64 =
             used.iter().filter(|(cpu, _)| !asked.contains(**cpu)).map(|(_, share)| share).sum();
-        if elsewhere > MOST_ELSEWHERE {
+        if elsewhere > Misplaced::MOST_ELSEWHERE {
             return Some(Misplaced::Elsewhere { asked: asked.clone(), ran_on: used.into_keys().collect() });
         }
         let allowed = union(allowed_by_thread.iter().flatten());
@@ -60,28 +57,6 @@ pub(super) fn share_by_cpu<'a>(threads: impl Iterator<Item = &'a ThreadSeen>) ->
     let total: f64 = used.values().sum();
     used.values_mut().for_each(|share| *share /= total);
     used
-}
-
-impl std::fmt::Display for Misplaced {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Elsewhere { asked, ran_on } => {
-                write!(
-                    f,
-                    "the server ran on CPU {ran_on}, and the arm asks for {asked}: it, or something else, set its affinity"
-                )
-            }
-            Self::Wider { asked, allowed } => {
-                write!(
-                    f,
-                    "the server may run on CPU {allowed}, and the arm asks for {asked}: it, or something else, set its affinity"
-                )
-            }
-            Self::Narrower { given, allowed } => {
-                write!(f, "the server keeps to CPU {allowed} of the {given} that the arm gives it")
-            }
-        }
-    }
 }
 
 fn union<'a>(sets: impl IntoIterator<Item = &'a CpuSet>) -> CpuSet {

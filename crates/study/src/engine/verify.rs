@@ -11,7 +11,7 @@ use super::small_study;
 use crate::arm::{Arm, Role};
 use crate::case::Case;
 use crate::evidence::{self, Contrast, Trust, Verdict};
-use crate::trial::AsRun;
+use crate::trial::Misplaced;
 
 /// Name of the arm with the plan in force.
 pub const APPLIED: &str = "as planned";
@@ -40,6 +40,9 @@ pub struct Verified {
     pub not_judged: Vec<Setting>,
     /// What read back otherwise in trials of the plan: then it was not the plan that was measured.
     pub not_as_asked: Vec<String>,
+    /// Where the server ran instead of where the plan puts it, in the first trial of the plan in which it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misplaced: Option<Misplaced>,
 }
 
 /// Makes the case of a verification under `verify/` of `case`.
@@ -163,14 +166,12 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
     let sound = evidence.trust == Trust::Sound;
     let dir = verification.dir();
     let of_plan = verification.trials.iter().filter(|trial| trial.arm == APPLIED);
-    let in_words = |as_run: &AsRun| {
-        let misplaced = as_run.misplaced.iter().map(ToString::to_string);
-        misplaced.chain(as_run.not_as_asked.clone()).collect::<Vec<_>>()
-    };
-    let otherwise: BTreeSet<String> = of_plan.flat_map(|trial| in_words(&trial.as_run)).collect();
+    let misplaced = of_plan.clone().find_map(|trial| trial.as_run.misplaced.clone());
+    let otherwise: BTreeSet<String> = of_plan.flat_map(|trial| trial.as_run.not_as_asked.clone()).collect();
     Verified {
         holds: sound
             && otherwise.is_empty()
+            && misplaced.is_none()
             && contrast.as_ref().is_some_and(|contrast| contrast.verdict == Verdict::Better),
         contrast,
         trust: evidence.trust,
@@ -180,6 +181,7 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
         trials: format!("verify/{}", dir.file_name().unwrap_or_default().to_string_lossy()),
         not_judged: not_judged(plan),
         not_as_asked: otherwise.into_iter().collect(),
+        misplaced,
     }
 }
 

@@ -34,13 +34,13 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     evidence.growth =
         growth::of(&study.arms, &within, &recipe.metric, recipe.direction(), evidence.precision, seed);
     evidence.looks = looks;
-    let mut evidence = study.added.iter().enumerate().fold(evidence, |so_far, (nth, added)| {
-        match schedule::next(study, trials).is_none_or(|slot| slot.block >= added.range().end) {
-            true => with_added(so_far, study, trials, (nth, added)),
-            // No peeking: blocks that are not all run decide nothing.
-            false => so_far,
-        }
-    });
+    if !study.added.is_empty() {
+        let next = schedule::next(study, trials).map(|slot| slot.block);
+        // No peeking: blocks that are not all run decide nothing.
+        let is_whole = |added: &&Added| next.is_none_or(|block| block >= added.range().end);
+        let whole = study.added.iter().take_while(is_whole).enumerate();
+        evidence = whole.fold(evidence, |so_far, added| with_added(so_far, study, trials, added));
+    }
     evidence.notes.extend(notes::of_added(study, trials));
     evidence
 }

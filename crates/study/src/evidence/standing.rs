@@ -11,9 +11,6 @@ use crate::trial::{Misplaced, Trial};
 /// Of an arm's trials, those that ran elsewhere are left out up to this share; with more of them the arm as a whole is not as asked.
 const FEW: f64 = 0.25;
 
-/// More than this share of the server's CPU time on CPUs that were not asked for is no accident of sampling.
-const ELSEWHERE: f64 = 0.05;
-
 /// What is wrong with the trials of an arm; an arm without it was as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -76,5 +73,6 @@ fn misplaced(arm: &Arm, trial: &Trial) -> Option<Misplaced> {
     let used = &trial.as_run.server_cpus_used;
     let beyond: f64 = used.iter().filter(|(cpu, _)| !asked.contains(**cpu)).map(|(_, share)| share).sum();
     let ran_on = || used.iter().filter(|(_, share)| **share > 0.0).map(|(cpu, _)| *cpu).collect::<CpuSet>();
-    (beyond > ELSEWHERE).then(|| Misplaced::Elsewhere { asked: asked.clone(), ran_on: ran_on() })
+    (beyond > Misplaced::MOST_ELSEWHERE)
+        .then(|| Misplaced::Elsewhere { asked: asked.clone(), ran_on: ran_on() })
 }
