@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::{CpuSet, Missing, Neighbour, Setting};
 use probe::Observation;
-use probe::observation::Counter;
+use probe::observation::{Counter, ThreadSeen};
 use study::arm::each_cpu_in_turn;
 use study::case::Resolved;
 use study::evidence::weigh;
@@ -29,6 +29,8 @@ pub struct ACase {
     as_found: Vec<Setting>,
     neighbours: Vec<Neighbour>,
     interrupt_cost_ns: Option<f64>,
+    /// How often the server sleeps of its own will, 1/s, by its CPU.
+    sleeps: Option<Box<dyn Fn(Option<u32>) -> f64>>,
     missing: Vec<Missing>,
     latency: bool,
 }
@@ -53,6 +55,7 @@ impl ACase {
             as_found: Vec::new(),
             neighbours: Vec::new(),
             interrupt_cost_ns: None,
+            sleeps: None,
             missing: Vec::new(),
             latency: false,
         }
@@ -127,6 +130,12 @@ impl ACase {
         self
     }
 
+    /// How often the server sleeps of its own will, 1/s, by its CPU.
+    pub fn sleeping(mut self, per_s: impl Fn(Option<u32>) -> f64 + 'static) -> Self {
+        self.sleeps = Some(Box::new(per_s));
+        self
+    }
+
     /// A reason that every observation gives.
     pub fn lacking(mut self, fact: &str, why: &str) -> Self {
         self.missing.push(Missing::new(fact, why));
@@ -195,6 +204,7 @@ impl ACase {
             trials,
             evidence,
             interrupt_cost_ns: self.interrupt_cost_ns,
+            screening: None,
             proofs: Vec::new(),
             missing: Vec::new(),
         }
@@ -205,6 +215,7 @@ impl ACase {
         let mut observation = Observation {
             to_ns: (window_s * 1e9) as u64,
             missing: self.missing.clone(),
+            threads: self.sleeps.iter().map(|sleeps| slept(sleeps(server) * window_s)).collect(),
             ..Observation::default()
         };
         for row in &self.rows {
@@ -228,4 +239,8 @@ impl ACase {
         }
         observation
     }
+}
+
+fn slept(times: f64) -> ThreadSeen {
+    ThreadSeen { voluntary_switches: Some(times.round() as u64), ..ThreadSeen::default() }
 }

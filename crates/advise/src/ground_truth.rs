@@ -148,6 +148,30 @@ fn function_calls_without_receive_work_are_interrupts() {
     assert!(!findings[0].commands.iter().any(|c| c.contains("--prove")), "{:?}", findings[0].commands);
 }
 
+/// A server that waits for swap on CPU 0: it sleeps for each page, and is woken by a function call each time.
+#[test]
+fn interrupts_that_wake_a_server_that_sleeps_take_nothing_from_it() {
+    let waiting =
+        |calls_per_s: f64, sleeps_per_s: f64| {
+            ACase::of_cpus(2)
+                .slow(0, 0.7)
+                .irq("CAL", "Function call interrupts", move |s, c| {
+                    if (s, c) == (Some(0), 0) { calls_per_s } else { 11.0 }
+                })
+                .irq("RES", "Rescheduling interrupts", |_, _| 40.0)
+                .softirq_share(|_, _| 0.24)
+                .net_rx(|_, _| 63_000.0)
+                .interrupt_cost_ns(27_000.0)
+                .sleeping(move |server| if server == Some(0) { sleeps_per_s } else { 10.0 })
+                .build()
+        };
+    let woken = examine(&waiting(12_000.0, 12_000.0));
+    assert_eq!(about(&woken, 0), [("CPU 0 is slow, unexplained", Standing::Unexplained)]);
+    // Twelve thousand calls that wake nobody are what they always were.
+    let interrupted = examine(&waiting(12_000.0, 300.0));
+    assert_eq!(interrupted[0].title, "interrupts take CPU 0: function-call interrupts (CAL)");
+}
+
 #[test]
 fn nothing_is_named_when_nothing_is_slow() {
     let quiet = counted(ACase::of_cpus(2), |_, _| false);

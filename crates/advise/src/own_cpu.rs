@@ -9,6 +9,8 @@ use probe::Observation;
 use study::statistics::summary::median;
 use study::{Facts, Role};
 
+use crate::row;
+
 /// One counter row on the slow CPU and on the others, each with the server there; per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
@@ -47,6 +49,8 @@ pub struct OwnCpu<'a> {
     rates: BTreeMap<u32, Rates<'a>>,
     rows: BTreeSet<Row>,
     slow: BTreeSet<u32>,
+    /// How often the server slept by its own will there, 1/s, by CPU: it was woken as often. Where it is known.
+    sleeps: BTreeMap<u32, f64>,
 }
 
 impl<'a> OwnCpu<'a> {
@@ -59,10 +63,14 @@ impl<'a> OwnCpu<'a> {
     pub fn watching(facts: &'a Facts, watched: impl Fn(u32) -> Option<u32>) -> Self {
         let mut rates = BTreeMap::new();
         let mut rows = BTreeSet::new();
+        let mut sleeps = BTreeMap::new();
         for (cpu, arm) in arms_by_cpu(facts) {
             let Some(watched) = watched(cpu) else { continue };
             let observations = facts.observations(arm);
             rates.insert(cpu, rates_on(&observations, watched));
+            // Of another CPU than the server's own nothing is known of who sleeps there.
+            let slept = (watched == cpu).then(|| sleeps_per_s(&observations)).flatten();
+            sleeps.extend(slept.map(|rate| (cpu, rate)));
             rows.extend(observations.iter().flat_map(|o| &o.counters).map(|c| Row {
                 probe: c.probe.clone(),
                 name: c.name.clone(),
@@ -71,7 +79,7 @@ impl<'a> OwnCpu<'a> {
             }));
         }
         let slow = facts.evidence.slow_cpus().iter().filter_map(|c| c.cpu).collect();
-        Self { rates, rows, slow }
+        Self { rates, rows, slow, sleeps }
     }
 
     /// Rows of one probe that moved in some trial.
@@ -87,6 +95,32 @@ impl<'a> OwnCpu<'a> {
             others.filter_map(rate).collect()
         };
         Some(Pair { bad: rate(&cpu)?, good: median(&of(false)).or_else(|| median(&of(true)))? })
+    }
+
+    /// A row of /proc/interrupts on `cpu` against the other CPUs, without what told a CPU of the server's wake-ups: those arrive while it
+    /// sleeps, and take no time from it. Where it is not known how often it slept, the row as it is.
+    pub fn interrupts_without_wake_ups(&self, row: &Row, cpu: u32) -> Option<Pair> {
+        let whole = self.pair("interrupts", &row.name, cpu)?;
+        if !row::tells_of_wake_ups(&row.name, &row.label) {
+            return Some(whole);
+        }
+        let telling: Vec<&Row> =
+            self.rows("interrupts").filter(|row| row::tells_of_wake_ups(&row.name, &row.label)).collect();
+        // A wake-up is told of by one interrupt at most, of whichever kind: each row has its part of them.
+        let left = |of: u32| -> Option<f64> {
+            let rate = |row: &Row| self.rates.get(&of)?.get(&("interrupts", row.name.as_str())).copied();
+            let all: f64 = telling.iter().filter_map(|row| rate(row)).sum();
+            let sleeps = self.sleeps.get(&of).copied().unwrap_or(0.0);
+            let part = if all > 0.0 { ((all - sleeps) / all).max(0.0) } else { 0.0 };
+            Some(rate(row)? * part)
+        };
+        let others: Vec<f64> = self
+            .rates
+            .keys()
+            .filter(|of| **of != cpu && (!self.slow.contains(of) || self.slow.len() == self.rates.len()))
+            .filter_map(|of| left(*of))
+            .collect();
+        Some(Pair { bad: left(cpu)?, good: median(&others).unwrap_or(whole.good) })
     }
 
     /// Whether any row of `probe` can be compared on `cpu`.
@@ -108,6 +142,17 @@ pub fn rate_with_server_elsewhere(facts: &Facts, probe: &str, name: &str, cpu: u
     let elsewhere = arms.iter().filter(|(c, _)| **c != cpu);
     let rates: Vec<f64> = elsewhere.filter_map(|(_, arm)| facts.median_rate(arm, probe, name, cpu)).collect();
     median(&rates)
+}
+
+/// How often the server's threads slept by their own will, 1/s: median over the trials that tell it of every thread.
+fn sleeps_per_s(observations: &[&Observation]) -> Option<f64> {
+    let of = |observation: &&Observation| -> Option<f64> {
+        let window_s = Some(observation.window_s()).filter(|window_s| *window_s > 0.0)?;
+        let switches = observation.threads.iter().map(|thread| thread.voluntary_switches);
+        let all: u64 = switches.collect::<Option<Vec<u64>>>()?.iter().sum();
+        (!observation.threads.is_empty()).then(|| all as f64 / window_s)
+    };
+    median(&observations.iter().filter_map(of).collect::<Vec<_>>())
 }
 
 fn rates_on<'a>(observations: &[&'a Observation], cpu: u32) -> Rates<'a> {

@@ -7,13 +7,14 @@ use crate::verbs;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done; a study that finds no difference is done, too
-  1    the answer is no (a finding was not proved, something could not be undone)
+  1    the answer is no (a finding was not proved, an expectation does not hold, something could not be undone)
   2    usage: unknown key or flag, malformed value, CPU that does not exist
   3    not permitted
   4    the machine lacks what was asked for
   5    the server or the load failed
   6    reading or writing files failed (disk full, malformed case)
   7    the study goes on after a reboot: reboot, then pinwise resume CASE
+  8    the trials cannot tell whether an expectation holds (pinwise study --expect)
   130  stopped by Ctrl-C; the machine is as it was
 
 pinwise works without root and says what it cannot see or do then.
@@ -126,7 +127,11 @@ mod tests {
     fn every_exit_code_is_documented() {
         use machine::Class::{Interrupted, MachineLacks, No, NotPermitted, Storage, Usage, WorkloadFailed};
         let classes = [No, Usage, NotPermitted, MachineLacks, WorkloadFailed, Storage, Interrupted];
-        let codes = classes.map(machine::Class::exit_code).into_iter().chain([0, crate::output::REBOOT]);
+        let codes = classes.map(machine::Class::exit_code).into_iter().chain([
+            0,
+            crate::output::REBOOT,
+            crate::output::CANNOT_TELL,
+        ]);
         for code in codes {
             let line = format!("\n  {code:<5}");
             assert!(super::EXIT_CODES.contains(&line), "exit code {code} is not documented");

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use advise::Finding;
 use load::{LoadSpec, Outcome};
 use machine::{Fault, Missing};
-use report::{CaseView, Commands, absent, html, json, table};
+use report::{CaseView, Commands, absent, html, json, junit, table};
 use study::case::quoted;
+use study::evidence::Gate;
 use study::{Case, Facts};
 
 use crate::cli::Format;
@@ -17,8 +18,11 @@ use crate::output::{self, Answer};
 /// The name of the report in a case.
 const REPORT: &str = "report.html";
 
+/// The name of the results of what was expected.
+const JUNIT: &str = "junit.xml";
+
 /// Computes all that follows from the trials, prints it, and writes it into the case. A case that may not be written to is read all
-/// the same.
+/// the same. The answer is that of the recipe's expectations, where it has any.
 ///
 /// # Errors
 /// The output cannot be printed; a file cannot be written to a folder that may be written to (the disk is full).
@@ -39,7 +43,11 @@ pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Resu
     if let Some(report) = written? {
         eprintln!("\ncase    {}\nreport  {}", case.dir().display(), report.display());
     }
-    Ok(Answer::Done)
+    Ok(match study::evidence::gate(&facts.evidence.expectations) {
+        None | Some(Gate::Passed) => Answer::Done,
+        Some(Gate::Failed) => Answer::No,
+        Some(Gate::CannotTell) => Answer::CannotTell,
+    })
 }
 
 /// Writes evidence, findings and report. Returns where the report is; `None` where it could not be written, which is said.
@@ -67,6 +75,9 @@ fn write(
     }
     case.write_json("evidence.json", &facts.evidence)?;
     case.write_json("findings.json", &findings)?;
+    if let Some(results) = junit::render(facts)? {
+        case.write(JUNIT, results.as_bytes())?;
+    }
     match report {
         Some(path) => Ok(Some(path.to_path_buf())),
         None => case.write(REPORT, page().as_bytes()).map(Some),

@@ -16,6 +16,9 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Exit code of a study that waits for a restart of the machine.
 pub const REBOOT: u8 = 7;
 
+/// Exit code of a study whose trials cannot tell whether what was expected holds.
+pub const CANNOT_TELL: u8 = 8;
+
 /// What a verb answers when nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -25,6 +28,8 @@ pub enum Answer {
     No,
     /// The study goes on when the machine has been started again: exit code 7.
     Reboot,
+    /// The trials cannot tell whether what was expected holds: exit code 8.
+    CannotTell,
     /// A command that was run for the user ended with this code, which is handed on.
     Exit(u8),
 }
@@ -35,6 +40,7 @@ impl From<Answer> for ExitCode {
             Answer::Done => ExitCode::SUCCESS,
             Answer::No => Class::No.exit_code().into(),
             Answer::Reboot => REBOOT.into(),
+            Answer::CannotTell => CANNOT_TELL.into(),
             Answer::Exit(code) => code.into(),
         }
     }

@@ -1,18 +1,20 @@
 //! The pilot of a study, as its user meets it: a few seconds, a line on stderr, and a word in time where the load cannot show anything.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use load::Outcome;
 use machine::{Class, Fault};
-use study::engine::data::Data;
-use study::engine::live::LiveTrials;
-use study::engine::prepare::{Draft, free_dir};
+use report::visible;
+use study::Case;
+use study::engine::prepare::Draft;
 use study::evidence::Unseen;
 use study::{Pilot, engine, pilot};
 
-use crate::discarded;
-use crate::run_case::own_binary;
+use crate::preliminary;
+
+/// As much of an answer as is shown, characters.
+const LONGEST_ANSWER: usize = 100;
 
 /// A study that takes less time than this, s, is over before a pilot has told anything.
 const WORTH_FROM_S: f64 = 20.0;
@@ -66,31 +68,32 @@ fn is_worth_it(draft: &Draft) -> bool {
     study.boots.is_none() && (is_long || study.recipe.search.is_some())
 }
 
-/// One pilot in a folder of its own, which goes again: what it saw goes into the case as pilot.json, and its trials are in no comparison.
+/// One pilot; its trials are in no comparison.
 fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
-    let is_new = !draft.dir().exists();
-    // One that is free: a folder of the user's own may have any name.
-    let dir = free_dir(draft.dir(), "pilot");
-    let ran = measured(draft, &dir, interrupted).map_err(|fault| discarded::with_logs(&dir, fault));
-    let removed = match dir.exists() {
-        true => std::fs::remove_dir_all(&dir).map_err(|e| Fault::io(dir.display(), &e, "remove the folder")),
-        false => Ok(()),
-    };
-    if is_new {
-        // Empty now; where it is not, somebody else has put something there.
-        let _ = std::fs::remove_dir(draft.dir());
-    }
-    ran.and_then(|seen| removed.map(|()| seen))
+    preliminary::run(
+        draft,
+        "pilot",
+        interrupted,
+        |dir| engine::pilot::case(draft.study(), dir),
+        |case, live| {
+            let trials = engine::pilot::run(case, live, &|| interrupted.load(Ordering::Relaxed))?;
+            if let Some(answer) = first_answer(case) {
+                eprintln!("pilot: the server's first answer: {answer}");
+            }
+            Ok(pilot::judge(&case.study.recipe, &case.study.arms, &trials))
+        },
+    )
 }
 
-fn measured(draft: &Draft, dir: &Path, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
-    let mut case = engine::pilot::case(draft.study(), dir)?;
-    let mut live = LiveTrials::new(&case, own_binary()?, draft.allowed().clone(), Arc::clone(interrupted))?;
-    let ran = engine::pilot::run(&mut case, &mut live, &|| interrupted.load(Ordering::Relaxed));
-    let taken_back = live.finish();
-    Data::of_case(dir).remove();
-    let trials = ran.and_then(|trials| taken_back.map(|()| trials))?;
-    Ok(pilot::judge(&case.study.recipe, &case.study.arms, &trials))
+/// What the server answered first, for the user to see whether it is an answer; of a load that tells it.
+fn first_answer(case: &Case) -> Option<String> {
+    let answers = case.trials.iter().filter_map(|trial| {
+        let outcome: Outcome = case.read_fact(&format!("trials/{:04}/outcome.json", trial.index)).ok()?;
+        outcome.first_answer
+    });
+    let answer = answers.into_iter().next()?;
+    let shown: String = visible::one_line(answer.trim_end()).chars().take(LONGEST_ANSWER).collect();
+    Some(if shown.is_empty() { "an empty line".into() } else { shown })
 }
 
 fn in_words(seen: &Pilot) -> String {

@@ -1,10 +1,13 @@
-//! Progress of a study on stderr: a bar with the time left on a terminal, a line a block elsewhere.
+//! Progress of a study on stderr: on a terminal a bar with the time left and the figures so far by arm, a line a trial elsewhere.
 
 use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use report::so_far::SoFar;
 use study::engine::Event;
 use study::{Recipe, Trial};
+
+use crate::terminal;
 
 /// A bar of this length on stderr; one that is never seen where it is not `shown`.
 pub fn bar(template: &str, length: u64, shown: bool) -> ProgressBar {
@@ -14,20 +17,29 @@ pub fn bar(template: &str, length: u64, shown: bool) -> ProgressBar {
     bar
 }
 
+/// Lines of the screen that the bar and the shell's prompt want.
+const LINES_LEFT: usize = 4;
+
 /// Shows the events of an engine.
 pub struct Progress {
+    screen: MultiProgress,
     bar: ProgressBar,
+    /// A line an arm, below the bar.
+    lines: Vec<ProgressBar>,
+    so_far: SoFar,
     on_terminal: bool,
     metric: String,
     total: usize,
 }
 
 impl Progress {
-    /// A bar for a study that decides by the recipe's metric.
-    pub fn new(recipe: &Recipe) -> Self {
+    /// A bar for a study that decides by the recipe's metric, of which these trials are finished.
+    pub fn new(recipe: &Recipe, finished: &[Trial]) -> Self {
         let on_terminal = std::io::stderr().is_terminal();
-        let bar = bar("{bar:30} {pos}/{len} trials, {eta} left  {msg}", 0, on_terminal);
-        Self { bar, on_terminal, metric: recipe.metric.clone(), total: 0 }
+        let screen = MultiProgress::new();
+        let bar = screen.add(bar("{bar:30} {pos}/{len} trials, {eta} left  {msg}", 0, on_terminal));
+        let so_far = SoFar::new(&recipe.metric, finished);
+        Self { screen, bar, lines: Vec::new(), so_far, on_terminal, metric: recipe.metric.clone(), total: 0 }
     }
 
     /// Takes one event of the engine.
@@ -38,6 +50,7 @@ impl Progress {
                 self.bar.set_length(*total as u64);
                 self.bar.set_position(*finished as u64);
                 self.bar.reset_eta();
+                self.figures();
             }
             Event::TrialBegan(planned) => {
                 self.bar.set_message(format!("block {}: {}", planned.block + 1, planned.arm.name));
@@ -46,6 +59,8 @@ impl Progress {
                 self.total = *total;
                 self.bar.set_length(*total as u64);
                 self.bar.inc(1);
+                self.so_far.take(trial);
+                self.figures();
                 if !self.on_terminal {
                     eprintln!("{}", self.line(trial));
                 }
@@ -53,8 +68,23 @@ impl Progress {
         }
     }
 
-    /// Takes the bar off the screen.
+    /// Figures so far by arm, as many as there is room for.
+    fn figures(&mut self) {
+        if !self.on_terminal {
+            return;
+        }
+        let room = terminal::height().saturating_sub(LINES_LEFT);
+        for (at, text) in self.so_far.lines(room.saturating_sub(1)).into_iter().enumerate() {
+            if at == self.lines.len() {
+                self.lines.push(self.screen.add(bar("{msg}", 0, true)));
+            }
+            self.lines[at].set_message(text);
+        }
+    }
+
+    /// Takes everything off the screen.
     pub fn finish(&self) {
+        self.lines.iter().for_each(ProgressBar::finish_and_clear);
         self.bar.finish_and_clear();
     }
 

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 /// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag`]).
 pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ended, Fault> {
     needs::check(&case.study.recipe)?;
-    let mut progress = Progress::new(&case.study.recipe);
+    let mut progress = Progress::new(&case.study.recipe, &case.trials);
     let allowed = engine::prepare::usable(&Machine::read(&Root::live()))?;
     let mut trials = LiveTrials::new(case, own_binary()?, allowed, Arc::clone(interrupted))?;
     let ran = engine::run(case, &mut trials, interrupted, &mut |event| progress.show(&event));

@@ -19,6 +19,12 @@ pub fn with(show: impl FnOnce(&mut ratatui::DefaultTerminal) -> std::io::Result<
     shown.and(restored).map_err(fault)
 }
 
+/// Lines of the terminal; 24 where it does not tell.
+pub fn height() -> usize {
+    let size = ratatui::crossterm::terminal::size().ok().filter(|(_, rows)| *rows > 0);
+    size.map_or(24, |(_, rows)| usize::from(rows))
+}
+
 /// Waits for a key; a signal ends the wait and is no error.
 pub fn poll(wait: Duration) -> std::io::Result<bool> {
     match event::poll(wait) {

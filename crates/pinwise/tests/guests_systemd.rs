@@ -1,6 +1,10 @@
 //! What needs systemd: units as it makes them, and irqbalance at work. Guests with a Debian root.
+//!
+//! Such a guest takes most of its time to come up: tests that need the same one share it. The first that asks for it runs the scripts of
+//! all of them; each test then looks at what its own has left.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rehearse::userland::debian;
@@ -13,15 +17,14 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// What a guest's script begins with.
 const TRAPS: &str = "set -eu\n";
 
-/// Runs `script` in a guest of two nodes with these packages; `None` where that cannot be done here.
-fn run(packages: &[&str], cmdline: &str, script: &str) -> Option<Outcome> {
-    run_with(packages, cmdline, &[], script)
+/// Why no such guest can be run here, if so.
+fn unavailable() -> Option<String> {
+    Guest::unavailable().or_else(|| debian::check().err().map(|why| why.to_string()))
 }
 
-/// The same, with files that are there from the start.
+/// Runs `script` in a guest of two nodes with these packages, and these files from the start; `None` where that cannot be done here.
 fn run_with(packages: &[&str], cmdline: &str, files: &[(String, Vec<u8>)], script: &str) -> Option<Outcome> {
-    let lacks = Guest::unavailable().or_else(|| debian::check().err().map(|why| why.to_string()));
-    if let Some(why) = lacks {
+    if let Some(why) = unavailable() {
         eprintln!("skipped: {why}");
         return None;
     }
@@ -35,9 +38,109 @@ fn run_with(packages: &[&str], cmdline: &str, files: &[(String, Vec<u8>)], scrip
     Some(outcome)
 }
 
-fn parsed(outcome: &Outcome, file: &str) -> Value {
-    serde_json::from_slice(&outcome.read(file).unwrap()).unwrap()
+/// A guest that several tests share.
+struct Shared {
+    name: &'static str,
+    packages: &'static [&'static str],
+    cmdline: &'static str,
+    /// Scripts by the name of their test, in the order in which they run; each leaves the machine as it was, but for the last.
+    scripts: &'static [(&'static str, fn() -> String)],
 }
+
+/// What one script has left: its folder.
+struct Left(PathBuf);
+
+impl Left {
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|why| panic!("{file}: {why}"))
+    }
+
+    fn parsed(&self, file: &str) -> Value {
+        serde_json::from_str(&self.text(file)).unwrap()
+    }
+}
+
+impl Shared {
+    /// What the script of this test has left; `None` where no guest can be run here.
+    fn left_by(&self, test: &str) -> Option<Left> {
+        if let Some(why) = unavailable() {
+            eprintln!("skipped: {why}");
+            return None;
+        }
+        // nextest runs each test in a process of its own.
+        let run = std::env::var("NEXTEST_RUN_ID").unwrap_or_else(|_| std::process::id().to_string());
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let folder = all.join(format!("guest-{}-{run}", self.name));
+        let lock = std::fs::File::create(all.join(format!("guest-{}.lock", self.name))).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        if !folder.join("ran").exists() {
+            self.remove_those_of_earlier_runs(all);
+            let outcome = self.run()?;
+            copy(&outcome.files(), &folder);
+            std::fs::write(folder.join("ran"), "").unwrap();
+        }
+        drop(lock);
+        let left = Left(folder.join(test));
+        let read = |file: &str| std::fs::read_to_string(left.0.join(file)).unwrap_or_default();
+        assert_eq!(read("failed"), "", "{}\n{}", read("stdout"), read("stderr"));
+        Some(left)
+    }
+
+    fn run(&self) -> Option<Outcome> {
+        let path = |test: &str| format!("root/{test}.sh");
+        let unit = ("etc/systemd/system/spin.service".to_string(), SPIN.as_bytes().to_vec());
+        let scripts = self.scripts.iter().map(|(test, script)| (path(test), script().into_bytes()));
+        let files: Vec<_> = scripts.chain([unit]).collect();
+        let each = |(test, _): &(&str, _)| {
+            format!(
+                "mkdir {test}; (cd {test}; sh -eu /{} > stdout 2> stderr) || echo $? > {test}/failed\n",
+                path(test)
+            )
+        };
+        let script: String = self.scripts.iter().map(each).collect();
+        run_with(self.packages, self.cmdline, &files, &script)
+    }
+
+    fn remove_those_of_earlier_runs(&self, all: &Path) {
+        for entry in std::fs::read_dir(all).unwrap().map(Result::unwrap) {
+            let is_of_this =
+                entry.file_name().to_string_lossy().starts_with(&format!("guest-{}-", self.name));
+            if is_of_this && entry.path().is_dir() {
+                std::fs::remove_dir_all(entry.path()).unwrap();
+            }
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for (path, content) in below(from, "") {
+        let target = to.join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::write(target, content).unwrap();
+    }
+}
+
+/// Those that need a service and nothing else; what is placed for good stays, so that its test is the last.
+const WITH_A_SERVICE: Shared = Shared {
+    name: "service",
+    packages: &[],
+    cmdline: "",
+    scripts: &[
+        ("unit", unit_script),
+        ("timer", timer_script),
+        ("otherwise", otherwise_script),
+        ("kept", kept_script),
+    ],
+};
+
+/// Those that watch irqbalance move lines.
+const WITH_IRQBALANCE: Shared = Shared {
+    name: "irqbalance",
+    packages: &["irqbalance"],
+    cmdline: "isolcpus=5 nohz_full=6",
+    scripts: &[("moves", moves_script), ("leaves", leaves_script)],
+};
 
 fn text(outcome: &Outcome, file: &str) -> String {
     String::from_utf8(outcome.read(file).unwrap()).unwrap()
@@ -52,20 +155,25 @@ fn moved(map: &Value) -> Vec<u64> {
     moves.iter().filter_map(Value::as_u64).collect()
 }
 
+fn unit_script() -> String {
+    "systemd-run --quiet --unit=busy --property=AllowedCPUs=1 sh -c 'while :; do :; done'\n\
+     until [ \"$(cat /sys/fs/cgroup/system.slice/busy.service/cpuset.cpus.effective)\" = 1 ]; do sleep 0.2; done\n\
+     pinwise map --process busy.service --format json > unit\n\
+     systemctl show --property=MainPID --value busy.service > pid\n\
+     systemctl is-system-running --wait > state\n\
+     systemctl stop busy.service\n"
+        .into()
+}
+
 #[test]
 #[ignore = "boots guests"]
 fn a_unit_is_found_with_its_cpuset() {
-    let script = "systemd-run --quiet --unit=spin --property=AllowedCPUs=1 sh -c 'while :; do :; done'\n\
-                  until [ \"$(cat /sys/fs/cgroup/system.slice/spin.service/cpuset.cpus.effective)\" = 1 ]; do sleep 0.2; done\n\
-                  pinwise map --process spin.service --format json > unit\n\
-                  systemctl show --property=MainPID --value spin.service > pid\n\
-                  systemctl is-system-running --wait\n";
-    let Some(outcome) = run(&[], "", script) else { return };
-    assert_eq!(outcome.text().trim(), "running");
-    let unit = parsed(&outcome, "unit");
-    assert_eq!(unit["unit"], "spin.service", "{unit}");
+    let Some(left) = WITH_A_SERVICE.left_by("unit") else { return };
+    assert_eq!(left.text("state").trim(), "running");
+    let unit = left.parsed("unit");
+    assert_eq!(unit["unit"], "busy.service", "{unit}");
     let process = &unit["processes"][0];
-    assert_eq!(process["pid"].to_string(), text(&outcome, "pid").trim());
+    assert_eq!(process["pid"].to_string(), left.text("pid").trim());
     for cpus in [&process["cpuset_cpus"], &process["threads"][0]["cpus"]] {
         assert_eq!(*cpus, json!([1]), "{process}");
     }
@@ -83,11 +191,8 @@ const FUNCTIONS: &str = "of() { cat /proc/irq/$1/smp_affinity_list; }\n\
     # All lines are placed anew when it is told so. (CPU hotplug is no way to ask: virtio_net then sets affinities itself.)\n\
     again() { until systemctl kill -s HUP irqbalance; sleep 2; [ \"$(of $1)\" != 1 ]; do :; done; placed $1; }\n";
 
-/// CPU 1 is on the other node than the card, so irqbalance has a better place for its lines.
-#[test]
-#[ignore = "boots guests"]
-fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
-    let script = format!(
+fn moves_script() -> String {
+    format!(
         "{FUNCTIONS}\
          a=$(line 0) b=$(line 1); echo $a $b > lines\n\
          start ''; placed $a; placed $b\n\
@@ -97,12 +202,18 @@ fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
          echo 1 > /proc/irq/$a/smp_affinity_list; echo 1 > /proc/irq/$b/smp_affinity_list\n\
          start \"--banirq=$a\"; placed $b; of $a > left\n\
          pinwise map --format json > banned.json; pinwise map --irqs > banned.txt\n"
-    );
-    let Some(outcome) = run(&["irqbalance"], "isolcpus=5 nohz_full=6", &script) else { return };
-    let lines = text(&outcome, "lines");
+    )
+}
+
+/// CPU 1 is on the other node than the card, so irqbalance has a better place for its lines.
+#[test]
+#[ignore = "boots guests"]
+fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
+    let Some(seen) = WITH_IRQBALANCE.left_by("moves") else { return };
+    let lines = seen.text("lines");
     let lines: Vec<u64> = lines.split_whitespace().map(|word| word.parse().unwrap()).collect();
     let [a, b] = lines[..] else { panic!("{lines:?}") };
-    let free = parsed(&outcome, "free.json");
+    let free = seen.parsed("free.json");
     assert!(moved(&free).contains(&a) && moved(&free).contains(&b), "{free}");
     // What it set keeps away from the isolated CPU and the nohz_full one.
     let set = free["irqs"].as_array().unwrap().iter().find(|irq| irq["irq"] == a).unwrap();
@@ -110,20 +221,17 @@ fn what_irqbalance_moves_does_not_stay_where_it_was_put() {
     let row = |text: &str, line: u64| {
         text.lines().find(|row| row.trim().starts_with(&format!("{line} "))).unwrap().to_string()
     };
-    assert!(row(&text(&outcome, "free.txt"), a).ends_with(" moves it"));
-    assert!(text(&outcome, "map.txt").contains("does not last"), "{}", text(&outcome, "map.txt"));
-    assert_ne!(text(&outcome, "put-back").trim(), "1");
-    let banned = moved(&parsed(&outcome, "banned.json"));
+    assert!(row(&seen.text("free.txt"), a).ends_with(" moves it"));
+    assert!(seen.text("map.txt").contains("does not last"), "{}", seen.text("map.txt"));
+    assert_ne!(seen.text("put-back").trim(), "1");
+    let banned = moved(&seen.parsed("banned.json"));
     assert!(!banned.contains(&a) && banned.contains(&b), "{banned:?}");
-    assert!(row(&text(&outcome, "banned.txt"), a).ends_with(" leaves it"));
-    assert_eq!(text(&outcome, "left").trim(), "1");
+    assert!(row(&seen.text("banned.txt"), a).ends_with(" leaves it"));
+    assert_eq!(seen.text("left").trim(), "1");
 }
 
-/// The other line of the card shows that irqbalance places lines anew meanwhile, and what becomes of one that it was not told of.
-#[test]
-#[ignore = "boots guests"]
-fn what_irqbalance_is_told_to_leave_stays_until_undo() {
-    let script = format!(
+fn leaves_script() -> String {
+    format!(
         "{FUNCTIONS}\
          a=$(line 0) b=$(line 1)\n\
          start \"--banirq=9\"; placed $a; placed $b; was=$(of $a)\n\
@@ -133,50 +241,52 @@ fn what_irqbalance_is_told_to_leave_stays_until_undo() {
          pinwise apply plan.toml --dry-run --over > told; pinwise undo > undone; echo $was > was\n\
          echo 1 > /proc/irq/$a/smp_affinity_list; again $a; of $a > put-back\n\
          pinwise apply plan.toml; systemctl restart irqbalance; pinwise undo > restarted\n"
-    );
-    let Some(outcome) = run(&["irqbalance"], "", &script) else { return };
-    assert!(
-        text(&outcome, "foreseen").contains("tell irqbalance (process "),
-        "{}",
-        text(&outcome, "foreseen")
-    );
-    assert_eq!(text(&outcome, "kept").trim(), "1");
-    assert!(!text(&outcome, "told").contains("tell irqbalance"), "{}", text(&outcome, "told"));
-    assert_ne!(text(&outcome, "put-back").trim(), "1", "the ban was not lifted");
-    let undone = text(&outcome, "undone");
+    )
+}
+
+/// The other line of the card shows that irqbalance places lines anew meanwhile, and what becomes of one that it was not told of.
+#[test]
+#[ignore = "boots guests"]
+fn what_irqbalance_is_told_to_leave_stays_until_undo() {
+    let Some(seen) = WITH_IRQBALANCE.left_by("leaves") else { return };
+    assert!(seen.text("foreseen").contains("tell irqbalance (process "), "{}", seen.text("foreseen"));
+    assert_eq!(seen.text("kept").trim(), "1");
+    assert!(!seen.text("told").contains("tell irqbalance"), "{}", seen.text("told"));
+    assert_ne!(seen.text("put-back").trim(), "1", "the ban was not lifted");
+    let undone = seen.text("undone");
     assert!(undone.contains("restored (moved by it)"), "{undone}");
-    assert!(
-        text(&outcome, "restarted").contains("gone, and the change with it"),
-        "{}",
-        text(&outcome, "restarted")
-    );
+    assert!(seen.text("restarted").contains("gone, and the change with it"), "{}", seen.text("restarted"));
+}
+
+fn timer_script() -> String {
+    "printf '[[setting]]\\nknob = \"swappiness\"\\nvalue = \"11\"\\n' > plan.toml\n\
+     now() { cat /proc/sys/vm/swappiness; }\n\
+     was=$(now)\n\
+     systemd-run --quiet --wait --service-type=oneshot --working-directory=$PWD \
+       $(command -v pinwise) apply plan.toml --confirm-within 30s\n\
+     now > applied; pinwise status --format json > waiting\n\
+     systemctl list-timers --all --no-legend 'pinwise-revert-*' > timers\n\
+     until [ $(now) = $was ]; do sleep 0.5; done\n\
+     until pinwise status --format json | grep -q '\"sessions\": \\[\\]'; do sleep 0.5; done\n\
+     pinwise apply plan.toml --confirm-within 120s\n\
+     pinwise confirm\n\
+     systemctl list-timers --all --no-legend 'pinwise-revert-*' > no-timers\n\
+     now > confirmed; pinwise undo; [ $(now) = $was ]\n"
+        .into()
 }
 
 /// The revert is a timer of systemd there: it comes although the session that applied is gone, and not when it was confirmed.
 #[test]
 #[ignore = "boots guests"]
 fn a_timer_takes_back_what_nobody_confirms() {
-    let script = "printf '[[setting]]\\nknob = \"swappiness\"\\nvalue = \"11\"\\n' > plan.toml\n\
-                  now() { cat /proc/sys/vm/swappiness; }\n\
-                  was=$(now)\n\
-                  systemd-run --quiet --wait --service-type=oneshot --working-directory=$PWD \
-                    $(command -v pinwise) apply plan.toml --confirm-within 40s\n\
-                  now > applied; pinwise status --format json > waiting\n\
-                  systemctl list-timers --all --no-legend 'pinwise-revert-*' > timers\n\
-                  until [ $(now) = $was ]; do sleep 0.5; done\n\
-                  until pinwise status --format json | grep -q '\"sessions\": \\[\\]'; do sleep 0.5; done\n\
-                  pinwise apply plan.toml --confirm-within 120s\n\
-                  pinwise confirm\n\
-                  systemctl list-timers --all --no-legend 'pinwise-revert-*' > no-timers\n\
-                  now > confirmed; pinwise undo; [ $(now) = $was ]\n";
-    let Some(outcome) = run(&[], "", script) else { return };
-    assert_eq!(text(&outcome, "applied").trim(), "11");
-    let waiting = parsed(&outcome, "waiting");
+    let Some(left) = WITH_A_SERVICE.left_by("timer") else { return };
+    assert_eq!(left.text("applied").trim(), "11");
+    let waiting = left.parsed("waiting");
     let by = waiting["sessions"][0]["reverted_by"].as_str().unwrap();
     assert!(by.starts_with("systemd timer pinwise-revert-"), "{waiting}");
-    assert_eq!(text(&outcome, "timers").lines().count(), 1);
-    assert_eq!(text(&outcome, "no-timers").trim(), "");
-    assert_eq!(text(&outcome, "confirmed").trim(), "11");
+    assert_eq!(left.text("timers").lines().count(), 1);
+    assert_eq!(left.text("no-timers").trim(), "");
+    assert_eq!(left.text("confirmed").trim(), "11");
 }
 
 /// A service that does nothing, and a plan for it and for the machine.
@@ -209,35 +319,38 @@ fn below(folder: &std::path::Path, prefix: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Two boots: what the first one's apply has placed brings everything back in the second, and its undo there leaves the machine as if
-/// nothing had been.
-#[test]
-#[ignore = "boots guests"]
-fn what_is_kept_outlives_a_restart_and_can_be_undone_after_it() {
-    let unit = ("etc/systemd/system/spin.service".to_string(), SPIN.as_bytes().to_vec());
-    let script = format!(
+fn kept_script() -> String {
+    format!(
         "{LOOK}{TO_KEEP}systemctl start spin.service; look > before; ours > ours-before\n\
          pinwise apply plan.toml --persist --dry-run > dry-run; ours | diff ours-before -\n\
          pinwise apply plan.toml --persist > applied 2>&1; look > applied-look; ours > ours\n\
          systemctl daemon-reload; look | diff applied-look -\n\
          systemctl restart spin.service; look > restarted; [ \"$(systemctl show -p NeedDaemonReload --value spin)\" = no ]\n\
          mkdir kept; cp -r --parents $(ours) /var/lib/pinwise kept/\n"
-    );
-    let Some(first) = run_with(&[], "", std::slice::from_ref(&unit), &script) else { return };
-    let (before, in_force) = (text(&first, "before"), text(&first, "applied-look"));
+    )
+}
+
+/// Two boots: what the first one's apply has placed brings everything back in the second, and its undo there leaves the machine as if
+/// nothing had been.
+#[test]
+#[ignore = "boots guests"]
+fn what_is_kept_outlives_a_restart_and_can_be_undone_after_it() {
+    let unit = ("etc/systemd/system/spin.service".to_string(), SPIN.as_bytes().to_vec());
+    let Some(first) = WITH_A_SERVICE.left_by("kept") else { return };
+    let (before, in_force) = (first.text("before"), first.text("applied-look"));
     assert!(
         in_force.starts_with("11\nalways madvise [never]\n") && in_force.ends_with("\t2-3\n"),
         "{in_force}"
     );
-    assert_eq!(text(&first, "restarted"), in_force, "a unit that is started again keeps it");
-    assert_eq!(text(&first, "ours").lines().count(), 5, "{}", text(&first, "ours"));
+    assert_eq!(first.text("restarted"), in_force, "a unit that is started again keeps it");
+    assert_eq!(first.text("ours").lines().count(), 5, "{}", first.text("ours"));
     assert!(
-        text(&first, "dry-run").contains("/etc/udev/rules.d/99-zz-pinwise-0.rules"),
+        first.text("dry-run").contains("/etc/udev/rules.d/99-zz-pinwise-0.rules"),
         "{}",
-        text(&first, "dry-run")
+        first.text("dry-run")
     );
 
-    let kept = below(&first.files().join("kept"), "");
+    let kept = below(&first.0.join("kept"), "");
     let files: Vec<_> = kept.into_iter().chain([unit]).collect();
     let script = format!(
         "{LOOK}systemctl start spin.service; look > started\n\
@@ -257,15 +370,12 @@ fn what_is_kept_outlives_a_restart_and_can_be_undone_after_it() {
     assert!(text(&second, "nothing").contains("Nothing is changed"), "{}", text(&second, "nothing"));
 }
 
-/// How a service is started: its command and environment, from its next start on, and as before after the undo.
-#[test]
-#[ignore = "boots guests"]
-fn a_service_is_started_otherwise_until_it_is_undone() {
+fn otherwise_script() -> String {
     let plan = "printf '%s' '\
          [[setting]]\n knob = \"unit-environment\"\n target = \"spin\"\n value = \"THREADS=2 LOAD=50%\"\n\
          [[setting]]\n knob = \"unit-command\"\n target = \"spin.service\"\n value = \"/bin/sleep 1800\"\n\
          ' > plan.toml\n";
-    let script = format!(
+    format!(
         "pid() {{ systemctl show --property=MainPID --value spin.service; }}\n\
          look() {{ tr '\\0' ' ' < /proc/$(pid)/cmdline; tr '\\0' '\\n' < /proc/$(pid)/environ | grep -E '^(THREADS|LOAD)=' || true; }}\n\
          {plan}systemctl start spin.service; look > before; was=$(pid)\n\
@@ -273,13 +383,18 @@ fn a_service_is_started_otherwise_until_it_is_undone() {
          pinwise apply plan.toml > applied; [ $(pid) = $was ]; look | diff before -\n\
          systemctl restart spin.service; look > after\n\
          pinwise undo > undone; systemctl restart spin.service; look | diff before -; ls -d /etc/systemd/system/spin.service.d && exit 9 || true\n"
-    );
-    let unit = ("etc/systemd/system/spin.service".to_string(), SPIN.as_bytes().to_vec());
-    let Some(outcome) = run_with(&[], "", &[unit], &script) else { return };
-    assert_eq!(text(&outcome, "before"), "/bin/sleep 3600 ");
-    assert_eq!(text(&outcome, "after"), "/bin/sleep 1800 THREADS=2\nLOAD=50%\n");
-    assert!(text(&outcome, "applied").contains("systemctl restart spin"), "{}", text(&outcome, "applied"));
-    assert!(text(&outcome, "refused").contains("--confirm-within"), "{}", text(&outcome, "refused"));
+    )
+}
+
+/// How a service is started: its command and environment, from its next start on, and as before after the undo.
+#[test]
+#[ignore = "boots guests"]
+fn a_service_is_started_otherwise_until_it_is_undone() {
+    let Some(left) = WITH_A_SERVICE.left_by("otherwise") else { return };
+    assert_eq!(left.text("before"), "/bin/sleep 3600 ");
+    assert_eq!(left.text("after"), "/bin/sleep 1800 THREADS=2\nLOAD=50%\n");
+    assert!(left.text("applied").contains("systemctl restart spin"), "{}", left.text("applied"));
+    assert!(left.text("refused").contains("--confirm-within"), "{}", left.text("refused"));
 }
 
 /// A study of two choices of words in one block, three boots; what plays the boot loader; and a systemctl that says when it was to restart

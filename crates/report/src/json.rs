@@ -11,7 +11,7 @@ use crate::{absent, headline, next_steps, unpinned};
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, effects, growth, cliffs, search, also, pooled, looks, given_up, findings, missing, notes, next}`.
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
@@ -55,6 +55,8 @@ pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
             "against_baseline": evidence.against_baseline,
             "against_other_cpus": evidence.against_other_cpus,
         },
+        "screening": facts.screening,
+        "expectations": evidence.expectations,
         "effects": evidence.effects,
         "growth": evidence.growth,
         "cliffs": evidence.cliffs,

@@ -3,7 +3,7 @@
 //! Everything here is pure: what is shown comes in as [`view::CaseView`] or [`study::Facts`], what comes out is text
 //! (or the bytes of a [`trace`]).
 //! Deciding what the answer is ([`headline`], [`heat`], [`unpinned`], [`absent`]) is apart from drawing it
-//! ([`table`], [`pages`], [`json`]), so that terminal, page and JSON cannot say different things.
+//! ([`table`], [`pages`], [`json`], [`junit`]), so that terminal, page and JSON cannot say different things.
 
 pub mod absent;
 pub mod account_screen;
@@ -15,12 +15,14 @@ mod control_words;
 pub mod counters_text;
 pub mod distances_text;
 mod drawings;
+mod expectation_words;
 pub mod folded;
 mod grid;
 pub mod headline;
 pub mod heat;
 pub mod html;
 pub mod json;
+pub mod junit;
 pub mod live;
 pub mod machine_text;
 pub mod markup;
@@ -30,6 +32,8 @@ pub mod number;
 pub mod pages;
 pub mod picture;
 pub mod plan_text;
+mod screening_words;
+pub mod so_far;
 pub mod svg;
 pub mod table;
 pub mod told;

@@ -11,10 +11,13 @@ pub(crate) mod wrap;
 use std::path::Path;
 
 use advise::Finding;
+use study::evidence::Outcome;
 use study::{Direction, Facts};
 
 use crate::headline::{self, Headline, Tone, sentence_start};
-use crate::{absent, control_words, next_steps, number, told, unpinned, visible};
+use crate::{
+    absent, control_words, expectation_words, next_steps, number, screening_words, told, unpinned, visible,
+};
 use columns::{Cell, Colour};
 use wrap::wrap;
 
@@ -40,6 +43,7 @@ pub fn render(facts: &Facts, findings: &[Finding], dir: &Path, style: Style) -> 
     let style = Style { width: style.width.clamp(60, 160), ..style };
     let mut out = Page { style, text: String::new() };
     out.answer(&headline::read(facts, findings));
+    out.expectations(facts);
     if !facts.evidence.arms.is_empty() {
         out.what_is_measured(facts);
         out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
@@ -93,6 +97,26 @@ impl Page {
         self.paragraph("", &headline.sure);
     }
 
+    fn expectations(&mut self, facts: &Facts) {
+        if facts.evidence.expectations.is_empty() {
+            return;
+        }
+        self.heading("Expected");
+        for judged in &facts.evidence.expectations {
+            let (word, colour) = match judged.outcome {
+                Outcome::Passed => ("passed", Colour::Better),
+                Outcome::Failed => ("FAILED", Colour::Worse),
+                Outcome::CannotTell { .. } => ("cannot tell", Colour::Bold),
+            };
+            let first = format!("  {word:<11}  ");
+            let painted = Cell::coloured(&first, colour).painted(self.style);
+            let at = self.text.len();
+            self.paragraph(&first, &expectation_words::judged(judged, facts));
+            // Painted after the lines were broken, whose width is that of what is seen.
+            self.text.replace_range(at..at + first.len(), &painted);
+        }
+    }
+
     fn what_is_measured(&mut self, facts: &Facts) {
         let evidence = &facts.evidence;
         let unit = match evidence.unit.is_empty() {
@@ -117,6 +141,12 @@ impl Page {
                 number::share(evidence.precision.margin)
             ),
         );
+        if evidence.arms.iter().any(|arm| arm.server_busy.or(arm.client_busy).is_some()) {
+            self.paragraph("", "Busy: share of the window that the busiest thread of the server, and of the load, had a CPU.");
+        }
+        for sentence in facts.screening.iter().flat_map(screening_words::sentences) {
+            self.paragraph("", &sentence);
+        }
         let Some(unpinned) = unpinned::pool(evidence) else { return };
         if let Some(used) = unpinned.cpus_in_words() {
             self.paragraph("", &format!("{} ran on: {used}.", sentence_start(evidence.baseline())));

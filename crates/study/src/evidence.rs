@@ -11,6 +11,7 @@ mod cliffs;
 mod comparison;
 mod control;
 mod effects;
+mod expected;
 mod gains;
 mod growth;
 mod notes;
@@ -32,6 +33,7 @@ pub use self::cliffs::{ArmCliff, PartTimes, Spot, Typical};
 pub(crate) use self::comparison::{Comparison, Judged};
 pub use self::control::{Control, ControlKind, ControlOutcome, Unseen};
 pub use self::effects::Effect;
+pub use self::expected::{Gate, Judgement, Outcome, Unjudged, gate};
 pub(crate) use self::gains::{Gains, gains_by_arm};
 use self::gains::{differences, mean_by_block};
 pub use self::growth::Growth;
@@ -126,6 +128,9 @@ pub struct Evidence {
     /// What a search found, and what it did not try; its claims are those of the fresh blocks alone, `against_baseline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Found>,
+    /// What the recipe expects, and whether it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Judgement>,
     /// Descriptive figures by arm.
     pub arms: Vec<ArmSummary>,
     /// What the reader should know.
@@ -225,6 +230,7 @@ pub fn weigh(arms: &[Arm], trials: &[Trial], question: &Question<'_>) -> Evidenc
         given_up: BTreeMap::new(),
         looks: Vec::new(),
         search: None,
+        expectations: Vec::new(),
         arms: arms.iter().filter_map(|arm| arm_summary::of_arm(arm, trials, metric)).collect(),
         notes: Vec::new(),
     };

@@ -8,6 +8,7 @@ use crate::evidence::{self, Evidence};
 use crate::intervention::Proof;
 use crate::latencies;
 use crate::schedule;
+use crate::screening::Screening;
 use crate::trial::Trial;
 
 /// A trial with what was observed during its window.
@@ -34,6 +35,8 @@ pub struct Facts {
     pub evidence: Evidence,
     /// What one timer interrupt costs a computing thread on this machine, ns; `None` when it could not be measured.
     pub interrupt_cost_ns: Option<f64>,
+    /// How the CPUs were chosen that have blocks, where all were screened.
+    pub screening: Option<Screening>,
     /// Proofs made so far.
     pub proofs: Vec<Proof>,
     /// What is not known of the study as a whole: files of the case that cannot be read, what could not be measured before the
@@ -67,6 +70,7 @@ impl Facts {
         let as_found = keep(case.read_fact("as_found.json"), &mut missing);
         let calibration: Calibration = keep(case.read_fact("calibration.json"), &mut missing);
         let proofs: Option<Vec<Proof>> = keep(case.read_fact_if_there("proofs.json"), &mut missing);
+        let screening: Option<Screening> = keep(case.read_fact_if_there("screening.json"), &mut missing);
         missing.extend(calibration.missing);
         Ok(Self {
             study: case.study.clone(),
@@ -75,6 +79,7 @@ impl Facts {
             trials: case.trials.iter().map(|trial| seen(case, trial)).collect(),
             evidence,
             interrupt_cost_ns: calibration.interrupt_cost_ns,
+            screening,
             proofs: proofs.unwrap_or_default(),
             missing,
         })

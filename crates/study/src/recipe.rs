@@ -22,6 +22,7 @@ use self::place::Place;
 pub use self::schema::schema;
 pub use self::search::Search;
 use crate::evidence::Question;
+use crate::expectation::Expectation;
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// What size of difference matters, and how sure a claim must be.
@@ -155,6 +156,9 @@ pub struct Recipe {
     pub factors: Vec<Factor>,
     /// Most combinations of levels that are tried.
     pub most_arms: usize,
+    /// Where every CPU in turn is tried and there are more of them than this, each is screened by a short trial first, and the full blocks
+    /// are spent on those that look slow and on a few that stand for CPUs that are alike. With their number or more: no screening.
+    pub screen_above: usize,
     /// A search, where there are too many placements to try each; without it every combination of levels is run in every block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
@@ -172,6 +176,10 @@ pub struct Recipe {
     /// What runs beside the server in every trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Neighbour>,
+    /// What a gate demands, such as `requests_per_s of "cpu 1" >= 0.97 x baseline`: `pinwise study` then ends with exit code 0 where all
+    /// of it holds, 1 where some of it does not, and 8 where the trials cannot tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
     /// Figures that are compared too, and decide nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Also>,
@@ -209,7 +217,9 @@ impl Default for Recipe {
             mis_tuning: None,
             factors: Vec::new(),
             most_arms: 24,
+            screen_above: 16,
             search: None,
+            expectations: Vec::new(),
             also: Vec::new(),
             disturbed: Disturbed::default(),
             variables: BTreeMap::new(),

@@ -11,11 +11,13 @@ mod applied;
 mod beside_oslat;
 mod broker;
 mod distances;
+mod dosed;
 mod idle;
 mod killed;
 #[path = "../killing/mod.rs"]
 mod killing;
 mod memory;
+mod misled;
 mod nats;
 mod noise;
 mod nothing;

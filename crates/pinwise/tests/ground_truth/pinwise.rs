@@ -73,7 +73,8 @@ impl Bench {
 
     /// A whole study between the two namespaces, in short trials: what the tests build moves the figure by a quarter and more.
     pub fn study(&self, bed: &Testbed, more: &[&str]) -> Value {
-        let arguments = self.study_arguments(bed, &[&SHORT_TRIALS, more].concat());
+        let blocks: &[&str] = if more.contains(&"--blocks") { &[] } else { &FEW_BLOCKS };
+        let arguments = self.study_arguments(bed, &[&SHORT_TRIALS, blocks, more].concat());
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
@@ -135,8 +136,11 @@ impl Bench {
 
 const ATTEMPTS: usize = 3;
 
-/// A third of the usual trial; as many blocks, since many short ones are what holds against a host that drifts.
-pub const SHORT_TRIALS: [&str; 4] = ["--window", "0.4", "--warm-up", "0.2"];
+/// What the comparisons of two CPUs need, and two more: what the tests build is seen in fewer blocks than a study has that does not know.
+const FEW_BLOCKS: [&str; 2] = ["--blocks", "10"];
+
+/// A quarter of the usual trial.
+pub const SHORT_TRIALS: [&str; 4] = ["--window", "0.3", "--warm-up", "0.1"];
 
 /// Whether the very same placement, run twice in each block, differed by more than a tenth: then the host is the cause.
 fn is_noisy(result: &Value) -> bool {

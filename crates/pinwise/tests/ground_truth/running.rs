@@ -60,7 +60,11 @@ fn a_server_that_runs_already_is_placed_and_put_back_and_goes_on() {
         "1",
     ];
     let result = bench.json(&[&arguments[..], &SHORT_TRIALS].concat());
-    assert_eq!(result["arms"].as_array().unwrap().len(), 5);
+    let arms: Vec<&str> =
+        result["arms"].as_array().unwrap().iter().map(|arm| arm["arm"].as_str().unwrap()).collect();
+    for arm in ["unpinned A", "unpinned B", "cpu 0", "cpu 1", "both on cpu 1", "dose on cpu 0"] {
+        assert!(arms.contains(&arm), "{arm} of {arms:?}");
+    }
     let trials = std::fs::read_to_string(bench.case().join("trials.jsonl")).unwrap();
     let placed: Vec<(String, String)> = trials
         .lines()

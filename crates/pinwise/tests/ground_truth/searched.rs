@@ -27,7 +27,7 @@ fn recipe(bed: &Testbed, blocks: usize) -> String {
     };
     format!(
         "seed = 11\nneighbours = [{{ command = \"{{exe}} storm --cpu {{cpu}} --rate 10000 --for 60\", cpus = \"1\" }}]\n\
-         [budget]\nblocks = {blocks}\nwindow_s = 0.4\nwarm_up_cap_s = 0.2\nattempts = 1\n\
+         [budget]\nblocks = {blocks}\nwindow_s = 0.3\nwarm_up_cap_s = 0.1\nattempts = 1\n\
          [server]\nnetns = \"{}\"\naddress = \"{}\"\n[load]\ndriver = \"string\"\nnetns = \"{}\"\n{}{}",
         bed.server,
         bed.address,

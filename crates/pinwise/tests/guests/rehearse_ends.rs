@@ -203,11 +203,14 @@ fn no_room_for_what_a_guest_writes_is_an_error_and_no_hang() {
     let pinwise_mib = std::fs::metadata(env!("CARGO_BIN_EXE_pinwise")).unwrap().len() >> 20;
     let room = format!("{}m", 2 * pinwise_mib + 130);
     // What the guest writes to its files, it can remove again, even after a while, and then tell how it went.
-    let script = "dd if=/dev/urandom of=here bs=1M count=2000 && exit 1; sleep 3; rm here; exit 7";
+    let script = "dd if=/dev/zero of=here bs=1M count=2000 && exit 1; sleep 3; rm here; exit 7";
     let Some(out) = with_room(&cache, &room, script) else { return };
     assert_eq!(out.status.code(), Some(7), "{}", String::from_utf8_lossy(&out.stderr));
-    // What it wrote to its disk stays, and there is no room for an exit code.
-    let script = "dd if=/dev/urandom of=/dev/vda bs=1M count=400 conv=fsync";
-    let Some(out) = with_room(&cache, &room, script) else { return };
+    // What it wrote to its disk stays, and there is no room for an exit code. The disk alone is smaller than the room where pinwise is
+    // large, which is then taken by a file as well.
+    let script = format!(
+        "dd if=/dev/zero of=here bs=1M count={pinwise_mib}; dd if=/dev/zero of=/dev/vda bs=1M count=400 conv=fsync"
+    );
+    let Some(out) = with_room(&cache, &room, &script) else { return };
     told(&out, 6, &["No space left on device", "set PINWISE_CACHE to a folder with room"]);
 }

@@ -1,7 +1,7 @@
 //! What stands behind the answer, a sentence each.
 
 use advise::{Finding, Standing};
-use study::evidence::Whose;
+use study::evidence::{Outcome, Whose};
 use study::{Contrast, Evidence, Facts, Trust, Verdict};
 
 use super::answer::{gain, others};
@@ -11,8 +11,8 @@ use crate::{control_words, number, told};
 /// The points, most important first.
 pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     let evidence = &facts.evidence;
-    let mut points: Vec<String> =
-        evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)).collect();
+    let mut points: Vec<String> = expected(evidence).into_iter().collect();
+    points.extend(evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)));
     points.extend(unknown_side(evidence));
     points.extend(evidence.not_the_servers().into_iter().map(|worse| not_the_servers(evidence, worse)));
     points.extend(standings(evidence));
@@ -21,6 +21,18 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     points.extend(what_to_do(evidence));
     points.extend(unfinished(facts));
     points
+}
+
+/// How many of the expectations hold.
+fn expected(evidence: &Evidence) -> Option<String> {
+    let all = &evidence.expectations;
+    let count = |wanted: fn(&Outcome) -> bool| all.iter().filter(|judged| wanted(&judged.outcome)).count();
+    let (passed, failed) = (count(|of| *of == Outcome::Passed), count(|of| *of == Outcome::Failed));
+    let open = all.len() - passed - failed;
+    let parts = [(passed, "passed"), (failed, "failed"), (open, "cannot be told")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    (!all.is_empty()).then(|| format!("Expectations: {}.", parts.join(", ")))
 }
 
 fn slow_in_words(evidence: &Evidence, slow: &Contrast, findings: &[Finding]) -> String {

@@ -136,6 +136,8 @@ fn numbers(html: &mut Html, case: &CaseView) {
                 n,
                 number::figure(arm.figure.mean),
                 sd,
+                busy(arm.server_busy),
+                busy(arm.client_busy),
                 base,
                 base_word,
                 other,
@@ -146,8 +148,26 @@ fn numbers(html: &mut Html, case: &CaseView) {
         })
         .collect();
     let against = format!("against {}", case.facts.evidence.baseline());
-    let heads = ["server", "trials", "mean", "sd", &against, "", "against other CPUs", "", "place", "why"];
-    table(html, &heads, &[1, 2, 3, 4, 6], &rows);
+    let heads = [
+        "server",
+        "trials",
+        "mean",
+        "sd",
+        "server busy",
+        "load busy",
+        &against,
+        "",
+        "against other CPUs",
+        "",
+        "place",
+        "why",
+    ];
+    table(html, &heads, &[1, 2, 3, 4, 5, 6, 8], &rows);
+}
+
+/// How busy the busiest thread of server or load was.
+fn busy(share: Option<f64>) -> String {
+    share.map_or("not known".into(), number::share)
 }
 
 /// Core, node and siblings of a CPU in words.

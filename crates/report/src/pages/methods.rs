@@ -4,7 +4,7 @@ use study::statistics::summary::{self, median};
 use study::{Direction, Facts};
 
 use super::{About, Page, facts_list};
-use crate::{CaseView, Html, number};
+use crate::{CaseView, Html, number, screening_words};
 
 /// See [`About::docs`].
 pub struct Methods;
@@ -45,6 +45,7 @@ fn how(facts: &Facts) -> Vec<(&'static str, String)> {
             "design",
             design(facts),
         ),
+        ("screening", screening(facts)),
         (
             "trials",
             format!(
@@ -140,6 +141,13 @@ fn other_load(facts: &Facts) -> String {
     });
     let told: Vec<String> = [busy, steal].into_iter().flatten().collect();
     if told.is_empty() { "not known".into() } else { told.join("; ") }
+}
+
+fn screening(facts: &Facts) -> String {
+    match &facts.screening {
+        Some(screening) => screening_words::sentences(screening).join(" "),
+        None => "none: every placement that is compared has full blocks".into(),
+    }
 }
 
 fn words(facts: &Facts) -> Vec<(&'static str, String)> {

@@ -1,10 +1,11 @@
 //! The answer at the top: which CPU is slow, why, and how sure that is.
 
 use study::Trust;
+use study::evidence::{Judgement, Outcome};
 
 use super::{About, Page, commands, table};
 use crate::headline::{self, Tone, sentence_start};
-use crate::{CaseView, Html, control_words, next_steps, number, told, unpinned};
+use crate::{CaseView, Html, control_words, expectation_words, next_steps, number, told, unpinned};
 
 /// See [`About::docs`].
 pub struct Summary;
@@ -40,12 +41,32 @@ impl Page for Summary {
             }
             banner.element("p", &[("class", &"sure")], &headline.sure);
         });
+        expectations(&mut html, case);
         next(&mut html, case);
         controls(&mut html, case);
         unpinned_in_words(&mut html, case);
         notes(&mut html, case);
         html
     }
+}
+
+/// What a gate demanded, and what came of it.
+fn expectations(html: &mut Html, case: &CaseView) {
+    let judgements = &case.facts.evidence.expectations;
+    if judgements.is_empty() {
+        return;
+    }
+    html.element("h3", &[], "Expected");
+    let row = |judged: &Judgement| {
+        let result = match &judged.outcome {
+            Outcome::Passed => "passed".to_string(),
+            Outcome::Failed => "FAILED".into(),
+            Outcome::CannotTell { why } => format!("cannot tell: {}", expectation_words::unjudged(why)),
+        };
+        vec![judged.expectation.to_string(), expectation_words::measured(judged, case.facts), result]
+    };
+    let rows: Vec<Vec<String>> = judgements.iter().map(row).collect();
+    table(html, &["expectation", "measured", "result"], &[], &rows);
 }
 
 /// What to do with the answer.

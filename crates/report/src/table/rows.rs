@@ -3,6 +3,7 @@
 use advise::Finding;
 use machine::CpuSet;
 use study::evidence::ArmSummary;
+use study::statistics::summary;
 use study::{Contrast, Facts, Role, Verdict};
 
 use super::columns::{Cell, Colour, Head, Row, Table};
@@ -36,6 +37,9 @@ pub fn read(facts: &Facts, findings: &[Finding], width: usize) -> Table {
         (against.as_str(), &with_interval, true),
         ("", "", false),
     ];
+    if reader.knows_busy() {
+        heads.insert(3, ("busy %", "srv/load", true));
+    }
     if reader.has_others() {
         let over = if reader.wide { "against other CPUs" } else { "other CPUs" };
         heads.extend([(over, beside, true), ("", "", false)]);
@@ -75,11 +79,29 @@ impl Reader<'_> {
         !self.facts.evidence.against_other_cpus.is_empty()
     }
 
+    /// Whether any arm tells how busy server and load were.
+    fn knows_busy(&self) -> bool {
+        self.facts.evidence.arms.iter().any(|arm| arm.server_busy.or(arm.client_busy).is_some())
+    }
+
+    /// `98/41`: the busiest thread of the server, and of the load.
+    fn busy(&self, arms: &[&ArmSummary]) -> Option<Cell> {
+        let typical = |of: fn(&ArmSummary) -> Option<f64>| {
+            let known: Vec<f64> = arms.iter().filter_map(|arm| of(arm)).collect();
+            summary::median(&known).map_or("-".into(), |busy| format!("{:.0}", busy * 1e2))
+        };
+        let shown = format!("{}/{}", typical(|arm| arm.server_busy), typical(|arm| arm.client_busy));
+        self.knows_busy().then(|| Cell::plain(if shown == "-/-" { "".into() } else { shown }))
+    }
+
     fn unpinned(&self) -> Option<Row> {
         let figure = unpinned::pool(&self.facts.evidence)?.figure;
         let mut cells =
             vec![Cell::plain(cut(&visible::one_line(self.facts.evidence.baseline()), LONGEST_NAME))];
         cells.extend(self.mean_and_sd(figure.mean, figure.sd));
+        let baselines: Vec<&ArmSummary> =
+            self.facts.evidence.arms.iter().filter(|arm| arm.role == Role::Baseline).collect();
+        cells.extend(self.busy(&baselines));
         Some(Row { cells, why: String::new() })
     }
 
@@ -87,6 +109,7 @@ impl Reader<'_> {
         let evidence = &self.facts.evidence;
         let mut cells = vec![Cell::plain(cut(&visible::one_line(&arm.arm), LONGEST_NAME))];
         cells.extend(self.mean_and_sd(arm.figure.mean, arm.figure.sd));
+        cells.extend(self.busy(&[arm]));
         let base = find(&evidence.against_baseline, &arm.arm);
         let others = find(&evidence.against_other_cpus, &arm.arm);
         cells.extend(self.contrast(base, true));
@@ -172,6 +195,7 @@ impl Reader<'_> {
         let means = members.iter().map(|a| a.figure.mean).collect();
         cells.push(Cell::plain(range(means, &|m| number::grouped(m, self.decimals))));
         cells.push(Cell::plain(""));
+        cells.extend(self.busy(members));
         for contrasts in [&self.facts.evidence.against_baseline, &self.facts.evidence.against_other_cpus] {
             let own: Vec<&Contrast> = members.iter().filter_map(|a| find(contrasts, &a.arm)).collect();
             let (verdict, colour) = own.first().map_or(("", Colour::Plain), |c| word(c.verdict));
@@ -202,5 +226,5 @@ fn word(verdict: Verdict) -> (&'static str, Colour) {
 /// Digits after the point that the figures of this study deserve.
 fn decimals(facts: &Facts) -> usize {
     let means: Vec<f64> = facts.evidence.arms.iter().map(|a| a.figure.mean).collect();
-    number::decimals_for(study::statistics::summary::median(&means).unwrap_or(0.0))
+    number::decimals_for(summary::median(&means).unwrap_or(0.0))
 }

@@ -71,6 +71,7 @@ pub fn facts(shape: &Shape) -> Facts {
         as_found: Vec::new(),
         trials,
         interrupt_cost_ns: Some(3_000.0),
+        screening: None,
         proofs: Vec::new(),
         missing: Vec::new(),
     }

@@ -3,8 +3,9 @@
 //!
 //! `cargo run --release -p pinwise-study --example validate -- [--seed N] [--studies N] [--json FILE] [PART ...]`
 //!
-//! Parts: false-claims, power, looks, scaling, series, intervals, pooled; none named: all. Tables in Markdown on stdout. docs/statistics.md has them.
+//! Parts: false-claims, power, looks, scaling, series, intervals, pooled, situations, dose; none named: all. Tables in Markdown on stdout. docs/statistics.md has them.
 
+mod dose;
 mod false_claims;
 mod intervals;
 mod looks;
@@ -12,6 +13,7 @@ mod pooled;
 mod power;
 mod rivals;
 mod series;
+mod situations;
 mod table;
 mod world;
 
@@ -29,7 +31,7 @@ struct Asked {
 
 type Part = (&'static str, fn(u64, u64) -> Vec<Table>);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 9] = [
     ("false-claims", |seed, studies| vec![false_claims::measure(seed, studies)]),
     ("power", power::measure),
     ("looks", |seed, studies| vec![looks::measure(seed, 5 * studies)]),
@@ -37,6 +39,8 @@ const PARTS: [Part; 7] = [
     ("series", |seed, studies| vec![series::measure(seed, studies)]),
     ("intervals", |seed, studies| vec![intervals::others(seed, studies)]),
     ("pooled", |seed, studies| vec![pooled::measure(seed, studies)]),
+    ("situations", |seed, studies| vec![situations::measure(seed, studies)]),
+    ("dose", |seed, studies| vec![dose::measure(seed, studies)]),
 ];
 
 fn main() -> ExitCode {

@@ -29,6 +29,8 @@ pub mod pilot;
 pub mod placed;
 pub mod prepare;
 pub mod prove;
+pub mod screening;
+mod short_trials;
 mod small_study;
 mod softirq;
 mod starved;

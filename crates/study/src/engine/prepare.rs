@@ -18,6 +18,7 @@ use crate::facts::Calibration;
 use crate::looks;
 use crate::pilot::Pilot;
 use crate::recipe::{Factor, Recipe};
+use crate::screening::Screening;
 use crate::searching;
 
 /// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
@@ -97,6 +98,11 @@ impl Draft {
         &self.study
     }
 
+    /// The machine as it was read.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// CPUs that pinwise may use.
     pub fn allowed(&self) -> &CpuSet {
         &self.allowed
@@ -112,11 +118,11 @@ impl Draft {
         Ok(Self { study: Resolved { pinwise, made_unix_s, command, string_rounds, ..study }, ..self })
     }
 
-    /// Makes the case, with what its pilot saw.
+    /// Makes the case, with what its pilot saw, and what was chosen by a screening.
     ///
     /// # Errors
     /// Boot words that cannot be had; the folder cannot be written, or holds a case.
-    pub fn create(self, pilot: Option<&Pilot>) -> Result<Case, Fault> {
+    pub fn create(self, pilot: Option<&Pilot>, screening: Option<&Screening>) -> Result<Case, Fault> {
         let Self { dir, root, machine, allowed, mut study } = self;
         for moved in study.arms.iter_mut().filter_map(|arm| arm.placement.housekeeping.as_mut()) {
             moved.settings = housekeeping::settings(&Root::live(), &moved.cpus);
@@ -141,7 +147,8 @@ impl Draft {
             add_what_arms_set(&mut as_found, arms.chain(&of_search));
             case.write_json("as_found.json", &as_found)?;
             case.write_json("calibration.json", &calibrate(allowed.last()))?;
-            pilot.map_or(Ok(()), |pilot| case.write_json("pilot.json", pilot).map(drop))
+            pilot.map_or(Ok(()), |pilot| case.write_json("pilot.json", pilot).map(drop))?;
+            screening.map_or(Ok(()), |chosen| case.write_json("screening.json", chosen).map(drop))
         })
     }
 }
@@ -151,7 +158,7 @@ impl Draft {
 /// # Errors
 /// As [`Draft::new`] and [`Draft::create`].
 pub fn make_case(request: Request) -> Result<Case, Fault> {
-    Draft::new(request)?.create(None)
+    Draft::new(request)?.create(None, None)
 }
 
 /// The study that a recipe comes to on a machine: its arms and their order, or the controls of a search. Pure.
@@ -165,6 +172,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     let is_search = recipe.search.is_some();
     let arms =
         if is_search { searching::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };
+    recipe.expectations.iter().try_for_each(|expectation| expectation.check(&arms))?;
     // Rather than after the first trials, when it is an arm's turn.
     arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
     if recipe.server.running.is_some() {
@@ -174,6 +182,9 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     if recipe.budget.blocks == 0 {
         let fewest = if across_boots { 0 } else { FEWEST_BLOCKS };
         recipe.budget.blocks = blocks_for(&arms, recipe.precision.alpha).max(fewest);
+        if recipe.budget.looks.is_empty() && !across_boots && !is_search {
+            recipe.budget.looks = vec![usual_look(recipe.budget.blocks)];
+        }
     }
     let (blocks, seed) = (recipe.budget.blocks, recipe.seed.unwrap_or_default());
     let (order, boots) = match across_boots {
@@ -267,6 +278,12 @@ pub fn usable(machine: &Machine) -> Result<CpuSet, Fault> {
 fn blocks_for(arms: &[Arm], alpha: f64) -> usize {
     let claims = arms.iter().filter(|a| a.role == Role::Candidate).count();
     design::fewest_blocks(claims, looks::spent_by_looks(alpha)) + 1
+}
+
+/// After how many of `blocks` it is looked whether everything is decided, where the recipe does not say: late enough that little error is
+/// spent on it, early enough to save a third of the time where all is plain.
+fn usual_look(blocks: usize) -> usize {
+    (blocks * 5).div_ceil(7)
 }
 
 /// Network namespaces that the server and the load of a recipe run in.

@@ -9,12 +9,13 @@ use crate::case::{Case, FORMAT, Resolved};
 use crate::design;
 use crate::recipe::Recipe;
 
-/// Fewest blocks; as in a study, many short ones.
-const FEWEST_BLOCKS: usize = 16;
+/// As many blocks as are usual: as in a study, many short ones. Not more than a study that was to be short has itself.
+const USUAL_BLOCKS: usize = 16;
 
-/// Blocks for so many claims: what they need at the level `alpha`, and one more against a lost block.
-pub(super) fn blocks_for(claims: usize, alpha: f64) -> usize {
-    (design::fewest_blocks(claims, alpha) + 1).max(FEWEST_BLOCKS)
+/// Blocks for so many claims: what they need at the recipe's level, and one more against a lost block; or as many as are usual.
+fn blocks_for(claims: usize, recipe: &Recipe) -> usize {
+    let needed = design::fewest_blocks(claims, recipe.precision.alpha) + 1;
+    needed.max(USUAL_BLOCKS.min(recipe.budget.blocks))
 }
 
 /// Makes its case in `dir`. `salt` tells its order from that of the study's own trials.
@@ -26,7 +27,7 @@ pub(super) fn create(
     salt: u64,
 ) -> Result<Case, Fault> {
     let recipe = Recipe { search: None, ..case.study.recipe.clone() };
-    let blocks = blocks_for(claims, recipe.precision.alpha);
+    let blocks = blocks_for(claims, &recipe);
     let order = design::draw_order(arms.len(), blocks, recipe.seed.unwrap_or_default() ^ salt);
     let (stages, found, added) = (Vec::new(), None, Vec::new());
     Case::create(

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Contrast, Evidence, Question, Trust, Verdict, also, growth, notes, weigh};
+use super::{Contrast, Evidence, Judgement, Outcome, Question, Trust, Unjudged, Verdict};
+use super::{also, expected, growth, notes, weigh};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::case::added::Added;
@@ -33,6 +34,8 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     let seed = recipe.seed.unwrap_or_default();
     evidence.growth =
         growth::of(&study.arms, &within, &recipe.metric, recipe.direction(), evidence.precision, seed);
+    evidence.expectations =
+        expectations(study, &within, &evidence, looks.last().is_some_and(|look| look.ended));
     evidence.looks = looks;
     if !study.added.is_empty() {
         let next = schedule::next(study, trials).map(|slot| slot.block);
@@ -43,6 +46,28 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     }
     evidence.notes.extend(notes::of_added(study, trials));
     evidence
+}
+
+/// What the recipe expects, judged once the study has ended. Until then nothing is: who looks at every block and stops at a good one passes
+/// anything.
+fn expectations(study: &Resolved, within: &[Trial], evidence: &Evidence, ended: bool) -> Vec<Judgement> {
+    let (recipe, arms) = (&study.recipe, arms_left(study, within));
+    let alpha = looks::spent_by_looks(recipe.precision.alpha);
+    let expected = &recipe.expectations;
+    let confidence = expected::confidence(alpha, looks::planned(study).len(), expected.len());
+    let mut judged = expected::of(expected, &arms, within, &evidence.trust, confidence);
+    if !ended {
+        let outcome = Outcome::CannotTell { why: Unjudged::Unfinished };
+        judged.iter_mut().for_each(|judged| judged.outcome = outcome.clone());
+    }
+    judged
+}
+
+/// The arms that were not given up.
+fn arms_left(study: &Resolved, trials: &[Trial]) -> Vec<Arm> {
+    let given_up = schedule::given_up(study, trials);
+    let arms = study.arms.iter().enumerate().filter(|(at, _)| !given_up.contains_key(at));
+    arms.map(|(_, arm)| arm.clone()).collect()
 }
 
 /// The evidence with what blocks that were added for the `nth` time say by themselves, at the level that was set aside for them: of what
@@ -60,7 +85,10 @@ fn with_added(
         return evidence;
     }
     if evidence.trust != Trust::Sound {
-        return Evidence { looks: evidence.looks, ..fresh };
+        let Evidence { looks, expectations, .. } = evidence;
+        let mut whole = Evidence { looks, expectations, ..fresh };
+        confirm_expectations(&mut whole, study, &within, alpha);
+        return whole;
     }
     let is_open = |verdict| matches!(verdict, Verdict::Undecided | Verdict::CannotTell);
     let decide = |before: &mut Vec<Contrast>, now: &[Contrast]| {
@@ -72,7 +100,28 @@ fn with_added(
     };
     decide(&mut evidence.against_baseline, &fresh.against_baseline);
     decide(&mut evidence.against_other_cpus, &fresh.against_other_cpus);
+    confirm_expectations(&mut evidence, study, &within, alpha);
     evidence
+}
+
+/// Judges by added blocks alone what could not be told before.
+fn confirm_expectations(evidence: &mut Evidence, study: &Resolved, added: &[Trial], alpha: f64) {
+    let is_open = |judged: &Judgement| matches!(judged.outcome, Outcome::CannotTell { .. });
+    let open: Vec<_> = evidence.expectations.iter().filter(|judged| is_open(judged)).collect();
+    let expected: Vec<_> = open.iter().map(|judged| judged.expectation.clone()).collect();
+    let confidence = expected::confidence(alpha, 1, study.recipe.expectations.len());
+    let fresh = expected::of(
+        &expected,
+        &arms_left(study, added),
+        &schedule::counted(added),
+        &Trust::Sound,
+        confidence,
+    );
+    for (judged, now) in evidence.expectations.iter_mut().filter(|judged| is_open(judged)).zip(fresh) {
+        if !is_open(&now) {
+            *judged = now;
+        }
+    }
 }
 
 /// Whether a block is one in which the winner of a search is confirmed.

@@ -14,7 +14,7 @@ const PRECISION: Precision = Precision { margin: 0.03, alpha: 0.05 };
 
 /// Trials of a machine with 3 % noise, 8 % slow runs and 1 % a run random-walk drift (the figures of DESIGN.md),
 /// on which `effect(arm)` is the true log effect.
-fn simulate(arms: &[Arm], blocks: usize, seed: u64, effect: impl Fn(&Arm) -> f64) -> Vec<Trial> {
+pub(super) fn simulate(arms: &[Arm], blocks: usize, seed: u64, effect: impl Fn(&Arm) -> f64) -> Vec<Trial> {
     let mut draws = Draws::new(seed ^ 0x5eed);
     let mut drift = 0.0;
     let mut trials = Vec::new();
@@ -36,12 +36,12 @@ fn simulate(arms: &[Arm], blocks: usize, seed: u64, effect: impl Fn(&Arm) -> f64
     trials
 }
 
-fn set(list: &str) -> CpuSet {
+pub(super) fn set(list: &str) -> CpuSet {
     CpuSet::from_list(list).unwrap()
 }
 
 /// The dose costs what it takes, beside what the CPU itself costs.
-fn dose_shows(arm: &Arm) -> f64 {
+pub(super) fn dose_shows(arm: &Arm) -> f64 {
     let taken = arm.placement.dose.as_ref().map_or(0.0, |dose| dose.share());
     (1.0 - taken).ln()
 }

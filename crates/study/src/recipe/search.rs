@@ -50,6 +50,10 @@ impl Search {
                 "leave it out: a search ends by its own rule, and is confirmed in budget.blocks blocks";
             return wrong("budget.looks", "a search has none", remedy);
         }
+        if !recipe.expectations.is_empty() {
+            let remedy = "leave them out, and hold the placement that it finds to them in a study of its own";
+            return wrong("expectations", "a search has no arms before it has run", remedy);
+        }
         if recipe.asks_for_boots() {
             let cause = "each of its trials would want a boot of its own";
             let remedy =

@@ -6,6 +6,7 @@ pub mod change_points;
 pub mod draws;
 pub mod holm;
 pub mod looks;
+pub mod median_interval;
 pub mod normal;
 pub mod pooled;
 pub mod scaling;

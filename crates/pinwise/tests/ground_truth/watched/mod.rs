@@ -33,3 +33,4 @@ mod waker;
 mod watching;
 
 pub use figures::interrupts;
+pub use limited::Limited;

@@ -1,0 +1,56 @@
+//! Short trials before a case is made, in a folder that goes again: what they saw goes into the case, and they are in no comparison.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use machine::Fault;
+use study::Case;
+use study::engine::data::Data;
+use study::engine::live::LiveTrials;
+use study::engine::prepare::{Draft, free_dir};
+
+use crate::discarded;
+use crate::run_case::own_binary;
+
+/// Runs `run` on the case that `make` makes in a folder beside the draft's, named after `name`.
+///
+/// # Errors
+/// Those of either, and a folder that cannot be removed; what the logs of a failed trial say is in the fault.
+pub fn run<T>(
+    draft: &Draft,
+    name: &str,
+    interrupted: &Arc<AtomicBool>,
+    make: impl FnOnce(&Path) -> Result<Case, Fault>,
+    run: impl FnOnce(&mut Case, &mut LiveTrials) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let is_new = !draft.dir().exists();
+    // One that is free: a folder of the user's own may have any name.
+    let dir = free_dir(draft.dir(), name);
+    let ran =
+        measured(draft, &dir, interrupted, make, run).map_err(|fault| discarded::with_logs(&dir, fault));
+    let removed = match dir.exists() {
+        true => std::fs::remove_dir_all(&dir).map_err(|e| Fault::io(dir.display(), &e, "remove the folder")),
+        false => Ok(()),
+    };
+    if is_new {
+        // Empty now; where it is not, somebody else has put something there.
+        let _ = std::fs::remove_dir(draft.dir());
+    }
+    ran.and_then(|seen| removed.map(|()| seen))
+}
+
+fn measured<T>(
+    draft: &Draft,
+    dir: &Path,
+    interrupted: &Arc<AtomicBool>,
+    make: impl FnOnce(&Path) -> Result<Case, Fault>,
+    run: impl FnOnce(&mut Case, &mut LiveTrials) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut case = make(dir)?;
+    let mut live = LiveTrials::new(&case, own_binary()?, draft.allowed().clone(), Arc::clone(interrupted))?;
+    let ran = run(&mut case, &mut live);
+    let taken_back = live.finish();
+    Data::of_case(dir).remove();
+    ran.and_then(|seen| taken_back.map(|()| seen))
+}

@@ -1,0 +1,58 @@
+//! Short trials before a case is made, in a folder of their own: those of a pilot, and of a screening. They are in no comparison.
+
+use std::path::Path;
+
+use machine::{Class, Fault};
+
+use super::{Planned, Trials};
+use crate::arm::Arm;
+use crate::case::{Case, Resolved};
+use crate::design;
+use crate::recipe::Recipe;
+
+/// Length of a trial's window, and of its warm-up, s: those of the recipe where they are shorter.
+const WINDOW_S: f64 = 0.5;
+const WARM_UP_S: f64 = 0.2;
+
+/// A case in `dir` for short trials of `arms`, whose order is drawn with the study's seed and `salt`.
+///
+/// # Errors
+/// The folder cannot be written.
+pub(super) fn case(
+    study: &Resolved,
+    arms: Vec<Arm>,
+    rounds: usize,
+    salt: u64,
+    dir: &Path,
+) -> Result<Case, Fault> {
+    let mut recipe = Recipe { search: None, ..study.recipe.clone() };
+    recipe.budget.window_s = recipe.budget.window_s.min(WINDOW_S);
+    recipe.budget.warm_up_cap_s = recipe.budget.warm_up_cap_s.min(WARM_UP_S);
+    recipe.budget.looks = Vec::new();
+    let order = design::draw_order(arms.len(), rounds, recipe.seed.unwrap_or_default() ^ salt);
+    Case::create(
+        dir,
+        Resolved { order, boots: None, recipe, arms, stages: Vec::new(), found: None, ..study.clone() },
+    )
+}
+
+/// Runs one trial of the arm at `at` and keeps it in the case. `interrupted` is asked before.
+///
+/// # Errors
+/// A server or load that fails; an interruption.
+pub(super) fn one(
+    case: &mut Case,
+    trials: &mut dyn Trials,
+    (block, position, at): (usize, usize, usize),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), Fault> {
+    if interrupted() {
+        let cause = "stopped before its first block; nothing was measured yet, and the machine is as it was";
+        return Err(Fault::new(Class::Interrupted, "study", cause, "run it again"));
+    }
+    let arm: Arm = case.study.arms[at].clone();
+    let planned = Planned { index: case.trials.len(), block, position, attempt: 0, arm: &arm };
+    let dir = case.trial_dir(planned.index);
+    let trial = trials.run(&planned, &dir)?;
+    case.append(trial)
+}
