@@ -12,6 +12,7 @@ mod output;
 mod pilot;
 mod preliminary;
 mod progress;
+mod quit_key;
 mod reboots;
 mod run_case;
 mod screening;

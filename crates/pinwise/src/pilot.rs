@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use load::Outcome;
 use machine::{Class, Fault};
-use report::visible;
+use report::{control_words, visible};
 use study::Case;
 use study::engine::prepare::Draft;
 use study::evidence::Unseen;
@@ -51,7 +51,7 @@ pub fn run(
 /// Goes on where the load can show something, or where the user wants it all the same.
 fn settled(draft: Draft, seen: Pilot, anyway: bool) -> Result<(Draft, Option<Pilot>), Fault> {
     if let Some(why) = seen.cannot_show.filter(|_| !anyway) {
-        return Err(cannot_show(why));
+        return Err(cannot_show(why, &draft.study().recipe.metric));
     }
     let mut recipe = draft.study().recipe.clone();
     if recipe.dose.reference.is_none() {
@@ -109,30 +109,9 @@ fn in_words(seen: &Pilot) -> String {
 }
 
 /// The load cannot show anything: why, and what would.
-fn cannot_show(why: Unseen) -> Fault {
-    let percent = |share: f64| format!("{:.0} %", share * 1e2);
-    let (cause, remedy) = match why {
-        Unseen::LoadLimits { client_busy, server_busy } => (
-            format!(
-                "the load is the limit: it is {} busy, and the server wants a CPU only {} of the time",
-                percent(client_busy),
-                percent(server_busy)
-            ),
-            "give the server more work a request (--work-us, larger requests), or the load more threads or CPUs (--key load.threads=2, \
-             --load-cpus)",
-        ),
-        Unseen::Slack { server_wanted } => (
-            format!(
-                "the server wants a CPU only {} of the time, so a slower CPU need not show",
-                percent(server_wanted)
-            ),
-            "use more connections (--connections), or decide by a latency at a fixed rate (--rate, --metric latency_p99_us)",
-        ),
-        _ => (
-            "taking CPU time from the server does not show".into(),
-            "use more load, or decide by another figure (--metric)",
-        ),
-    };
+fn cannot_show(why: Unseen, metric: &str) -> Fault {
+    let (cause, remedy) = control_words::unseen_and_remedy(why, metric);
+    let remedy = remedy.unwrap_or("use more load, or decide by another figure (--metric)");
     let remedy = format!("{remedy}; or study it all the same: --anyway");
     Fault::new(Class::WorkloadFailed, "pilot: this load cannot show a bad placement", cause, remedy)
 }

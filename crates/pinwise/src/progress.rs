@@ -37,7 +37,7 @@ impl Progress {
     pub fn new(recipe: &Recipe, finished: &[Trial]) -> Self {
         let on_terminal = std::io::stderr().is_terminal();
         let screen = MultiProgress::new();
-        let bar = screen.add(bar("{bar:30} {pos}/{len} trials, {eta} left  {msg}", 0, on_terminal));
+        let bar = screen.add(bar("{bar:30} {pos}/{len} trials, {eta} left, q: stop  {msg}", 0, on_terminal));
         let so_far = SoFar::new(&recipe.metric, finished);
         Self { screen, bar, lines: Vec::new(), so_far, on_terminal, metric: recipe.metric.clone(), total: 0 }
     }

@@ -10,10 +10,12 @@ use study::engine::data::Data;
 use study::engine::{self, Ended, live::LiveTrials, needs};
 
 use crate::progress::Progress;
+use crate::quit_key::QuitKey;
 
 /// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag`]).
 pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ended, Fault> {
     needs::check(&case.study.recipe)?;
+    let _quit = QuitKey::listen(interrupted);
     let mut progress = Progress::new(&case.study.recipe, &case.trials);
     let allowed = engine::prepare::usable(&Machine::read(&Root::live()))?;
     let mut trials = LiveTrials::new(case, own_binary()?, allowed, Arc::clone(interrupted))?;

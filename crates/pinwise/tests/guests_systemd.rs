@@ -38,13 +38,16 @@ fn run_with(packages: &[&str], cmdline: &str, files: &[(String, Vec<u8>)], scrip
     Some(outcome)
 }
 
+/// The name of a test, and what it runs.
+type Script = (&'static str, fn() -> String);
+
 /// A guest that several tests share.
 struct Shared {
     name: &'static str,
     packages: &'static [&'static str],
     cmdline: &'static str,
     /// Scripts by the name of their test, in the order in which they run; each leaves the machine as it was, but for the last.
-    scripts: &'static [(&'static str, fn() -> String)],
+    scripts: &'static [Script],
 }
 
 /// What one script has left: its folder.
@@ -91,7 +94,7 @@ impl Shared {
         let unit = ("etc/systemd/system/spin.service".to_string(), SPIN.as_bytes().to_vec());
         let scripts = self.scripts.iter().map(|(test, script)| (path(test), script().into_bytes()));
         let files: Vec<_> = scripts.chain([unit]).collect();
-        let each = |(test, _): &(&str, _)| {
+        let each = |(test, _): &Script| {
             format!(
                 "mkdir {test}; (cd {test}; sh -eu /{} > stdout 2> stderr) || echo $? > {test}/failed\n",
                 path(test)

@@ -72,32 +72,54 @@ pub fn outcome(control: &Control, evidence: &Evidence) -> String {
     }
 }
 
-/// Why a control was not seen, and what to do.
+/// Why a control was not seen, and what to do, in one sentence without its full stop.
 fn unseen(why: Unseen, evidence: &Evidence) -> String {
+    match unseen_and_remedy(why, &evidence.metric) {
+        (cause, None) => cause,
+        (cause, Some(remedy)) => format!("{cause}; {remedy}"),
+    }
+}
+
+/// Why a control of the figure `metric` was not seen, and what to do where something can be done.
+pub fn unseen_and_remedy(why: Unseen, metric: &str) -> (String, Option<&'static str>) {
     let share = number::share;
     match why {
-        Unseen::NotTaken { taken_share } => format!(
-            "the thief got only {}; run as root, so that it may have real-time priority",
-            share(taken_share)
+        Unseen::NotTaken { taken_share } => (
+            format!("the thief got only {}", share(taken_share)),
+            Some("run as root, so that it may have real-time priority"),
         ),
-        Unseen::LoadLimits { client_busy, server_busy } => format!(
-            "the load is the limit ({} busy, the server {}); give the server more work a request, or the load more CPUs or threads",
-            share(client_busy),
-            share(server_busy)
+        Unseen::LoadLimits { client_busy, server_busy } => (
+            format!(
+                "the load is the limit: it is {} busy, and the server wants a CPU only {} of the time",
+                share(client_busy),
+                share(server_busy)
+            ),
+            Some(
+                "give the server more work a request (--work-us, larger requests), or the load more threads or CPUs (--key load.threads=2, \
+                 --load-cpus)",
+            ),
         ),
-        Unseen::Slack { server_wanted } => format!(
-            "the server wanted a CPU for only {} of the time and has slack; use more connections, or judge a latency at a fixed rate",
-            share(server_wanted)
+        Unseen::Slack { server_wanted } => (
+            format!(
+                "the server wants a CPU only {} of the time, so that a slower CPU need not show",
+                share(server_wanted)
+            ),
+            Some(
+                "use more connections (--connections), or decide by a latency at a fixed rate (--rate, --metric latency_p99_us)",
+            ),
         ),
         Unseen::NoCapacity => {
-            format!("{} is no capacity and need not change with the server's CPU time", evidence.metric)
+            (format!("{metric} is no capacity and need not change with the server's CPU time"), None)
         }
-        Unseen::OutOfProportion { loss: (low, high) } => format!(
-            "the loss, {} to {}, is not of the size of what was taken",
-            share(low.max(0.0)),
-            share(high.max(0.0))
+        Unseen::OutOfProportion { loss: (low, high) } => (
+            format!(
+                "the loss, {} to {}, is not of the size of what was taken",
+                share(low.max(0.0)),
+                share(high.max(0.0))
+            ),
+            None,
         ),
-        Unseen::Unexplained => "nothing in this case says why; more blocks may show it".into(),
+        Unseen::Unexplained => ("nothing in this case says why".into(), Some("more blocks may show it")),
     }
 }
 

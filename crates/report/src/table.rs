@@ -16,7 +16,8 @@ use study::{Direction, Facts};
 
 use crate::headline::{self, Headline, Tone, sentence_start};
 use crate::{
-    absent, control_words, expectation_words, next_steps, number, screening_words, told, unpinned, visible,
+    absent, control_words, expectation_words, locality_words, next_steps, notes, number, screening_words,
+    told, unpinned, visible,
 };
 use columns::{Cell, Colour};
 use wrap::wrap;
@@ -147,6 +148,9 @@ impl Page {
         for sentence in facts.screening.iter().flat_map(screening_words::sentences) {
             self.paragraph("", &sentence);
         }
+        if let Some(sentence) = locality_words::sentence(facts) {
+            self.paragraph("", &sentence);
+        }
         let Some(unpinned) = unpinned::pool(evidence) else { return };
         if let Some(used) = unpinned.cpus_in_words() {
             self.paragraph("", &format!("{} ran on: {used}.", sentence_start(evidence.baseline())));
@@ -183,13 +187,7 @@ impl Page {
     }
 
     fn notes(&mut self, facts: &Facts) {
-        let mut notes = facts.evidence.notes.clone();
-        for words in facts.trials.iter().flat_map(|s| &s.trial.as_run.not_as_asked) {
-            let note = format!("not as asked: {words}");
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
+        let notes = notes::of(facts);
         if !notes.is_empty() {
             self.heading("Notes");
             notes.iter().for_each(|note| self.paragraph("  - ", note));

@@ -23,6 +23,7 @@ pub mod looks;
 pub mod model;
 pub mod pilot;
 pub mod recipe;
+pub mod saturation;
 pub mod schedule;
 pub mod screening;
 pub mod search;

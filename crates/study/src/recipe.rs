@@ -257,8 +257,7 @@ impl Recipe {
     /// rates are taken for capacities, and a control that is not seen then says so.
     fn measures_capacity(&self) -> bool {
         let is_paced = self.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        let is_rate = self.metric.ends_with("_per_s") || self.metric.ends_with("/s");
-        self.direction() == Direction::Higher && is_rate && !is_paced
+        self.direction() == Direction::Higher && direction::is_rate(&self.metric) && !is_paced
     }
 
     /// Reads a recipe; errors name `file`, line and column, the key and what would be right.

@@ -76,6 +76,19 @@ fn cliff<'a>(result: &'a Value, arm: &str) -> &'a Value {
     cliffs.iter().find(|cliff| cliff["arm"] == arm).unwrap_or_else(|| panic!("{arm}: {cliffs:#?}"))
 }
 
+/// From this much longer on, swapping costs a put what its scatter on an idle machine does not hide.
+const LEAST_COST: f64 = 1.5;
+
+/// How many times as long a put of trial `trial` takes (median) from the `nth` on as before it.
+fn slower_from(bench: &Bench, trial: u64, nth: usize) -> f64 {
+    let text =
+        std::fs::read_to_string(bench.case().join(format!("trials/{trial:04}/operations.csv"))).unwrap();
+    let puts = text.lines().filter(|line| line.contains("put"));
+    let times: Vec<f64> = puts.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    let median = |times: &[f64]| study::statistics::summary::median(times).unwrap();
+    median(&times[nth..]) / median(&times[..nth])
+}
+
 #[test]
 #[ignore = "ground truth: needs root, and half a minute; run by `make test`"]
 fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() {
@@ -91,15 +104,28 @@ fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() 
     let arguments = ["study", &recipe, "--seed", "2", "--format", "json", "-o", &case];
     let result = bench.json(&arguments);
 
-    let more = &cliff(&result, "more")["breaks"];
     let holds = (LIMIT_MB << 20) / MESSAGE_BYTES;
-    let nth = more["spot"]["nth"].as_f64().unwrap_or_else(|| panic!("{result:#}"));
-    // The first pages swapped cost little: on a busy host the times tell them from its own noise some operations later.
-    assert!((nth - holds as f64).abs() <= 16.0, "{nth}, and the limit holds {holds}: {more:#}");
-    assert_eq!((&more["spot"]["kind"], &more["spot"]["phase"]), (&"put".into(), &"fill".into()), "{more:#}");
-    assert_eq!(more["moved"][0][0], "pages written to swap", "{more:#}");
     let first = cliff(&result, "more")["first_swap"]["nth"].as_f64().unwrap();
     assert!((first - holds as f64).abs() <= 8.0, "{first}, and the limit holds {holds}");
+    let more = &cliff(&result, "more")["breaks"];
+    let slower = slower_from(&bench, cliff(&result, "more")["shown"].as_u64().unwrap(), first as usize);
+    // Where the disk of the swap file is a cache of the host's, swapping takes no time, and there is nothing that times could tell.
+    let is_costly = slower >= LEAST_COST;
+    match more["spot"]["nth"].as_f64() {
+        // The first pages swapped cost little: on a busy host the times tell them from its own noise some operations later.
+        Some(nth) => {
+            assert!((nth - holds as f64).abs() <= 16.0, "{nth}, and the limit holds {holds}: {more:#}")
+        }
+        None if is_costly => panic!("puts take {slower:.2} times as long from the first swap on: {result:#}"),
+        None => eprintln!(
+            "skipped: puts take {slower:.2} times as long from the first swap on, so that no time breaks"
+        ),
+    }
+    if !more.is_null() {
+        let spot = &more["spot"];
+        assert_eq!((&spot["kind"], &spot["phase"]), (&"put".into(), &"fill".into()), "{more:#}");
+        assert_eq!(more["moved"][0][0], "pages written to swap", "{more:#}");
+    }
 
     let fits = result["arms"].as_array().unwrap().iter().filter(|arm| arm["role"] == "baseline");
     for arm in fits.map(|arm| arm["arm"].as_str().unwrap()) {
@@ -125,7 +151,7 @@ fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() 
     assert!(swaps(&bench).is_empty() && files(&bench).is_empty());
     bench.nothing_is_changed();
     let html = std::fs::read_to_string(bench.case().join("report.html")).unwrap();
-    assert!(html.contains("with pages written to swap"), "the picture names the counter");
+    assert!(more.is_null() || html.contains("with pages written to swap"), "the picture names the counter");
 }
 
 #[test]

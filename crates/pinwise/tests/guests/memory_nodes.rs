@@ -77,3 +77,23 @@ fn memory_of_two_nodes_is_moved_to_a_third_and_comes_back() {
     }
     eprintln!("pages before {before:?}, applied {applied:?}, undone {undone:?}");
 }
+
+/// A study on two nodes: pinned to one CPU the server's memory lies on that CPU's node, but for what programs share.
+#[test]
+#[ignore = "boots guests under QEMU; .ci/run runs it"]
+fn a_study_tells_how_much_memory_was_local() {
+    let Some(guest) = guest::like("two-node-smt") else { return };
+    let outcome = guest::run(
+        &guest,
+        "export PINWISE_STATE_DIR=/tmp/state
+        pinwise study --cpus 0 --blocks 1 --window 0.3 --warm-up 0 --attempts 1 --key dose.share=0 --anyway --format json -o case > study",
+    );
+    let study: serde_json::Value = serde_json::from_str(&guest::text(&outcome, "study")).unwrap();
+    let arms = study["arms"].as_array().unwrap();
+    let share = |name: &str| {
+        let arm = arms.iter().find(|arm| arm["arm"] == name).unwrap_or_else(|| panic!("{name}: {arms:#?}"));
+        arm["others"]["memory_local_share"].as_f64().unwrap_or_else(|| panic!("{arm:#}"))
+    };
+    assert!(share("cpu 0") > 0.5 && share("cpu 0") <= 1.0, "{}", share("cpu 0"));
+    eprintln!("local on CPU 0: {}, unpinned: {}", share("cpu 0"), share("unpinned A"));
+}

@@ -124,11 +124,14 @@ fn place(facts: &Facts, arm: &str) -> String {
 fn control_better_than_all(evidence: &Evidence) -> Option<String> {
     let control = evidence.control_against_baseline.as_ref()?;
     let claimed = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
-    let best = claimed.map(|contrast| gain(evidence, contrast)).fold(0.0, f64::max);
-    (gain(evidence, control) > best && control.verdict == Verdict::Better).then(|| {
+    let best = claimed.map(|contrast| gain(evidence, contrast)).reduce(f64::max);
+    // Beside a claim it is said however sure it is: who reads the claim as the best that there is would be misled.
+    let is_above = best.is_some_and(|best| gain(evidence, control) > best);
+    let is_best_alone = best.is_none() && control.verdict == Verdict::Better;
+    (is_above || is_best_alone).then(|| {
         let size = number::change_with_interval(control.ratio, control.interval);
         format!(
-            "{}, meant as a control, is better than every other placement: {size} against {}. Study it as a placement of its own.",
+            "{}, meant as a control, came out better than every other placement: {size} against {}. Study it as a placement of its own.",
             sentence_start(&control.arm),
             control.reference
         )

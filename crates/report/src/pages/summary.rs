@@ -5,7 +5,10 @@ use study::evidence::{Judgement, Outcome};
 
 use super::{About, Page, commands, table};
 use crate::headline::{self, Tone, sentence_start};
-use crate::{CaseView, Html, control_words, expectation_words, next_steps, number, told, unpinned};
+use crate::{
+    CaseView, Html, control_words, expectation_words, locality_words, next_steps, notes, number, told,
+    unpinned,
+};
 
 /// See [`About::docs`].
 pub struct Summary;
@@ -109,6 +112,9 @@ fn controls(html: &mut Html, case: &CaseView) {
 }
 
 fn unpinned_in_words(html: &mut Html, case: &CaseView) {
+    if let Some(sentence) = locality_words::sentence(case.facts) {
+        html.element("p", &[], sentence);
+    }
     let Some(unpinned) = unpinned::pool(&case.facts.evidence) else { return };
     let sd = unpinned
         .figure
@@ -132,13 +138,7 @@ fn unpinned_in_words(html: &mut Html, case: &CaseView) {
 }
 
 fn notes(html: &mut Html, case: &CaseView) {
-    let mut notes = case.facts.evidence.notes.clone();
-    for words in case.facts.trials.iter().flat_map(|s| &s.trial.as_run.not_as_asked) {
-        let note = format!("Not as asked: {words}");
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
+    let notes = notes::of(case.facts);
     if notes.is_empty() {
         return;
     }

@@ -7,6 +7,7 @@ extern crate pinwise_report as report;
 
 mod build;
 mod e5;
+mod headline;
 mod html;
 mod json;
 mod look;

@@ -178,3 +178,57 @@ fn every_answer_ends_with_what_to_do_next() {
     let text = e5_text(80);
     assert!(text.contains("\n     $ pinwise explain 'my case' --prove\n"), "{text}");
 }
+
+#[test]
+fn a_housekeeping_cpu_without_time_left_is_a_note() {
+    let mut facts = others::two_cpus();
+    let of_cpu_1 = |arm: &study::Arm| arm.cpu == Some(1);
+    let arm = facts.study.arms.iter_mut().find(|arm| of_cpu_1(arm)).unwrap();
+    let cpus = machine::CpuSet::single(0);
+    arm.placement.housekeeping = Some(machine::placement::Housekeeping { cpus, settings: Vec::new() });
+    let name = arm.name.clone();
+    let note = "housekeeping CPU 0 was 97 % busy in 'cpu 1'";
+    assert!(!flat(&render(&facts, &[], at(120))).contains(note), "how busy it was is not known");
+    for seen in facts.trials.iter_mut().filter(|seen| seen.trial.arm == name) {
+        let observation = seen.observation.as_mut().unwrap();
+        let idle_us = (observation.window_s() * 30_000.0) as u64;
+        observation.counters.push(probe::Counter {
+            probe: "stat".into(),
+            name: "idle".into(),
+            label: String::new(),
+            unit: "us".into(),
+            by_cpu: [(0, idle_us)].into(),
+        });
+    }
+    let text = flat(&render(&facts, &[], at(120)));
+    assert!(text.contains(note), "{text}");
+}
+
+#[test]
+fn how_busy_server_and_load_were_stands_beside_the_figures() {
+    let mut facts = others::two_cpus();
+    assert!(!render(&facts, &[], at(100)).contains("srv/load"), "it is not known there");
+    for arm in &mut facts.evidence.arms {
+        (arm.server_busy, arm.client_busy) = (Some(0.981), Some(0.412));
+    }
+    let text = render(&facts, &[], at(100));
+    assert!(text.contains("busy %") && text.contains("98/41"), "{text}");
+}
+
+#[test]
+fn memory_where_the_server_ran_stands_beside_what_the_map_predicts() {
+    let mut facts = others::two_cpus();
+    for arm in &mut facts.evidence.arms {
+        arm.others.insert("memory_local_share".into(), if arm.cpu.is_some() { 0.98 } else { 0.52 });
+    }
+    assert!(!render(&facts, &[], at(100)).contains("Memory on the nodes"), "there is one node");
+    facts.machine.nodes =
+        (0..2).map(|id| machine::topology::nodes::Node { id, ..Default::default() }).collect();
+    let text = flat(&render(&facts, &[], at(100)));
+    let sentence =
+        "Memory on the nodes where the server ran: unpinned A 52 %, unpinned B 52 %, cpu 0 98 %, cpu 1 98 %";
+    assert!(
+        text.contains(sentence) && text.contains("Spread evenly over 2 nodes it would be 50 %."),
+        "{text}"
+    );
+}

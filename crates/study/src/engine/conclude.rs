@@ -13,6 +13,7 @@ use probe::{Observation, Recording};
 use serde::Serialize;
 
 use super::energy::{self, Energy};
+use super::locality::{LOCAL_SHARE, Locality};
 use super::{Planned, as_run, demand, dose, misplaced, softirq, starved, window};
 use crate::cliff::{self, Cliff};
 use crate::recipe::{Disturbed, Recipe};
@@ -32,6 +33,8 @@ pub(super) struct Run {
     pub neighbours_user_cpus: f64,
     /// CPUs that the server was given: those of the placement, or, where pinwise started it, all that pinwise may use.
     pub given: Option<CpuSet>,
+    /// Where the server's memory lay at the end, on a machine with several nodes.
+    pub locality: Option<Locality>,
     /// How long it all took.
     pub took: Duration,
     /// How long its parts took.
@@ -78,6 +81,12 @@ pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &P
     let placement = &planned.arm.placement;
     let as_run =
         AsRun { energy_by_zone_j: energy.by_zone_j, ..seen(placement, &run, &observation, &mut missing) };
+    if let Some(locality) = &run.locality {
+        match locality.local_share(&as_run.server_cpus_used) {
+            Ok(share) => figures.extend(share.map(|share| (LOCAL_SHARE.to_string(), share))),
+            Err(why) => missing.push(why),
+        }
+    }
     let headroom = judge_headroom(&run.outcome, &as_run, placement);
     let mut units = run.outcome.units.clone();
     units.insert(CPU_COST.into(), "us".into());

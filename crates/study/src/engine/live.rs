@@ -11,11 +11,14 @@ use load::children::{self, CpuTime};
 use load::{Command, Outcome, Server, ServerSpec};
 use machine::knobs::guest::{self, OF_SERVER};
 use machine::plan::{PIN, SERVER};
-use machine::{Act, Class, CpuSet, Fault, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes};
+use machine::{
+    Act, Class, CpuSet, Fault, Machine, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes,
+};
 use probe::{Party, Recording, Sampler};
 
 use super::conclude::{Run, conclude};
 use super::data::Data;
+use super::locality::Nodes;
 use super::swap::Areas;
 use super::{Planned, Trials, dose, durable, housekeeping, pair, still_placed};
 use crate::boots::Booted;
@@ -36,6 +39,8 @@ pub struct LiveTrials {
     study: Resolved,
     exe: PathBuf,
     allowed: CpuSet,
+    /// Of a machine with several nodes.
+    nodes: Option<Nodes>,
     data: Data,
     swap: Areas,
     case: PathBuf,
@@ -54,7 +59,8 @@ impl LiveTrials {
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         let data = Data::of_case(case.dir());
         let (root, swap, case) = (Arc::new(Root::live()), Areas::default(), case.dir().to_path_buf());
-        Ok(Self { root, hand, study, exe, allowed, data, swap, case, interrupted })
+        let nodes = Nodes::of(&Machine::read(&root));
+        Ok(Self { root, hand, study, exe, allowed, nodes, data, swap, case, interrupted })
     }
 
     /// Ends the session; fails when something could not be taken back.
@@ -96,6 +102,7 @@ impl LiveTrials {
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
         let run = self.observe(&recipe, &mut server, placement, &beside, dir);
+        let locality = self.nodes.as_ref().map(|nodes| nodes.read(&self.root, server.process().pid));
         let killed = server.killed_for_memory();
         let before_their_end = children::cpu_time();
         drop(beside);
@@ -118,8 +125,17 @@ impl LiveTrials {
         let load_s = outcome.to_ns.saturating_sub(outcome.from_ns) as f64 / 1e9;
         let parts = Parts { server_start_s, load_s, server_stop_s };
         let took = began.elapsed();
-        let seen =
-            Run { outcome, recording, not_as_asked, load_cpu_time, neighbours_user_cpus, given, took, parts };
+        let seen = Run {
+            outcome,
+            recording,
+            not_as_asked,
+            load_cpu_time,
+            neighbours_user_cpus,
+            given,
+            locality,
+            took,
+            parts,
+        };
         conclude(&recipe, planned, seen, dir)
     }
 

@@ -22,6 +22,7 @@ mod durable;
 mod energy;
 mod housekeeping;
 pub mod live;
+mod locality;
 mod misplaced;
 pub mod needs;
 mod pair;

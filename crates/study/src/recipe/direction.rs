@@ -35,9 +35,7 @@ impl Direction {
 
     /// The direction that is known of a figure of this name; `None` where name and unit do not tell it.
     pub fn known(figure: &str) -> Option<Self> {
-        let lower = figure.to_ascii_lowercase();
-        let slashed = ["/s", "/sec", "/second"].iter().find_map(|end| lower.strip_suffix(end));
-        let name = slashed.map_or(lower.clone(), |counted| format!("{counted}_per_s"));
+        let name = with_per(figure);
         if let Some((_, own)) = OWN.iter().find(|(own, _)| *own == name) {
             return Some(*own);
         }
@@ -72,8 +70,20 @@ impl Direction {
     }
 }
 
+/// The name in small letters, with `_per_s` for what is written `/s`, `/sec` or `/second`.
+fn with_per(figure: &str) -> String {
+    let lower = figure.to_ascii_lowercase();
+    let slashed = ["/s", "/sec", "/second"].iter().find_map(|end| lower.strip_suffix(end));
+    slashed.map_or(lower.clone(), |counted| format!("{counted}_per_s"))
+}
+
+/// Whether a figure of this name counts something by the second.
+pub(super) fn is_rate(figure: &str) -> bool {
+    with_per(figure).split_once("_per_").is_some_and(|(_, per)| SECOND.contains(&per))
+}
+
 /// Figures of pinwise itself that their names alone do not tell, or tell wrongly.
-const OWN: [(&str, Direction); 16] = [
+const OWN: [(&str, Direction); 17] = [
     // What is taken from a task that only spins, and what is left to it (load::spinner).
     ("between_ticks_ms", Direction::Higher),
     ("gaps_over_100us_per_s", Direction::Lower),
@@ -83,6 +93,8 @@ const OWN: [(&str, Direction); 16] = [
     ("taken_share", Direction::Lower),
     ("taken_us_per_s", Direction::Lower),
     ("ticks_per_s", Direction::Lower),
+    // Of the server's memory, that on the nodes where it ran (engine/locality).
+    ("memory_local_share", Direction::Higher),
     // Counts of requests and packets.
     ("arrived", Direction::Higher),
     ("completed", Direction::Higher),
@@ -217,6 +229,16 @@ mod tests {
     fn all_are(expected: Option<Direction>, figures: &[&str]) {
         for figure in figures {
             assert_eq!(Direction::known(figure), expected, "{figure}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_known_however_it_is_written() {
+        for figure in ["requests_per_s", "Requests/sec", "ops/s", "messages_per_second"] {
+            assert!(is_rate(figure), "{figure}");
+        }
+        for figure in ["latency_p99_us", "requests", "us_per_request", "requests_per_j"] {
+            assert!(!is_rate(figure), "{figure}");
         }
     }
 

@@ -1,0 +1,38 @@
+//! A study on a terminal: the figures so far by arm, without a verdict, and `q` as Ctrl-C. The terminal is that of script(1).
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
+
+use std::process::{Command, Stdio};
+
+#[test]
+fn figures_by_arm_are_shown_and_q_stops_it() {
+    if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return eprintln!("skipped: no script(1) (apt-get install bsdutils)");
+    }
+    let place = tempfile::tempdir().unwrap();
+    let study = format!(
+        "{} study --cpus 0 --blocks 20 --window 0.2 --warm-up 0 --attempts 1 --anyway -o case",
+        env!("CARGO_BIN_EXE_pinwise")
+    );
+    // The pilot, and then some trials.
+    let keys = "sleep 12; printf q; sleep 20";
+    let out = Command::new("sh")
+        .args(["-c", "eval \"($1)\" | script -qec \"$2\" /dev/null", "sh", keys, &study])
+        .env("PINWISE_STATE_DIR", place.path().join("state"))
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    let screen = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(130), "{screen}");
+    assert!(screen.contains("q: stop") && screen.contains("go on with: pinwise resume"), "{screen}");
+    for arm in ["unpinned A", "cpu 0", "dose on cpu 0"] {
+        let shown =
+            screen.lines().any(|line| line.contains(arm) && line.contains(" in ") && line.contains(" trial"));
+        assert!(shown, "{arm}: {screen}");
+    }
+    for word in ["better", "worse", "slow:"] {
+        assert!(!screen.contains(word), "{word}: {screen}");
+    }
+    let trials = std::fs::read_to_string(place.path().join("case/trials.jsonl")).unwrap().lines().count();
+    assert!((1..120).contains(&trials), "{trials} trials");
+}

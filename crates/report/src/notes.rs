@@ -1,0 +1,28 @@
+//! What a reader should know beside the answer, the same on the terminal and on the page.
+
+use study::Facts;
+use study::saturation::{self, Saturated};
+
+use crate::number;
+
+/// The notes of the evidence, what was not as asked, and CPUs that had no time left for what was moved to them.
+pub fn of(facts: &Facts) -> Vec<String> {
+    let mut notes = facts.evidence.notes.clone();
+    notes.extend(saturation::of_housekeeping(facts).iter().map(saturated));
+    for words in facts.trials.iter().flat_map(|seen| &seen.trial.as_run.not_as_asked) {
+        let note = format!("not as asked: {words}");
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+fn saturated(saturated: &Saturated) -> String {
+    format!(
+        "housekeeping CPU {} was {} busy in '{}': what was moved there waits for each other; give it more CPUs (key housekeeping)",
+        saturated.cpu,
+        number::share(saturated.busy_share),
+        saturated.arm
+    )
+}
