@@ -30,17 +30,21 @@ impl Nodes {
     /// Reads where the memory of the server with this process, and of those that it started, lies now. The kernel walks over their page
     /// tables for it, some 10 ms for each GiB: the window is over by then.
     pub fn read(&self, root: &Root, pid: u32) -> Locality {
-        let fact = |why: String| Missing::new(LOCAL_SHARE, why);
-        let memory =
-            processes::find(root, &pid.to_string()).map_err(|why| fact(why.to_string())).and_then(|found| {
-                let read: Vec<_> = found.pids.iter().map(|pid| NumaMemory::read(root, *pid)).collect();
-                let known: Vec<&NumaMemory> = read.iter().flatten().collect();
-                match (known.is_empty(), read.iter().find_map(|read| read.as_ref().err())) {
-                    (true, Some(why)) => Err(fact(why.to_string())),
-                    _ => Ok(NumaMemory::together(&known)),
-                }
-            });
+        let found = processes::find(root, &pid.to_string());
+        let memory = found
+            .map_err(|why| Missing::new(LOCAL_SHARE, why))
+            .and_then(|found| memory_of(root, &found.pids));
         Locality { nodes: self.clone(), memory }
+    }
+}
+
+/// The memory of these processes together; those that have ended meanwhile have none.
+fn memory_of(root: &Root, pids: &[u32]) -> Result<NumaMemory, Missing> {
+    let read: Vec<_> = pids.iter().map(|pid| NumaMemory::read(root, *pid)).collect();
+    let known: Vec<&NumaMemory> = read.iter().flatten().collect();
+    match (known.is_empty(), read.iter().find_map(|read| read.as_ref().err())) {
+        (true, Some(why)) => Err(Missing::new(LOCAL_SHARE, why)),
+        _ => Ok(NumaMemory::together(&known)),
     }
 }
 
@@ -86,9 +90,9 @@ mod tests {
     }
 
     fn share(maps: &str, used: &[(u32, f64)]) -> Result<Option<f64>, Missing> {
-        let stat = "7 (server) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n";
-        let tree = Tree::new().file("/proc/7/numa_maps", maps).file("/proc/7/stat", stat);
-        nodes(2).unwrap().read(&Root::from_tree(tree), 7).local_share(&used.iter().copied().collect())
+        let root = Root::from_tree(Tree::new().file("/proc/7/numa_maps", maps));
+        let locality = Locality { nodes: nodes(2).unwrap(), memory: memory_of(&root, &[7]) };
+        locality.local_share(&used.iter().copied().collect())
     }
 
     #[test]
