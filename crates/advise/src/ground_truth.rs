@@ -148,6 +148,23 @@ fn function_calls_without_receive_work_are_interrupts() {
     assert!(!findings[0].commands.iter().any(|c| c.contains("--prove")), "{:?}", findings[0].commands);
 }
 
+/// Which of server and load meets the cause on that CPU is not known; the counters tell the cause all the same, and no CPU is accused.
+#[test]
+fn a_cpu_that_may_be_slow_for_the_load_is_explained_and_never_called_unexplained() {
+    let inseparable = |case: &ACase| {
+        let mut facts = case.build();
+        let worse = facts.evidence.against_other_cpus.iter_mut().filter(|c| c.verdict == Verdict::Worse);
+        worse.for_each(|contrast| contrast.whose = Some(study::evidence::Whose::Inseparable));
+        assert!(facts.evidence.slow_cpus().is_empty());
+        examine(&facts)
+    };
+    let findings = inseparable(&steered_onto(0));
+    assert_eq!(about(&findings, 0), [("receive softirq work lands on CPU 0", Standing::Supported)]);
+    assert!(findings[0].intervention.is_some());
+    let nothing_counted = counted(ACase::of_cpus(2).slow(0, 0.7), |_, _| false);
+    assert_eq!(inseparable(&nothing_counted), []);
+}
+
 /// A server that waits for swap on CPU 0: it sleeps for each page, and is woken by a function call each time.
 #[test]
 fn interrupts_that_wake_a_server_that_sleeps_take_nothing_from_it() {

@@ -27,7 +27,7 @@ pub fn good_cpu(
     siblings: &Siblings,
     first_choice: impl Fn(u32) -> bool,
 ) -> Option<u32> {
-    let slow: BTreeSet<u32> = facts.evidence.slow_cpus().iter().filter_map(|c| c.cpu).collect();
+    let slow: BTreeSet<u32> = facts.evidence.cpus_to_explain().iter().filter_map(|c| c.cpu).collect();
     let shared = siblings.of(from);
     let fastest = |fits: &dyn Fn(u32) -> bool| {
         let gain = |figure: &Summary| facts.evidence.better.gain(figure.median);

@@ -78,7 +78,7 @@ impl<'a> OwnCpu<'a> {
                 unit: c.unit.clone(),
             }));
         }
-        let slow = facts.evidence.slow_cpus().iter().filter_map(|c| c.cpu).collect();
+        let slow = facts.evidence.cpus_to_explain().iter().filter_map(|c| c.cpu).collect();
         Self { rates, rows, slow, sleeps }
     }
 

@@ -13,9 +13,6 @@ use study::{Pilot, engine, pilot};
 
 use crate::preliminary;
 
-/// As much of an answer as is shown, characters.
-const LONGEST_ANSWER: usize = 100;
-
 /// A study that takes less time than this, s, is over before a pilot has told anything.
 const WORTH_FROM_S: f64 = 20.0;
 
@@ -91,9 +88,10 @@ fn first_answer(case: &Case) -> Option<String> {
         let outcome: Outcome = case.read_fact(&format!("trials/{:04}/outcome.json", trial.index)).ok()?;
         outcome.first_answer
     });
+    // Escaped and cut as it was written down.
     let answer = answers.into_iter().next()?;
-    let shown: String = visible::one_line(answer.trim_end()).chars().take(LONGEST_ANSWER).collect();
-    Some(if shown.is_empty() { "an empty line".into() } else { shown })
+    let line = answer.trim_end_matches(r"\n").trim_end_matches(r"\r");
+    Some(if line.is_empty() { "an empty line".into() } else { visible::one_line(line).into_owned() })
 }
 
 fn in_words(seen: &Pilot) -> String {

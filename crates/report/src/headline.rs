@@ -41,7 +41,7 @@ pub struct Headline {
 
 /// Reads the answer out of the evidence.
 pub fn read(facts: &Facts, findings: &[Finding]) -> Headline {
-    let (tone, title) = answer::of(facts);
+    let (tone, title) = answer::of(facts, findings);
     let title = match qualifier(&facts.evidence) {
         Some(qualifier) if !facts.trials.is_empty() => {
             format!("{}: {}", sentence_start(&qualifier), mid_sentence(&title))

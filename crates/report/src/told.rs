@@ -21,6 +21,11 @@ pub fn about(findings: &[Finding], cpu: Option<u32>) -> Option<(usize, &Finding)
         .find(|(_, f)| f.cpu == Some(cpu) && (f.standing <= Standing::Imitated || explains(f)))
 }
 
+/// The same without those that say that nothing explains it.
+pub fn cause(findings: &[Finding], cpu: Option<u32>) -> Option<&Finding> {
+    about(findings, cpu).map(|(_, finding)| finding).filter(|f| f.standing != Standing::Unexplained)
+}
+
 fn explains(finding: &Finding) -> bool {
     finding.standing != Standing::Refuted && finding.fit.may_explain()
 }

@@ -94,7 +94,7 @@ pub struct Evidence {
     /// The CPU quota that took more than the margin from the server, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaTaken>,
-    /// Share of the trials in which the load was the limit and not the server; `None` where that is not known of any.
+    /// Share of all trials in which the load is known to have been the limit, and not the server; `None` where that is not known of any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_limited_share: Option<f64>,
     /// What the comparisons of this study could have seen.
@@ -147,6 +147,11 @@ impl Evidence {
     /// CPUs with which the figure is worse, and not because of the server's CPU as far as can be told: worst first.
     pub fn not_the_servers(&self) -> Vec<&Contrast> {
         self.worse_than_other_cpus(|whose| matches!(whose, Some(Whose::Load | Whose::Inseparable)))
+    }
+
+    /// CPUs with which the figure is worse and whose counters may tell why: all but those where the load alone lost the time. Worst first.
+    pub fn cpus_to_explain(&self) -> Vec<&Contrast> {
+        self.worse_than_other_cpus(|whose| whose != Some(Whose::Load))
     }
 
     fn worse_than_other_cpus(&self, of: impl Fn(Option<Whose>) -> bool) -> Vec<&Contrast> {
@@ -277,11 +282,11 @@ fn trust(comparison: &Comparison, a_a: Option<&Contrast>) -> Trust {
     }
 }
 
-/// Share of the trials in which the load was the limit, of those that tell.
+/// Share of all trials in which the load is known to have been the limit.
 fn load_limited_share(trials: &[Trial]) -> Option<f64> {
     let told: Vec<bool> = trials.iter().filter_map(|trial| trial.headroom.as_ref()?.client_limits).collect();
     let limited = told.iter().filter(|limited| **limited).count();
-    (!told.is_empty()).then(|| limited as f64 / told.len() as f64)
+    (!told.is_empty()).then(|| limited as f64 / trials.len() as f64)
 }
 
 /// Takes back the claims that the controls do not bear. A contrast that passed its own test is itself the proof that the study can see

@@ -59,7 +59,7 @@ impl Rule for Interrupts {
 
     fn examine(&self, facts: &Facts, siblings: &Siblings) -> Vec<Finding> {
         let own = OwnCpu::of(facts);
-        let slow = facts.evidence.slow_cpus();
+        let slow = facts.evidence.cpus_to_explain();
         slow.iter()
             .filter_map(|contrast| Some((contrast.cpu?, *contrast)))
             .flat_map(|(cpu, contrast)| {

@@ -48,7 +48,7 @@ impl Rule for ReceiveSoftirq {
 
     fn examine(&self, facts: &Facts, siblings: &Siblings) -> Vec<Finding> {
         let own = OwnCpu::of(facts);
-        let slow = facts.evidence.slow_cpus();
+        let slow = facts.evidence.cpus_to_explain();
         slow.iter()
             .filter_map(|contrast| {
                 let signs = Signs::of(&own, contrast.cpu?);

@@ -35,7 +35,7 @@ impl Rule for SiblingInterrupts {
         let beside = OwnCpu::watching(facts, |cpu| siblings.of(cpu).first());
         let cost = Cost::of(facts);
         let mut findings = Vec::new();
-        for contrast in facts.evidence.slow_cpus() {
+        for contrast in facts.evidence.cpus_to_explain() {
             let Some(cpu) = contrast.cpu else { continue };
             let Some(sibling) = siblings.of(cpu).first() else { continue };
             let devices = beside

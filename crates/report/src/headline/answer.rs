@@ -1,15 +1,16 @@
 //! The answer in one sentence.
 
+use advise::Finding;
 use machine::CpuSet;
 use study::evidence::{ArmStanding, Whose};
 use study::{Contrast, Direction, Evidence, Facts, Trust, Verdict};
 
 use super::{Tone, dose_helped, sentence_start};
 use crate::control_words::{self, unsigned};
-use crate::number;
+use crate::{number, told};
 
 /// The kind of answer, and the answer.
-pub(super) fn of(facts: &Facts) -> (Tone, String) {
+pub(super) fn of(facts: &Facts, findings: &[Finding]) -> (Tone, String) {
     let evidence = &facts.evidence;
     if facts.trials.is_empty() {
         return (Tone::Undecided, "Nothing measured yet".into());
@@ -37,7 +38,7 @@ pub(super) fn of(facts: &Facts) -> (Tone, String) {
     let slow = evidence.slow_cpus();
     let slow = slow.first().map(|worst| (Tone::Slow, slow_title(evidence, &slow, worst)));
     slow.or_else(|| starved(evidence))
-        .or_else(|| not_the_servers(facts))
+        .or_else(|| not_the_servers(facts, findings))
         .or_else(|| better(evidence))
         .or_else(|| nowhere_as_asked(evidence))
         .unwrap_or_else(|| no_difference(evidence))
@@ -65,7 +66,7 @@ fn starved(evidence: &Evidence) -> Option<(Tone, String)> {
 }
 
 /// A CPU that is worse, and not because it is slow for the server.
-fn not_the_servers(facts: &Facts) -> Option<(Tone, String)> {
+fn not_the_servers(facts: &Facts, findings: &[Finding]) -> Option<(Tone, String)> {
     let evidence = &facts.evidence;
     let worst = *evidence.not_the_servers().first()?;
     let size = size_in_words(evidence, worst);
@@ -79,13 +80,20 @@ fn not_the_servers(facts: &Facts) -> Option<(Tone, String)> {
                 "The load is slow on {load}: {size} with the server on {server}, and the time is lost by the load"
             ),
         ),
-        _ => (
-            Tone::Undecided,
-            format!(
-                "{} with the server on {server} and the load on {load}; these trials do not tell whose CPU is the cause",
-                sentence_start(&size)
-            ),
-        ),
+        _ => {
+            let where_it_is =
+                format!("{} with the server on {server} and the load on {load}", sentence_start(&size));
+            match told::cause(findings, worst.cpu) {
+                // The cause is named, whoever of the two meets it there.
+                Some(finding) => {
+                    (Tone::Slow, format!("{where_it_is}: {} ({})", finding.title, finding.standing.word()))
+                }
+                None => (
+                    Tone::Undecided,
+                    format!("{where_it_is}; these trials do not tell whose CPU is the cause"),
+                ),
+            }
+        }
     })
 }
 

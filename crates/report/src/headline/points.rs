@@ -1,6 +1,6 @@
 //! What stands behind the answer, a sentence each.
 
-use advise::{Finding, Standing};
+use advise::Finding;
 use study::evidence::{Outcome, Whose};
 use study::{Contrast, Evidence, Facts, Trust, Verdict};
 
@@ -14,7 +14,9 @@ pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
     let mut points: Vec<String> = expected(evidence).into_iter().collect();
     points.extend(evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)));
     points.extend(unknown_side(evidence));
-    points.extend(evidence.not_the_servers().into_iter().map(|worse| not_the_servers(evidence, worse)));
+    points.extend(
+        evidence.not_the_servers().into_iter().map(|worse| not_the_servers(evidence, worse, findings)),
+    );
     points.extend(standings(evidence));
     points.extend(gain_over_baseline(facts));
     points.extend(control_better_than_all(evidence));
@@ -36,10 +38,9 @@ fn expected(evidence: &Evidence) -> Option<String> {
 }
 
 fn slow_in_words(evidence: &Evidence, slow: &Contrast, findings: &[Finding]) -> String {
-    let why = match told::about(findings, slow.cpu) {
+    let why = match told::cause(findings, slow.cpu) {
         None => "no rule explains it".into(),
-        Some((_, f)) if f.standing == Standing::Unexplained => "no rule explains it".into(),
-        Some((_, f)) => format!("{} ({})", f.title, f.standing.word()),
+        Some(finding) => format!("{} ({})", finding.title, finding.standing.word()),
     };
     format!(
         "{}: {} against {}. Why: {why}.",
@@ -57,7 +58,7 @@ fn unknown_side(evidence: &Evidence) -> Option<String> {
     })
 }
 
-fn not_the_servers(evidence: &Evidence, worse: &Contrast) -> String {
+fn not_the_servers(evidence: &Evidence, worse: &Contrast, findings: &[Finding]) -> String {
     let size = number::change_with_interval(worse.ratio, worse.interval);
     let (name, others) = (sentence_start(&worse.arm), others(evidence));
     match worse.whose {
@@ -65,10 +66,17 @@ fn not_the_servers(evidence: &Evidence, worse: &Contrast) -> String {
             "Server on {name}: {size} against {others}. The server wanted no more CPU time a request there, the load did: {name} is not \
              slow for the server. Give the load other CPUs (--load-cpus)."
         ),
-        _ => format!(
-            "Server on {name}: {size} against {others}. Server and load changed CPUs together. Keep the load on a CPU of its own \
-             (--load-cpus) to tell whose CPU is slow."
-        ),
+        _ => match told::cause(findings, worse.cpu) {
+            Some(finding) => format!(
+                "Server on {name}: {size} against {others}. Why: {} ({}).",
+                finding.title,
+                finding.standing.word()
+            ),
+            None => format!(
+                "Server on {name}: {size} against {others}. Server and load changed CPUs together. Keep the load on a CPU of its own \
+                 (--load-cpus) to tell whose CPU is slow."
+            ),
+        },
     }
 }
 

@@ -147,10 +147,13 @@ fn looks(out: &mut Page, evidence: &Evidence) {
         let what = match (look.undecided, look.ended) {
             (0, true) => "everything is decided".to_string(),
             (0, false) => "the controls do not allow a claim yet: it goes on".to_string(),
+            (1, true) => "1 comparison is not decided, and this was the last look".into(),
+            (1, false) => "1 comparison is not decided: it goes on".into(),
             (n, true) => format!("{n} comparisons are not decided, and this was the last look"),
             (n, false) => format!("{n} comparisons are not decided: it goes on"),
         };
-        let level = number::share(look.alpha);
+        // The level of an early look is far below a per cent.
+        let level = format!("{:.1} %", look.alpha * 1e2);
         out.paragraph("  ", &format!("after {} blocks, at {level}: {what}", look.blocks));
     }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use machine::CpuSet;
 use proptest::prelude::*;
 use report::headline;
+use study::evidence::Whose;
 use study::{Arm, Facts, Role, Verdict};
 
 use crate::build::{self, Shape, deviate};
+use crate::others;
 
 /// A study of two CPUs whose arms have these means, in order.
 fn facts(means: &[f64], noise: f64) -> Facts {
@@ -20,6 +22,25 @@ fn facts(means: &[f64], noise: f64) -> Facts {
         used: &|_| BTreeMap::new(),
         missing: Vec::new(),
     })
+}
+
+/// The storm on CPU 0, where the trials do not tell whether the server or the load meets it there.
+#[test]
+fn a_cause_is_named_where_nobody_knows_who_meets_it() {
+    let mut facts = others::two_cpus();
+    facts.interrupt_cost_ns = Some(27_000.0);
+    for contrast in facts.evidence.against_other_cpus.iter_mut().filter(|c| c.verdict == Verdict::Worse) {
+        contrast.whose = Some(Whose::Inseparable);
+    }
+    let findings = advise::examine(&facts);
+    let named = headline::read(&facts, &findings);
+    assert!(
+        named.title.contains("with the server on CPU 0") && named.title.contains("interrupts take CPU 0"),
+        "{named:#?}"
+    );
+    assert!(!named.title.contains("is slow"), "{named:#?}");
+    let unnamed = headline::read(&facts, &[]);
+    assert!(unnamed.title.contains("do not tell whose CPU is the cause"), "{unnamed:#?}");
 }
 
 proptest! {

@@ -261,6 +261,31 @@ fn a_load_that_starves_on_one_cpu_accuses_no_other() {
     assert_eq!(named.iter().map(|c| (c.cpu, c.whose)).collect::<Vec<_>>(), [(Some(0), Some(Whose::Load))]);
 }
 
+/// Receive work of both on CPU 0 (measured on two CPUs, 2026-11-25): whoever sends from CPU 1 pays for handing packets over, and a server on
+/// CPU 0 does the work of both. The figure follows the load's CPU, and yet the server wants more there.
+#[test]
+fn where_both_lose_the_load_alone_is_not_blamed() {
+    let arms = each_cpu_in_turn(&set("0-1"), &set("0-1"), None).unwrap();
+    // Requests a second, and how much of the window server and load want a CPU.
+    let measured = |arm: &str| match arm {
+        "cpu 0" | "dose on cpu 0" => (9_378.0, 0.99, 0.35),
+        "cpu 1" | "dose on cpu 1" => (13_732.0, 0.99, 0.26),
+        "both on cpu 0" => (13_878.0, 0.82, 0.17),
+        "both on cpu 1" => (9_611.0, 0.64, 0.36),
+        _ => (12_204.0, 0.99, 0.27),
+    };
+    let trials = simulate(&arms, 14, 1, |arm| dose_shows(arm) + (measured(&arm.name).0 / 10_000f64).ln());
+    let demand = |share: f64| Some(Demand { on_cpu_share: share, waited_share: Some(0.0) });
+    let trials = seen(trials, |trial| {
+        let (_, server, load) = measured(&trial.arm);
+        AsRun { server_demand: demand(server), load_demand: demand(load), ..AsRun::default() }
+    });
+    let evidence = weigh_all(&arms, &trials);
+    assert!(evidence.slow_cpus().is_empty(), "{:?}", evidence.against_other_cpus);
+    let explained: Vec<_> = evidence.cpus_to_explain().iter().map(|c| (c.cpu, c.whose)).collect();
+    assert_eq!(explained, [(Some(0), Some(Whose::Inseparable))]);
+}
+
 #[test]
 fn the_mis_tuning_is_seen_where_another_cpu_carries_all_interrupts() {
     // CPU 1 carries the interrupts of every placement: unpinned and crowded-on-0 are about as bad, and yet crowding shows

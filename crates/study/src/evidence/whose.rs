@@ -58,6 +58,13 @@ pub(super) fn of(
     contrasts.into_iter().map(judged).collect()
 }
 
+/// Whose demand per request rises.
+#[derive(Debug, Clone, Copy)]
+struct Rises {
+    server: bool,
+    load: bool,
+}
+
 struct Reading<'a> {
     arms: &'a [Arm],
     trials: &'a [Trial],
@@ -73,11 +80,16 @@ impl Reading<'_> {
             return Whose::Server;
         }
         let others: Vec<&Arm> = tried().filter(|other| other.name != arm.name).collect();
-        match (self.by_demand(arm, &others), self.by_pairs(arm, &others)) {
-            (Some(a), Some(b)) if a == b => a,
-            (Some(_), Some(Whose::Server | Whose::Load)) => Whose::Inseparable,
-            (Some(whose), _) | (None, Some(whose)) => whose,
-            (None, None) => match self.knows_demand(arm) {
+        let (rises, pairs) = (self.by_demand(arm, &others), self.by_pairs(arm, &others));
+        match (rises.map(|rises| (rises.server, rises.load)), pairs) {
+            // What the server wants more of covers the difference: nobody may say that the load alone loses the time.
+            (Some((true, _)), Some(Whose::Load)) | (Some((false, true)), Some(Whose::Server)) => {
+                Whose::Inseparable
+            }
+            (Some((true, false)), _) => Whose::Server,
+            (Some((false, true)), _) => Whose::Load,
+            (_, Some(whose)) => whose,
+            (_, None) => match self.knows_demand(arm) {
                 true => Whose::Inseparable,
                 false => Whose::Unknown,
             },
@@ -89,20 +101,15 @@ impl Reading<'_> {
         own.any(|trial| server_demand(trial).is_some())
     }
 
-    /// The side whose demand per request rises with the server on `arm`'s CPU and covers at least half of the contrast.
-    fn by_demand(&self, arm: &Arm, others: &[&Arm]) -> Option<Whose> {
+    /// Whether each side's demand per request rises with the server on `arm`'s CPU, and covers at least half of the contrast.
+    fn by_demand(&self, arm: &Arm, others: &[&Arm]) -> Option<Rises> {
         let rises = |demand: fn(&Trial) -> Option<f64>| {
             let (own, total) = self.risen(arm, others, demand)?;
             let (risen, whole) =
                 (location(&own, 1.0 - LEVEL)?.estimate, location(&total, 1.0 - LEVEL)?.estimate);
             Some(p_above(&own, 0.0) <= LEVEL && (!self.question.is_capacity || risen >= COVERS * whole.abs()))
         };
-        match (rises(server_demand)?, rises(load_demand)) {
-            (true, Some(true)) => None,
-            (true, _) => Some(Whose::Server),
-            (false, Some(true)) => Some(Whose::Load),
-            (false, _) => None,
-        }
+        Some(Rises { server: rises(server_demand)?, load: rises(load_demand).unwrap_or(false) })
     }
 
     /// By block: how much more of a thread's window a request takes on `arm` than on the median of the others, and how much longer a
