@@ -29,9 +29,13 @@ const SHORT: [&str; 15] = [
     "json",
 ];
 
-/// Runs a study; its exit code, document and junit.xml.
+/// Runs a short study; its exit code, document and junit.xml.
 fn study(place: &Place, more: &[&str]) -> (i32, Value, String) {
-    let out = place.pinwise(&[&SHORT[..], &["-o", "case"], more].concat());
+    ran(place, &[&SHORT[..], &["-o", "case"], more].concat())
+}
+
+fn ran(place: &Place, arguments: &[&str]) -> (i32, Value, String) {
+    let out = place.pinwise(arguments);
     let stderr = String::from_utf8_lossy(&out.stderr);
     let document = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
     let junit = fs::read_to_string(place.path("case/junit.xml")).unwrap_or_default();
@@ -121,10 +125,8 @@ fn two_builds_are_interleaved_and_the_slower_one_fails_the_gate() {
         "--expect",
         "requests_per_s of server-b >= 0.97 x server-a",
     ];
-    let out = place.pinwise(&arguments);
-    let stderr = String::from_utf8_lossy(&out.stderr);
-    assert_eq!(out.status.code(), Some(1), "{stderr}");
-    let document: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let (code, document, _) = ran(&place, &arguments);
+    assert_eq!(code, 1, "{document:#}");
     let arms: Vec<&str> =
         document["arms"].as_array().unwrap().iter().map(|arm| arm["arm"].as_str().unwrap()).collect();
     assert_eq!(arms, ["server-a A", "server-a B", "server-b"]);

@@ -101,13 +101,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_cpu_runs_once_and_what_looked_slow_a_second_time() {
+    /// A machine of 24 CPUs that are alike, the default study of it, and the case of its screening.
+    fn of_24_cpus(dir: &Path) -> (Machine, Resolved, Case) {
         let machine = alike(24);
         let study = resolve(Recipe { seed: Some(1), ..Recipe::default() }, &machine).unwrap();
         let arms = screening::arms(&study.recipe, &study.arms).unwrap();
+        let case = case(&study, arms, dir).unwrap();
+        (machine, study, case)
+    }
+
+    #[test]
+    fn every_cpu_runs_once_and_what_looked_slow_a_second_time() {
         let dir = tempfile::tempdir().unwrap();
-        let mut case = case(&study, arms, dir.path()).unwrap();
+        let (machine, study, mut case) = of_24_cpus(dir.path());
         let mut simulated = Simulated { ran: Vec::new() };
         let mut told = Vec::new();
         let chosen =
@@ -134,11 +140,8 @@ mod tests {
 
     #[test]
     fn an_interruption_ends_it() {
-        let machine = alike(24);
-        let study = resolve(Recipe { seed: Some(1), ..Recipe::default() }, &machine).unwrap();
-        let arms = screening::arms(&study.recipe, &study.arms).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let mut case = case(&study, arms, dir.path()).unwrap();
+        let (machine, _, mut case) = of_24_cpus(dir.path());
         let mut simulated = Simulated { ran: Vec::new() };
         let fault = run(&mut case, &mut simulated, &machine, &|| true, &mut |_, _| {}).unwrap_err();
         assert_eq!((fault.class, simulated.ran.len()), (Class::Interrupted, 0));
