@@ -143,7 +143,7 @@ impl Layout<'_> {
 
     /// Whether there are few enough slow CPUs to name each.
     fn names_slow(&self) -> bool {
-        self.columns.iter().filter(|c| c.kind == Kind::Slow).count() <= MOST_NAMED
+        self.columns.iter().filter(|c| c.kind.is_below()).count() <= MOST_NAMED
     }
 
     /// Column numbers, with the slow ones named in words; thinned out to a round step where they would touch.
@@ -154,14 +154,18 @@ impl Layout<'_> {
         let cpus: Vec<&Column> = self.columns.iter().filter(|c| c.cpu.is_some()).collect();
         let aside = self.columns.iter().filter(|c| c.cpu.is_none());
         for column in cpus.iter().copied().step_by(every as usize).chain(aside) {
-            let named = column.kind == Kind::Slow && self.names_slow();
+            let named = column.kind.is_below() && self.names_slow();
             if !named || !self.compact {
                 let class = if named { "tick strong slow" } else { "tick" };
                 svg::text(svg, class, (self.middle(column), y), "middle", &column.label);
             }
         }
-        for column in cpus.into_iter().filter(|c| c.kind == Kind::Slow && self.names_slow()) {
-            let word = if self.compact { &column.label } else { "slow" };
+        for column in cpus.into_iter().filter(|c| c.kind.is_below() && self.names_slow()) {
+            let word = match column.kind {
+                _ if self.compact => &column.label,
+                Kind::Slow => "slow",
+                _ => "worse",
+            };
             svg::text(svg, "tick strong slow", (self.middle(column), y + 14.0), "middle", word);
         }
     }
@@ -176,7 +180,7 @@ fn draw_bars(svg: &mut Html, facts: &Facts, layout: &Layout, area: Area) {
     for column in &layout.columns {
         let width = layout.width_of(column);
         let inset =
-            if layout.step < 6.0 || layout.compact && column.kind == Kind::Slow { 0.0 } else { 0.12 * width };
+            if layout.step < 6.0 || layout.compact && column.kind.is_below() { 0.0 } else { 0.12 * width };
         let top = scale.place(column.mean);
         let bar =
             Area { left: column.x + inset, top, width: width - 2.0 * inset, height: area.bottom() - top };
@@ -250,7 +254,7 @@ fn draw_effects(svg: &mut Html, facts: &Facts, layout: &Layout, area: Area) {
         if let Some((low, high)) = contrast.interval {
             svg::line(svg, &format!("effect {class}"), (x, place(low)), (x, place(high)));
         }
-        let stands_out = matches!(column.kind, Kind::Slow | Kind::Fast);
+        let stands_out = column.kind.is_below() || column.kind == Kind::Fast;
         let radius = if layout.compact && !stands_out { (layout.step * 0.4).clamp(1.0, 2.5) } else { 3.4 };
         svg::dot(svg, &format!("point {class}"), (x, place(contrast.ratio)), radius, &tooltip(column, ""));
         if stands_out && layout.names_slow() && (layout.compact || layout.step >= 40.0) {

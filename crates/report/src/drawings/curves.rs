@@ -72,7 +72,7 @@ pub fn draw(facts: &Facts, latency: &BTreeMap<String, Vec<(f64, f64)>>) -> Optio
 /// Order of drawing: the lower, the later.
 fn importance(kind: Kind) -> u8 {
     match kind {
-        Kind::Slow => 0,
+        Kind::Slow | Kind::Worse => 0,
         Kind::Unpinned => 1,
         Kind::Fast => 2,
         Kind::Control => 3,

@@ -7,8 +7,10 @@ use study::{Arm, Evidence, Role, Verdict};
 /// What an arm is to the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Slower than the other CPUs.
+    /// Slower than the other CPUs, and it is the server that loses the time there.
     Slow,
+    /// Worse than the other CPUs, and the server alone is not known to be why: no CPU may be called slow for it.
+    Worse,
     /// Faster than the other CPUs.
     Fast,
     /// A pinned arm that does not stand out.
@@ -26,8 +28,10 @@ impl Kind {
             Role::Baseline => Kind::Unpinned,
             Role::Dose | Role::MisTuning => Kind::Control,
             Role::Candidate | Role::Intervention => {
+                let is_slow = evidence.slow_cpus().iter().any(|contrast| contrast.arm == arm.name);
                 match evidence.against_other_cpus.iter().find(|c| c.arm == arm.name).map(|c| c.verdict) {
-                    Some(Verdict::Worse) => Kind::Slow,
+                    Some(Verdict::Worse) if is_slow => Kind::Slow,
+                    Some(Verdict::Worse) => Kind::Worse,
                     Some(Verdict::Better) => Kind::Fast,
                     _ => Kind::Pinned,
                 }
@@ -35,10 +39,15 @@ impl Kind {
         }
     }
 
+    /// Whether it is below the other CPUs.
+    pub fn is_below(self) -> bool {
+        matches!(self, Kind::Slow | Kind::Worse)
+    }
+
     /// Style class; the style sheet has the colours.
     pub fn class(self) -> &'static str {
         match self {
-            Kind::Slow => "slow",
+            Kind::Slow | Kind::Worse => "slow",
             Kind::Fast => "fast",
             Kind::Pinned => "pinned",
             Kind::Unpinned => "unpinned",
@@ -50,6 +59,7 @@ impl Kind {
     pub fn words(self) -> &'static str {
         match self {
             Kind::Slow => "slow CPU",
+            Kind::Worse => "worse than the other CPUs, not for the server alone",
             Kind::Fast => "faster than the other CPUs",
             Kind::Pinned => "pinned, not told apart from the others",
             Kind::Unpinned => "unpinned",

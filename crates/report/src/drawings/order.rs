@@ -151,7 +151,7 @@ pub fn marker(svg: &mut Html, kind: Kind, (x, y): (f64, f64), r: f64, title: &st
     let r2 = r * 1.35;
     match kind {
         Kind::Pinned => svg::dot(svg, &class, (x, y), r * 0.85, title),
-        Kind::Slow => {
+        Kind::Slow | Kind::Worse => {
             svg::path(svg, &class, &[(x, y + r2), (x - r2, y - r), (x + r2, y - r), (x, y + r2)], title)
         }
         Kind::Fast => {

@@ -68,3 +68,17 @@ proptest! {
         }
     }
 }
+
+/// The picture accuses no CPU either.
+#[test]
+fn no_bar_is_called_slow_where_nobody_knows_who_meets_the_cause() {
+    let drawn = |facts: &Facts| report::html::render(&crate::e5::view(facts, &[]));
+    let mut facts = others::two_cpus();
+    assert!(drawn(&facts).contains(">slow</text>"));
+    for contrast in facts.evidence.against_other_cpus.iter_mut().filter(|c| c.verdict == Verdict::Worse) {
+        contrast.whose = Some(Whose::Inseparable);
+    }
+    let page = drawn(&facts);
+    assert!(!page.contains(">slow</text>") && page.contains(">worse</text>"));
+    assert!(page.contains("not for the server alone"));
+}
