@@ -78,7 +78,7 @@ impl Bench {
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Studies until CPU `slow` is named. On a shared host *undecided* is an honest answer to a noisy minute, and is asked
+    /// Studies until CPU `slow` is among those that `named` reads from the result ([`slow_cpus`], [`worse_cpus`]), and no other. On a shared host *undecided* is an honest answer to a noisy minute, and is asked
     /// again, three times at most; a wrong answer is not, and neither is silence each time about a quiet machine. `held` says
     /// whether the CPU was slow all the while: where it was not, silence is right.
     pub fn study_until_named(
@@ -86,13 +86,14 @@ impl Bench {
         bed: &Testbed,
         slow: u32,
         more: &[&str],
+        named: fn(&Value) -> Vec<u64>,
         held: impl Fn() -> bool,
     ) -> Option<Value> {
         let mut silent = Vec::new();
         for _ in 0..ATTEMPTS {
             let _ = std::fs::remove_dir_all(self.case());
             let result = self.study(bed, more);
-            let named = worse_cpus(&result);
+            let named = named(&result);
             if named == [u64::from(slow)] {
                 return Some(result);
             }

@@ -1,6 +1,6 @@
 //! A storm of 10,000 timer interrupts a second on CPU k, made outside pinwise. Feasibility: -24 to -30 % on k.
 
-use crate::pinwise::{Bench, findings, told};
+use crate::pinwise::{Bench, findings, slow_cpus, told};
 use crate::storms;
 use crate::testbed::Testbed;
 
@@ -12,7 +12,7 @@ fn names_the_cpu_and_the_mechanism(cpu: u32) {
     let watched = storms::Rate::of(cpu);
     let bench = Bench::new();
     let held = || watched.is_at_least(RATE_PER_S);
-    let Some(result) = bench.study_until_named(&bed, cpu, &[], held) else { return };
+    let Some(result) = bench.study_until_named(&bed, cpu, &[], slow_cpus, held) else { return };
     let named = findings(&result);
     assert!(
         named.iter().any(|(rule, on, _)| rule == "interrupts" && *on == Some(u64::from(cpu))),
@@ -41,6 +41,8 @@ fn a_storm_that_pinwise_started_itself_is_moved_and_proved() {
     let Some(bed) = Testbed::new() else { return };
     let bench = Bench::new();
     let neighbour = "1:{exe} storm --cpu {cpu} --rate 10000 --for 60";
-    let Some(_) = bench.study_until_named(&bed, 1, &["--neighbour", neighbour], || true) else { return };
+    let Some(_) = bench.study_until_named(&bed, 1, &["--neighbour", neighbour], slow_cpus, || true) else {
+        return;
+    };
     assert!(bench.prove("interrupts"), "moving the storm must move the slowness");
 }
