@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use machine::{CpuSet, Fault};
+use machine::Fault;
+use report::screening_words;
 use study::engine::prepare::Draft;
 use study::{Screening, engine, screening};
 
@@ -36,19 +37,9 @@ pub fn run(draft: Draft, interrupted: &Arc<AtomicBool>) -> Result<(Draft, Option
     );
     bar.finish_and_clear();
     let chosen = chosen?;
-    eprintln!("screening: {}", in_words(&chosen));
+    for sentence in screening_words::sentences(&chosen) {
+        eprintln!("screening: {sentence}");
+    }
     let recipe = chosen.narrowed(study.recipe.clone());
     Ok((draft.revised(recipe)?, Some(chosen)))
-}
-
-fn in_words(chosen: &Screening) -> String {
-    let slow: CpuSet = chosen.slow.iter().copied().collect();
-    let looked = match slow.len() {
-        0 => "no CPU looks slow".to_string(),
-        1 => format!("CPU {slow} looks slow"),
-        _ => format!("CPUs {slow} look slow"),
-    };
-    let samples = chosen.samples.len();
-    let stood_for: usize = chosen.figures.len().saturating_sub(chosen.slow.len());
-    format!("{looked}; of the {stood_for} others {samples} are studied for all")
 }

@@ -55,6 +55,7 @@ pub fn unjudged(why: &Unjudged) -> String {
         Unjudged::NotAsAsked { arm } => {
             format!("the server of '{arm}' was not where that arm puts it: see Notes")
         }
+        Unjudged::GivenUp { arm } => format!("every attempt of '{arm}' failed, and it was given up"),
         Unjudged::NoFigure { arm } => {
             format!("no trial of '{arm}' has this figure: name one that the load gives (pinwise report)")
         }

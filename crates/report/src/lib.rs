@@ -34,7 +34,7 @@ pub mod number;
 pub mod pages;
 pub mod picture;
 pub mod plan_text;
-mod screening_words;
+pub mod screening_words;
 pub mod so_far;
 pub mod svg;
 pub mod table;

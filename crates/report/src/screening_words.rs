@@ -9,8 +9,10 @@ use crate::control_words::cpus;
 
 /// Sentences: how many were screened, which looked slow, and which stand for which.
 pub fn sentences(screening: &Screening) -> Vec<String> {
-    let screened = screening.figures.len();
     let slow: CpuSet = screening.slow.iter().copied().collect();
+    // One that answered nothing has no figure, and looks slow.
+    let known = screening.figures.keys().copied().collect::<CpuSet>().union(&slow);
+    let screened = known.len();
     let looked = match slow.len() {
         0 => "none looked slow".into(),
         1 => format!("{} looked slow and has full blocks", cpus(&slow)),
@@ -32,7 +34,6 @@ pub fn sentences(screening: &Screening) -> Vec<String> {
         sentences.push(format!("{}; these are alike as far as the map shows.", kinds.join(", ")));
     }
     let stood_for = by_kind.keys().fold(slow, |all, kind| all.union(kind));
-    let known: CpuSet = screening.figures.keys().copied().collect();
     let left_out = known.difference(&stood_for);
     if !left_out.is_empty() {
         sentences.push(format!(

@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "CMD")]
     server: Option<String>,
     /// Another build of it: both are run in every block, in random order, and compared as the arms server-a and server-b
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", conflicts_with = "aa")]
     server_b: Option<String>,
     /// A server that runs already: a process number, a systemd unit or a cgroup. It is placed in each trial, put back after, and never
     /// ended; needs --port

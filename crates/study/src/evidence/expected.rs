@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::gains::{differences, gains_by_arm, mean_by_block};
-use super::{ArmStanding, Trust, standing};
+use super::{ArmStanding, Evidence, Trust, standing};
 use crate::arm::{Arm, baseline_title};
 use crate::expectation::{Expectation, Relation, named};
 use crate::recipe::Direction;
@@ -51,6 +51,11 @@ pub enum Unjudged {
     Untrustworthy,
     /// The server of this arm was not where the arm says.
     NotAsAsked {
+        /// The arm.
+        arm: String,
+    },
+    /// Every attempt of this arm failed in some block, and it was given up.
+    GivenUp {
         /// The arm.
         arm: String,
     },
@@ -107,25 +112,23 @@ pub(super) fn confidence(alpha: f64, looks: usize, expectations: usize) -> f64 {
     1.0 - alpha / (looks.max(1) * expectations.max(1)) as f64
 }
 
-/// Judges each of `expectations` by trials that count.
+/// Judges each of `expectations` by trials that count; `evidence` is that of the same trials.
 pub(super) fn of(
     expectations: &[Expectation],
     arms: &[Arm],
     trials: &[Trial],
-    trust: &Trust,
+    evidence: &Evidence,
     confidence: f64,
 ) -> Vec<Judgement> {
-    let standings = standing::of(arms, trials);
-    let placed = standing::as_placed(arms, trials, &standings);
-    let judging = Judging { arms, trials: &placed, standings: &standings, trust, confidence };
+    let placed = standing::as_placed(arms, trials, &evidence.standings);
+    let judging = Judging { arms, trials: &placed, evidence, confidence };
     expectations.iter().map(|expectation| judging.judge(expectation)).collect()
 }
 
 struct Judging<'a> {
     arms: &'a [Arm],
     trials: &'a [Trial],
-    standings: &'a BTreeMap<String, ArmStanding>,
-    trust: &'a Trust,
+    evidence: &'a Evidence,
     confidence: f64,
 }
 
@@ -162,12 +165,15 @@ impl Judging<'_> {
         (subject, involved): (&[&Arm], &[&Arm]),
         measured: &Measured,
     ) -> Outcome {
-        let standing = |arm: &&&Arm| self.standings.get(&arm.name);
+        let standing = |arm: &&&Arm| self.evidence.standings.get(&arm.name);
         // Who serves nobody keeps no promise about service.
         if subject.iter().any(|arm| matches!(standing(&arm), Some(ArmStanding::Starved { .. }))) {
             return Outcome::Failed;
         }
         let cannot = |why| Outcome::CannotTell { why };
+        if let Some(arm) = involved.iter().find(|arm| self.evidence.given_up.contains_key(&arm.name)) {
+            return cannot(Unjudged::GivenUp { arm: arm.name.clone() });
+        }
         if let Some(arm) = involved.iter().find(|arm| standing(arm).is_some()) {
             return cannot(Unjudged::NotAsAsked { arm: arm.name.clone() });
         }
@@ -175,13 +181,10 @@ impl Judging<'_> {
             let mut own = self.trials.iter().filter(|trial| trial.arm == arm.name);
             own.any(|trial| trial.figures.contains_key(&expectation.figure))
         };
-        let without = involved.iter().find(|arm| !has_figure(arm)).map(|arm| arm.name.clone());
-        // Of an arm that was given up there is nothing.
-        let gone = || subject.is_empty().then(|| expectation.arm.clone().unwrap_or_default());
-        if let Some(arm) = without.or_else(gone) {
-            return cannot(Unjudged::NoFigure { arm });
+        if let Some(arm) = involved.iter().find(|arm| !has_figure(arm)) {
+            return cannot(Unjudged::NoFigure { arm: arm.name.clone() });
         }
-        if let Trust::Untrustworthy { .. } = self.trust {
+        if let Trust::Untrustworthy { .. } = self.evidence.trust {
             return cannot(Unjudged::Untrustworthy);
         }
         let (relation, bound) = (expectation.relation, expectation.bound);
@@ -241,7 +244,7 @@ fn is_violated(relation: Relation, low: f64, high: f64, bound: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{dose_shows, set, simulate};
+    use super::super::tests::{dose_shows, set, simulate, weigh_all};
     use super::*;
     use crate::arm::each_cpu_in_turn;
     use crate::trial::{AsRun, Misplaced};
@@ -256,8 +259,12 @@ mod tests {
     }
 
     fn judged(texts: &[&str], trials: &[Trial]) -> Vec<Judgement> {
+        judged_beside(texts, trials, &weigh_all(&arms(), trials))
+    }
+
+    fn judged_beside(texts: &[&str], trials: &[Trial], evidence: &Evidence) -> Vec<Judgement> {
         let expectations: Vec<Expectation> = texts.iter().map(|text| text.parse().unwrap()).collect();
-        of(&expectations, &arms(), trials, &Trust::Sound, confidence(0.04, 1, texts.len()))
+        of(&expectations, &arms(), trials, evidence, confidence(0.04, 1, texts.len()))
     }
 
     fn outcomes(texts: &[&str], trials: &[Trial]) -> Vec<Outcome> {
@@ -325,5 +332,16 @@ mod tests {
         assert_eq!(outcomes(&texts, &misplaced), [not_as_asked]);
         let starved = with(&|trial| Trial { starved: true, figures: BTreeMap::new(), ..trial });
         assert_eq!(outcomes(&texts, &starved), [Outcome::Failed]);
+    }
+
+    #[test]
+    fn an_arm_that_was_given_up_passes_nothing_and_bounds_nothing() {
+        let trials = trials(3, 14);
+        let given_up = BTreeMap::from([("cpu 2".to_string(), "the load ended".to_string())]);
+        let evidence = Evidence { given_up, ..weigh_all(&arms(), &trials) };
+        let texts = ["requests_per_s of \"cpu 2\" >= 1", "requests_per_s of \"cpu 1\" >= 0.1 x \"cpu 2\""];
+        let gone = Outcome::CannotTell { why: Unjudged::GivenUp { arm: "cpu 2".into() } };
+        let judged = judged_beside(&texts, &trials, &evidence);
+        assert!(judged.iter().all(|judged| judged.outcome == gone), "{judged:#?}");
     }
 }

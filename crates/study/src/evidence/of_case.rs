@@ -51,23 +51,16 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
 /// What the recipe expects, judged once the study has ended. Until then nothing is: who looks at every block and stops at a good one passes
 /// anything.
 fn expectations(study: &Resolved, within: &[Trial], evidence: &Evidence, ended: bool) -> Vec<Judgement> {
-    let (recipe, arms) = (&study.recipe, arms_left(study, within));
+    let recipe = &study.recipe;
     let alpha = looks::spent_by_looks(recipe.precision.alpha);
     let expected = &recipe.expectations;
     let confidence = expected::confidence(alpha, looks::planned(study).len(), expected.len());
-    let mut judged = expected::of(expected, &arms, within, &evidence.trust, confidence);
+    let mut judged = expected::of(expected, &study.arms, within, evidence, confidence);
     if !ended {
         let outcome = Outcome::CannotTell { why: Unjudged::Unfinished };
         judged.iter_mut().for_each(|judged| judged.outcome = outcome.clone());
     }
     judged
-}
-
-/// The arms that were not given up.
-fn arms_left(study: &Resolved, trials: &[Trial]) -> Vec<Arm> {
-    let given_up = schedule::given_up(study, trials);
-    let arms = study.arms.iter().enumerate().filter(|(at, _)| !given_up.contains_key(at));
-    arms.map(|(_, arm)| arm.clone()).collect()
 }
 
 /// The evidence with what blocks that were added for the `nth` time say by themselves, at the level that was set aside for them: of what
@@ -84,11 +77,9 @@ fn with_added(
     if fresh.trust != Trust::Sound {
         return evidence;
     }
+    confirm_expectations(&mut evidence.expectations, study, &within, &fresh, alpha);
     if evidence.trust != Trust::Sound {
-        let Evidence { looks, expectations, .. } = evidence;
-        let mut whole = Evidence { looks, expectations, ..fresh };
-        confirm_expectations(&mut whole, study, &within, alpha);
-        return whole;
+        return Evidence { looks: evidence.looks, expectations: evidence.expectations, ..fresh };
     }
     let is_open = |verdict| matches!(verdict, Verdict::Undecided | Verdict::CannotTell);
     let decide = |before: &mut Vec<Contrast>, now: &[Contrast]| {
@@ -100,25 +91,24 @@ fn with_added(
     };
     decide(&mut evidence.against_baseline, &fresh.against_baseline);
     decide(&mut evidence.against_other_cpus, &fresh.against_other_cpus);
-    confirm_expectations(&mut evidence, study, &within, alpha);
     evidence
 }
 
-/// Judges by added blocks alone what could not be told before.
-fn confirm_expectations(evidence: &mut Evidence, study: &Resolved, added: &[Trial], alpha: f64) {
+/// Judges by added blocks alone, whose evidence is `fresh`, what could not be told before.
+fn confirm_expectations(
+    judgements: &mut [Judgement],
+    study: &Resolved,
+    added: &[Trial],
+    fresh: &Evidence,
+    alpha: f64,
+) {
+    let confidence = expected::confidence(alpha, 1, judgements.len());
+    let counted = schedule::counted(added);
     let is_open = |judged: &Judgement| matches!(judged.outcome, Outcome::CannotTell { .. });
-    let open: Vec<_> = evidence.expectations.iter().filter(|judged| is_open(judged)).collect();
-    let expected: Vec<_> = open.iter().map(|judged| judged.expectation.clone()).collect();
-    let confidence = expected::confidence(alpha, 1, study.recipe.expectations.len());
-    let fresh = expected::of(
-        &expected,
-        &arms_left(study, added),
-        &schedule::counted(added),
-        &Trust::Sound,
-        confidence,
-    );
-    for (judged, now) in evidence.expectations.iter_mut().filter(|judged| is_open(judged)).zip(fresh) {
-        if !is_open(&now) {
+    for judged in judgements.iter_mut().filter(|judged| is_open(judged)) {
+        let expected = std::slice::from_ref(&judged.expectation);
+        let now = expected::of(expected, &study.arms, &counted, fresh, confidence).pop();
+        if let Some(now) = now.filter(|now| !is_open(now)) {
             *judged = now;
         }
     }

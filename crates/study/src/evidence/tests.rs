@@ -51,7 +51,7 @@ fn question(better: Direction) -> Question<'static> {
     Question { metric: "requests_per_s", better, precision: PRECISION, is_capacity }
 }
 
-fn weigh_all(arms: &[Arm], trials: &[Trial]) -> Evidence {
+pub(super) fn weigh_all(arms: &[Arm], trials: &[Trial]) -> Evidence {
     weigh(arms, trials, &question(Direction::Higher))
 }
 

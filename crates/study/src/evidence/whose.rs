@@ -80,14 +80,12 @@ impl Reading<'_> {
             return Whose::Server;
         }
         let others: Vec<&Arm> = tried().filter(|other| other.name != arm.name).collect();
-        let (rises, pairs) = (self.by_demand(arm, &others), self.by_pairs(arm, &others));
-        match (rises.map(|rises| (rises.server, rises.load)), pairs) {
+        match (self.by_demand(arm, &others), self.by_pairs(arm, &others)) {
             // What the server wants more of covers the difference: nobody may say that the load alone loses the time.
-            (Some((true, _)), Some(Whose::Load)) | (Some((false, true)), Some(Whose::Server)) => {
-                Whose::Inseparable
-            }
-            (Some((true, false)), _) => Whose::Server,
-            (Some((false, true)), _) => Whose::Load,
+            (Some(Rises { server: true, .. }), Some(Whose::Load))
+            | (Some(Rises { server: false, load: true }), Some(Whose::Server)) => Whose::Inseparable,
+            (Some(Rises { server: true, load: false }), _) => Whose::Server,
+            (Some(Rises { server: false, load: true }), _) => Whose::Load,
             (_, Some(whose)) => whose,
             (_, None) => match self.knows_demand(arm) {
                 true => Whose::Inseparable,

@@ -34,9 +34,9 @@ pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     }
     let of_keys = recipe.better.filter(|_| keys.contains_key("better"));
     server_flags(args, &mut recipe)?;
-    second_server(args, &mut recipe)?;
     load_flags(args, &mut recipe)?;
     design_flags(args, &mut recipe)?;
+    second_server(args, &mut recipe)?;
     // --key better holds for the figure that --metric names.
     recipe.better = recipe.better.or(of_keys);
     recipe.check()?;
@@ -101,7 +101,7 @@ fn load_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
             return Err(Fault::new(
                 Class::Usage,
                 "--load command",
-                "it lacks the command",
+                "the command is missing",
                 "give it with --command 'wrk ... {port}'",
             ));
         }
@@ -193,11 +193,7 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
             ));
         }
         (Some(copies), None) => recipe.factors = vec![Factor::AllAlike { copies }],
-        (None, Some(cpus)) => {
-            let builds = recipe.factors.pop().filter(|_| args.server_b.is_some());
-            recipe.factors = vec![Factor::EachCpu { cpus: Some(cpus.clone()) }];
-            recipe.factors.extend(builds);
-        }
+        (None, Some(cpus)) => recipe.factors = vec![Factor::EachCpu { cpus: Some(cpus.clone()) }],
         (None, None) => {}
     }
     recipe.expectations.extend(args.expect.iter().cloned());
