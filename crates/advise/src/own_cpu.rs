@@ -49,7 +49,7 @@ pub struct OwnCpu<'a> {
     rates: BTreeMap<u32, Rates<'a>>,
     rows: BTreeSet<Row>,
     slow: BTreeSet<u32>,
-    /// How often the server slept by its own will there, 1/s, by CPU: it was woken as often. Where it is known.
+    /// Voluntary context switches of the server there, 1/s, by CPU: it was woken as often. Where they are known.
     sleeps: BTreeMap<u32, f64>,
 }
 
@@ -89,38 +89,38 @@ impl<'a> OwnCpu<'a> {
 
     /// One row on `cpu` against the other CPUs; `None` when it is not known on either side.
     pub fn pair(&self, probe: &str, name: &str, cpu: u32) -> Option<Pair> {
-        let rate = |cpu: &u32| self.rates.get(cpu)?.get(&(probe, name)).copied();
-        let of = |all: bool| -> Vec<f64> {
-            let others = self.rates.keys().filter(|c| **c != cpu && (all || !self.slow.contains(c)));
-            others.filter_map(rate).collect()
-        };
-        Some(Pair { bad: rate(&cpu)?, good: median(&of(false)).or_else(|| median(&of(true)))? })
+        self.against_others(cpu, |cpu| self.rate(probe, name, cpu))
     }
 
-    /// A row of /proc/interrupts on `cpu` against the other CPUs, without what told a CPU of the server's wake-ups: those arrive while it
-    /// sleeps, and take no time from it. Where it is not known how often it slept, the row as it is.
+    /// A row of /proc/interrupts on `cpu` against the other CPUs, without interrupts that announce a wake-up of the server: it sleeps when
+    /// those arrive, and loses no time to them. Where it is not known how often it slept, the row as it is.
     pub fn interrupts_without_wake_ups(&self, row: &Row, cpu: u32) -> Option<Pair> {
-        let whole = self.pair("interrupts", &row.name, cpu)?;
-        if !row::tells_of_wake_ups(&row.name, &row.label) {
-            return Some(whole);
+        if !row::announces_wake_ups(&row.name, &row.label) {
+            return self.pair("interrupts", &row.name, cpu);
         }
-        let telling: Vec<&Row> =
-            self.rows("interrupts").filter(|row| row::tells_of_wake_ups(&row.name, &row.label)).collect();
-        // A wake-up is told of by one interrupt at most, of whichever kind: each row has its part of them.
-        let left = |of: u32| -> Option<f64> {
-            let rate = |row: &Row| self.rates.get(&of)?.get(&("interrupts", row.name.as_str())).copied();
-            let all: f64 = telling.iter().filter_map(|row| rate(row)).sum();
-            let sleeps = self.sleeps.get(&of).copied().unwrap_or(0.0);
+        let announcing: Vec<&Row> =
+            self.rows("interrupts").filter(|row| row::announces_wake_ups(&row.name, &row.label)).collect();
+        // A wake-up is announced by one interrupt at most, of whichever kind: each row has its part of them.
+        self.against_others(cpu, |cpu| {
+            let rate = |row: &Row| self.rate("interrupts", &row.name, cpu);
+            let all: f64 = announcing.iter().filter_map(|row| rate(row)).sum();
+            let sleeps = self.sleeps.get(&cpu).copied().unwrap_or(0.0);
             let part = if all > 0.0 { ((all - sleeps) / all).max(0.0) } else { 0.0 };
             Some(rate(row)? * part)
+        })
+    }
+
+    fn rate(&self, probe: &str, name: &str, cpu: u32) -> Option<f64> {
+        self.rates.get(&cpu)?.get(&(probe, name)).copied()
+    }
+
+    /// What `rate` is on `cpu`, and on the median of the others.
+    fn against_others(&self, cpu: u32, rate: impl Fn(u32) -> Option<f64>) -> Option<Pair> {
+        let of = |all: bool| -> Vec<f64> {
+            let others = self.rates.keys().filter(|c| **c != cpu && (all || !self.slow.contains(c)));
+            others.filter_map(|cpu| rate(*cpu)).collect()
         };
-        let others: Vec<f64> = self
-            .rates
-            .keys()
-            .filter(|of| **of != cpu && (!self.slow.contains(of) || self.slow.len() == self.rates.len()))
-            .filter_map(|of| left(*of))
-            .collect();
-        Some(Pair { bad: left(cpu)?, good: median(&others).unwrap_or(whole.good) })
+        Some(Pair { bad: rate(cpu)?, good: median(&of(false)).or_else(|| median(&of(true)))? })
     }
 
     /// Whether any row of `probe` can be compared on `cpu`.
@@ -144,7 +144,7 @@ pub fn rate_with_server_elsewhere(facts: &Facts, probe: &str, name: &str, cpu: u
     median(&rates)
 }
 
-/// How often the server's threads slept by their own will, 1/s: median over the trials that tell it of every thread.
+/// Voluntary context switches of the server's threads, 1/s: median over the trials that have them of every thread.
 fn sleeps_per_s(observations: &[&Observation]) -> Option<f64> {
     let of = |observation: &&Observation| -> Option<f64> {
         let window_s = Some(observation.window_s()).filter(|window_s| *window_s > 0.0)?;

@@ -35,9 +35,9 @@ pub fn is_function_call(name: &str, label: &str) -> bool {
     name == "CAL" || (name.starts_with("IPI") && label.contains("Function call"))
 }
 
-/// Whether a row counts interrupts by which a CPU is told that a task has been woken for it. Which of them the kernel uses depends on
-/// whether the CPU polls while idle and whether its cache is shared with the waker (kernel/sched/core.c, `ttwu_queue_wakelist`).
-pub fn tells_of_wake_ups(name: &str, label: &str) -> bool {
+/// Whether a row counts interrupts that announce to a CPU a task that was woken for it. Which of them the kernel uses depends on whether the
+/// CPU polls while idle and whether its cache is shared with the waker (kernel/sched/core.c, `ttwu_queue_wakelist`).
+pub fn announces_wake_ups(name: &str, label: &str) -> bool {
     let is_reschedule = name == "RES" || (name.starts_with("IPI") && label.contains("Rescheduling"));
     is_reschedule || is_function_call(name, label)
 }
@@ -75,8 +75,8 @@ mod tests {
         assert_eq!(kind("", ""), Kind::Other);
         assert!(is_function_call("CAL", "") && is_function_call("IPI1", "Function call interrupts"));
         assert!(!is_function_call("RES", "Rescheduling interrupts"));
-        assert!(tells_of_wake_ups("RES", "Rescheduling interrupts") && tells_of_wake_ups("CAL", ""));
-        assert!(tells_of_wake_ups("IPI0", "Rescheduling interrupts") && !tells_of_wake_ups("TLB", ""));
+        assert!(announces_wake_ups("RES", "Rescheduling interrupts") && announces_wake_ups("CAL", ""));
+        assert!(announces_wake_ups("IPI0", "Rescheduling interrupts") && !announces_wake_ups("TLB", ""));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub fn run<T>(
         false => Ok(()),
     };
     if is_new {
-        // Empty now; where it is not, somebody else has put something there.
+        // Not removed where somebody else has put something there meanwhile.
         let _ = std::fs::remove_dir(draft.dir());
     }
     ran.and_then(|seen| removed.map(|()| seen))
@@ -48,7 +48,7 @@ fn measured<T>(
     run: impl FnOnce(&mut Case, &mut LiveTrials) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     let mut case = make(dir)?;
-    let mut live = LiveTrials::new(&case, own_binary()?, draft.allowed().clone(), Arc::clone(interrupted))?;
+    let mut live = LiveTrials::new(&case, own_binary()?, draft.machine(), Arc::clone(interrupted))?;
     let ran = run(&mut case, &mut live);
     let taken_back = live.finish();
     Data::of_case(dir).remove();

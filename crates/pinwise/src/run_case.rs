@@ -17,8 +17,8 @@ pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ende
     needs::check(&case.study.recipe)?;
     let _quit = QuitKey::listen(interrupted);
     let mut progress = Progress::new(&case.study.recipe, &case.trials);
-    let allowed = engine::prepare::usable(&Machine::read(&Root::live()))?;
-    let mut trials = LiveTrials::new(case, own_binary()?, allowed, Arc::clone(interrupted))?;
+    let machine = Machine::read(&Root::live());
+    let mut trials = LiveTrials::new(case, own_binary()?, &machine, Arc::clone(interrupted))?;
     let ran = engine::run(case, &mut trials, interrupted, &mut |event| progress.show(&event));
     progress.finish();
     let taken_back = trials.finish();

@@ -1,5 +1,5 @@
 //! `pinwise study --expect` as a CI job meets it: exit codes, junit.xml, and two builds in one study. What is expected here is far from
-//! any doubt, or has too few blocks to be told.
+//! any doubt, or has too few blocks for an answer.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 

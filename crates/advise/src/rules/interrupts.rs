@@ -48,8 +48,8 @@ static ABOUT: About = About {
           server there: numbered IRQs, timer, inter-processor. The excess rate times the cost of one interrupt predicts \
           the loss. Proof: the IRQ (or the neighbour that arms the timer) is moved to a good CPU, which must turn slow \
           while the slow one turns fast; a timer whose cause is not known is imitated on a good CPU. Function-call \
-          interrupts that come with receive softirq work are left to that rule. Interrupts that tell a CPU of a wake-up \
-          (reschedule, function call) count only beyond as many as the server slept by its own will: it slept when those arrived.",
+          interrupts that come with receive softirq work are left to that rule. Interrupts that announce a wake-up \
+          (reschedule, function call) count only beyond the voluntary context switches of the server: it slept when those arrived.",
 };
 
 impl Rule for Interrupts {

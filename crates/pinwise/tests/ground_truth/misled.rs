@@ -3,7 +3,7 @@
 //!
 //! A busy machine may hide a cause: then *undecided* is right, and what may never be said is asserted all the same.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use machine::CpuSet;
 use serde_json::Value;
 
 use crate::pinwise::{Bench, slow_cpus, told};
+use crate::processes::Killed;
 use crate::watched::Limited;
 
 /// Short and few: what is made here costs a third and more.
@@ -42,33 +43,22 @@ fn title(result: &Value) -> &str {
     result["answer"]["title"].as_str().unwrap()
 }
 
-/// A command that runs until this goes.
-struct Beside(Child);
-
-impl Beside {
-    fn start(command: &[&str]) -> Self {
-        let mut child = Command::new(command[0]);
-        Self(child.args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-    }
-
-    /// A task that never sleeps, on one CPU.
-    fn busy(cpu: u32) -> Self {
-        Self::start(&["taskset", "-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])
-    }
+/// A command that runs until what this returns goes.
+fn beside(command: &[&str]) -> Killed {
+    let mut child = Command::new(command[0]);
+    Killed(child.args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-impl Drop for Beside {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A task that never sleeps, on one CPU.
+fn busy(cpu: u32) -> Killed {
+    beside(&["taskset", "-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"])
 }
 
 /// The load runs on CPU 1 where the server has CPU 0, and starves there: that is no fault of CPU 0.
 #[test]
 #[ignore = "ground truth: needs two CPUs and a minute; run by `make test`"]
 fn a_busy_task_on_the_loads_cpu_does_not_make_the_servers_slow() {
-    let busy = Beside::busy(1);
+    let busy = busy(1);
     let bench = Bench::new();
     let result = study(&bench, &["--work-us", "5", "--anyway"]);
     drop(busy);
@@ -140,7 +130,7 @@ mod soak {
     #[test]
     #[ignore = "ground truth: needs two CPUs and a minute; run by `make soak`"]
     fn a_busy_task_on_the_servers_cpu_makes_that_one_slow_and_no_other() {
-        let busy = Beside::busy(1);
+        let busy = busy(1);
         let bench = Bench::new();
         // A server that never sleeps long: half of the CPU is the other task's.
         let result = study(&bench, &["--work-us", "300"]);
@@ -159,8 +149,7 @@ mod soak {
         if !rustix::process::geteuid().is_root() {
             return eprintln!("skipped: real-time priority needs root");
         }
-        let hog =
-            Beside::start(&["chrt", "-f", "40", "taskset", "-c", "1", "sh", "-c", "while :; do :; done"]);
+        let hog = beside(&["chrt", "-f", "40", "taskset", "-c", "1", "sh", "-c", "while :; do :; done"]);
         let bench = Bench::new();
         let result = study(&bench, &["--work-us", "300", "--anyway"]);
         drop(hog);

@@ -1,6 +1,32 @@
 //! Processes as /proc shows them: which of them a study has started.
 
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
+use std::process::Child;
+
+/// A child that is killed when this goes.
+pub struct Killed(pub Child);
+
+impl Deref for Killed {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Killed {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// Processes of which `holds` is so.
 fn processes(holds: impl Fn(&Path) -> bool) -> Vec<PathBuf> {

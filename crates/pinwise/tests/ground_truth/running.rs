@@ -1,21 +1,22 @@
 //! A server that runs already is placed in each trial, put back after, and never ended.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use machine::CpuSet;
 
 use crate::pinwise::{Bench, SHORT_TRIALS};
+use crate::processes::Killed;
 
 /// The built-in string server, started by hand.
-struct Server(Child);
+struct Server(Killed);
 
 impl Server {
     fn start(port: u16) -> Self {
         let mut server = Command::new(env!("CARGO_BIN_EXE_pinwise"));
         let port = port.to_string();
         server.args(["string-server", "--address", "127.0.0.1", "--port", &port, "--rounds", "2000"]);
-        Self(server.stdout(Stdio::null()).spawn().unwrap())
+        Self(Killed(server.stdout(Stdio::null()).spawn().unwrap()))
     }
 
     fn cpus(&self) -> String {
@@ -25,13 +26,6 @@ impl Server {
             .filter_map(|line| Some(line.strip_prefix("Cpus_allowed_list:")?.trim().to_string()))
             .next()
             .unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -1,11 +1,12 @@
 //! `pinwise verify` where the truth is built: receive work is steered onto CPU 0, and a plan puts the server right there; a storm takes
 //! a quarter of the CPU that the server is on, the study's own plan takes it away from there, and the storm comes after it.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::pinwise::{Bench, SHORT_TRIALS};
+use crate::processes::Killed;
 use crate::storms;
 use crate::testbed::Testbed;
 
@@ -56,12 +57,13 @@ const RECIPE: &str = "[baseline]\nserver = '0'\nload = '1'\n\
                       [[factors]]\nkind = 'places'\nlevels = [{ name = 'moved', server = '1', load = '0' }]\n";
 
 /// A process that stands for the server that runs for good, on CPU 0.
-struct Server(Child);
+struct Server(Killed);
 
 impl Server {
     fn new() -> Self {
         let mut command = Command::new("taskset");
-        let server = Self(command.args(["-c", "0", "sleep", "3600"]).stdin(Stdio::null()).spawn().unwrap());
+        let server =
+            Self(Killed(command.args(["-c", "0", "sleep", "3600"]).stdin(Stdio::null()).spawn().unwrap()));
         crate::pinwise::wait_at_most(std::time::Duration::from_secs(10), "taskset", || server.cpus() == "0");
         server
     }
@@ -69,13 +71,6 @@ impl Server {
     fn cpus(&self) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
         status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_string()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

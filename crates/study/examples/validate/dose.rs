@@ -3,10 +3,10 @@
 use machine::CpuSet;
 use pinwise_study::arm::each_cpu_in_turn;
 use pinwise_study::evidence::{ControlOutcome, Question, weigh};
-use pinwise_study::{Arm, AsRun, Direction, Precision, Role, Trial};
+use pinwise_study::{Direction, Precision, Trial};
 
 use crate::table::{Cell, Share, Table};
-use crate::world::{Luck, METRIC, Runs, WORLDS, World};
+use crate::world::{Luck, METRIC, WORLDS, World, trials, with_what_was_taken};
 
 const BLOCKS: usize = 14;
 const SHARES: [f64; 4] = [0.05, 0.1, 0.2, 0.5];
@@ -41,7 +41,8 @@ fn row(world: World, share: f64, seed: u64, studies: u64) -> Vec<Cell> {
     let question = Question { metric: METRIC, better: Direction::Higher, precision, is_capacity: true };
     let [mut holds, mut seen, mut helped] = [Share::default(); 3];
     for study in 0..studies {
-        let trials = trials(&arms, world, share, &mut Luck::new(seed, study));
+        let made = trials(&arms, BLOCKS, world, &mut Luck::new(seed, study), |_| 0.0).into_iter();
+        let trials: Vec<Trial> = made.map(|trial| with_what_was_taken(&arms, trial)).collect();
         let control = weigh(&arms, &trials, &question).control.expect("a dose");
         let interval = control.loss(Direction::Higher).1;
         holds.count(interval.is_some_and(|(low, high)| low <= share && share <= high));
@@ -51,27 +52,4 @@ fn row(world: World, share: f64, seed: u64, studies: u64) -> Vec<Cell> {
     let mut cells = vec![world.name.into(), format!("{:.0} %", share * 1e2).into()];
     cells.extend([holds, seen, helped].map(Cell::Full));
     cells
-}
-
-fn trials(arms: &[Arm], world: World, share: f64, luck: &mut Luck) -> Vec<Trial> {
-    let order = pinwise_study::design::draw_order(arms.len(), BLOCKS, luck.seed());
-    let mut runs = Runs::new(world, luck);
-    let mut trials = Vec::new();
-    for (block, order) in order.into_iter().enumerate() {
-        for (position, arm) in order.into_iter().map(|arm| &arms[arm]).enumerate() {
-            let is_dose = arm.role == Role::Dose;
-            let effect = if is_dose { (1.0 - share).ln() } else { 0.0 };
-            let as_run = AsRun { dose_taken_share: is_dose.then_some(share), ..AsRun::default() };
-            trials.push(Trial {
-                index: trials.len(),
-                block,
-                position,
-                arm: arm.name.clone(),
-                figures: [(METRIC.to_string(), runs.next(effect).exp())].into(),
-                as_run,
-                ..Trial::default()
-            });
-        }
-    }
-    trials
 }

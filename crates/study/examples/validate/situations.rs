@@ -1,7 +1,5 @@
 //! Whole studies of two CPUs in situations that mislead: what they claim, and whether the reason that they give is the right one.
 
-use std::collections::BTreeMap;
-
 use load::Headroom;
 use machine::CpuSet;
 use pinwise_study::arm::each_cpu_in_turn;
@@ -10,7 +8,7 @@ use pinwise_study::trial::Quota;
 use pinwise_study::{Arm, AsRun, Demand, Direction, Evidence, Misplaced, Precision, Role, Trial, Verdict};
 
 use crate::table::{Cell, Share, Table};
-use crate::world::{Luck, METRIC, WORLDS, trials};
+use crate::world::{Luck, METRIC, WORLDS, trials, with_what_was_taken};
 
 const BLOCKS: usize = 14;
 const PRECISION: Precision = Precision { margin: 0.03, alpha: 0.05 };
@@ -248,9 +246,7 @@ fn row(situation: &Situation, seed: u64, studies: u64) -> Vec<Cell> {
 
 fn seen(situation: &Situation, arms: &[Arm], trial: Trial) -> Trial {
     let arm = arms.iter().find(|arm| arm.name == trial.arm).expect("an arm of the study");
-    let taken = arm.placement.dose.as_ref().map(|dose| dose.share());
-    let trial = (situation.seen)(arm, trial);
-    Trial { as_run: AsRun { dose_taken_share: taken, ..trial.as_run.clone() }, ..trial }
+    with_what_was_taken(arms, (situation.seen)(arm, trial))
 }
 
 /// Whether any claim is against the truth.
@@ -281,10 +277,7 @@ fn is_wrong(situation: &Situation, arms: &[Arm], evidence: &Evidence) -> bool {
 
 /// Whether the control came out better than all that is claimed, and the evidence does not have it.
 fn is_silent_about_its_control(evidence: &Evidence) -> bool {
-    let helped = evidence.control.as_ref().is_some_and(|control| control.outcome == ControlOutcome::Helped);
-    let by_baseline: BTreeMap<&str, f64> =
-        evidence.against_baseline.iter().map(|contrast| (contrast.arm.as_str(), contrast.ratio)).collect();
-    let claimed = best(evidence).and_then(|arm| by_baseline.get(arm));
-    let control = evidence.control_against_baseline.as_ref().map(|contrast| contrast.ratio);
-    helped && control.is_none() || claimed.is_some() && evidence.control.is_some() && control.is_none()
+    let Some(control) = &evidence.control else { return false };
+    let is_to_be_said = control.outcome == ControlOutcome::Helped || best(evidence).is_some();
+    is_to_be_said && evidence.control_against_baseline.is_none()
 }

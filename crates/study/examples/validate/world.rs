@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pinwise_study::{Arm, Role, Trial, design::draw_order};
+use pinwise_study::{Arm, AsRun, Trial, design::draw_order};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -24,9 +24,6 @@ pub struct World {
 
 /// What a slow run loses, as a log ratio.
 const SLOW_LOSS: f64 = 0.2;
-
-/// Share of the server's CPU time that the dose takes: the positive control has to be there.
-const DOSE: f64 = 0.2;
 
 /// The machines of the tables: the disturbances of DESIGN.md one by one, then together.
 pub const WORLDS: [World; 4] = [
@@ -98,7 +95,8 @@ pub fn trials(
     let mut trials = Vec::new();
     for (block, order) in order.into_iter().enumerate() {
         for (position, arm) in order.into_iter().map(|arm| &arms[arm]).enumerate() {
-            let taken = if arm.role == Role::Dose { (1.0 - DOSE).ln() } else { 0.0 };
+            // A server that loses what the dose takes.
+            let taken = arm.placement.dose.as_ref().map_or(0.0, |dose| (1.0 - dose.share()).ln());
             trials.push(Trial {
                 index: trials.len(),
                 block,
@@ -110,4 +108,11 @@ pub fn trials(
         }
     }
     trials
+}
+
+/// The trial with what the dose of its arm took, as the kernel would tell it.
+pub fn with_what_was_taken(arms: &[Arm], trial: Trial) -> Trial {
+    let arm = arms.iter().find(|arm| arm.name == trial.arm);
+    let dose_taken_share = arm.and_then(|arm| arm.placement.dose.as_ref()).map(|dose| dose.share());
+    Trial { as_run: AsRun { dose_taken_share, ..trial.as_run.clone() }, ..trial }
 }

@@ -20,7 +20,7 @@ use super::conclude::{Run, conclude};
 use super::data::Data;
 use super::locality::Nodes;
 use super::swap::Areas;
-use super::{Planned, Trials, dose, durable, housekeeping, pair, still_placed};
+use super::{Planned, Trials, dose, durable, housekeeping, pair, prepare, still_placed};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
 use crate::recipe::Recipe;
@@ -48,18 +48,18 @@ pub struct LiveTrials {
 }
 
 impl LiveTrials {
-    /// Trials of `case`; `exe` is the pinwise binary that serves as built-in server and load.
+    /// Trials of `case` on `machine`, this one; `exe` is the pinwise binary that serves as built-in server and load.
     pub fn new(
         case: &Case,
         exe: PathBuf,
-        allowed: CpuSet,
+        machine: &Machine,
         interrupted: Arc<AtomicBool>,
     ) -> Result<Self, Fault> {
+        let (allowed, nodes) = (prepare::usable(machine)?, Nodes::of(machine));
         let study = case.study.clone();
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         let data = Data::of_case(case.dir());
         let (root, swap, case) = (Arc::new(Root::live()), Areas::default(), case.dir().to_path_buf());
-        let nodes = Nodes::of(&Machine::read(&root));
         Ok(Self { root, hand, study, exe, allowed, nodes, data, swap, case, interrupted })
     }
 

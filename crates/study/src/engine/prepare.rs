@@ -103,11 +103,6 @@ impl Draft {
         &self.machine
     }
 
-    /// CPUs that pinwise may use.
-    pub fn allowed(&self) -> &CpuSet {
-        &self.allowed
-    }
-
     /// The same with another recipe, whose arms are resolved anew.
     ///
     /// # Errors

@@ -1,27 +1,18 @@
 //! A guest that was started by hand.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::{can_place, is_up, placed, plan};
 use crate::pinwise::{Bench, wait_at_most};
+use crate::processes::Killed;
 
-/// Ended with its test.
-struct Qemu(Child);
-
-impl Drop for Qemu {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(name: &str) -> Qemu {
+fn start(name: &str) -> Killed {
     let mut command = Command::new("qemu-system-x86_64");
     command.args(["-machine", "q35", "-accel", "tcg,thread=multi", "-m", "16", "-smp", "2", "-S"]);
     command.args(["-nodefaults", "-display", "none", "-object", "iothread,id=disk"]);
     command.args(["-name", &format!("{name},debug-threads=on")]);
-    Qemu(command.stdin(Stdio::null()).spawn().unwrap())
+    Killed(command.stdin(Stdio::null()).spawn().unwrap())
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Processes that are born and end while they are watched, and one that was never there.
 
-use std::process::{Child, Command};
+use std::process::Command;
 
 use super::figures::{NOT_HANDED_OVER, assert_near, number};
 use super::watching::{Sheet, Stage, when_told};
+use crate::processes::Killed;
 
-struct Script(Child);
+struct Script(Killed);
 
 impl Script {
     fn run(script: &str) -> Self {
-        Self(Command::new("sh").args(["-c", script]).spawn().unwrap())
+        Self(Killed(Command::new("sh").args(["-c", script]).spawn().unwrap()))
     }
 
     /// Once the file `mark` is there it has so many children, one after the other, makes `mark`.done, and sleeps.
@@ -23,13 +24,6 @@ impl Script {
 
     fn pid(&self) -> u32 {
         self.0.id()
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -9,6 +9,7 @@ use super::figures::assert_near;
 use super::limited::Limited;
 use super::thief::steal;
 use super::watching::{Stage, note_untold, when_told};
+use crate::processes::Killed;
 
 /// What folded stacks tell: ns by line.
 struct Folded(BTreeMap<String, u64>);
@@ -110,20 +111,9 @@ fn folded_stacks_have_the_time_of_their_threads() {
     when_told(stacks_have_the_time_of_their_threads);
 }
 
-/// A child of the test, ended with this.
-struct Child(std::process::Child);
-
-impl Child {
-    fn run(program: &str, arguments: &[&str]) -> Self {
-        Self(Command::new(program).args(arguments).stdin(Stdio::piped()).spawn().unwrap())
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A child that waits for nothing on its standard input, killed when this goes.
+fn run(program: &str, arguments: &[&str]) -> Killed {
+    Killed(Command::new(program).args(arguments).stdin(Stdio::piped()).spawn().unwrap())
 }
 
 fn told(output: &Output) -> Folded {
@@ -138,7 +128,7 @@ fn told(output: &Output) -> Folded {
 /// A shell that always waits for a child, one after the other.
 fn those_who_are_born_and_end_have_the_time_that_they_lived() {
     let Some(stage) = Stage::new() else { return };
-    let shell = Child::run("sh", &["-c", "i=0; while [ $i -lt 60 ]; do sleep 0.25; i=$((i+1)); done"]);
+    let shell = run("sh", &["-c", "i=0; while [ $i -lt 60 ]; do sleep 0.25; i=$((i+1)); done"]);
     let pid = shell.0.id().to_string();
     let output = stage.command(&["watch", "--process", &pid, "--for", "6s", "--format", "folded"]).output();
     let seen = told(&output.unwrap());
@@ -164,7 +154,7 @@ fn one_that_joins_has_the_time_since() {
         return eprintln!("skipped: no cgroup with the CPU controller");
     };
     let procs = cgroup.folder().join("cgroup.procs");
-    let (first, joins) = (Child::run("cat", &[]), Child::run("sleep", &["60"]));
+    let (first, joins) = (run("cat", &[]), run("sleep", &["60"]));
     std::fs::write(&procs, first.0.id().to_string()).unwrap();
     let name = format!("/{}", cgroup.folder().file_name().unwrap().display());
     let mut command = stage.command(&["watch", "--process", &name, "--for", "5s", "--format", "folded"]);

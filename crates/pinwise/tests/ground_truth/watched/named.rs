@@ -3,21 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::figures::{assert_near, number};
 use super::watching::{Sheet, Stage, when_told};
-
-/// A child that is ended with its test.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::processes::Killed;
 
 /// A cgroup as Docker makes it without systemd, `docker/ID`; removed at the end, with `docker` where that was made here too.
 struct Docker {
@@ -66,11 +57,11 @@ fn waits_for(what: &str, holds: impl Fn() -> bool) {
 }
 
 /// A process that spins on the stage's CPU in that cgroup.
-fn spinning_in(docker: &Docker, stage: &Stage) -> Ended {
+fn spinning_in(docker: &Docker, stage: &Stage) -> Killed {
     let script = "echo $$ > \"$0/cgroup.procs\"; ulimit -t 30; while :; do :; done";
     let mut command = Command::new("taskset");
     command.args(["-c", &stage.cpu.to_string(), "sh", "-c", script]).arg(&docker.folder);
-    let spinning = Ended(command.spawn().unwrap());
+    let spinning = Killed(command.spawn().unwrap());
     let pid = spinning.0.id().to_string();
     let procs = docker.folder.join("cgroup.procs");
     waits_for("nobody came into the cgroup", || fs::read_to_string(&procs).unwrap().contains(&pid));
@@ -134,7 +125,7 @@ fn a_guest_is_watched_by_its_name_with_what_it_starts() {
         let mut command = Command::new("taskset");
         command.args(["-c", &stage.cpu.to_string()]).arg(&monitor).args(["-c", script]);
         command.args(["-name", &format!("guest={name},debug-threads=on"), "-m", "64"]).env("CHILD", &child);
-        let guest = Ended(command.spawn().unwrap());
+        let guest = Killed(command.spawn().unwrap());
         waits_for("the guest does not start", || {
             fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n'))
         });

@@ -1,11 +1,12 @@
 //! A cgroup with a quota: what its thread is throttled is what the cgroup's own counter says.
 
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
 
 use super::figures::{assert_between, number};
 use super::limited::Limited;
 use super::watching::{Stage, when_told};
+use crate::processes::Killed;
 
 const QUOTA_US: u64 = 20_000;
 const PERIOD_US: u64 = 100_000;
@@ -27,15 +28,6 @@ fn throttled_ns(limited: &Limited) -> u64 {
     }
 }
 
-struct Spinning(Child);
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 #[ignore = "ground truth: needs root, BPF and a cgroup with the CPU controller; run by `make test`"]
 fn a_throttled_thread_is_throttled_for_as_long_as_its_cgroup_says() {
@@ -48,7 +40,7 @@ fn a_throttled_thread_is_throttled_for_as_long_as_its_cgroup_says() {
         let folder = limited.folder().display().to_string();
         let spinning =
             Command::new("taskset").args(["-c", &stage.cpu.to_string(), "sh", "-c", script, &folder]).spawn();
-        let spinning = Spinning(spinning.unwrap());
+        let spinning = Killed(spinning.unwrap());
         let (around, times_around) = (throttled_ns(&limited), limited.cpu_stat("nr_throttled"));
         let watching = stage.begin(&["--process", &spinning.0.id().to_string(), "--for", "5s"]);
         let (inside, times_inside) = (throttled_ns(&limited), limited.cpu_stat("nr_throttled"));
