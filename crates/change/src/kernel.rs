@@ -244,8 +244,12 @@ pub trait Kernel: Send + Sync {
     /// Forks a process that waits at its gate (see [`Gated`]); `marker` is put into its environment.
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault>;
 
-    /// How a child of ours ended; `None` while it runs.
-    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>>;
+    /// How a child of ours ended; `None` while it runs. It stays a zombie, which keeps its number, also that of its group, from
+    /// being given to others (waitid(2), WNOWAIT).
+    fn ended(&self, pid: u32) -> io::Result<Option<ExitStatus>>;
+
+    /// Reaps a child of ours that has ended; nothing happens while it runs, or to a process that is no child of ours.
+    fn reap(&self, pid: u32);
 
     /// What the driver of a network interface in namespace `netns` tells of a topic.
     ///

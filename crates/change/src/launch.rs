@@ -255,10 +255,12 @@ impl Launched {
     }
 
     /// How the first process ended; `None` while it runs. [`exit_words`] says it in words.
+    ///
+    /// It stays a zombie until [`stop`](Self::stop): its number, by which its group is known, is not given to others.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, Fault> {
         if self.status.is_none() {
             let object = || format!("process {} ({})", self.process.pid, self.name);
-            self.status = self.kernel.wait(self.process.pid).map_err(|e| {
+            self.status = self.kernel.ended(self.process.pid).map_err(|e| {
                 Fault::new(
                     Class::WorkloadFailed,
                     object(),
@@ -278,6 +280,7 @@ impl Launched {
         while self.try_wait()?.is_none() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
+        self.kernel.reap(self.process.pid);
         Ok(Ended { status: self.status, killed })
     }
 

@@ -14,7 +14,9 @@ use machine::{
     BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
     ProcessRef, UtilClamp,
 };
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
+};
 
 use crate::fork;
 use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
@@ -178,8 +180,7 @@ impl Kernel for LiveKernel {
     }
 
     fn signal(&self, process: &ProcessRef, signal: i32) -> io::Result<()> {
-        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
-        let pid = Pid::from_raw(process.pid as i32).ok_or_else(gone)?;
+        let pid = pid_of(process.pid)?;
         let signal = match signal {
             libc::SIGKILL => Signal::KILL,
             libc::SIGTERM => Signal::TERM,
@@ -310,14 +311,15 @@ impl Kernel for LiveKernel {
         fork::fork(launch, marker, false)
     }
 
-    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
-        let mut status = 0;
-        // SAFETY: `status` is a valid place for the answer.
-        match unsafe { libc::waitpid(pid as libc::pid_t, &raw mut status, libc::WNOHANG) } {
-            0 => Ok(None),
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(Some(ExitStatus::from_raw(status))),
-        }
+    fn ended(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
+        let flags = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(pid_of(pid)?), flags)?.map(|ended| exit_status(&ended)))
+    }
+
+    fn reap(&self, pid: u32) {
+        let flags = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        // Of one that runs, or is no child of ours, there is nothing to reap.
+        let _ = pid_of(pid).map(|pid| waitid(WaitId::Pid(pid), flags));
     }
 
     fn ethtool(&self, device: &str, namespace: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
@@ -371,6 +373,25 @@ fn has_capability(number: u32) -> bool {
     let mask =
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
     mask.is_some_and(|mask| mask & (1 << number) != 0)
+}
+
+fn gone() -> io::Error {
+    io::Error::from_raw_os_error(libc::ESRCH)
+}
+
+/// Errors: no process has such a number.
+fn pid_of(number: u32) -> io::Result<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw).ok_or_else(gone)
+}
+
+/// In the form of wait(2), which waitid(2) takes apart.
+fn exit_status(ended: &WaitIdStatus) -> ExitStatus {
+    const CORE_DUMPED: i32 = 0x80;
+    ExitStatus::from_raw(match (ended.exit_status(), ended.terminating_signal()) {
+        (Some(code), _) => (code & 0xff) << 8,
+        (None, Some(signal)) if ended.dumped() => signal | CORE_DUMPED,
+        (None, signal) => signal.unwrap_or_default(),
+    })
 }
 
 fn malformed(why: impl ToString) -> io::Error {

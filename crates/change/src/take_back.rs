@@ -50,6 +50,12 @@ pub enum How {
         /// Id of that session.
         by: String,
     },
+    /// Processes are in a group of the number of one that pinwise launched, and nothing shows that they belong to it: its leader is
+    /// gone, and they do not carry the launch's marker. They were left alone.
+    Unproven {
+        /// Their numbers.
+        pids: Vec<u32>,
+    },
     /// The kernel refused, or it could not be read.
     Refused {
         /// Why.
@@ -62,7 +68,11 @@ impl How {
     pub fn is_final(&self) -> bool {
         !matches!(
             self,
-            How::Incomplete { .. } | How::Conflict { .. } | How::Held { .. } | How::Refused { .. }
+            How::Incomplete { .. }
+                | How::Conflict { .. }
+                | How::Held { .. }
+                | How::Unproven { .. }
+                | How::Refused { .. }
         )
     }
 }
@@ -80,6 +90,15 @@ impl fmt::Display for How {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }
             How::Held { by } => write!(f, "left alone: session {by} has set it since; undo that first"),
+            How::Unproven { pids } => {
+                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+                write!(
+                    f,
+                    "left running: processes {}, in a process group of that number whose leader is gone; they do not carry \
+                     pinwise's marker and may belong to somebody else",
+                    pids.join(", ")
+                )
+            }
             How::Refused { why } => write!(f, "could not be restored: {why}"),
         }
     }
@@ -183,7 +202,7 @@ pub fn marker(session: &str, seq: u64) -> String {
 /// Takes one act back; `earlier` are the acts before it, `marker` is what [`Act::Launch`] or [`Act::HoldLatency`] put into the environment.
 pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: &str, force: bool) -> How {
     if let Act::Launch { .. } | Act::HoldLatency { .. } = entry.act {
-        return end_launch(kernel, entry, marker);
+        return end_launch(kernel, entry, marker, force);
     }
     if let Act::PlaceFile { file, .. } = &entry.act {
         return displace(kernel, file, entry, force);
@@ -308,21 +327,26 @@ fn take_words_away(
     }
 }
 
-fn end_launch(kernel: &dyn Kernel, entry: &Entry, marker: &str) -> How {
+fn end_launch(kernel: &dyn Kernel, entry: &Entry, marker: &str, force: bool) -> How {
     // Without this record the process never passed its gate.
     let Some(leader) = entry.started else { return How::Already };
-    match group::members(kernel, &leader, marker) {
+    let ended = match group::members(kernel, &leader, marker) {
         Ok(members) if members.is_empty() => How::Gone,
         Ok(_) => match group::end(kernel, &leader, marker, Duration::ZERO) {
             Ok(_) => {
-                // Nobody else waits for a holder; of another session's it is not ours to wait for, and nothing happens.
+                // Nobody else waits for a holder.
                 if let Act::HoldLatency { .. } = entry.act {
-                    let _ = kernel.wait(leader.pid);
+                    kernel.reap(leader.pid);
                 }
                 How::Restored
             }
-            Err(why) => How::Refused { why: why.to_string() },
+            Err(why) => return How::Refused { why: why.to_string() },
         },
+        Err(error) => return How::Refused { why: error.to_string() },
+    };
+    match group::unproven(kernel, &leader, marker) {
+        Ok(left) if left.is_empty() || force => ended,
+        Ok(left) => How::Unproven { pids: left.iter().map(|process| process.pid).collect() },
         Err(error) => How::Refused { why: error.to_string() },
     }
 }

@@ -102,6 +102,10 @@ fn left_fault(undone: &Undone) -> Fault {
             let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
+        How::Unproven { .. } => {
+            let remedy = "look at them (ps -fp); end those that the launch has left, then run 'pinwise undo --force', which leaves the rest alone";
+            Fault::new(Class::No, &undone.object, &undone.how, remedy)
+        }
         How::Incomplete { .. } => {
             let remedy = "free what holds it and run 'pinwise undo' again, or leave it at that with --force";
             Fault::new(Class::MachineLacks, &undone.object, &undone.how, remedy)

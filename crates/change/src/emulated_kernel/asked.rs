@@ -459,10 +459,12 @@ impl Kernel for EmulatedKernel {
         })
     }
 
-    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
+    fn ended(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
         let runs = self.inner().state.threads.contains_key(&pid);
         Ok((!runs).then(|| ExitStatus::from_raw(libc::SIGKILL)))
     }
+
+    fn reap(&self, _pid: u32) {}
 
     fn ethtool(&self, device: &str, netns: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
         let key = (netns.map(String::from), device.to_string(), topic);
