@@ -172,6 +172,33 @@ pub fn read_old(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
     }
 }
 
+/// Whether what an act finds is read once more after the intent is on disk. Not of what differs with each reading, and not where
+/// the act itself fails if somebody else has made the object meanwhile.
+pub fn is_read_again(act: &Act) -> bool {
+    match act {
+        Act::WriteFile { .. }
+        | Act::SetAffinity { .. }
+        | Act::SetScheduling { .. }
+        | Act::SetIoPriority { .. }
+        | Act::SetUtilClamp { .. }
+        | Act::WriteProcessFile { .. }
+        | Act::SetEthtool { .. }
+        | Act::SetIrqBan { .. }
+        | Act::PinGuest { .. } => true,
+        Act::MigratePages { .. }
+        | Act::CreateCgroup { .. }
+        | Act::JoinCgroup { .. }
+        | Act::PlaceFile { .. }
+        | Act::AddBootWords { .. }
+        | Act::Launch { .. }
+        | Act::AttachPktgen { .. }
+        | Act::MakeNetnsPair { .. }
+        | Act::MakeSwapFile { .. }
+        | Act::SwapOn { .. }
+        | Act::HoldLatency { .. } => false,
+    }
+}
+
 /// What an act would give up that only who has CAP_SYS_NICE can give back.
 fn gives_up(act: &Act, old: &Value) -> Option<String> {
     match (act, old) {

@@ -97,6 +97,8 @@ struct Inner {
     refusals: BTreeMap<String, i32>,
     lies: BTreeMap<PathBuf, String>,
     unreadable: BTreeMap<PathBuf, i32>,
+    /// What a file holds after its next reading.
+    after_reading: BTreeMap<PathBuf, String>,
     unprivileged: bool,
 }
 
@@ -229,6 +231,11 @@ impl EmulatedKernel {
     /// Fails every reading of a path that is there, or of `ethtool DEVICE`, with `errno`.
     pub fn refuse_to_read(&self, object: impl Into<PathBuf>, errno: i32) {
         self.inner().unreadable.insert(object.into(), errno);
+    }
+
+    /// Has somebody else write `content` to a file right after its next reading.
+    pub fn alter_after_reading(&self, path: impl Into<PathBuf>, content: &str) {
+        self.inner().after_reading.insert(path.into(), content.to_string());
     }
 
     /// Takes the right to raise priorities away.

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::{Act, Class, Fault, Setting};
 use serde::Serialize;
 
+use crate::confirm;
 use crate::deed;
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger};
@@ -53,13 +54,16 @@ pub struct Hand {
 
 impl Hand {
     /// A hand on the running system, with its ledger in [`ledger_dir`](crate::ledger_dir). While it lives no other can be had
-    /// there.
+    /// there, and nothing is undone.
     ///
-    /// Errors: another pinwise is changing the machine; the ledger cannot be written.
+    /// # Errors
+    /// Another pinwise is changing the machine; a session waits to be confirmed, and whether the machine as it is now can be
+    /// reached is not known; the ledger cannot be written.
     pub fn live(purpose: &str) -> Result<Self, Fault> {
-        let dir = ledger::ledger_dir()?;
-        let lock = MachineLock::take(&dir, purpose)?;
-        let mut hand = Self::with(Arc::new(LiveKernel::new()), &dir, purpose)?;
+        let (dir, kernel) = (ledger::ledger_dir()?, LiveKernel::new());
+        let lock = MachineLock::take(&dir)?;
+        confirm::none_waits(&dir, &kernel)?;
+        let mut hand = Self::with(Arc::new(kernel), &dir, purpose)?;
         hand.lock = Some(lock);
         Ok(hand)
     }
@@ -112,6 +116,7 @@ impl Hand {
         let kernel = self.kernel.clone();
         let old = deed::read_old(&*kernel, act)?;
         let seq = self.intend_for(act, old.clone(), setting)?;
+        let old = self.still_there(seq, act, old)?;
         let done = deed::act(&*kernel, act, &old).and_then(|()| deed::read(&*kernel, act));
         match done {
             Ok(read_back) => self.done(seq, read_back),
@@ -145,6 +150,29 @@ impl Hand {
         self.append(&record).map_err(|fault| nothing_done(act, fault))?;
         self.entries.push(Entry::intended(seq, at_ticks, act.clone(), old, setting));
         Ok(seq)
+    }
+
+    /// What an act finds at the moment in which it is performed. Writing the intent down takes a disk's time, in which somebody else
+    /// may have changed the object: then what they have set is recorded, for undo to put back.
+    fn still_there(&mut self, seq: u64, act: &Act, old: Value) -> Result<Value, Fault> {
+        if !deed::is_read_again(act) {
+            return Ok(old);
+        }
+        let kernel = self.kernel.clone();
+        let now = match deed::read(&*kernel, act) {
+            Ok(now) => now,
+            Err(error) => return Err(self.failed(seq, refusal(act, &error))),
+        };
+        if now == old {
+            return Ok(old);
+        }
+        if let Err(fault) = self.append(&Record::Found { seq, old: now.clone() }) {
+            return Err(self.failed(seq, nothing_done(act, fault)));
+        }
+        if let Some(entry) = self.entry(seq) {
+            entry.old = now.clone();
+        }
+        Ok(now)
     }
 
     /// Writes down that a process was forked for act `seq`, which is the latest.

@@ -58,7 +58,7 @@ impl Ledger {
     pub fn create(dir: &Path, header: &Header) -> Result<Self, Fault> {
         let at = |path: &Path, error: &io::Error| Fault::io(path.display(), error, REMEDY);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| at(dir, &e))?;
-        let path = dir.join(format!("{}.jsonl", header.session));
+        let path = path_of(dir, &header.session);
         let draft = path.with_extension("new");
         // A link and not a rename, which would replace a session of the same id.
         let made = Self::draft(&draft, header).and_then(|file| {
@@ -209,6 +209,10 @@ impl Session {
                 }
                 self.entries.push(Entry::intended(seq, at_ticks, act, old, setting));
             }
+            Record::Found { seq, old } => {
+                let i = known(&mut self.entries, seq)?;
+                self.entries[i].old = old;
+            }
             Record::Started { seq, process } => {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].started = Some(process);
@@ -233,9 +237,14 @@ impl Session {
     }
 }
 
+/// The file of a session in `dir`.
+pub(crate) fn path_of(dir: &Path, session: &str) -> PathBuf {
+    dir.join(format!("{session}.jsonl"))
+}
+
 /// The session of that id in `dir`; `None` when it has no file there.
 pub fn session(dir: &Path, id: &str) -> Result<Option<Session>, Fault> {
-    let path = dir.join(format!("{id}.jsonl"));
+    let path = path_of(dir, id);
     match fs::read(&path) {
         Ok(bytes) => Ok(Some(Session::parse(&path, &bytes))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

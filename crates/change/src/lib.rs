@@ -52,6 +52,7 @@ mod process_file;
 pub mod record;
 mod refusal;
 pub mod restart;
+pub mod revert;
 mod sched;
 pub mod status;
 mod swap;

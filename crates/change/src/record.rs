@@ -126,6 +126,13 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         setting: Option<Setting>,
     },
+    /// Between the intent and the act somebody else has changed the object: this is what the act found.
+    Found {
+        /// Number of the act.
+        seq: u64,
+        /// What it found.
+        old: Value,
+    },
     /// A process was forked for the act and waits at its gate.
     Started {
         /// Number of the act.
@@ -173,6 +180,7 @@ impl Record {
         match self {
             Record::Header(_) | Record::Armed { .. } | Record::Confirmed | Record::Reverted => None,
             Record::Intent { seq, .. }
+            | Record::Found { seq, .. }
             | Record::Started { seq, .. }
             | Record::Done { seq, .. }
             | Record::Failed { seq, .. }

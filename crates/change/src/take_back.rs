@@ -188,7 +188,10 @@ pub fn undo_entries(
             how: how.clone(),
             heirs,
         });
-        record(&Record::Undone { seq: entry.seq, how: how.clone() });
+        // A revert tries again and again: the same result is not recorded each time.
+        if entry.undone.as_ref() != Some(&how) {
+            record(&Record::Undone { seq: entry.seq, how: how.clone() });
+        }
         entries[*i].undone = Some(how);
     }
     undone

@@ -1,17 +1,17 @@
 //! Taking back what sessions left behind whose owner is gone: after kill -9, a crash, or a plan that is to go.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use machine::{Act, Class, Fault};
-use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::deed;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
+use crate::lock::MachineLock;
 use crate::record::Entry;
 use crate::status::{owner_alive, same_boot};
 use crate::take_back::{How, Scope, Undone, undo_entries};
@@ -19,9 +19,9 @@ use crate::take_back::{How, Scope, Undone, undo_entries};
 /// What to undo, and how hard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoOptions {
-    /// Also sessions whose owner still runs, and what somebody else has changed since.
+    /// Also what somebody else has changed since.
     pub force: bool,
-    /// Also sessions whose owner still runs, but not what somebody else has changed since.
+    /// Also sessions whose owner still runs.
     pub owned_too: bool,
     /// Only this session; `None`: all.
     pub session: Option<String>,
@@ -76,7 +76,30 @@ pub struct SessionUndone {
     pub problems: Vec<Fault>,
 }
 
+impl SessionUndone {
+    /// A session of which nothing could be undone.
+    pub(crate) fn failed(session: &Session, fault: Fault) -> Self {
+        let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
+        Self { session: session.id(), purpose, undone: Vec::new(), problems: vec![fault] }
+    }
+}
+
 impl UndoReport {
+    /// Adds what came of a further try: of each act the latest result counts.
+    pub(crate) fn go_on(&mut self, later: Self) {
+        for session in later.sessions {
+            match self.sessions.iter_mut().find(|known| known.session == session.session) {
+                Some(known) => {
+                    known.undone.retain(|undone| session.undone.iter().all(|later| later.seq != undone.seq));
+                    known.undone.extend(session.undone);
+                    known.problems = session.problems;
+                }
+                None => self.sessions.push(session),
+            }
+        }
+        self.refused = later.refused;
+    }
+
     /// Whether everything is as it was.
     pub fn is_clean(&self) -> bool {
         self.fault().is_none()
@@ -144,24 +167,24 @@ impl fmt::Display for UndoReport {
 ///
 /// As often as one likes: what is restored already is left alone. A ledger with nothing outstanding is removed.
 ///
-/// Errors: another undo runs, the session does not exist, the folder cannot be read, or every session that was meant
+/// # Errors
+/// Another pinwise is changing the machine, the session does not exist, the folder cannot be read, or every session that was meant
 /// is still owned by a running process.
 pub fn undo(dir: &Path, kernel: &dyn Kernel, options: &UndoOptions) -> Result<UndoReport, Fault> {
-    match lock(dir)? {
-        Some(lock) => undo_locked(dir, kernel, options, &lock),
+    match MachineLock::take_existing(dir)? {
+        Some(_lock) => undo_sessions(ledger::sessions(dir)?, kernel, options),
         None => unknown(options),
     }
 }
 
-/// The same for who has the lock.
-pub(crate) fn undo_locked(
-    dir: &Path,
+/// The same for the holder of the lock, which has read the ledgers.
+pub(crate) fn undo_sessions(
+    sessions: Vec<Session>,
     kernel: &dyn Kernel,
     options: &UndoOptions,
-    _lock: &File,
 ) -> Result<UndoReport, Fault> {
     let mut report = UndoReport { sessions: Vec::new(), refused: Vec::new() };
-    let sessions = chosen(ledger::sessions(dir)?, options)?;
+    let sessions = chosen(sessions, options)?;
     if sessions.iter().all(|(_, from_seq)| from_seq.is_none()) {
         return unknown(options);
     }
@@ -171,7 +194,7 @@ pub(crate) fn undo_locked(
         let alive = owner_alive(&session, kernel);
         match (from_seq, session.header.as_ref()) {
             (None, _) => {}
-            (Some(_), Some(header)) if alive && !options.force && !options.owned_too => {
+            (Some(_), Some(header)) if alive && !options.owned_too => {
                 report.refused.push(owned(&session, header.owner.pid));
             }
             (Some(from_seq), _) => {
@@ -228,31 +251,10 @@ fn no_such(session: &str) -> Fault {
 fn owned(session: &Session, pid: u32) -> Fault {
     let cause = format!("process {pid} still works in it");
     let remedy = format!(
-        "stop that first, with Ctrl-C or kill -INT {pid}: it undoes its changes itself (--force undoes them under it)"
+        "stop that first, with Ctrl-C or kill -INT {pid}: it undoes its changes itself; if it does not react, kill -KILL {pid} and \
+         run 'pinwise undo'"
     );
     Fault::new(Class::No, format!("session {}", session.id()), cause, remedy)
-}
-
-/// Keeps other undos out; `None` when there is no such folder and so nothing to undo.
-pub(crate) fn lock(dir: &Path) -> Result<Option<File>, Fault> {
-    let path = dir.join("undo.lock");
-    let file = match OpenOptions::new().create(true).append(true).open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(Fault::io(path.display(), &error, "run as the user who ran the session, or as root"));
-        }
-        Ok(file) => file,
-    };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(Fault::new(
-            Class::No,
-            path.display(),
-            "another undo is running",
-            "wait for it to end, and look with 'pinwise status'",
-        )),
-        Err(error) => Err(Fault::io(path.display(), &error.into(), "keep the ledger on a local file system")),
-    }
 }
 
 fn undo_session(

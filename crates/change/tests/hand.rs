@@ -7,7 +7,9 @@ use std::sync::Arc;
 use machine::{Act, Class, CpuSet, ProcessRef, Scheduling, ThreadRef};
 use pinwise_change::emulated_kernel::When;
 use pinwise_change::ledger::sessions;
-use pinwise_change::{EmulatedKernel, Hand, How, Launch, MemoryLimit, UndoOptions, status, undo};
+use pinwise_change::{
+    EmulatedKernel, Hand, How, Launch, MachineLock, MemoryLimit, UndoOptions, Value, status, undo,
+};
 
 const RPS: &str = "/sys/class/net/eth0/queues/rx-0/rps_cpus";
 
@@ -357,10 +359,21 @@ fn a_reboot_makes_run_time_changes_expire_and_nothing_is_written() {
 fn a_second_undo_is_locked_out() {
     let desk = Desk::new();
     desk.hand().finish().unwrap();
-    let lock = std::fs::File::create(desk.dir.path().join("undo.lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let _lock = MachineLock::take(desk.dir.path()).unwrap();
     let fault = undo(desk.dir.path(), &desk.kernel, &UndoOptions::default()).unwrap_err();
-    assert!(fault.cause.contains("another undo"), "{fault}");
+    assert!(fault.class == Class::No && fault.cause.contains("is changing this machine"), "{fault}");
+}
+
+#[test]
+fn what_somebody_else_sets_while_the_intent_is_written_is_what_undo_puts_back() {
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    desk.kernel.alter_after_reading(RPS, "2\n");
+    let receipt = hand.perform(&write(RPS, "3")).unwrap();
+    assert_eq!(receipt.old, Value::Text("2".into()));
+    hand.finish().unwrap();
+    assert!(desk.undo_after_death(false).is_clean());
+    assert_eq!(desk.read(RPS), "2");
 }
 
 #[test]

@@ -70,11 +70,15 @@ impl Kernel for EmulatedKernel {
 
     fn read_file(&self, path: &Path, netns: Option<&str>) -> io::Result<String> {
         let key = (netns.map(String::from), path.to_path_buf());
-        let inner = self.inner();
+        let mut inner = self.inner();
         if let Some(errno) = inner.unreadable.get(path) {
             return Err(error(*errno));
         }
-        inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))
+        let content = inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))?;
+        if let Some(later) = inner.after_reading.remove(path) {
+            inner.state.files.insert(key, later);
+        }
+        Ok(content)
     }
 
     fn exists(&self, path: &Path, netns: Option<&str>) -> io::Result<bool> {

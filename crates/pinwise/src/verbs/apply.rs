@@ -140,9 +140,6 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
     let interrupted = interrupt::flag()?;
     let owners = owners::that_run(root);
     let mut hand = Hand::live(&purpose(args, plan))?;
-    if args.persist || apply::first_placed(root, plan).is_some() {
-        confirm::none_waits(&ledger::ledger_dir()?, &LiveKernel::new())?;
-    }
     if !args.over {
         apply::no_other_holds(&ledger::ledger_dir()?, root, &LiveKernel::new(), plan)?;
     }
