@@ -424,7 +424,11 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
     for setting in plan.settings.iter().map(Planned::setting) {
         // What cannot be asked for fails later, with its own words.
         for act in knobs::acts(root, &setting).unwrap_or_default() {
-            if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
+            let holds = |entry: &Entry| {
+                deed::same_object(&entry.act, &act)
+                    && !entry.subject.as_ref().is_some_and(|then| then.is_another_than(&kernel.subject(&act)))
+            };
+            if let Some((session, _)) = held.iter().find(|(_, entry)| holds(entry)) {
                 let cause = format!("session {session} has set it already, and can be undone");
                 // A file is placed once, and so are words of a line.
                 let is_once = matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. });

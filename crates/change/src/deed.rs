@@ -199,6 +199,11 @@ pub fn is_read_again(act: &Act) -> bool {
     }
 }
 
+/// Whether an act makes something that has an identity of its own once it is there.
+pub fn makes(act: &Act) -> bool {
+    matches!(act, Act::CreateCgroup { .. } | Act::MakeNetnsPair { .. })
+}
+
 /// What an act would give up that only who has CAP_SYS_NICE can give back.
 fn gives_up(act: &Act, old: &Value) -> Option<String> {
     match (act, old) {

@@ -1,6 +1,7 @@
 //! A small operating system in memory: files, threads, cgroups. It can refuse, lie on reading back, and crash.
 
 mod asked;
+mod identities;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,6 +13,8 @@ use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{CpuSet, EthtoolState, GuestPin, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
+
+use identities::Identities;
 
 /// One emulated thread; the first thread of a process stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,11 +103,16 @@ struct Inner {
     /// What a file holds after its next reading.
     after_reading: BTreeMap<PathBuf, String>,
     unprivileged: bool,
+    identities: Identities,
 }
 
 /// An emulated operating system; clones share it.
 #[derive(Debug, Clone)]
-pub struct EmulatedKernel(Arc<Mutex<Inner>>);
+pub struct EmulatedKernel {
+    shared: Arc<Mutex<Inner>>,
+    /// Name of the network namespace whose view this is; `None`: of that in which the process stands.
+    network: Option<Option<String>>,
+}
 
 impl Default for EmulatedKernel {
     fn default() -> Self {
@@ -118,14 +126,15 @@ const OWN_PID: u32 = 1000;
 impl EmulatedKernel {
     /// A machine with nothing on it but us, process 1000, allowed on CPUs 0 to 3.
     pub fn new() -> Self {
-        let kernel = Self(Arc::new(Mutex::new(Inner { next_pid: OWN_PID + 1, ..Inner::default() })));
+        let inner = Inner { next_pid: OWN_PID + 1, ..Inner::default() };
+        let kernel = Self { shared: Arc::new(Mutex::new(inner)), network: None };
         kernel.add_process(OWN_PID, 1);
         kernel
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // A crash panics while it holds the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a file with its content.

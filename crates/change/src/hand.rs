@@ -10,13 +10,14 @@ use serde::Serialize;
 
 use crate::confirm;
 use crate::deed;
+use crate::ground::Ground;
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::live_kernel::LiveKernel;
 use crate::lock::MachineLock;
 use crate::record::{Entry, FORMAT, Header, Record, Value};
 use crate::refusal::refusal;
-use crate::take_back::{Scope, Undone, marker, take_back, undo_entries};
+use crate::take_back::{Scope, TakenBack, Undone, marker, take_back, undo_entries};
 
 /// A point in a session, to which [`Hand::undo_to`] goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +48,7 @@ pub struct Hand {
     pub(crate) kernel: Arc<dyn Kernel>,
     ledger: Option<Ledger>,
     session: String,
+    ground: Option<Ground>,
     entries: Vec<Entry>,
     /// Held for as long as the hand lives.
     lock: Option<MachineLock>,
@@ -82,9 +84,11 @@ impl Hand {
             began_unix_s,
             began_ticks: kernel.now_ticks().unwrap_or_default(),
             began_subsec_ns,
+            ground: kernel.ground().ok(),
         };
         let ledger = Ledger::create(ledger_dir, &header)?;
-        Ok(Self { kernel, ledger: Some(ledger), session: header.session, entries: Vec::new(), lock: None })
+        let (ground, entries) = (header.ground, Vec::new());
+        Ok(Self { kernel, ledger: Some(ledger), session: header.session, ground, entries, lock: None })
     }
 
     /// Id of the session, as `pinwise status` prints it.
@@ -144,11 +148,13 @@ impl Hand {
     ) -> Result<u64, Fault> {
         let seq = self.next_seq();
         let at_ticks = self.kernel.now_ticks().unwrap_or_default();
-        let (setting, old_too) = (setting.cloned(), old.clone());
-        let record =
-            Record::Intent { seq, at_ticks, act: act.clone(), old: old_too, setting: setting.clone() };
+        let setting = setting.cloned();
+        let subject = Some(self.kernel.subject(act)).filter(|subject| !subject.is_empty());
+        let entry =
+            Entry::intended((seq, at_ticks), act.clone(), old.clone(), setting.clone(), subject.clone());
+        let record = Record::Intent { seq, at_ticks, act: act.clone(), old, setting, subject };
         self.append(&record).map_err(|fault| nothing_done(act, fault))?;
-        self.entries.push(Entry::intended(seq, at_ticks, act.clone(), old, setting));
+        self.entries.push(entry);
         Ok(seq)
     }
 
@@ -186,9 +192,14 @@ impl Hand {
 
     /// Records the end of an act. A change that cannot be recorded is taken back at once.
     pub(crate) fn done(&mut self, seq: u64, read_back: Value) -> Result<Receipt, Fault> {
+        let kernel = self.kernel.clone();
         let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
         entry.read_back = Some(read_back.clone());
-        if let Err(fault) = self.append(&Record::Done { seq, read_back: read_back.clone() }) {
+        // What it has made has an identity only now.
+        let subject = deed::makes(&entry.act).then(|| kernel.subject(&entry.act));
+        let subject = subject.filter(|subject| !subject.is_empty());
+        entry.subject = subject.clone().or(entry.subject.take());
+        if let Err(fault) = self.append(&Record::Done { seq, read_back: read_back.clone(), subject }) {
             return Err(self.give_up(seq, fault));
         }
         let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
@@ -207,7 +218,8 @@ impl Hand {
         let marker = self.marker(seq);
         let kernel = self.kernel.clone();
         let Some(entry) = self.entry(seq) else { return fault };
-        let how = take_back(&*kernel, entry, &[], &marker, false);
+        let how =
+            take_back(&*kernel, &TakenBack { act: &entry.act, entry, earlier: &[], marker: &marker }, false);
         if how.is_final() {
             return self.failed(seq, fault);
         }
@@ -252,8 +264,10 @@ impl Hand {
         let scope = Scope {
             session: &self.session,
             from_seq: mark.0,
+            ground: self.ground.as_ref(),
             same_boot: true,
             force: false,
+            forget: false,
             held_by: &|_| None,
         };
         undo_entries(&*kernel, &mut self.entries, &scope, |record| {

@@ -203,11 +203,11 @@ impl Session {
                 return Err(format!("format {} is not {FORMAT}: another version of pinwise", header.format));
             }
             Record::Header(header) => self.header = Some(header),
-            Record::Intent { seq, at_ticks, act, old, setting } => {
+            Record::Intent { seq, at_ticks, act, old, setting, subject } => {
                 if self.entries.iter().any(|entry| entry.seq == seq) {
                     return Err(format!("act {seq} is announced twice"));
                 }
-                self.entries.push(Entry::intended(seq, at_ticks, act, old, setting));
+                self.entries.push(Entry::intended((seq, at_ticks), act, old, setting, subject));
             }
             Record::Found { seq, old } => {
                 let i = known(&mut self.entries, seq)?;
@@ -217,9 +217,11 @@ impl Session {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].started = Some(process);
             }
-            Record::Done { seq, read_back } => {
+            Record::Done { seq, read_back, subject } => {
                 let i = known(&mut self.entries, seq)?;
-                self.entries[i].read_back = Some(read_back);
+                let entry = &mut self.entries[i];
+                entry.read_back = Some(read_back);
+                entry.subject = subject.or(entry.subject.take());
             }
             Record::Failed { seq, why } => {
                 let i = known(&mut self.entries, seq)?;

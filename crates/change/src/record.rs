@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use machine::{Act, CpuSet, EthtoolState, IoPriority, PinScope, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
+use crate::ground::Ground;
 use crate::kernel::SchedulingState;
 use crate::node_memory::shares;
+use crate::subject::Subject;
 use crate::take_back::How;
 
 /// Version of the ledger's format that this program writes and reads.
@@ -34,6 +36,9 @@ pub struct Header {
     /// How far into its second of the day it began, ns, for sessions of one tick.
     #[serde(default)]
     pub began_subsec_ns: u32,
+    /// Where the process stands; `None` in ledgers of older versions, and where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground: Option<Ground>,
 }
 
 /// What an act found, or left behind.
@@ -125,6 +130,9 @@ pub enum Record {
         /// The setting of a plan that it is part of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         setting: Option<Setting>,
+        /// The identity of what it is about; `None` where its words say all, and in ledgers of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<Subject>,
     },
     /// Between the intent and the act somebody else has changed the object: this is what the act found.
     Found {
@@ -146,6 +154,9 @@ pub enum Record {
         seq: u64,
         /// What was there afterwards.
         read_back: Value,
+        /// The identity of what it has made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<Subject>,
     },
     /// The act was refused, and nothing is left of it.
     Failed {
@@ -211,6 +222,8 @@ pub struct Entry {
     pub old: Value,
     /// The setting of a plan that it is part of.
     pub setting: Option<Setting>,
+    /// The identity of what it is about, beyond its words.
+    pub subject: Option<Subject>,
     /// The process that was forked for it.
     pub started: Option<ProcessRef>,
     /// What was there afterwards; `None` when that was never recorded.
@@ -223,9 +236,15 @@ pub struct Entry {
 
 impl Entry {
     /// One of which nothing is known yet but that it is about to be performed.
-    pub(crate) fn intended(seq: u64, at_ticks: u64, act: Act, old: Value, setting: Option<Setting>) -> Self {
+    pub(crate) fn intended(
+        (seq, at_ticks): (u64, u64),
+        act: Act,
+        old: Value,
+        setting: Option<Setting>,
+        subject: Option<Subject>,
+    ) -> Self {
         let (started, read_back, failed, undone) = (None, None, None, None);
-        Self { seq, at_ticks, act, old, setting, started, read_back, failed, undone }
+        Self { seq, at_ticks, act, old, setting, subject, started, read_back, failed, undone }
     }
 
     /// Whether the act is in force in later boots as well: a file that is read at each start, and what such a file among `entries` of
@@ -244,6 +263,11 @@ impl Entry {
             }
             _ => false,
         }
+    }
+
+    /// Whether it cannot be about the same as another one, although their words are the same.
+    pub(crate) fn is_about_another_than(&self, other: &Self) -> bool {
+        self.subject.as_ref().zip(other.subject.as_ref()).is_some_and(|(a, b)| a.is_another_than(b))
     }
 
     /// Whether the act may still be in force.

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::boot_words::{self, Held};
 use crate::deed;
+use crate::ground::Ground;
 use crate::group;
 use crate::heirs;
 use crate::kernel::Kernel;
+use crate::reach::{OutOfReach, Reach, reach};
 use crate::record::{Entry, Record, Value};
 
 /// How a cgroup's last processes are waited for before it is removed.
@@ -56,6 +58,13 @@ pub enum How {
         /// Their numbers.
         pids: Vec<u32>,
     },
+    /// What it is about cannot be reached from here: it belongs to another namespace or root directory.
+    OutOfReach {
+        /// Why.
+        what: OutOfReach,
+    },
+    /// The same, and whoever forced it wants no further try.
+    Forgotten,
     /// The kernel refused, or it could not be read.
     Refused {
         /// Why.
@@ -72,6 +81,7 @@ impl How {
                 | How::Conflict { .. }
                 | How::Held { .. }
                 | How::Unproven { .. }
+                | How::OutOfReach { .. }
                 | How::Refused { .. }
         )
     }
@@ -98,6 +108,10 @@ impl fmt::Display for How {
                      pinwise's marker and may belong to somebody else",
                     pids.join(", ")
                 )
+            }
+            How::OutOfReach { what } => write!(f, "left as it is: {what}"),
+            How::Forgotten => {
+                f.write_str("given up: it could not be reached from here, and may be changed still")
             }
             How::Refused { why } => write!(f, "could not be restored: {why}"),
         }
@@ -141,12 +155,16 @@ pub struct Scope<'a> {
     pub session: &'a str,
     /// The first act.
     pub from_seq: u64,
-    /// Whether the machine has not been started again since.
+    /// Where the process stood that performed them, where that is known.
+    pub ground: Option<&'a Ground>,
+    /// Whether this is still the boot in which they were performed.
     pub same_boot: bool,
     /// Whether to overwrite what somebody else has set since.
     pub force: bool,
+    /// Whether to give up what cannot be reached from here.
+    pub forget: bool,
     /// The later session, still in force, that has set the object of an act since.
-    pub held_by: &'a dyn Fn(&Act) -> Option<String>,
+    pub held_by: &'a dyn Fn(&Entry) -> Option<String>,
 }
 
 /// Takes back the outstanding acts of a session, newest first, and hands each result to `record`.
@@ -163,18 +181,20 @@ pub fn undo_entries(
         let entry = &entries[*i];
         let (mut how, mut heirs) = (How::Expired, 0);
         let outlives = entry.outlives_boots(entries.iter());
-        let held = (scope.held_by)(&entry.act).filter(|_| (scope.same_boot || outlives) && !scope.force);
+        let held = (scope.held_by)(entry).filter(|_| (scope.same_boot || outlives) && !scope.force);
         if let Some(by) = held {
             how = How::Held { by };
         } else if scope.same_boot {
-            how = take_back(kernel, entry, &entries[..*i], &marker(scope.session, entry.seq), scope.force);
+            let marker = marker(scope.session, entry.seq);
+            how = take_back_there(kernel, entry, &entries[..*i], &marker, scope);
             // With the oldest act on a process its other threads are back already, and no more heirs can be born.
             let older = chosen[done + 1..].iter().map(|older| &entries[*older]);
-            if older.into_iter().all(|older| !heirs::of_same_process(older, entry)) {
+            let is_reached = !matches!(how, How::OutOfReach { .. } | How::Forgotten);
+            if is_reached && older.into_iter().all(|older| !heirs::of_same_process(older, entry)) {
                 heirs = heirs::restore(kernel, entry, entries, scope.from_seq);
             }
         } else if outlives {
-            how = match take_back(kernel, entry, &entries[..*i], "", scope.force) {
+            how = match take_back_there(kernel, entry, &entries[..*i], "", scope) {
                 // What the file brings back may not have come back yet, or somebody has set it since that start.
                 How::Conflict { .. } if !is_kept(&entry.act) => How::Expired,
                 how => how,
@@ -202,28 +222,64 @@ pub fn marker(session: &str, seq: u64) -> String {
     format!("{session}.{seq}")
 }
 
-/// Takes one act back; `earlier` are the acts before it, `marker` is what [`Act::Launch`] or [`Act::HoldLatency`] put into the environment.
-pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: &str, force: bool) -> How {
-    if let Act::Launch { .. } | Act::HoldLatency { .. } = entry.act {
+/// An act that is to be taken back.
+pub struct TakenBack<'a> {
+    /// The act as it has to be asked for here, which may name its object otherwise than its entry does.
+    pub act: &'a Act,
+    /// Its entry.
+    pub entry: &'a Entry,
+    /// The acts of its session before it.
+    pub earlier: &'a [Entry],
+    /// What [`Act::Launch`] or [`Act::HoldLatency`] put into the environment.
+    pub marker: &'a str,
+}
+
+/// Takes an act back wherever its object is, if it can be reached.
+fn take_back_there(
+    kernel: &dyn Kernel,
+    entry: &Entry,
+    earlier: &[Entry],
+    marker: &str,
+    scope: &Scope,
+) -> How {
+    match reach(kernel, entry, scope.ground, scope.same_boot) {
+        Reach::Here => {
+            let of = TakenBack { act: &entry.act, entry, earlier, marker };
+            take_back(kernel, &of, scope.force)
+        }
+        Reach::There(there, act) => {
+            let of = TakenBack { act: &act, entry, earlier, marker };
+            take_back(&*there, &of, scope.force)
+        }
+        Reach::Gone => How::Gone,
+        Reach::Out(_) if scope.forget => How::Forgotten,
+        Reach::Out(what) => How::OutOfReach { what },
+    }
+}
+
+/// Takes one act back, here.
+pub fn take_back(kernel: &dyn Kernel, of: &TakenBack, force: bool) -> How {
+    let TakenBack { act, entry, earlier, marker } = of;
+    if let Act::Launch { .. } | Act::HoldLatency { .. } = act {
         return end_launch(kernel, entry, marker, force);
     }
-    if let Act::PlaceFile { file, .. } = &entry.act {
+    if let Act::PlaceFile { file, .. } = act {
         return displace(kernel, file, entry, force);
     }
-    if let Act::AddBootWords { loader, words, line } = &entry.act {
+    if let Act::AddBootWords { loader, words, line } = act {
         // A line that was there before stays, whatever it says.
         let fresh = line.as_deref().filter(|_| entry.old == Value::Absent);
         return take_words_away(kernel, entry, (*loader, words, fresh), force);
     }
-    let now = match deed::read(kernel, &entry.act) {
+    let now = match deed::read(kernel, act) {
         Ok(now) => now,
-        Err(error) => return gone_or_refused(kernel, &entry.act, &error),
+        Err(error) => return gone_or_refused(kernel, act, &error),
     };
-    if deed::same(&entry.act, &now, &entry.old) {
+    if deed::same(act, &now, &entry.old) {
         return How::Already;
     }
-    let ours = deed::is_ours(&entry.act, entry.read_back.as_ref(), &now)
-        || deed::is_half_restored(&entry.act, &entry.old, &now)
+    let ours = deed::is_ours(act, entry.read_back.as_ref(), &now)
+        || deed::is_half_restored(act, &entry.old, &now)
         || is_as_the_last_try_left_it(entry, &now);
     // An undo that was cut short has gone further back than this act, on the same object.
     let further_back = |other: &Entry| {
@@ -235,22 +291,33 @@ pub fn take_back(kernel: &dyn Kernel, entry: &Entry, earlier: &[Entry], marker: 
     if !ours && !force {
         return How::Conflict { now: now.to_string() };
     }
-    let restored = match entry.act {
+    if is_anothers(kernel, of) {
+        return How::Conflict { now: "made anew by somebody else".into() };
+    }
+    let restored = match act {
         Act::CreateCgroup { .. } => remove_when_empty(kernel, entry, &now),
-        _ => deed::restore(kernel, &entry.act, &entry.old, &now),
+        _ => deed::restore(kernel, act, &entry.old, &now),
     };
-    match restored.and_then(|()| deed::read(kernel, &entry.act)) {
-        Ok(now) if deed::same(&entry.act, &now, &entry.old) => How::Restored,
+    match restored.and_then(|()| deed::read(kernel, act)) {
+        Ok(now) if deed::same(act, &now, &entry.old) => How::Restored,
         Ok(now) if force => How::GivenUp { now: now.to_string() },
         Ok(now) => How::Incomplete { now: now.to_string() },
-        Err(error) => gone_or_refused(kernel, &entry.act, &error),
+        Err(error) => gone_or_refused(kernel, act, &error),
     }
+}
+
+/// Whether what stands where the act made something was made by somebody else. Of two namespaces either may be there.
+fn is_anothers(kernel: &dyn Kernel, of: &TakenBack) -> bool {
+    let made = of.entry.subject.as_ref().map(|subject| &subject.made[..]).unwrap_or_default();
+    let now = if made.is_empty() { Vec::new() } else { kernel.subject(of.act).made };
+    now.iter().any(|now| made.iter().all(|made| !made.is(now)))
 }
 
 fn gone_or_refused(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> How {
     match deed::is_gone(kernel, act, error) {
-        true => How::Gone,
-        false => How::Refused { why: error.to_string() },
+        Ok(true) => How::Gone,
+        Ok(false) => How::Refused { why: error.to_string() },
+        Err(why) => How::Refused { why: format!("{error}; {why}") },
     }
 }
 

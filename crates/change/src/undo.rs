@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use machine::{Act, Class, Fault};
+use machine::{Class, Fault};
 use serde::Serialize;
 
 use crate::deed;
@@ -125,6 +125,7 @@ fn left_fault(undone: &Undone) -> Fault {
             let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
+        How::OutOfReach { what } => Fault::new(Class::No, &undone.object, &undone.how, what.remedy()),
         How::Unproven { .. } => {
             let remedy = "look at them (ps -fp); end those that the launch has left, then run 'pinwise undo --force', which leaves the rest alone";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
@@ -189,7 +190,7 @@ pub(crate) fn undo_sessions(
         return unknown(options);
     }
     // What sessions that were looked at before, which are later ones, still hold.
-    let mut held: Vec<(String, Act)> = Vec::new();
+    let mut held: Vec<(String, Entry)> = Vec::new();
     for (mut session, from_seq) in sessions.into_iter().rev() {
         let alive = owner_alive(&session, kernel);
         match (from_seq, session.header.as_ref()) {
@@ -198,13 +199,13 @@ pub(crate) fn undo_sessions(
                 report.refused.push(owned(&session, header.owner.pid));
             }
             (Some(from_seq), _) => {
-                let undone = undo_session(&mut session, kernel, options.force, alive, from_seq, &held);
+                let undone = undo_session(&mut session, kernel, options, alive, from_seq, &held);
                 report.sessions.push(undone);
             }
         }
         let same_boot = same_boot(&session, kernel);
         let in_force = |entry: &&Entry| same_boot || entry.outlives_boots(session.outstanding());
-        held.extend(session.outstanding().filter(in_force).map(|entry| (session.id(), entry.act.clone())));
+        held.extend(session.outstanding().filter(in_force).map(|entry| (session.id(), entry.clone())));
     }
     match report.refused.first() {
         Some(fault) if report.sessions.is_empty() => Err(fault.clone()),
@@ -260,21 +261,33 @@ fn owned(session: &Session, pid: u32) -> Fault {
 fn undo_session(
     session: &mut Session,
     kernel: &dyn Kernel,
-    force: bool,
+    options: &UndoOptions,
     owner_alive: bool,
     from_seq: u64,
-    held: &[(String, Act)],
+    held: &[(String, Entry)],
 ) -> SessionUndone {
-    let id = session.id();
+    let (id, force) = (session.id(), options.force);
+    let forget = force && options.session.is_some();
     let mut problems = session.problems.clone();
     // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
     let mut ledger = Ledger::reopen(session, !owner_alive).ok();
-    let held_by = |act: &Act| {
-        let later = held.iter().find(|(_, other)| deed::is_held_by(act, other));
+    let held_by = |entry: &Entry| {
+        let later = held.iter().find(|(_, other)| {
+            deed::is_held_by(&entry.act, &other.act) && !entry.is_about_another_than(other)
+        });
         later.map(|(session, _)| session.clone())
     };
     let same_boot = same_boot(session, kernel);
-    let scope = Scope { session: &id, from_seq, same_boot, force, held_by: &held_by };
+    let ground = session.header.as_ref().and_then(|header| header.ground);
+    let scope = Scope {
+        session: &id,
+        from_seq,
+        ground: ground.as_ref(),
+        same_boot,
+        force,
+        forget,
+        held_by: &held_by,
+    };
     let undone = undo_entries(kernel, &mut session.entries, &scope, |record| {
         let _ = ledger.as_mut().map(|ledger| ledger.append(record));
     });

@@ -296,6 +296,7 @@ proptest! {
             act: Act::WriteFile { path: FILES[0].into(), value: "1".into(), netns: None },
             old: pinwise_change::Value::Text("0".into()),
             setting: None,
+            subject: None,
         };
         let line = serde_json::to_string(&intent).unwrap();
         let session = Session::parse(Path::new("x"), format!("{garbage}\n{line}\n").as_bytes());

@@ -91,7 +91,7 @@ fn ledger_of_a_launch(dir: &Path, leader: ProcessRef) {
     let at_ticks = kernel.now_ticks().unwrap();
     let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
     for record in [
-        Record::Intent { seq: 0, at_ticks, act, old, setting: None },
+        Record::Intent { seq: 0, at_ticks, act, old, setting: None, subject: None },
         Record::Started { seq: 0, process: leader },
     ] {
         writeln!(file, "{}", serde_json::to_string(&record).unwrap()).unwrap();

@@ -142,10 +142,15 @@ pub fn is_there(kernel: &dyn Kernel, act: &Act) -> io::Result<()> {
 
 /// Whether an error about an act means that what the act changed is not there any more, and not merely that it cannot be had at the
 /// moment: drivers answer ENODEV for a device that is there and sleeps, and the folder to go back to may be missing.
-pub fn is_gone(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> bool {
-    let absent = |path: &Path, netns: Option<&str>| {
-        (says_ended(error) || error.raw_os_error() == Some(libc::ENODEV))
-            && kernel.exists(path, netns).is_ok_and(|there| !there)
+///
+/// # Errors
+/// Why that cannot be determined.
+pub fn is_gone(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> io::Result<bool> {
+    let absent = |path: &Path, netns: Option<&str>| match says_ended(error)
+        || error.raw_os_error() == Some(libc::ENODEV)
+    {
+        true => kernel.exists(path, netns).map(|there| !there),
+        false => Ok(false),
     };
     match act {
         Act::WriteFile { path, netns, .. } => absent(path, netns.as_deref()),
@@ -155,10 +160,10 @@ pub fn is_gone(kernel: &dyn Kernel, act: &Act, error: &io::Error) -> bool {
         Act::SetEthtool { device, netns, .. } => {
             absent(&Path::new("/sys/class/net").join(device), netns.as_deref())
         }
-        Act::PinGuest { pin: GuestPin { scope: PinScope::Definition, .. }, .. } => says_ended(error),
+        Act::PinGuest { pin: GuestPin { scope: PinScope::Definition, .. }, .. } => Ok(says_ended(error)),
         // The kernel knows no such thread, or it is another one by now.
-        _ if error.raw_os_error() == Some(libc::ESRCH) => true,
-        _ => says_ended(error) && is_there(kernel, act).is_err_and(|error| says_ended(&error)),
+        _ if error.raw_os_error() == Some(libc::ESRCH) => Ok(true),
+        _ => Ok(says_ended(error) && is_there(kernel, act).is_err_and(|error| says_ended(&error))),
     }
 }
 
