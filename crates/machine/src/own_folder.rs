@@ -15,9 +15,10 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::{Class, Fault};
@@ -31,6 +32,8 @@ pub enum Reach {
     Owner,
     /// Everybody who knows the name of a file below (mode 0711): a server that becomes another user must reach its data.
     Passable,
+    /// Everybody, who may read its files, too (mode 0755, less what umask(2) takes): what the user asks for by name.
+    Everybody,
 }
 
 impl Reach {
@@ -38,18 +41,23 @@ impl Reach {
         Mode::from_raw_mode(match self {
             Reach::Owner => 0o700,
             Reach::Passable => 0o711,
+            Reach::Everybody => 0o755,
         })
     }
-}
 
-/// Mode of new files: what pinwise sees of a machine is nobody else's to read.
-const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+    /// Of new files. What pinwise sees of a machine is nobody else's to read.
+    fn mode_of_files(self) -> Mode {
+        Mode::from_raw_mode(if self == Reach::Everybody { 0o644 } else { 0o600 })
+    }
+}
 
 /// An open folder of pinwise's own. Names are those of entries in it; a relative path is taken for what is opened.
 #[derive(Debug)]
 pub struct OwnFolder {
     folder: OwnedFd,
     path: PathBuf,
+    /// As it was made; of one that was there, its owner.
+    reach: Reach,
 }
 
 /// A lock that is held for as long as this lives; the kernel lets go of it when the process dies.
@@ -68,9 +76,10 @@ impl OwnFolder {
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let opened = named::open_through_own_links(path, flags, Mode::empty());
-        let folder = opened
-            .map_err(|e| Fault::io(path.display(), &e, "name a folder that is there and that you may read"))?;
-        Self::checked(folder, path.to_path_buf())
+        let folder = opened.map_err(|e| {
+            Fault::io(path.display(), &e, "name a folder that is there and that you may read")
+        })?;
+        Self::checked(folder, path.to_path_buf(), Reach::Owner)
     }
 
     /// Opens the folder at `path`; where it does not exist, it is made, and with the usual mode those above it.
@@ -88,21 +97,26 @@ impl OwnFolder {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let own: PathBuf = path.components().collect();
                 let folder = rustix::fs::open(&own, flags, Mode::empty()).map_err(|e| fault(e.into()))?;
-                Self::checked(folder, path.to_path_buf())
+                Self::checked(folder, path.to_path_buf(), reach)
             }
             Err(Errno::EXIST) => Self::open(path),
             Err(e) => Err(fault(e.into())),
         }
     }
 
-    fn checked(folder: OwnedFd, path: PathBuf) -> Result<Self, Fault> {
+    fn checked(folder: OwnedFd, path: PathBuf, reach: Reach) -> Result<Self, Fault> {
         match owner::of_folder(&folder) {
-            Ok(()) => Ok(Self { folder, path }),
+            Ok(()) => Ok(Self { folder, path, reach }),
             Err(why) => {
                 let remedy = "copy it (cp -r), look at the copy and use that, or run pinwise as that user";
                 Err(Fault::new(Class::NotPermitted, path.display(), why, remedy))
             }
         }
+    }
+
+    /// Whether it is trusted only because its owner has called us by sudo(8): a service, which nobody calls, would refuse it.
+    pub fn is_of_caller(&self) -> bool {
+        rustix::fs::fstat(&self.folder).is_ok_and(|about| owner::is_of_caller(about.st_uid))
     }
 
     /// Where it lies, as it was named.
@@ -115,7 +129,7 @@ impl OwnFolder {
     /// # Errors
     /// There are no more descriptors.
     pub fn again(&self) -> io::Result<Self> {
-        Ok(Self { folder: self.folder.try_clone()?, path: self.path.clone() })
+        Ok(Self { folder: self.folder.try_clone()?, path: self.path.clone(), reach: self.reach })
     }
 
     /// Opens a folder in this one.
@@ -125,9 +139,10 @@ impl OwnFolder {
     pub fn folder(&self, name: &str) -> Result<Self, Fault> {
         let path = self.path.join(name);
         let opened = below::open(&self.folder, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
-        let folder = opened
-            .map_err(|e| Fault::io(path.display(), &e, "look at what is there; pinwise makes it anew where nothing is"))?;
-        Self::checked(folder, path)
+        let folder = opened.map_err(|e| {
+            Fault::io(path.display(), &e, "look at what is there; pinwise makes it anew where nothing is")
+        })?;
+        Self::checked(folder, path, Reach::Owner)
     }
 
     /// Opens a folder in this one, which is made where it does not exist.
@@ -140,8 +155,20 @@ impl OwnFolder {
                 let remedy = "free some space, or choose a folder that you may write to";
                 Err(Fault::io(self.path.join(name).display(), &e, remedy))
             }
-            _ => self.folder(name),
+            _ => Ok(Self { reach, ..self.folder(name)? }),
         }
+    }
+
+    /// Opens the folder at a relative path in this one; those that do not exist are made, with the reach of this one.
+    ///
+    /// # Errors
+    /// As [`make_folder`](Self::make_folder).
+    pub fn make_folders(&self, path: &str) -> Result<Self, Fault> {
+        let again =
+            self.again().map_err(|e| Fault::io(self.path.display(), &e, "raise the limit of open files"))?;
+        path.split('/')
+            .filter(|step| !step.is_empty())
+            .try_fold(again, |at, step| at.make_folder(step, self.reach))
     }
 
     /// Makes a folder in this one, in place of whatever has its name.
@@ -165,7 +192,11 @@ impl OwnFolder {
     /// # Errors
     /// The folder cannot be read.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
-        std::fs::read_dir(self.in_proc())?.map(|entry| entry.map(|e| e.file_name())).collect()
+        let all = Dir::read_from(&self.folder)?
+            .map(|entry| Ok(OsString::from_vec(entry?.file_name().to_bytes().to_vec())));
+        let is_entry =
+            |name: &io::Result<OsString>| !name.as_ref().is_ok_and(|name| name == "." || name == "..");
+        all.filter(is_entry).collect()
     }
 
     /// Reads a file.
@@ -195,7 +226,7 @@ impl OwnFolder {
     }
 
     fn file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let mode = if flags.contains(OFlags::CREATE) { FILE_MODE } else { Mode::empty() };
+        let mode = if flags.contains(OFlags::CREATE) { self.reach.mode_of_files() } else { Mode::empty() };
         let file = below::open(&self.folder, name, flags, mode)?;
         owner::of_file(&file)?;
         Ok(File::from(file))
@@ -213,9 +244,13 @@ impl OwnFolder {
     ///
     /// # Errors
     /// As [`replace`](Self::replace), and those of `write`.
-    pub fn replace_with(&self, name: &str, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    pub fn replace_with(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
         below::plain(name)?;
-        replace::at(self.folder.as_fd(), name.as_ref(), FILE_MODE, write)
+        replace::at(self.folder.as_fd(), name.as_ref(), self.reach.mode_of_files(), write)
     }
 
     /// Removes what processes that were killed left of [`replace`](Self::replace). For whoever has the folder's lock.

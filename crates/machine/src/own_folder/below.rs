@@ -11,7 +11,12 @@ use rustix::io::Errno;
 const TRIES: usize = 16;
 
 /// Opens `name` below `folder`; a symbolic link anywhere in it is an error. A pipe or a device does not block.
-pub(super) fn open(folder: impl AsFd, name: impl AsRef<Path>, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+pub(super) fn open(
+    folder: impl AsFd,
+    name: impl AsRef<Path>,
+    flags: OFlags,
+    mode: Mode,
+) -> io::Result<OwnedFd> {
     let (folder, name) = (folder.as_fd(), name.as_ref());
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -31,7 +36,12 @@ pub(super) fn open(folder: impl AsFd, name: impl AsRef<Path>, flags: OFlags, mod
 }
 
 /// The same, folder by folder.
-pub(super) fn step_by_step(folder: impl AsFd, name: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+pub(super) fn step_by_step(
+    folder: impl AsFd,
+    name: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
     let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut steps = name.components().peekable();
     let mut at: Option<OwnedFd> = None;

@@ -23,9 +23,7 @@ const MODE: Mode = Mode::from_raw_mode(0o666);
 pub fn open(path: &Path) -> io::Result<(File, bool)> {
     let flags = OFlags::WRONLY | OFlags::CREATE;
     match rustix::fs::openat(CWD, path, flags | OFlags::EXCL | OFlags::CLOEXEC, MODE) {
-        Err(Errno::EXIST) => {
-            open_through_own_links(path, flags, MODE).map(|file| (File::from(file), false))
-        }
+        Err(Errno::EXIST) => open_through_own_links(path, flags, MODE).map(|file| (File::from(file), false)),
         opened => Ok((File::from(opened?), true)),
     }
 }
@@ -62,8 +60,16 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
         FileType::Directory => return Err(Errno::ISDIR.into()),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
     }
+    let opened = match File::open(format!("/proc/self/fd/{}", found.as_raw_fd())) {
+        // There is no /proc: what was put there meanwhile does not block, either.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
+        }
+        opened => opened?,
+    };
     let mut bytes = Vec::new();
-    File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))?.read_to_end(&mut bytes)?;
+    (&opened).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -87,13 +93,15 @@ pub(super) fn open_through_own_links(path: &Path, flags: OFlags, mode: Mode) -> 
             Err(e @ (Errno::LOOP | Errno::NOTDIR)) => e,
             opened => return Ok(opened?),
         };
-        let link = rustix::fs::openat(CWD, &path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let link =
+            rustix::fs::openat(CWD, &path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let about = rustix::fs::fstat(&link)?;
         if !FileType::from_raw_mode(about.st_mode).is_symlink() {
             return Err(refused.into());
         }
         if !owner::is_trusted(about.st_uid) {
-            let why = format!("it is a symbolic link of {}, which is not followed", owner::in_words(about.st_uid));
+            let why =
+                format!("it is a symbolic link of {}, which is not followed", owner::in_words(about.st_uid));
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         // /dev/stdout and its like lead to what this process has open, which has no path.

@@ -16,6 +16,16 @@ pub(super) fn is_trusted(uid: u32) -> bool {
     trusted(uid, ours, variable("SUDO_UID"))
 }
 
+/// Whether the caller of sudo(8) alone makes it so.
+pub(super) fn is_of_caller(uid: u32) -> bool {
+    let ours = rustix::process::geteuid().as_raw();
+    of_caller(uid, ours, variable("SUDO_UID"))
+}
+
+fn of_caller(uid: u32, ours: u32, caller: Option<u32>) -> bool {
+    trusted(uid, ours, caller) && !trusted(uid, ours, None)
+}
+
 fn trusted(uid: u32, ours: u32, caller: Option<u32>) -> bool {
     uid == ours || uid == 0 || (ours == 0 && caller == Some(uid))
 }
@@ -58,7 +68,9 @@ pub(super) fn of_file(file: impl AsFd) -> io::Result<()> {
     // A file of ours elsewhere, which somebody put here under a second name, is not to be changed.
     match about.st_nlink {
         0 | 1 => Ok(()),
-        names => refused(format!("it has {names} names (hard links), and would be changed under all of them: copy it")),
+        names => refused(format!(
+            "it has {names} names (hard links), and would be changed under all of them: copy it"
+        )),
     }
 }
 
@@ -98,6 +110,14 @@ mod tests {
         assert!(!trusted(alice, root, None) && !trusted(bob, alice, None));
         assert!(trusted(alice, root, Some(alice)) && !trusted(bob, root, Some(alice)));
         assert!(!trusted(bob, alice, Some(bob)), "anybody may set a variable");
+    }
+
+    #[test]
+    fn a_folder_of_the_caller_is_told_from_one_of_root() {
+        let (root, alice) = (0, 1000);
+        assert!(of_caller(alice, root, Some(alice)));
+        assert!(!of_caller(root, root, Some(alice)) && !of_caller(alice, root, None));
+        assert!(!of_caller(alice, alice, Some(alice)) && !of_caller(root, root, Some(root)));
     }
 
     #[test]

@@ -41,7 +41,10 @@ fn a_folder_of_another_user_is_of_dubious_ownership() {
     chown(dir.path(), Some(NOBODY), None).unwrap();
     let fault = OwnFolder::open(dir.path()).unwrap_err();
     assert_eq!(fault.class, Class::NotPermitted);
-    assert!(fault.cause.contains("belongs to user 65534") && fault.cause.contains("dubious ownership"), "{fault}");
+    assert!(
+        fault.cause.contains("belongs to user 65534") && fault.cause.contains("dubious ownership"),
+        "{fault}"
+    );
     assert!(fault.remedy.contains("cp -r"), "{fault}");
     assert_eq!(OwnFolder::make(dir.path(), Reach::Owner).unwrap_err(), fault);
     let (outer, folder) = temporary();
