@@ -1,7 +1,7 @@
 //! Folders in which pinwise keeps files of its own: cases, rings, the cache of rehearsals.
 //!
 //! pinwise mostly runs as root, and may be given a folder that somebody else made. Whoever may write there could put a symbolic
-//! link where pinwise writes a file, or a command into a file that pinwise goes by. So such a folder must belong to a user whom
+//! link where pinwise writes a file, or a command into a file that pinwise goes by. So such a folder must belong to a user that
 //! this process trusts anyway, and its files are reached through the open folder, never through a link.
 
 mod below;
@@ -235,7 +235,7 @@ impl OwnFolder {
     /// Writes a file whole or not at all: a reader sees the old one or the new one, which is on disk then.
     ///
     /// # Errors
-    /// It cannot be written; then nothing is left of it.
+    /// It cannot be written; then nothing new is left behind.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.replace_with(name, |file| file.write_all(bytes))
     }

@@ -465,8 +465,8 @@ fn occupied(dir: &Path) -> Fault {
 fn open_folder(dir: &Path) -> Result<OwnFolder, Fault> {
     OwnFolder::open(dir).map_err(|fault| match fault.class {
         Class::NotPermitted => {
-            let remedy = "copy the case (cp -r), look at the commands in study.toml of the copy, and use that; or run pinwise \
-                          as the user it belongs to";
+            let remedy = "copy the case (cp -r), look at the commands in study.toml of the copy, remove its data/, and use that; or \
+                          run pinwise as the user it belongs to";
             Fault { remedy: remedy.into(), ..fault }
         }
         _ => fault,

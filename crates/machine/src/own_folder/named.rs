@@ -40,7 +40,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// Writes the file at `path` whole or not at all, in place of what is there; a link there is replaced, not followed.
 ///
 /// # Errors
-/// Those of `write`; it cannot be written. Then nothing is left of it.
+/// Those of `write`; it cannot be written. Then nothing new is left behind.
 pub fn replace_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let name = path.file_name().ok_or(Errno::ISDIR)?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -82,7 +82,7 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
 }
 
-/// Opens `path`; a symbolic link there is followed where a user whom we trust has made it.
+/// Opens `path`; a symbolic link there is followed where a user that we trust has made it.
 pub(super) fn open_through_own_links(path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     // Without a slash at its end, which would follow.
     let mut path: PathBuf = path.components().collect();
