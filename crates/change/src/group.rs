@@ -96,7 +96,7 @@ fn all_gone(
         }
         for member in members.into_iter().filter(|member| signalled.insert(*member)) {
             match kernel.signal(&member, signal) {
-                Err(error) if !crate::deed::says_ended(&error) => {
+                Err(error) if !crate::acts::says_ended(&error) => {
                     let object = format!("process {}", member.pid);
                     return Err(Fault::io(object, &error, "end it as the user that it runs as, or as root"));
                 }

@@ -8,15 +8,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::{Act, Class, Fault, Setting};
 use serde::Serialize;
 
+use crate::acts::{operation, refusal};
 use crate::confirm;
-use crate::deed;
 use crate::ground::Ground;
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::live_kernel::LiveKernel;
 use crate::lock::MachineLock;
 use crate::record::{Entry, FORMAT, Header, Record, Value};
-use crate::refusal::refusal;
 use crate::take_back::{Scope, TakenBack, Undone, marker, take_back, undo_entries};
 
 /// A point in a session, to which [`Hand::undo_to`] goes back.
@@ -109,7 +108,7 @@ impl Hand {
             let remedy = "this is an error in pinwise: processes are started by Hand::launch";
             return Err(Fault::new(
                 Class::Usage,
-                deed::object(act),
+                operation(act).object(),
                 "cannot be performed as a plain act",
                 remedy,
             ));
@@ -118,10 +117,11 @@ impl Hand {
             return self.hold_latency(act, *limit_us, setting);
         }
         let kernel = self.kernel.clone();
-        let old = deed::read_old(&*kernel, act)?;
+        let operation = operation(act);
+        let old = found(&*kernel, act)?;
         let seq = self.intend_for(act, old.clone(), setting)?;
         let old = self.still_there(seq, act, old)?;
-        let done = deed::act(&*kernel, act, &old).and_then(|()| deed::read(&*kernel, act));
+        let done = operation.perform(&*kernel, &old).and_then(|()| operation.read_there(&*kernel));
         match done {
             Ok(read_back) => self.done(seq, read_back),
             Err(error) => {
@@ -161,11 +161,11 @@ impl Hand {
     /// What an act finds at the moment in which it is performed. Writing the intent down takes a disk's time, in which somebody else
     /// may have changed the object: then what they have set is recorded, for undo to put back.
     fn still_there(&mut self, seq: u64, act: &Act, old: Value) -> Result<Value, Fault> {
-        if !deed::is_read_again(act) {
+        let (kernel, operation) = (self.kernel.clone(), operation(act));
+        if !operation.is_read_again() {
             return Ok(old);
         }
-        let kernel = self.kernel.clone();
-        let now = match deed::read(&*kernel, act) {
+        let now = match operation.read_there(&*kernel) {
             Ok(now) => now,
             Err(error) => return Err(self.failed(seq, refusal(act, &error))),
         };
@@ -196,19 +196,20 @@ impl Hand {
         let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
         entry.read_back = Some(read_back.clone());
         // What it has made has an identity only now.
-        let subject = deed::makes(&entry.act).then(|| kernel.subject(&entry.act));
+        let subject = operation(&entry.act).makes().then(|| kernel.subject(&entry.act));
         let subject = subject.filter(|subject| !subject.is_empty());
         entry.subject = subject.clone().or(entry.subject.take());
         if let Err(fault) = self.append(&Record::Done { seq, read_back: read_back.clone(), subject }) {
             return Err(self.give_up(seq, fault));
         }
         let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
+        let operation = operation(&entry.act);
         Ok(Receipt {
             seq,
-            object: deed::object(&entry.act),
+            object: operation.object(),
             old: entry.old.clone(),
-            asked: deed::asked(&entry.act),
-            took_effect: deed::took_effect(&entry.act, &read_back),
+            asked: operation.asked(),
+            took_effect: operation.took_effect(&read_back),
             read_back,
         })
     }
@@ -326,6 +327,24 @@ impl Drop for Hand {
     }
 }
 
+/// What an act finds, with all that putting it back takes.
+///
+/// # Errors
+/// It cannot be read, may not be changed as it is, or could not be put back.
+pub(crate) fn found(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
+    let operation = operation(act);
+    let mut old = operation.read_there(kernel).map_err(|e| refusal(act, &e))?;
+    operation.examine(kernel, &mut old)?;
+    match operation.gives_up(&old).filter(|_| !kernel.may_raise_priority()) {
+        None => Ok(old),
+        Some(what) => {
+            let cause = format!("lowering it from {what} could not be undone without CAP_SYS_NICE");
+            let remedy = "run as root, or leave the priority as it is";
+            Err(Fault::new(Class::NotPermitted, operation.object(), cause, remedy))
+        }
+    }
+}
+
 /// `SECONDS-PID`, and a number from the second session of a process on: processes and cgroups are known by it, so
 /// that it must be unique on the machine and not only in one folder of ledgers.
 fn session_id(began_unix_s: u64, pid: u32) -> String {
@@ -337,7 +356,7 @@ fn session_id(began_unix_s: u64, pid: u32) -> String {
 }
 
 fn nothing_done(act: &Act, fault: Fault) -> Fault {
-    let cause = format!("{}; nothing was changed: {} is as it was", fault.cause, deed::object(act));
+    let cause = format!("{}; nothing was changed: {} is as it was", fault.cause, operation(act).object());
     Fault { cause, ..fault }
 }
 

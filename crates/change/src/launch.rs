@@ -9,16 +9,15 @@ use std::time::{Duration, Instant};
 use machine::{Act, Class, CpuSet, Fault, MemoryPolicy, ProcessRef, Scheduling, ThreadRef};
 use serde::{Deserialize, Serialize};
 
+use crate::acts::{operation, refusal};
 use crate::cgroup_place;
 use crate::cpuset_cgroup;
-use crate::deed;
 use crate::exit_words::exit_words;
 use crate::group;
 use crate::hand::Hand;
 use crate::kernel::Kernel;
 use crate::memory_cgroup::{self, MemoryLimit};
 use crate::record::Value;
-use crate::refusal::refusal;
 
 const REAPED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -163,7 +162,7 @@ impl Hand {
         }
         if let Some(scheduling) = launch.scheduling {
             let act = Act::SetScheduling { thread, scheduling };
-            let object = format!("scheduling {} for {}", deed::asked(&act), launch.argv.join(" "));
+            let object = format!("scheduling {} for {}", operation(&act).asked(), launch.argv.join(" "));
             let old = self.kernel.scheduling(pid);
             let set = old.and_then(|old| self.kernel.set_scheduling(pid, &old.with(scheduling)));
             set.map_err(|e| Fault { object, ..refusal(&act, &e) })?;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use machine::{Class, Fault};
 
+use crate::acts::operation;
 use crate::record::{Armed, Entry, FORMAT, Header, Record};
 
 /// Where pinwise keeps what must outlive it: `$PINWISE_STATE_DIR`; else /var/lib/pinwise for root; else
@@ -207,11 +208,13 @@ impl Session {
                 if self.entries.iter().any(|entry| entry.seq == seq) {
                     return Err(format!("act {seq} is announced twice"));
                 }
+                let old = operation(&act).typed(old);
                 self.entries.push(Entry::intended((seq, at_ticks), act, old, setting, subject));
             }
             Record::Found { seq, old } => {
                 let i = known(&mut self.entries, seq)?;
-                self.entries[i].old = old;
+                let entry = &mut self.entries[i];
+                entry.old = operation(&entry.act).typed(old);
             }
             Record::Started { seq, process } => {
                 let i = known(&mut self.entries, seq)?;
@@ -220,7 +223,7 @@ impl Session {
             Record::Done { seq, read_back, subject } => {
                 let i = known(&mut self.entries, seq)?;
                 let entry = &mut self.entries[i];
-                entry.read_back = Some(read_back);
+                entry.read_back = Some(operation(&entry.act).typed(read_back));
                 entry.subject = subject.or(entry.subject.take());
             }
             Record::Failed { seq, why } => {

@@ -17,18 +17,16 @@
 //! # }
 //! ```
 
+mod acts;
 pub mod apply;
 mod boot_words;
-mod call;
 mod cgroup_place;
 pub mod confirm;
 mod cpuset_cgroup;
-mod deed;
 pub mod emulated_kernel;
 mod ethtool_order;
 pub mod exit_words;
 mod fork;
-mod form;
 pub mod ground;
 pub mod group;
 mod guest_pins;
@@ -47,13 +45,11 @@ mod netns;
 mod netns_pair;
 mod node_memory;
 pub mod own;
-mod pktgen;
 mod platform_file;
 mod platform_program;
 mod process_file;
 pub mod reach;
 pub mod record;
-mod refusal;
 pub mod restart;
 pub mod revert;
 mod sched;
@@ -76,6 +72,6 @@ pub use lock::MachineLock;
 pub use memory_cgroup::MemoryLimit;
 pub use record::Value;
 pub use status::{Status, status};
-pub use take_back::{How, Undone};
+pub use take_back::{How, Reading, Undone};
 pub use tree_affinity::PinnedTree;
 pub use undo::{Point, UndoOptions, UndoReport, undo};

@@ -8,11 +8,12 @@ use std::fmt;
 use machine::Act;
 use serde::{Deserialize, Serialize};
 
+use crate::acts::operation;
 use crate::ground::Ground;
 use crate::kernel::{Kernel, Network};
 use crate::namespace::Namespace;
 use crate::record::Entry;
-use crate::subject::{Interface, Scope, Subject, at_home, moved, scope};
+use crate::subject::{Interface, Scope, Subject};
 
 /// Where the object of an act is.
 pub enum Reach<'k> {
@@ -116,7 +117,7 @@ impl OutOfReach {
 pub fn reach<'k>(kernel: &'k dyn Kernel, entry: &Entry, then: Option<&Ground>, same_boot: bool) -> Reach<'k> {
     let known = Subject::default();
     let subject = entry.subject.as_ref().unwrap_or(&known);
-    match scope::of(&entry.act) {
+    match operation(&entry.act).scope() {
         Scope::Files => files(kernel, then, same_boot),
         // Numbers of another boot mean nothing in this one.
         _ if !same_boot => Reach::Here,
@@ -196,14 +197,15 @@ fn in_network<'k>(
         Network::Ended => return Reach::Gone,
         Network::Lost => return Reach::Out(OutOfReach::Network { namespace: network.inode }),
     };
-    let Some(interface) = interface else { return Reach::There(there, Box::new(at_home(act))) };
+    let of_act = operation(act);
+    let at = |renamed| of_act.moved(renamed).unwrap_or_else(|| act.clone());
+    let Some(interface) = interface else { return Reach::There(there, Box::new(at(None))) };
     let all = match there.interfaces() {
         Ok(all) => all,
         Err(error) => return Reach::Out(OutOfReach::Ground { why: error.to_string() }),
     };
     if let Some(found) = all.iter().find(|found| found.index == interface.index) {
-        let act = moved(act, interface, &found.name);
-        return Reach::There(there, Box::new(act));
+        return Reach::There(there, Box::new(at(Some((&interface.name, &found.name)))));
     }
     match kernel.interface_elsewhere(interface) {
         Some((namespace, name)) => {

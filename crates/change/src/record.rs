@@ -3,9 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use machine::{Act, CpuSet, EthtoolState, IoPriority, PinScope, ProcessRef, Setting, UtilClamp};
+use machine::power::NO_LATENCY_LIMIT_US;
+use machine::{Act, CpuSet, EthtoolState, IoPriority, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
+use crate::acts::{Lifetime, operation};
 use crate::ground::Ground;
 use crate::kernel::SchedulingState;
 use crate::node_memory::shares;
@@ -85,6 +87,21 @@ pub enum Value {
     Absent,
     /// What the driver of a network interface tells of the topic of an act.
     Ethtool(EthtoolState),
+    /// A limit on the exit latency of idle CPUs, us; 2000000000 for none.
+    LatencyLimit(u32),
+    /// Whether irqbalance leaves an interrupt alone.
+    Banned(bool),
+    /// Interfaces that a thread of the packet generator sends through.
+    Devices(Vec<String>),
+    /// Something that is not ours stands in its place.
+    Another,
+}
+
+impl Value {
+    /// That something is there, or is not.
+    pub(crate) fn of_presence(there: bool) -> Self {
+        if there { Self::Present } else { Self::Absent }
+    }
 }
 
 impl fmt::Display for Value {
@@ -101,12 +118,19 @@ impl fmt::Display for Value {
             Value::Memory(bytes) => f.write_str(&shares::words(bytes)),
             Value::UtilClamp(clamp) => write!(f, "{}-{}", clamp.min, clamp.max),
             Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
-            Value::Scheduling(state) => write!(f, "{}", crate::deed::scheduling_words(&state.scheduling)),
+            Value::Scheduling(state) => write!(f, "{}", crate::acts::scheduling_words(&state.scheduling)),
             Value::Cgroup { path, .. } => write!(f, "{}", path.display()),
             Value::Unplaced { .. } => f.write_str("not there"),
             Value::Present => f.write_str("there"),
             Value::Absent => f.write_str("not there"),
             Value::Ethtool(state) => write!(f, "{state}"),
+            Value::LatencyLimit(us) if *us >= NO_LATENCY_LIMIT_US => f.write_str("unlimited"),
+            Value::LatencyLimit(us) => write!(f, "{us} us"),
+            Value::Another => f.write_str("another one"),
+            Value::Banned(true) => f.write_str("left alone"),
+            Value::Banned(false) => f.write_str("moved by it"),
+            Value::Devices(devices) if devices.is_empty() => f.write_str("(none)"),
+            Value::Devices(devices) => f.write_str(&devices.join(" ")),
         }
     }
 }
@@ -254,14 +278,13 @@ impl Entry {
             Act::PlaceFile { keeps, .. } => keeps.contains(setting),
             _ => false,
         };
-        match &self.act {
-            Act::PlaceFile { .. } | Act::AddBootWords { .. } | Act::MakeSwapFile { .. } => true,
-            Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
-            Act::WriteFile { netns: None, .. } => {
+        match operation(&self.act).lifetime() {
+            Lifetime::Boot => false,
+            Lifetime::Lasting => true,
+            Lifetime::BootUnlessKept => {
                 let setting = self.setting.as_ref();
                 setting.is_some_and(|setting| entries.any(|entry| keeps(entry, setting)))
             }
-            _ => false,
         }
     }
 

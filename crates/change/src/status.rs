@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::{Act, Fault, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
-use crate::deed;
+use crate::acts::operation;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Session};
 use crate::live_kernel::LiveKernel;
@@ -123,16 +123,17 @@ fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -
         let gone = before_this_boot && !entry.outlives_boots(session.outstanding());
         let (now, out_of_reach) = match reach(kernel, entry, ground, !before_this_boot) {
             _ if gone => (None, None),
-            Reach::Here => (deed::read(kernel, &entry.act).ok(), None),
-            Reach::There(there, act) => (deed::read(&*there, &act).ok(), None),
+            Reach::Here => (operation(&entry.act).read_there(kernel).ok(), None),
+            Reach::There(there, act) => (operation(&act).read_there(&*there).ok(), None),
             Reach::Gone => (None, None),
             Reach::Out(why) => (None, Some(why)),
         };
         let now = now.filter(|_| !matches!(entry.act, Act::Launch { .. }));
         // Of several acts on one object only the last shows.
-        let last = !entries[i + 1..].iter().any(|later| deed::same_object(&later.act, &entry.act));
+        let of_act = operation(&entry.act);
+        let last = !entries[i + 1..].iter().any(|later| of_act.is_about_same(&later.act));
         let left = entry.read_back.as_ref().filter(|_| last);
-        let changed_since = now.as_ref().zip(left).map(|(now, left)| !deed::same(&entry.act, now, left));
+        let changed_since = now.as_ref().zip(left).map(|(now, left)| !of_act.same(now, left));
         ActStatus { now: now.map(|now| now.to_string()), changed_since, out_of_reach, ..act_status(entry) }
     });
     told.collect()
@@ -140,17 +141,15 @@ fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -
 
 fn act_status(entry: &Entry) -> ActStatus {
     let knob = entry.setting.as_ref().and_then(|setting| knobs::find(&setting.knob));
-    let process = entry.started.map(|process| match &entry.act {
-        Act::HoldLatency { .. } => format!("{}, held by process {}", deed::asked(&entry.act), process.pid),
-        _ => format!("running as process group {}", process.pid),
-    });
+    let operation = operation(&entry.act);
+    let process = entry.started.map(|process| operation.running(process.pid));
     ActStatus {
         seq: entry.seq,
-        object: deed::object(&entry.act),
+        object: operation.object(),
         old: entry.old.to_string(),
         new: process
             .or_else(|| entry.read_back.as_ref().map(ToString::to_string))
-            .unwrap_or_else(|| deed::asked(&entry.act)),
+            .unwrap_or_else(|| operation.asked()),
         now: None,
         changed_since: None,
         out_of_reach: None,

@@ -3,7 +3,6 @@
 pub(crate) mod live;
 pub(crate) mod scope;
 
-use machine::Act;
 use serde::{Deserialize, Serialize};
 
 use crate::namespace::Namespace;
@@ -72,29 +71,6 @@ impl Subject {
         let differ = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
         networks || interfaces || differ(self.disk, other.disk) || differ(self.cgroup, other.cgroup)
     }
-}
-
-/// The act as it has to be performed where its interface is called `name`, in the network namespace in which it stands.
-pub fn moved(act: &Act, of: &Interface, name: &str) -> Act {
-    let mut moved = act.clone();
-    match &mut moved {
-        Act::WriteFile { path, netns, .. } => {
-            *path = scope::with_interface(path, &of.name, name);
-            *netns = None;
-        }
-        Act::SetEthtool { device, netns, .. } => (*device, *netns) = (name.to_string(), None),
-        _ => {}
-    }
-    moved
-}
-
-/// The act in the network namespace in which it stands, instead of in one of a name.
-pub fn at_home(act: &Act) -> Act {
-    let mut here = act.clone();
-    if let Act::WriteFile { netns, .. } | Act::SetEthtool { netns, .. } = &mut here {
-        *netns = None;
-    }
-    here
 }
 
 impl Interface {

@@ -8,7 +8,7 @@ use std::path::Path;
 use machine::{Class, Fault};
 use serde::Serialize;
 
-use crate::deed;
+use crate::acts::operation;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
@@ -273,7 +273,7 @@ fn undo_session(
     let mut ledger = Ledger::reopen(session, !owner_alive).ok();
     let held_by = |entry: &Entry| {
         let later = held.iter().find(|(_, other)| {
-            deed::is_held_by(&entry.act, &other.act) && !entry.is_about_another_than(other)
+            operation(&entry.act).is_held_by(&other.act) && !entry.is_about_another_than(other)
         });
         later.map(|(session, _)| session.clone())
     };

@@ -98,7 +98,7 @@ fn what_reads_back_otherwise_is_told_and_still_ours_to_restore() {
     let undone = hand.undo_all();
     // The lie stays, so that restoring does not take either; it is said, and tried again as often as one likes.
     for undone in [undone, hand.undo_all()] {
-        assert_eq!(undone[0].how, How::Incomplete { now: "2".into() });
+        assert_eq!(undone[0].how, How::Incomplete { now: Value::Text("2".into()).into() });
     }
     assert_eq!(hand.outstanding().count(), 1);
     desk.kernel.lie("/proc/irq/38/smp_affinity_list", "0-3\n");
@@ -116,11 +116,11 @@ fn what_was_restored_in_part_is_tried_again_by_the_next_undo_and_let_go_by_force
     desk.kernel.lie(path, "2\n");
     for _ in 0..2 {
         let report = desk.undo_after_death(false);
-        assert_eq!(report.sessions[0].undone[0].how, How::Incomplete { now: "2".into() });
+        assert_eq!(report.sessions[0].undone[0].how, How::Incomplete { now: Value::Text("2".into()).into() });
         assert!(!report.is_clean() && report.fault().unwrap().remedy.contains("again"));
     }
     let report = desk.undo_after_death(true);
-    assert_eq!(report.sessions[0].undone[0].how, How::GivenUp { now: "2".into() });
+    assert_eq!(report.sessions[0].undone[0].how, How::GivenUp { now: Value::Text("2".into()).into() });
     assert!(desk.undo_after_death(false).sessions.is_empty());
 }
 
@@ -165,7 +165,7 @@ fn what_somebody_else_set_since_is_left_alone_unless_forced() {
     hand.perform(&write(RPS, "1")).unwrap();
     desk.kernel.add_file(RPS, "2\n");
     let undone = hand.undo_all();
-    assert_eq!(undone[0].how, How::Conflict { now: "2".into() });
+    assert_eq!(undone[0].how, How::Conflict { now: Value::Text("2".into()).into() });
     hand.finish().unwrap();
     let report = desk.undo_after_death(false);
     assert!(!report.is_clean());

@@ -15,8 +15,8 @@ use machine::{
 };
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
+use crate::acts::form;
 use crate::boot_words::{self, line};
-use crate::form;
 use crate::ground::Ground;
 use crate::kernel::{Gated, Kernel, Network, ProcessSeen, SchedulingState};
 use crate::launch::Launch;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use machine::Act;
 
 use super::EmulatedKernel;
+use crate::acts::operation;
 use crate::ground::{Directory, Ground};
 use crate::kernel::{Kernel, Network};
 use crate::namespace::Namespace;
@@ -61,13 +62,6 @@ impl Identities {
 
 fn namespace(inode: u64) -> Namespace {
     Namespace { inode, id: Some(inode), mark: None }
-}
-
-fn netns_of(act: &Act) -> Option<Name> {
-    match act {
-        Act::WriteFile { netns, .. } | Act::SetEthtool { netns, .. } => netns.clone().map(Some),
-        _ => None,
-    }
 }
 
 /// For tests.
@@ -179,13 +173,13 @@ impl EmulatedKernel {
     }
 
     pub(super) fn network_of_act(&self, act: &Act) -> io::Result<Namespace> {
-        let name = netns_of(act).unwrap_or_else(|| self.stands_in());
+        let name = operation(act).netns().map_or_else(|| self.stands_in(), |name| Some(name.to_string()));
         Ok(namespace(self.inner().identities.network(&name)))
     }
 
     pub(super) fn subject_of(&self, act: &Act) -> Subject {
         let nothing = Subject::default();
-        match scope::of(act) {
+        match operation(act).scope() {
             Scope::Network(interface) => {
                 let network = self.network_of_act(act).ok();
                 let interface = interface.and_then(|name| {
@@ -210,7 +204,8 @@ impl EmulatedKernel {
     }
 
     pub(super) fn index_of(&self, act: &Act) -> io::Result<u32> {
-        let Scope::Network(Some(name)) = scope::of(act) else {
+        let operation = operation(act);
+        let Scope::Network(Some(name)) = operation.scope() else {
             return Err(io::Error::from(io::ErrorKind::NotFound));
         };
         let network = self.network_of_act(act)?.inode;

@@ -9,7 +9,8 @@ use std::sync::OnceLock;
 use machine::Act;
 use rustix::net::{AddressFamily, SocketType};
 
-use super::{Interface, Line, Scope, Subject, scope};
+use super::{Interface, Line, Scope, Subject};
+use crate::acts::operation;
 use crate::live_kernel::is_kernel_file_system;
 use crate::namespace::{Namespace, search};
 use crate::netns;
@@ -19,7 +20,7 @@ const INTERFACES: &str = "/sys/class/net";
 /// The identity of what an act means here and now, as far as the kernel tells it.
 pub fn of(act: &Act) -> Subject {
     let nothing = Subject::default();
-    match scope::of(act) {
+    match operation(act).scope() {
         Scope::Network(interface) => Subject {
             network: network_of(act).ok(),
             interface: interface.and_then(|name| within(act, || found(act, name)).ok()),
@@ -35,16 +36,9 @@ pub fn of(act: &Act) -> Subject {
 
 /// Runs `work` in the network namespace that an act names.
 fn within<T: Send>(act: &Act, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    match netns_of(act) {
+    match operation(act).netns() {
         None => work(),
         Some(name) => netns::within(name, work),
-    }
-}
-
-fn netns_of(act: &Act) -> Option<&str> {
-    match act {
-        Act::WriteFile { netns, .. } | Act::SetEthtool { netns, .. } => netns.as_deref(),
-        _ => None,
     }
 }
 
@@ -53,7 +47,7 @@ fn netns_of(act: &Act) -> Option<&str> {
 /// # Errors
 /// There is none of that name; the interfaces in /sys are those of a namespace that nothing leads to.
 pub fn network_of(act: &Act) -> io::Result<Namespace> {
-    match (netns_of(act), act) {
+    match (operation(act).netns(), act) {
         (Some(name), _) => search::of_file_whole(&netns::open(name)?),
         // A mount of sysfs shows the interfaces of the namespace that it was made in, whoever looks.
         (None, Act::WriteFile { path, .. }) if path.starts_with("/sys") => shown_in_sys(),
@@ -101,7 +95,7 @@ fn found(act: &Act, name: &str) -> io::Result<Interface> {
 
 /// The index of the interface that an act names.
 pub fn index(act: &Act) -> io::Result<u32> {
-    match scope::of(act) {
+    match operation(act).scope() {
         Scope::Network(Some(name)) => within(act, || Ok(found(act, name)?.index)),
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
     }

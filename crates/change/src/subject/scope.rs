@@ -2,8 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use machine::{Act, PinScope};
-
 /// What decides which object the words of an act mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
@@ -21,35 +19,6 @@ pub enum Scope<'a> {
     Line(u32),
     /// The disk of this name.
     Disk(&'a str),
-}
-
-/// What decides which object an act means.
-pub fn of(act: &Act) -> Scope<'_> {
-    match act {
-        Act::WriteFile { path, .. } => of_path(path),
-        Act::SetEthtool { device, .. } | Act::AttachPktgen { device, .. } => Scope::Network(Some(device)),
-        Act::CreateCgroup { path } => Scope::Cgroup(path),
-        // The process is moved, wherever its cgroup has gone.
-        Act::JoinCgroup { .. }
-        | Act::SetAffinity { .. }
-        | Act::SetScheduling { .. }
-        | Act::SetIoPriority { .. }
-        | Act::SetUtilClamp { .. }
-        | Act::MigratePages { .. }
-        | Act::WriteProcessFile { .. }
-        | Act::SetIrqBan { .. }
-        | Act::Launch { .. }
-        | Act::HoldLatency { .. } => Scope::Processes,
-        Act::PinGuest { pin, .. } => match pin.scope {
-            PinScope::Running { .. } => Scope::Processes,
-            PinScope::Definition => Scope::Files,
-        },
-        Act::MakeNetnsPair { .. }
-        | Act::PlaceFile { .. }
-        | Act::AddBootWords { .. }
-        | Act::MakeSwapFile { .. }
-        | Act::SwapOn { .. } => Scope::Files,
-    }
 }
 
 /// What decides which file of the kernel a path means.

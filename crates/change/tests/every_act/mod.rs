@@ -65,6 +65,11 @@ impl Machine {
         self.kernel.lie(PKTGEN, &format!("Running: \nStopped: {devices}\nResult: OK\n"));
     }
 
+    /// What it reads once all devices were taken away again.
+    pub fn pktgen_is_empty(&self) {
+        self.kernel.lie(PKTGEN, "Running: \nStopped: \nResult: NA\n");
+    }
+
     /// Every act that is performed as one, each kind of which is there.
     pub fn acts(&self) -> Vec<Act> {
         let process = self.server;
