@@ -1,19 +1,19 @@
 //! Changes that are taken back by themselves unless somebody confirms in time that the machine can still be reached.
 //!
-//! The revert is armed before the first write, outside of the session that makes the changes: as a transient timer of systemd
+//! The revert is armed before the first write, outside of the session that makes the changes: as a transient service of systemd
 //! where that runs, else as a process in a session of its own, which outlives the terminal and the network connection.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use machine::{Class, Fault};
 
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::record::Record;
+use crate::platform_program;
+use crate::record::{Armed, Record, Reverter};
 use crate::status::{owner_alive, same_boot};
 
 /// The verb that takes an unconfirmed session back.
@@ -22,35 +22,36 @@ pub const VERB: &str = "revert";
 /// What the process of the revert prints once it cannot be hit by a hang-up any more.
 pub const READY: &str = "armed";
 
-/// Starts what takes `session` back after `within`; says in words what that is.
+/// Starts what takes `session` back after its time; says what that is.
 ///
 /// `exe` is the pinwise binary, `state_dir` its folder of state.
 ///
-/// Errors: neither systemd nor this machine starts it.
-pub fn arm(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Result<String, Fault> {
-    match systemd_timer(exe, state_dir, session, within) {
-        Some(unit) => Ok(format!("systemd timer {unit}")),
-        None => own_process(exe, state_dir, session).map(|pid| format!("process {pid}")),
+/// # Errors
+/// Neither systemd nor this machine starts it.
+pub fn arm(exe: &Path, state_dir: &Path, session: &str) -> Result<Reverter, Fault> {
+    match systemd_service(exe, state_dir, session) {
+        Some(unit) => Ok(Reverter::Service { unit }),
+        None => own_process(exe, state_dir, session).map(|pid| Reverter::Process { pid }),
     }
 }
 
-/// A transient timer; `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
-fn systemd_timer(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Option<String> {
+/// A transient service, which waits from now on, so that it needs no disk when its time has come, and is started again if it fails;
+/// `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
+fn systemd_service(exe: &Path, state_dir: &Path, session: &str) -> Option<String> {
     if !Path::new("/run/systemd/system").is_dir() || !rustix::process::geteuid().is_root() {
         return None;
     }
-    let unit = format!("pinwise-revert-{session}");
-    let mut command = Command::new("systemd-run");
+    let unit = format!("pinwise-revert-{session}.service");
+    let mut command = platform_program::command("systemd-run");
     command
-        .args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"])
+        .args(["--quiet", "--collect", "--property=Type=exec"])
+        .args(["--property=Restart=on-failure", "--property=RestartSec=1", "--property=OOMScoreAdjust=-1000"])
         .arg(format!("--unit={unit}"))
-        .arg(format!("--on-active={}ms", within.as_millis()))
         .arg(format!("--setenv=PINWISE_STATE_DIR={}", state_dir.display()))
         .arg(exe)
-        // The ledger's clock decides, for which the verb waits: the timer may be early.
         .args([VERB, "--session", session]);
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
-    status.success().then(|| format!("{unit}.timer"))
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+    status.success().then_some(unit)
 }
 
 /// A process that waits by itself; its number.
@@ -136,17 +137,14 @@ fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> 
         return Err(Fault::new(Class::No, format!("session {id}"), cause, "confirm it when that has ended"));
     }
     Ledger::reopen(session, true)?.append(&Record::Confirmed)?;
-    stop_timer(session);
+    stop_service(session);
     Ok(id)
 }
 
-/// A timer that fires finds the session confirmed and does nothing: stopping it is tidiness.
-fn stop_timer(session: &Session) {
-    let by = session.armed.as_ref().map(|armed| armed.by.as_str()).unwrap_or_default();
-    if let Some(unit) = by.strip_prefix("systemd timer ") {
-        let mut command = Command::new("systemctl");
-        let quiet =
-            command.args(["stop", unit]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _ = quiet.status();
+/// The service finds the session confirmed by itself, a moment later: stopping it is tidiness.
+fn stop_service(session: &Session) {
+    if let Some(Armed { by: Reverter::Service { unit }, .. }) = &session.armed {
+        let mut command = platform_program::command("systemctl");
+        let _ = command.args(["stop", unit]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 }

@@ -15,7 +15,7 @@ use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::live_kernel::LiveKernel;
 use crate::lock::MachineLock;
-use crate::record::{Entry, FORMAT, Header, Record, Value};
+use crate::record::{Entry, FORMAT, Header, Record, Reverter, Value};
 use crate::take_back::{Scope, TakenBack, Undone, marker, take_back, undo_entries};
 
 /// A point in a session, to which [`Hand::undo_to`] goes back.
@@ -243,10 +243,11 @@ impl Hand {
 
     /// Writes down that the session is taken back by `by` unless it is confirmed within `within_ticks` from now.
     ///
-    /// Errors: the ledger could not be written.
-    pub fn arm(&mut self, within_ticks: u64, by: &str) -> Result<(), Fault> {
+    /// # Errors
+    /// The ledger could not be written.
+    pub fn arm(&mut self, within_ticks: u64, by: Reverter) -> Result<(), Fault> {
         let until_ticks = now_ticks(&*self.kernel)? + within_ticks;
-        self.append(&Record::Armed { until_ticks, by: by.to_string() })
+        self.append(&Record::Armed { until_ticks, by })
     }
 
     /// Where the session stands now.

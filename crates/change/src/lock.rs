@@ -6,29 +6,26 @@
 
 mod holder;
 
-use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use machine::Fault;
-use rustix::fs::{FlockOperation, flock};
+use machine::own_folder::{Lock, OwnFolder, Reach};
 
 /// The lock; held until it is dropped, or the process ends in whatever way.
 #[derive(Debug)]
 pub struct MachineLock {
-    _folder: File,
+    _lock: Lock,
 }
 
 impl MachineLock {
     /// Takes the lock of the ledgers in `dir`, and makes the folder where it is missing.
     ///
     /// # Errors
-    /// Another pinwise holds it (the fault names its process and what it does); the folder cannot be made or opened.
+    /// Another pinwise holds it (the fault names its process and what it does); the folder belongs to somebody else, or cannot be made
+    /// or opened.
     pub fn take(dir: &Path) -> Result<Self, Fault> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| unusable(dir, &e))?;
-        let folder = File::open(dir).map_err(|e| unusable(dir, &e))?;
-        Self::of(folder, dir)
+        Self::of(&OwnFolder::make(dir, Reach::Owner)?)
     }
 
     /// The same where there are ledgers; `None` where the folder is missing.
@@ -36,31 +33,27 @@ impl MachineLock {
     /// # Errors
     /// As [`take`](Self::take).
     pub fn take_existing(dir: &Path) -> Result<Option<Self>, Fault> {
-        match File::open(dir) {
+        match dir.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unusable(dir, &error)),
-            Ok(folder) => Self::of(folder, dir).map(Some),
+            _ => Self::of(&OwnFolder::open(dir)?).map(Some),
         }
     }
 
-    fn of(folder: File, dir: &Path) -> Result<Self, Fault> {
-        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _folder: folder }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(holder::fault(dir, &folder)),
+    fn of(folder: &OwnFolder) -> Result<Self, Fault> {
+        match folder.lock() {
+            Ok(lock) => Ok(Self { _lock: lock }),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(holder::fault(folder.path())),
             Err(error) => {
-                Err(Fault::io(dir.display(), &error.into(), "keep the ledgers on a local file system"))
+                Err(Fault::io(folder.path().display(), &error, "keep the ledgers on a local file system"))
             }
         }
     }
 }
 
-fn unusable(dir: &Path, error: &io::Error) -> Fault {
-    let remedy = "run as the user whose changes these are, or as root; or set PINWISE_STATE_DIR to a folder that you may write to";
-    Fault::io(dir.display(), error, remedy)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use machine::Class;
 
     use super::*;

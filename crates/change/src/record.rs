@@ -14,13 +14,13 @@ use crate::node_memory::shares;
 use crate::subject::Subject;
 use crate::take_back::How;
 
-/// Version of the ledger's format that this program writes and reads.
-pub const FORMAT: u32 = 1;
+/// Version of the ledger's format that this program writes. It also reads the one before, whose lines have no checksums.
+pub const FORMAT: u32 = 2;
 
 /// First line of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Always [`FORMAT`].
+    /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
     /// Id of the session: `SECONDS-PID`.
     pub session: String,
@@ -193,8 +193,8 @@ pub enum Record {
     Armed {
         /// Clock ticks since boot until which it has to be confirmed.
         until_ticks: u64,
-        /// Who takes it back, in words.
-        by: String,
+        /// Who takes it back.
+        by: Reverter,
     },
     /// Somebody has confirmed that it may stay.
     Confirmed,
@@ -229,8 +229,40 @@ impl Record {
 pub struct Armed {
     /// Clock ticks since boot.
     pub until_ticks: u64,
-    /// Who takes it back then, in words.
-    pub by: String,
+    /// Who takes it back then.
+    pub by: Reverter,
+}
+
+/// Who takes back a session that is not confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Reverter {
+    /// One that is about to be started.
+    Starting,
+    /// A transient service of systemd.
+    Service {
+        /// Name of the unit.
+        unit: String,
+    },
+    /// A process in a session of its own.
+    Process {
+        /// Its number.
+        pid: u32,
+    },
+    /// In words, as ledgers of format 1 have it.
+    #[serde(untagged)]
+    Words(String),
+}
+
+impl fmt::Display for Reverter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Starting => f.write_str("a process that is being started for it"),
+            Self::Service { unit } => write!(f, "systemd service {unit}"),
+            Self::Process { pid } => write!(f, "process {pid}"),
+            Self::Words(words) => f.write_str(words),
+        }
+    }
 }
 
 /// An act with all that the ledger knows about it.

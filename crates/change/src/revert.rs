@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use machine::{Class, Fault};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger, Session};
@@ -70,7 +71,11 @@ impl<'a> Revert<'a> {
         sleep: &'a dyn Fn(Duration),
     ) -> Result<Self, Fault> {
         let path = ledger::path_of(dir, session);
-        let opened = File::open(&path).and_then(|file| Ok((read_whole(&file)?, file)));
+        let opened = File::open(&path).and_then(|file| {
+            // For as long as this lives: by that 'status' knows that somebody will take it back.
+            flock(&file, FlockOperation::LockExclusive)?;
+            Ok((read_whole(&file)?, file))
+        });
         let (bytes, file) = opened.map_err(|e| Fault::io(path.display(), &e, "see 'pinwise status'"))?;
         Ok(Self { dir: dir.to_path_buf(), kernel, sleep, seen: Session::parse(&path, &bytes), file })
     }
@@ -186,6 +191,20 @@ impl<'a> Revert<'a> {
             let _ = Ledger::reopen(&self.seen, true).and_then(|mut ledger| ledger.append(&Record::Reverted));
         }
         (report, settled)
+    }
+}
+
+/// Has the kernel keep this program in memory: its pages must not be read from a disk that has failed. A user may keep only some.
+pub fn keep_in_memory() {
+    // SAFETY: no pointers.
+    unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
+}
+
+/// Whether a revert is at work that would take the session of this ledger back.
+pub(crate) fn is_followed(path: &Path) -> io::Result<bool> {
+    match flock(&File::open(path)?, FlockOperation::NonBlockingLockShared) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+        taken => Ok(taken.map(|()| false)?),
     }
 }
 

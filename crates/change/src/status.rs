@@ -12,7 +12,8 @@ use crate::kernel::Kernel;
 use crate::ledger::{self, Session};
 use crate::live_kernel::LiveKernel;
 use crate::reach::{OutOfReach, Reach, reach};
-use crate::record::{Armed, Entry};
+use crate::record::{Armed, Entry, Reverter};
+use crate::revert::is_followed;
 
 /// All sessions that have a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +45,10 @@ pub struct SessionStatus {
     pub to_confirm_within_s: Option<f64>,
     /// Who takes it back then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reverted_by: Option<String>,
+    pub reverted_by: Option<Reverter>,
+    /// Whether that one has gone, so that nobody takes it back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reverter_gone: bool,
     /// Acts in force, oldest first.
     pub outstanding: Vec<ActStatus>,
     /// Lines of the ledger that make no sense.
@@ -105,6 +109,7 @@ fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
         began_unix_s: header.map_or(0, |header| header.began_unix_s),
         to_confirm_within_s: armed.and_then(|armed| left_s(armed, kernel)),
         reverted_by: armed.map(|armed| armed.by.clone()),
+        reverter_gone: armed.is_some() && is_followed(&session.path).is_ok_and(|followed| !followed),
         outstanding: outstanding(session, kernel, before_this_boot),
         problems: session.problems.clone(),
     }
@@ -219,11 +224,18 @@ impl fmt::Display for SessionStatus {
         let count = self.outstanding.len();
         writeln!(f, ": {count} {} in force", if count == 1 { "change" } else { "changes" })?;
         if let (Some(left), Some(by)) = (self.to_confirm_within_s, &self.reverted_by) {
-            match left > 0.0 {
-                true => {
-                    writeln!(f, "  taken back in {left:.0} s by {by}, unless confirmed: pinwise confirm")?
+            match (self.reverter_gone, left > 0.0) {
+                (true, true) => writeln!(
+                    f,
+                    "  waits {left:.0} s to be confirmed, but {by}, which would take it back, is gone: pinwise confirm, or pinwise undo"
+                )?,
+                (false, true) => {
+                    writeln!(f, "  taken back in {left:.0} s by {by}, unless confirmed: pinwise confirm")?;
                 }
-                false => writeln!(f, "  was not confirmed in time, and {by} did not take it back")?,
+                (true, false) => {
+                    writeln!(f, "  was not confirmed in time, and {by} did not take it back: pinwise undo")?;
+                }
+                (false, false) => writeln!(f, "  was not confirmed in time: {by} is taking it back")?,
             }
         }
         if self.before_this_boot && count > 0 {

@@ -77,10 +77,36 @@ pub struct SessionUndone {
 }
 
 impl SessionUndone {
+    /// A session that is left as it is: its ledger does not say of which boot it is.
+    fn left(session: &Session) -> Self {
+        let problems = session.problems.clone();
+        Self { session: session.id(), purpose: String::new(), undone: Vec::new(), problems }
+    }
+
     /// A session of which nothing could be undone.
     pub(crate) fn failed(session: &Session, fault: Fault) -> Self {
         let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
         Self { session: session.id(), purpose, undone: Vec::new(), problems: vec![fault] }
+    }
+}
+
+impl SessionUndone {
+    /// `7 restored, 1 already as it was, 2 left as they are`.
+    fn count(&self) -> String {
+        let of = |is: fn(&How) -> bool| self.undone.iter().filter(|undone| is(&undone.how)).count();
+        let counts = [
+            (of(|how| matches!(how, How::Restored)), "restored"),
+            (of(|how| matches!(how, How::Already)), "as before already"),
+            (of(|how| matches!(how, How::Gone | How::Expired)), "gone"),
+            (of(|how| matches!(how, How::GivenUp { .. } | How::Forgotten)), "given up"),
+            (of(|how| !how.is_final()), "NOT undone"),
+        ];
+        let told: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if told.is_empty() { "nothing undone".into() } else { told.join(", ") }
     }
 }
 
@@ -150,13 +176,7 @@ impl fmt::Display for UndoReport {
             return writeln!(f, "Nothing to undo.");
         }
         for session in &self.sessions {
-            writeln!(
-                f,
-                "Session {} ({}): {} undone",
-                session.session,
-                session.purpose,
-                session.undone.len()
-            )?;
+            writeln!(f, "Session {} ({}): {}", session.session, session.purpose, session.count())?;
             session.undone.iter().try_for_each(|undone| writeln!(f, "  {undone}"))?;
             session.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
         }
@@ -195,6 +215,9 @@ pub(crate) fn undo_sessions(
         let alive = owner_alive(&session, kernel);
         match (from_seq, session.header.as_ref()) {
             (None, _) => {}
+            (Some(_), None) if !(options.force && options.session.is_some()) => {
+                report.sessions.push(SessionUndone::left(&session));
+            }
             (Some(_), Some(header)) if alive && !options.owned_too => {
                 report.refused.push(owned(&session, header.owner.pid));
             }
@@ -302,15 +325,16 @@ fn undo_session(
 /// Removes a ledger of which nothing is outstanding. One with lines that make no sense stays until somebody has
 /// looked; forced, it is put aside under another name.
 fn put_away(session: &Session, force: bool) -> Result<(), Fault> {
-    let result = match (session.problems.is_empty(), force) {
-        (true, _) => fs::remove_file(&session.path),
-        (false, true) => fs::rename(&session.path, session.path.with_extension("damaged")),
+    match (session.problems.is_empty(), force) {
+        (true, _) => session.remove(),
         (false, false) => Ok(()),
-    };
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Fault::io(session.path.display(), &error, "remove it by hand: nothing in it is outstanding"))
-        }
-        _ => Ok(()),
+        (false, true) => match fs::rename(&session.path, session.path.with_extension("damaged")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Fault::io(
+                session.path.display(),
+                &error,
+                "remove it by hand: nothing in it is outstanding",
+            )),
+            _ => Ok(()),
+        },
     }
 }

@@ -10,6 +10,7 @@ use machine::{Class, Fault, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds, not_left_alone};
 use pinwise_change::confirm;
 use pinwise_change::emulated_kernel::EmulatedThread;
+use pinwise_change::record::Reverter;
 use pinwise_change::revert::{Revert, Reverted};
 use pinwise_change::{EmulatedKernel, Hand, Kernel, MachineLock, Point, UndoOptions, status, undo};
 
@@ -205,7 +206,7 @@ fn undo_goes_back_to_a_point_and_no_further() {
 /// Arms a session, applies, and goes away as `pinwise apply` does.
 fn armed(bench: &Bench, within_ticks: u64) -> String {
     let mut hand = bench.hand();
-    hand.arm(within_ticks, "a test").unwrap();
+    hand.arm(within_ticks, Reverter::Process { pid: 4242 }).unwrap();
     let all = plan(&[("38", "0")]);
     apply(&mut hand, &bench.root(), &all, ApplyOptions::default(), &|| None, &mut |_| {});
     let session = hand.session().to_string();
@@ -223,9 +224,11 @@ fn what_is_not_confirmed_is_taken_back() {
     let fault = waits().unwrap_err();
     assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
     let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
-    assert!(told.to_string().contains("by a test"), "{told}");
+    assert!(told.to_string().contains("process 4242, which would take it back, is gone"), "{told}");
     let ticks = |_| bench.kernel.tick();
     let mut revert = bench.revert(&session, &ticks);
+    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert!(told.to_string().contains("by process 4242, unless confirmed"), "{told}");
     revert.wait().unwrap();
     let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
     assert!(fault.cause.contains("over"), "{fault}");
@@ -361,7 +364,7 @@ fn an_older_session_waits_for_the_later_one_that_set_the_same() {
 fn an_apply_that_still_works_cannot_be_confirmed_and_loses_no_line() {
     let bench = Bench::new();
     let mut hand = bench.hand();
-    hand.arm(1_000, "a test").unwrap();
+    hand.arm(1_000, Reverter::Starting).unwrap();
     let set = |hand: &mut Hand, irq| {
         apply(hand, &bench.root(), &plan(&[(irq, "0")]), ApplyOptions::default(), &|| None, &mut |_| {})
     };
@@ -395,7 +398,7 @@ fn what_a_revert_had_to_leave_does_not_keep_others_from_being_confirmed() {
     assert!(matches!(reverted, Reverted::TakenBack(report) if !report.is_clean()));
     bench.kernel.add_process(1000, 1);
     let mut hand = bench.hand();
-    hand.arm(1_000, "a test").unwrap();
+    hand.arm(1_000, Reverter::Starting).unwrap();
     let session = hand.session().to_string();
     hand.finish().unwrap();
     bench.kernel.remove_thread(1000);

@@ -89,8 +89,12 @@ fn ledger_of_a_launch(dir: &Path, leader: ProcessRef) {
     let act = Act::Launch { argv: vec!["server".into()] };
     let old = pinwise_change::Value::Absent;
     let at_ticks = kernel.now_ticks().unwrap();
-    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    // By hand, and so in the format that had no checksums.
+    let written = ledger::sessions(dir).unwrap().remove(0).header.unwrap();
+    let header = pinwise_change::record::Header { format: 1, ..written };
+    let mut file = std::fs::File::create(path).unwrap();
     for record in [
+        Record::Header(header),
         Record::Intent { seq: 0, at_ticks, act, old, setting: None, subject: None },
         Record::Started { seq: 0, process: leader },
     ] {

@@ -557,7 +557,7 @@ fn an_undo_works_on_a_folder_that_has_become_read_only() {
     let sleeper = Sleeper::start();
     let (thread, before) = (sleeper.thread(), sleeper.cpus());
     let cpus = CpuSet::single(before.first().unwrap());
-    let report = on_own_file_system(dir.path(), c"size=1m", move |path| {
+    let report = on_own_file_system(dir.path(), c"size=1m,mode=700", move |path| {
         let mut hand = hand(path);
         hand.perform(&Act::SetAffinity { thread, cpus }).unwrap();
         hand.finish().unwrap();
@@ -577,7 +577,7 @@ fn a_full_disk_stops_the_change_and_says_that_nothing_was_changed() {
     let dir = tempfile::tempdir().unwrap();
     let (kernel, sleeper) = (LiveKernel::new(), Sleeper::start());
     let (thread, before) = (sleeper.thread(), sleeper.cpus());
-    let (faults, before) = on_own_file_system(dir.path(), c"size=16k", move |path| {
+    let (faults, before) = on_own_file_system(dir.path(), c"size=16k,mode=700", move |path| {
         let mut hand = hand(path);
         // Two pages are the header's and the folder's; the rest is filled.
         std::fs::write(path.join("filler"), vec![0; 1 << 20]).unwrap_err();

@@ -1,6 +1,5 @@
 //! Who holds a lock of flock(2): /proc/locks (fs/locks.c) names the process and the file.
 
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -9,8 +8,8 @@ use machine::{Class, Fault};
 use crate::ledger;
 
 /// That another process holds the lock of the ledgers in `dir`, and what it is about.
-pub fn fault(dir: &Path, folder: &File) -> Fault {
-    let pid = folder.metadata().ok().and_then(|file| {
+pub fn fault(dir: &Path) -> Fault {
+    let pid = dir.metadata().ok().and_then(|file| {
         let locks = std::fs::read_to_string("/proc/locks").ok()?;
         of_file(&locks, (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()), file.ino()))
     });

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use change::apply::{self, ActForeseen, Applied, ApplyOptions, Foreseen, NotLeftAlone, SettingDone};
+use change::record::Reverter;
 use change::{Hand, LiveKernel, confirm, ledger};
 use machine::kept::{Manner, NotKept};
 use machine::processes::owners;
@@ -198,9 +199,9 @@ fn arm(hand: &mut Hand, within: Duration) -> Result<Instant, Fault> {
     let deadline = Instant::now() + within;
     let ticks_per_s = rustix::param::clock_ticks_per_second();
     let within_ticks = (within.as_secs_f64() * ticks_per_s as f64).ceil() as u64;
-    hand.arm(within_ticks, "what is being started for it")?;
-    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session(), within)?;
-    hand.arm(within_ticks, &by)?;
+    hand.arm(within_ticks, Reverter::Starting)?;
+    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session())?;
+    hand.arm(within_ticks, by)?;
     Ok(deadline)
 }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::thread::sleep;
 
 use change::confirm::READY;
-use change::revert::{Revert, Reverted};
+use change::revert::{Revert, Reverted, keep_in_memory};
 use change::{LiveKernel, ledger_dir};
 use machine::{Class, Fault};
 use rustix::io::Errno;
@@ -27,6 +27,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
     let mut revert = Revert::of(&dir, &kernel, &args.session, &sleep)?;
+    keep_in_memory();
     leave_the_session()?;
     revert.wait()?;
     match revert.take_back() {
