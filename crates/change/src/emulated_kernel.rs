@@ -98,6 +98,7 @@ struct Inner {
     changes: u64,
     crash_at: Option<(u64, When)>,
     refusals: BTreeMap<String, i32>,
+    refuse_all: Option<i32>,
     lies: BTreeMap<PathBuf, String>,
     unreadable: BTreeMap<PathBuf, i32>,
     /// What a file holds after its next reading.
@@ -232,6 +233,11 @@ impl EmulatedKernel {
         self.inner().refusals.insert(object.to_string(), errno);
     }
 
+    /// Refuses every change with `errno`, or no more.
+    pub fn refuse_every_change(&self, errno: Option<i32>) {
+        self.inner().refuse_all = errno;
+    }
+
     /// Makes whatever is written to `path` read back as `content`.
     pub fn lie(&self, path: impl Into<PathBuf>, content: &str) {
         self.inner().lies.insert(path.into(), content.to_string());
@@ -286,8 +292,8 @@ impl EmulatedKernel {
         if inner.crash_at == Some((number, When::Before)) {
             crash(&mut inner);
         }
-        if let Some(errno) = inner.refusals.get(object) {
-            return Err(io::Error::from_raw_os_error(*errno));
+        if let Some(errno) = inner.refuse_all.or_else(|| inner.refusals.get(object).copied()) {
+            return Err(io::Error::from_raw_os_error(errno));
         }
         let result = change(&mut inner)?;
         if inner.crash_at == Some((number, When::After)) {
