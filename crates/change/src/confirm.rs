@@ -9,10 +9,9 @@ use std::process::{Command, Stdio};
 
 use machine::{Class, Fault};
 
-use crate::kernel::{Kernel, now_ticks};
+use crate::kernel::{Kernel, now_ticks, program};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::platform_program;
 use crate::record::{Armed, Record, Reverter};
 use crate::status::{owner_alive, same_boot};
 
@@ -42,7 +41,7 @@ fn systemd_service(exe: &Path, state_dir: &Path, session: &str) -> Option<String
         return None;
     }
     let unit = format!("pinwise-revert-{session}.service");
-    let mut command = platform_program::command("systemd-run");
+    let mut command = program::command("systemd-run");
     command
         .args(["--quiet", "--collect", "--property=Type=exec"])
         .args(["--property=Restart=on-failure", "--property=RestartSec=1", "--property=OOMScoreAdjust=-1000"])
@@ -144,7 +143,7 @@ fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> 
 /// The service finds the session confirmed by itself, a moment later: stopping it is tidiness.
 fn stop_service(session: &Session) {
     if let Some(Armed { by: Reverter::Service { unit }, .. }) = &session.armed {
-        let mut command = platform_program::command("systemctl");
+        let mut command = program::command("systemctl");
         let _ = command.args(["stop", unit]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 }

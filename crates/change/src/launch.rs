@@ -6,8 +6,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use machine::{Act, Class, CpuSet, Fault, MemoryPolicy, ProcessRef, Scheduling, ThreadRef};
-use serde::{Deserialize, Serialize};
+use machine::{Act, Class, Fault, ProcessRef, ThreadRef};
 
 use crate::acts::{operation, refusal};
 use crate::cgroup_place;
@@ -16,50 +15,12 @@ use crate::exit_words::exit_words;
 use crate::group;
 use crate::hand::Hand;
 use crate::kernel::Kernel;
-use crate::memory_cgroup::{self, MemoryLimit};
+use crate::memory_cgroup;
 use crate::record::Value;
 
+pub use crate::kernel::processes::launch::{Launch, Stdout};
+
 const REAPED_WITHIN: Duration = Duration::from_secs(2);
-
-/// Where a launched process's standard output goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stdout {
-    /// To the log, with standard error.
-    #[default]
-    Log,
-    /// To a pipe that [`Launched::take_stdout`] gives.
-    Piped,
-}
-
-/// A process to start. Standard input is /dev/null; standard error goes to the log.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Launch {
-    /// Program and arguments; a program without a slash is searched in PATH.
-    pub argv: Vec<String>,
-    /// Variables beside (or in place of) those of our own environment.
-    pub env: Vec<(String, String)>,
-    /// Folder to start in; `None`: ours.
-    pub cwd: Option<PathBuf>,
-    /// Network namespace (/run/netns/NAME); `None`: ours. Its /sys stays ours.
-    pub netns: Option<String>,
-    /// CPUs of the process before it executes, so that its first touch of memory and all later threads follow;
-    /// `None`: those that we may use.
-    pub cpus: Option<CpuSet>,
-    /// Scheduling policy; `None`: ours.
-    pub scheduling: Option<Scheduling>,
-    /// Where its memory comes from, before it executes (set_mempolicy(2), which a program keeps and its threads inherit);
-    /// `None`: as for us.
-    pub memory: Option<MemoryPolicy>,
-    /// Whether to confine it to `cpus` by a cgroup too, so that it cannot leave by setting its own affinity.
-    pub cpuset_cgroup: bool,
-    /// How much memory it and all that it starts may have, by a cgroup; `None`: as for us.
-    pub memory_limit: Option<MemoryLimit>,
-    /// File that output is appended to.
-    pub log: PathBuf,
-    /// Where standard output goes.
-    pub stdout: Stdout,
-}
 
 impl Hand {
     /// Starts a process in a group of its own; it dies with us, and with this hand's undo.

@@ -7,20 +7,13 @@ use machine::{Class, Fault};
 use crate::cgroup_place::{self, Place};
 use crate::hand::Hand;
 
+pub use crate::kernel::processes::launch::MemoryLimit;
+
 /// The controller, and what to do without it.
 pub(crate) const WANTED: (&str, &str) = (
     "memory",
     "mount a cgroup hierarchy with the memory controller (cgroup_enable=memory), or leave the limit out",
 );
-
-/// How much memory a process tree may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemoryLimit {
-    /// Memory, bytes: what is beyond it is swapped, or the kernel ends a process for it.
-    pub memory_bytes: u64,
-    /// Swap beside that, bytes; `None`: as much as there is.
-    pub swap_bytes: Option<u64>,
-}
 
 /// Files of memory and swap, by version.
 const FILES_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];

@@ -1,6 +1,7 @@
 //! Which namespace it is: a path or a name means one thing here and another there (namespaces(7)).
 
 pub(crate) mod handle;
+pub(crate) mod netns;
 pub(crate) mod search;
 
 use std::fs::{self, File};
@@ -8,6 +9,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
+use machine::procfs::pid_stat;
 use rustix::net::{AddressFamily, SocketType};
 use serde::{Deserialize, Serialize};
 
@@ -55,13 +57,22 @@ impl Namespace {
             return Err(io::Error::other(why));
         }
         let file = File::open("/proc/self/ns/pid")?;
-        Ok(Self { mark: crate::live_kernel::first_process_began_ticks().ok(), ..Self::of_file(&file)? })
+        Ok(Self { mark: first_process_began_ticks().ok(), ..Self::of_file(&file)? })
     }
 
     /// Another namespace of this process: `mnt`, `cgroup`, `time`.
     pub(crate) fn of_kind(kind: &str) -> io::Result<Self> {
         Self::of_file(&File::open(format!("/proc/self/ns/{kind}"))?)
     }
+}
+
+/// When process 1 of our PID namespace began, clock ticks since boot.
+fn first_process_began_ticks() -> io::Result<u64> {
+    let text = fs::read("/proc/1/stat")?;
+    // The name of a program may have bytes that are not UTF-8.
+    let text = String::from_utf8_lossy(&text);
+    let stat = pid_stat::parse(&text).map_err(io::Error::other)?;
+    Ok(stat.start_time_ticks)
 }
 
 /// The cookie of the calling thread's network namespace.

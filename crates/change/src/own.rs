@@ -5,7 +5,8 @@ use std::io;
 use machine::{Class, CpuSet, Fault, Scheduling};
 
 use crate::kernel::SchedulingState;
-use crate::{netns, sched};
+use crate::kernel::threads::sched;
+use crate::namespace::netns;
 
 /// Confines the calling thread, and threads that it starts from now on, to `cpus`.
 ///
@@ -66,15 +67,5 @@ pub fn schedule_as(scheduling: Scheduling) -> Result<(), Fault> {
 
 /// Moves the calling thread into a network namespace made by `ip netns`; its sockets are in there from now on.
 pub fn enter_netns(name: &str) -> Result<(), Fault> {
-    netns::enter(name).map_err(|error| fault(name, &error))
-}
-
-/// A fault about a network namespace.
-pub(crate) fn fault(name: &str, error: &io::Error) -> Fault {
-    let (class, remedy) = match error.kind() {
-        io::ErrorKind::PermissionDenied => (Class::NotPermitted, "run as root"),
-        io::ErrorKind::NotFound => (Class::MachineLacks, "see 'ip netns list' for those that there are"),
-        _ => (Class::Usage, "see 'ip netns list' for those that there are"),
-    };
-    Fault::new(class, format!("network namespace {name}"), error, remedy)
+    netns::enter(name).map_err(|error| netns::fault(name, &error))
 }

@@ -1,135 +1,18 @@
-//! Files of our own among those that the platform reads: placed whole or not at all, removed with the folders made for them.
+//! Configuration files of ours, in the form that the ledger keeps.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::io;
 
 use machine::PlatformFile;
-use machine::platform_file::Told;
 
-use crate::platform_program::run;
+use crate::kernel::{Kernel, PlacedFile};
 use crate::record::Value;
 
-/// Its text, or which of its folders lack.
-pub fn read(file: &PlatformFile) -> io::Result<Value> {
-    let path = path_of(file)?;
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(Value::Text(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(Value::Unplaced { folders: lacking(&path) })
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Places it, and tells who reads it. What fails leaves nothing behind.
-pub fn place(file: &PlatformFile, content: &str) -> io::Result<()> {
-    let path = path_of(file)?;
-    let (draft, folders) = (draft_of(&path), lacking(&path));
-    let placed = link(&path, &draft, &folders, content).and_then(|()| {
-        let told = sync_folder(&path).and_then(|()| tell(file.told()));
-        told.inspect_err(|_| _ = fs::remove_file(&path))
-    });
-    let drafted = absent_is_fine(fs::remove_file(&draft));
-    if placed.is_err() {
-        let _ = remove_folders(&path, &folders);
-    }
-    placed.and(drafted)
-}
-
-/// Errors: nothing of it is at `path` then, but what somebody else has made meanwhile.
-fn link(path: &Path, draft: &Path, folders: &[PathBuf], content: &str) -> io::Result<()> {
-    for folder in folders {
-        fs::DirBuilder::new().mode(0o755).create(folder)?;
-    }
-    write(draft, content)?;
-    // A link and not a rename, which would replace a file.
-    fs::hard_link(draft, path)
-}
-
-/// Removes it and those folders that are empty then, and tells who reads it.
-pub fn displace(file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
-    let path = path_of(file)?;
-    if let PlatformFile::TunedProfile { .. } = file {
-        is_not_in_use(&path)?;
-    }
-    absent_is_fine(fs::remove_file(draft_of(&path)))?;
-    absent_is_fine(fs::remove_file(&path))?;
-    remove_folders(&path, folders)?;
-    // It is gone for good before the ledger says so.
-    sync_folder(&path)?;
-    tell(file.told())
-}
-
-/// Only folders of this very file, whatever a damaged ledger names; the innermost first.
-fn remove_folders(path: &Path, folders: &[PathBuf]) -> io::Result<()> {
-    for folder in folders.iter().rev().filter(|folder| path.starts_with(folder)) {
-        match fs::remove_dir(folder) {
-            // Somebody else has put something into it since.
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => break,
-            removed => absent_is_fine(removed)?,
-        }
-    }
-    Ok(())
-}
-
-/// Errors: tuned uses this profile, and would have none at its next start.
-fn is_not_in_use(profile: &Path) -> io::Result<()> {
-    let active = fs::read_to_string("/etc/tuned/active_profile").unwrap_or_default();
-    let name = profile.parent().and_then(Path::file_name).unwrap_or_default();
-    match active.split_whitespace().any(|word| *word == *name) {
-        true => Err(io::Error::other("tuned uses this profile: choose others first, with tuned-adm profile")),
-        false => Ok(()),
-    }
-}
-
-fn path_of(file: &PlatformFile) -> io::Result<PathBuf> {
-    let unfit =
-        || io::Error::new(io::ErrorKind::InvalidInput, "this is no name that a session or unit can have");
-    file.path().ok_or_else(unfit)
-}
-
-/// No directory of drop-ins reads a name of this kind.
-fn draft_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".draft");
-    name.into()
-}
-
-/// Folders above it that are not there, the outermost first.
-fn lacking(path: &Path) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(PathBuf::from).collect();
-    folders.reverse();
-    folders
-}
-
-fn write(path: &Path, content: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(content.as_bytes())?;
-    file.sync_all()
-}
-
-/// Makes a name, or that it is gone, outlive a power failure.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    // The nearest one that is there: others went with it.
-    let folder = path.ancestors().skip(1).find(|folder| folder.exists());
-    folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-}
-
-fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Tells who reads it.
-fn tell(whom: Told) -> io::Result<()> {
-    match whom {
-        Told::Nobody => Ok(()),
-        Told::Systemd => run("systemctl", &["daemon-reload"]).map(drop),
-        Told::BootLoader => run("update-grub", &[]).map(drop),
+impl dyn Kernel + '_ {
+    /// [`placed_file`](crate::kernel::Platform::placed_file) in the form that the ledger keeps.
+    pub(crate) fn platform_file(&self, file: &PlatformFile) -> io::Result<Value> {
+        Ok(match self.placed_file(file)? {
+            PlacedFile::Placed(text) => Value::Text(text),
+            PlacedFile::Missing { folders } => Value::Unplaced { folders },
+        })
     }
 }

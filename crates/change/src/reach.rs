@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::acts::operation;
 use crate::ground::Ground;
-use crate::kernel::{Kernel, Network};
+use crate::kernel::{FoundNetwork as Network, Kernel};
 use crate::namespace::Namespace;
 use crate::record::Entry;
 use crate::subject::{Interface, Scope, Subject};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::acts::{Lifetime, operation};
 use crate::ground::Ground;
 use crate::kernel::SchedulingState;
-use crate::node_memory::shares;
+use crate::shares;
 use crate::subject::Subject;
 use crate::take_back::How;
 

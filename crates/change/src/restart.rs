@@ -2,14 +2,14 @@
 
 use machine::{Class, Fault};
 
-use crate::platform_program;
+use crate::kernel::program;
 
 /// Has systemd end everything and start the machine again. Returns at once; this process is ended with all others.
 ///
 /// Errors: systemctl is not there, or refuses.
 pub fn restart() -> Result<(), Fault> {
     rustix::fs::sync();
-    platform_program::run("systemctl", &["reboot"])
+    program::run("systemctl", &["reboot"])
         .map(drop)
         .map_err(|e| Fault::new(Class::MachineLacks, "systemctl reboot", e, "restart the machine by hand"))
 }

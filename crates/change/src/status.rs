@@ -8,9 +8,8 @@ use machine::{Act, Fault, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
 use crate::acts::operation;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, LiveKernel};
 use crate::ledger::{self, Session};
-use crate::live_kernel::LiveKernel;
 use crate::reach::{OutOfReach, Reach, reach};
 use crate::record::{Armed, Entry, Reverter};
 use crate::revert::is_followed;

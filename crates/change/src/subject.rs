@@ -1,6 +1,5 @@
 //! What an act is about beyond its path or name: the device, line, cgroup or namespace that these meant when it was performed.
 
-pub(crate) mod live;
 pub(crate) mod scope;
 
 use serde::{Deserialize, Serialize};

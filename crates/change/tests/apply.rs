@@ -12,7 +12,7 @@ use pinwise_change::confirm;
 use pinwise_change::emulated_kernel::EmulatedThread;
 use pinwise_change::record::Reverter;
 use pinwise_change::revert::{Revert, Reverted};
-use pinwise_change::{EmulatedKernel, Hand, Kernel, MachineLock, Point, UndoOptions, status, undo};
+use pinwise_change::{EmulatedKernel, Hand, MachineLock, Point, Processes, UndoOptions, status, undo};
 
 const IRQ: [&str; 3] =
     ["/proc/irq/38/smp_affinity_list", "/proc/irq/39/smp_affinity_list", "/proc/irq/40/smp_affinity_list"];

@@ -11,7 +11,8 @@ use machine::{Act, ProcessRef};
 use pinwise_change::emulated_kernel::EmulatedThread;
 use pinwise_change::record::Record;
 use pinwise_change::{
-    EmulatedKernel, Hand, How, Kernel, Launch, LiveKernel, UndoOptions, UndoReport, ledger, undo,
+    EmulatedKernel, Hand, How, Identity, Kernel, Launch, LiveKernel, Processes, Threads, UndoOptions,
+    UndoReport, ledger, undo,
 };
 
 /// An emulated machine after a launch whose owner and leader are gone; and the leader.

@@ -8,7 +8,7 @@ use machine::kept::Manner;
 use machine::{Act, Class, CpuSet, GuestPart, GuestPin, PinScope, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply};
 use pinwise_change::emulated_kernel::{Crash, When};
-use pinwise_change::{EmulatedKernel, Hand, How, Kernel as _, UndoOptions, UndoReport, Value, undo};
+use pinwise_change::{EmulatedKernel, Hand, How, Platform, Threads, UndoOptions, UndoReport, Value, undo};
 
 const UUID: &str = "f37c6602-cd1f-4a54-94c3-e9fbfe9aff94";
 const PARTS: [GuestPart; 3] =

@@ -300,7 +300,7 @@ fn only_our_own_interrupt_is_taken_off_irqbalances_list() {
     hand.perform(&Act::SetIrqBan { process, irq: 5, banned: false }).unwrap();
     assert_eq!(bans(&kernel), [9, 38]);
     // Somebody else tells it of one more.
-    use pinwise_change::Kernel as _;
+    use pinwise_change::Platform;
     kernel.set_irq_bans(&process, &[9, 12, 38].into()).unwrap();
     let undone: Vec<How> = hand.undo_all().into_iter().map(|undone| undone.how).collect();
     assert_eq!(undone, [How::Restored, How::Already, How::Restored]);

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use machine::{Act, Class, CpuSet, ProcessRef, Root, Scheduling, ThreadRef, knobs};
 use pinwise_change::exit_words::exit_words;
-use pinwise_change::{Hand, How, Kernel, Launch, LiveKernel, Stdout, UndoOptions, own, undo};
+use pinwise_change::{
+    Files, Hand, How, Launch, LiveKernel, Processes, Stdout, Threads, UndoOptions, own, undo,
+};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use machine::{Act, CpuSet, ThreadRef};
-use pinwise_change::{Hand, Kernel, LiveKernel, UndoOptions, ledger, undo};
+use pinwise_change::{Files, Hand, LiveKernel, Network, Threads, UndoOptions, ledger, undo};
 use serde_json::Value as Json;
 
 /// What the next test does: `perform` or `undo`. Run by itself it does nothing.

@@ -7,8 +7,8 @@ use machine::{Act, CpuSet, ProcessRef, ThreadRef};
 use super::refusal::Refusal;
 use super::{Operation, first_thread, unfit};
 use crate::kernel::Kernel;
-use crate::node_memory::shares;
 use crate::record::Value;
+use crate::shares;
 use crate::subject::Scope;
 
 /// Moves the memory of a process onto nodes.

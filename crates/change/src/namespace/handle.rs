@@ -86,9 +86,10 @@ pub fn open_network(id: u64, inode: u64) -> io::Result<Option<File>> {
 fn sees_all() -> io::Result<bool> {
     const FIRST_USER: u64 = 0xefff_fffd; // PROC_USER_INIT_INO of include/linux/proc_ns.h
     const FIRST_PID: u64 = 0xefff_fffc; // PROC_PID_INIT_INO
-    const CAP_SYS_ADMIN: u32 = 21;
     let is = |kind: &str, inode| super::Namespace::of_kind(kind).map(|found| found.inode == inode);
-    Ok(is("user", FIRST_USER)? && is("pid", FIRST_PID)? && crate::live_kernel::has_capability(CAP_SYS_ADMIN))
+    Ok(is("user", FIRST_USER)?
+        && is("pid", FIRST_PID)?
+        && crate::capability::is_effective(crate::capability::SYS_ADMIN))
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use super::{Namespace, handle};
-use crate::netns;
+use super::{Namespace, handle, netns};
 
 /// What is known of a network namespace.
 #[derive(Debug)]

@@ -1,0 +1,143 @@
+//! A small operating system in memory. It can refuse a change, read back something else, and crash at every point.
+
+mod identities;
+mod setup;
+mod state;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use machine::ProcessRef;
+
+use identities::Identities;
+
+pub(super) use identities::namespace;
+pub use state::{EmulatedState, EmulatedThread};
+
+/// When a crash strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Before the change, which is not made.
+    Before,
+    /// Right after the change.
+    After,
+}
+
+/// What a crash panics with, so that a test can tell it from a failed assertion.
+#[derive(Debug, Clone, Copy)]
+pub struct Crash;
+
+/// Number of the process that the emulated kernel takes for its caller.
+pub(super) const OWN_PID: u32 = 1000;
+
+/// The machine behind the lock.
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// What a test compares.
+    pub state: EmulatedState,
+    /// Number of the boot.
+    pub boot: u32,
+    /// Clock ticks since boot.
+    pub ticks: u64,
+    /// Number of the next process.
+    pub next_pid: u32,
+    /// Number of changes so far.
+    changes: u64,
+    /// The change around which to crash.
+    crash_at: Option<(u64, When)>,
+    /// Errno by object of the change.
+    refusals: BTreeMap<String, i32>,
+    /// What a file reads after it was written.
+    pub lies: BTreeMap<PathBuf, String>,
+    /// Errno by what cannot be read.
+    pub unreadable: BTreeMap<PathBuf, i32>,
+    /// What a file holds after its next read.
+    pub after_reading: BTreeMap<PathBuf, String>,
+    /// Whether the caller may not raise priorities.
+    pub unprivileged: bool,
+    /// What tells apart objects with the same name.
+    pub identities: Identities,
+}
+
+impl Inner {
+    /// A thread. Errors: `ESRCH`.
+    pub fn thread(&mut self, tid: u32) -> io::Result<&mut EmulatedThread> {
+        self.state.threads.get_mut(&tid).ok_or_else(|| error(libc::ESRCH))
+    }
+
+    /// Errors: `ESRCH` when the process has gone, or its number belongs to another one.
+    pub fn same_process(&mut self, process: &ProcessRef) -> io::Result<()> {
+        match self.thread(process.pid)?.start_time_ticks == process.start_time_ticks {
+            true => Ok(()),
+            false => Err(error(libc::ESRCH)),
+        }
+    }
+
+    /// The process dies; processes that wait at a gate leave.
+    fn crash(&mut self) -> ! {
+        self.crash_at = None;
+        self.state.threads.retain(|_, thread| !thread.gated);
+        std::panic::panic_any(Crash)
+    }
+}
+
+/// An error of the kernel, by its number.
+pub(super) fn error(errno: i32) -> io::Error {
+    io::Error::from_raw_os_error(errno)
+}
+
+/// An emulated operating system, seen from one network namespace. Clones share it.
+#[derive(Debug, Clone)]
+pub struct EmulatedKernel {
+    shared: Arc<Mutex<Inner>>,
+    /// Name of the network namespace that it is seen from; `None`: that of the process.
+    network: Option<identities::Name>,
+}
+
+impl Default for EmulatedKernel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EmulatedKernel {
+    /// A machine on which only the caller runs: process 1000, allowed on CPUs 0 to 3.
+    pub fn new() -> Self {
+        let inner = Inner { next_pid: OWN_PID + 1, ..Inner::default() };
+        let kernel = Self { shared: Arc::new(Mutex::new(inner)), network: None };
+        kernel.add_process(OWN_PID, 1);
+        kernel
+    }
+
+    /// The machine.
+    pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
+        // A crash panics while it holds the lock.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes one change: counts it, refuses it, or crashes around it. `object` is the name for
+    /// [`refuse`](Self::refuse).
+    pub(super) fn change<T>(
+        &self,
+        object: &str,
+        change: impl FnOnce(&mut Inner) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut inner = self.inner();
+        let number = inner.changes;
+        inner.changes += 1;
+        inner.ticks += 1;
+        if inner.crash_at == Some((number, When::Before)) {
+            inner.crash();
+        }
+        if let Some(errno) = inner.refusals.get(object) {
+            return Err(error(*errno));
+        }
+        let result = change(&mut inner)?;
+        if inner.crash_at == Some((number, When::After)) {
+            inner.crash();
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,150 @@
+//! What a test does to the emulated machine: it fills it, changes it as somebody else would, and makes it fail.
+
+use std::path::PathBuf;
+
+use machine::ethtool::Topic;
+use machine::{EthtoolState, GuestPin, ProcessRef, ThreadRef};
+
+use super::{EmulatedKernel, EmulatedState, EmulatedThread, When};
+
+impl EmulatedKernel {
+    /// Adds a file with its content.
+    pub fn add_file(&self, path: impl Into<PathBuf>, content: &str) {
+        self.add_file_in(None, path, content);
+    }
+
+    /// Adds a file that is seen from a network namespace; `None`: from the first one.
+    pub fn add_file_in(&self, netns: Option<&str>, path: impl Into<PathBuf>, content: &str) {
+        self.inner().state.files.insert((netns.map(String::from), path.into()), content.to_string());
+    }
+
+    /// Adds what the driver of a network interface reports on a topic.
+    pub fn add_ethtool(&self, netns: Option<&str>, device: &str, topic: Topic, state: EthtoolState) {
+        let key = (netns.map(String::from), device.to_string(), topic);
+        self.inner().state.ethtool.insert(key, state);
+    }
+
+    /// Adds a process with one thread, which inherits from the parent's first thread.
+    pub fn add_process(&self, pid: u32, parent: u32) -> ProcessRef {
+        let mut inner = self.inner();
+        inner.ticks += 1;
+        let start_time_ticks = inner.ticks;
+        let by_parent = inner.state.threads.get(&parent).cloned();
+        let thread = EmulatedThread {
+            pid,
+            start_time_ticks,
+            parent,
+            group: pid,
+            marker: None,
+            gated: false,
+            ..by_parent.unwrap_or_else(|| EmulatedThread::new(pid))
+        };
+        inner.state.threads.insert(pid, thread);
+        ProcessRef { pid, start_time_ticks }
+    }
+
+    /// Adds a thread to a process; it inherits from the first thread.
+    pub fn add_thread(&self, pid: u32, tid: u32) -> ThreadRef {
+        let mut inner = self.inner();
+        inner.ticks += 1;
+        let start_time_ticks = inner.ticks;
+        let first = inner.state.threads.get(&pid).cloned().unwrap_or_else(|| EmulatedThread::new(pid));
+        inner.state.threads.insert(tid, EmulatedThread { pid, start_time_ticks, ..first });
+        ThreadRef { pid, tid, start_time_ticks }
+    }
+
+    /// Sets the memory of a process: nodes with bytes.
+    pub fn set_memory(&self, pid: u32, bytes: &[(u32, u64)]) {
+        self.inner().state.memory.insert(pid, bytes.iter().copied().collect());
+    }
+
+    /// Adds an irqbalance that leaves these interrupts alone.
+    pub fn add_irqbalance(&self, pid: u32, irqs: &[u32]) -> ProcessRef {
+        let process = self.add_process(pid, 1);
+        self.inner().state.irq_bans.insert(pid, irqs.iter().copied().collect());
+        process
+    }
+
+    /// Adds a part of a guest with its threads. It runs where the first of them does, or on CPUs 0 to 3 without threads.
+    pub fn add_guest_pin(&self, pin: GuestPin, threads: &[u32]) {
+        let mut inner = self.inner();
+        let cpus = threads.first().and_then(|tid| inner.state.threads.get(tid)).map(|of| of.affinity.clone());
+        let cpus = cpus.unwrap_or_else(|| (0..4).collect());
+        inner.state.guest_pins.insert(pin, (cpus, threads.to_vec()));
+    }
+
+    /// Advances the clock by a tick.
+    pub fn tick(&self) {
+        self.inner().ticks += 1;
+    }
+
+    /// Adds a thread as it is, in place of one with the same number.
+    pub fn insert_thread(&self, tid: u32, thread: EmulatedThread) {
+        let mut inner = self.inner();
+        inner.ticks = inner.ticks.max(thread.start_time_ticks + 1);
+        inner.state.threads.insert(tid, thread);
+    }
+
+    /// Changes a thread as another program would.
+    pub fn alter(&self, tid: u32, change: impl FnOnce(&mut EmulatedThread)) {
+        if let Some(thread) = self.inner().state.threads.get_mut(&tid) {
+            change(thread);
+        }
+    }
+
+    /// Ends a thread.
+    pub fn remove_thread(&self, tid: u32) {
+        self.inner().state.threads.remove(&tid);
+    }
+
+    /// Refuses every change of `object` with `errno`: a path, or `affinity TID`, `scheduling TID`, `io-priority TID`,
+    /// `util-clamp TID`, `memory PID`, `swap PATH`, `ethtool DEVICE`, `irq-bans PID`, `pin NAME`, `fork`.
+    pub fn refuse(&self, object: &str, errno: i32) {
+        self.inner().refusals.insert(object.to_string(), errno);
+    }
+
+    /// Makes `path` read `content` after the next write, whatever is written.
+    pub fn lie(&self, path: impl Into<PathBuf>, content: &str) {
+        self.inner().lies.insert(path.into(), content.to_string());
+    }
+
+    /// Makes every read of a path that is there, or of `ethtool DEVICE`, fail with `errno`.
+    pub fn refuse_to_read(&self, object: impl Into<PathBuf>, errno: i32) {
+        self.inner().unreadable.insert(object.into(), errno);
+    }
+
+    /// Replaces the content of a file right after its next read, as another program would.
+    pub fn alter_after_reading(&self, path: impl Into<PathBuf>, content: &str) {
+        self.inner().after_reading.insert(path.into(), content.to_string());
+    }
+
+    /// Removes the right to raise priorities (CAP_SYS_NICE).
+    pub fn drop_privilege(&self) {
+        self.inner().unprivileged = true;
+    }
+
+    /// Panics with [`Crash`](super::Crash) before or after the change of this number, counted from 0; `None`: not any more.
+    pub fn crash_at(&self, change: Option<(u64, When)>) {
+        self.inner().crash_at = change;
+    }
+
+    /// Number of changes so far, including those that were refused.
+    pub fn changes(&self) -> u64 {
+        self.inner().changes
+    }
+
+    /// The state of the machine.
+    pub fn state(&self) -> EmulatedState {
+        self.inner().state.clone()
+    }
+
+    /// Replaces the state of the machine.
+    pub fn set_state(&self, state: EmulatedState) {
+        self.inner().state = state;
+    }
+
+    /// Gives the machine another boot id, as a restart does. Processes and files stay, for the test to look at.
+    pub fn reboot(&self) {
+        self.inner().boot += 1;
+    }
+}

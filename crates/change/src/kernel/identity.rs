@@ -1,0 +1,33 @@
+//! Identity: which boot this is, where this process stands, and which object an act means.
+
+mod emulated;
+mod live;
+mod subjects;
+
+use std::io;
+
+use machine::Act;
+
+use crate::ground::Ground;
+use crate::subject::Subject;
+
+/// Tells apart what has the same name or number.
+pub trait Identity {
+    /// Id of this boot (/proc/sys/kernel/random/boot_id, random(4)).
+    ///
+    /// # Errors
+    /// /proc is not mounted.
+    fn boot_id(&self) -> io::Result<String>;
+
+    /// Clock ticks since boot, on the clock of process start times (CLOCK_BOOTTIME).
+    fn now_ticks(&self) -> io::Result<u64>;
+
+    /// Namespaces and root directory of this process.
+    ///
+    /// # Errors
+    /// /proc is not mounted, or shows another PID namespace.
+    fn ground(&self) -> io::Result<Ground>;
+
+    /// Identity of the object that an act means here and now, as far as the kernel reports one.
+    fn subject(&self, act: &Act) -> Subject;
+}

@@ -1,0 +1,57 @@
+//! Identity on the emulated machine.
+
+use std::io;
+
+use machine::Act;
+
+use super::Identity;
+use crate::acts::operation;
+use crate::ground::{Directory, Ground};
+use crate::kernel::emulated::{EmulatedKernel, namespace};
+use crate::kernel::network::Network as _;
+use crate::subject::{Interface, Scope, Subject};
+
+impl Identity for EmulatedKernel {
+    fn boot_id(&self) -> io::Result<String> {
+        Ok(format!("boot-{}", self.inner().boot))
+    }
+
+    fn now_ticks(&self) -> io::Result<u64> {
+        Ok(self.inner().ticks)
+    }
+
+    fn ground(&self) -> io::Result<Ground> {
+        let (pid, mounts, root) = self.inner().identities.stands;
+        Ok(Ground {
+            processes: namespace(pid),
+            time: None,
+            mounts: namespace(mounts),
+            cgroups: namespace(mounts),
+            root: Directory { device: 1, inode: root },
+        })
+    }
+
+    fn subject(&self, act: &Act) -> Subject {
+        let nothing = Subject::default();
+        match operation(act).scope() {
+            Scope::Network(interface) => {
+                let network = self.network_of(act).ok();
+                let interface = interface.and_then(|name| {
+                    let index = self.interface_index(act).ok()?;
+                    Some(Interface { name: name.into(), index, device: None, address: None })
+                });
+                Subject { network, interface, ..nothing }
+            }
+            Scope::Line(number) => {
+                Subject { line: self.inner().identities.lines.get(&number).cloned(), ..nothing }
+            }
+            Scope::Cgroup(path) => {
+                let inner = &mut *self.inner();
+                let there = inner.state.folders.contains(path);
+                let cgroup = there.then(|| inner.identities.cgroup(path));
+                Subject { cgroup, ..nothing }
+            }
+            _ => nothing,
+        }
+    }
+}

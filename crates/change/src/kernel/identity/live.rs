@@ -1,0 +1,36 @@
+//! Identity on the running system.
+
+use std::fs;
+use std::io;
+
+use machine::Act;
+
+use super::{Identity, subjects};
+use crate::ground::Ground;
+use crate::kernel::live::LiveKernel;
+use crate::namespace::netns;
+use crate::subject::Subject;
+
+impl Identity for LiveKernel {
+    fn boot_id(&self) -> io::Result<String> {
+        Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_string())
+    }
+
+    fn now_ticks(&self) -> io::Result<u64> {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let (s, ns) = (now.tv_sec as u64, now.tv_nsec as u64);
+        let ticks_per_s = rustix::param::clock_ticks_per_second();
+        Ok(s * ticks_per_s + ns * ticks_per_s / 1_000_000_000)
+    }
+
+    fn ground(&self) -> io::Result<Ground> {
+        Ground::of_own()
+    }
+
+    fn subject(&self, act: &Act) -> Subject {
+        match self.network() {
+            None => subjects::of(act),
+            Some(network) => netns::within_file(network, || Ok(subjects::of(act))).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What /proc shows about processes and threads.
+
+use std::fs;
+use std::io;
+
+use machine::procfs::pid_stat::{self, PidStat};
+use machine::{CpuSet, ProcessRef};
+
+/// A part of /proc/PID/stat or /proc/PID/task/TID/stat.
+///
+/// # Errors
+/// Those of open(2) and read(2); `InvalidInput` for what is not a line of this kind.
+pub fn stat<T>(path: &str, part: impl FnOnce(PidStat) -> T) -> io::Result<T> {
+    // The name of a program may have bytes that are not UTF-8; the fields used here come after it.
+    let text = fs::read(path)?;
+    pid_stat::parse(&String::from_utf8_lossy(&text)).map(part).map_err(invalid)
+}
+
+/// Start of a thread in clock ticks since boot.
+///
+/// # Errors
+/// `NotFound` when there is no such thread; `PermissionDenied` when there is, and /proc does not show it.
+pub fn start_time(pid: u32, tid: u32) -> io::Result<u64> {
+    let start = stat(&format!("/proc/{pid}/task/{tid}/stat"), |stat| stat.start_time_ticks);
+    start.map_err(|error| gone_or_hidden(tid, error))
+}
+
+/// Whether this very process is there and has not ended.
+pub fn is_alive(process: &ProcessRef) -> bool {
+    let runs = |stat: PidStat| stat.start_time_ticks == process.start_time_ticks && !stat.ended();
+    stat(&format!("/proc/{}/stat", process.pid), runs).unwrap_or(false)
+}
+
+/// CPUs that a thread may use.
+///
+/// # Errors
+/// There is no such thread; its status names no CPUs.
+pub fn allowed_cpus(pid: u32, tid: u32) -> io::Result<CpuSet> {
+    // Not sched_getaffinity(2): its answer leaves out CPUs that are offline. If it were restored, the thread would
+    // stay off them when they return.
+    let status = fs::read(format!("/proc/{pid}/task/{tid}/status"))?;
+    let status = String::from_utf8_lossy(&status);
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let list = list.ok_or_else(|| invalid("there is no Cpus_allowed_list in its status"))?;
+    CpuSet::from_list(list).map_err(invalid)
+}
+
+/// The entries of a directory whose names are numbers: /proc, /proc/PID/task.
+pub fn numbers(directory: &str) -> io::Result<Vec<u32>> {
+    let names = fs::read_dir(directory)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    Ok(names.collect())
+}
+
+/// Why the files of a thread cannot be read. Without procfs, or with one that hides the processes of other users
+/// (hidepid), a thread that runs looks like one that has ended; kill(2) tells them apart.
+fn gone_or_hidden(tid: u32, error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::NotFound {
+        return error;
+    }
+    let Ok(number) = libc::pid_t::try_from(tid) else { return error };
+    // SAFETY: no pointers; signal 0 is none.
+    let there = unsafe { libc::kill(number, 0) } == 0
+        || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH);
+    match there {
+        true => {
+            let why = format!(
+                "process or thread {tid} is there, and /proc does not show it (hidepid, or not mounted)"
+            );
+            io::Error::new(io::ErrorKind::PermissionDenied, why)
+        }
+        false => error,
+    }
+}
+
+fn invalid(why: impl ToString) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_runs_is_not_gone_when_its_file_is_not_found() {
+        let error = || io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(gone_or_hidden(std::process::id(), error()).kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(gone_or_hidden(i32::MAX as u32, error()).kind(), io::ErrorKind::NotFound);
+    }
+}

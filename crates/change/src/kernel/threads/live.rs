@@ -1,0 +1,75 @@
+//! Threads of the running system.
+
+use std::io;
+
+use machine::{CpuSet, UtilClamp};
+
+use super::{SchedulingState, Threads, sched, util_clamp};
+use crate::capability;
+use crate::kernel::live::LiveKernel;
+use crate::kernel::procfs;
+
+impl Threads for LiveKernel {
+    fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {
+        procfs::allowed_cpus(pid, tid)
+    }
+
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> io::Result<()> {
+        sched::set_affinity(tid, cpus)
+    }
+
+    fn scheduling(&self, tid: u32) -> io::Result<SchedulingState> {
+        sched::scheduling(tid)
+    }
+
+    fn set_scheduling(&self, tid: u32, state: &SchedulingState) -> io::Result<()> {
+        sched::set_scheduling(tid, state)
+    }
+
+    fn io_priority(&self, tid: u32) -> io::Result<u16> {
+        sched::io_priority(tid)
+    }
+
+    fn set_io_priority(&self, tid: u32, raw: u16) -> io::Result<()> {
+        sched::set_io_priority(tid, raw)
+    }
+
+    fn util_clamp(&self, tid: u32) -> io::Result<UtilClamp> {
+        util_clamp::get(tid)
+    }
+
+    fn set_util_clamp(&self, tid: u32, clamp: UtilClamp) -> io::Result<()> {
+        util_clamp::set(tid, clamp)
+    }
+
+    fn may_raise_priority(&self) -> bool {
+        capability::is_effective(capability::SYS_NICE)
+    }
+
+    fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
+        procfs::start_time(pid, tid)
+    }
+
+    fn threads(&self, pid: u32) -> io::Result<Vec<u32>> {
+        procfs::numbers(&format!("/proc/{pid}/task"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn affinity_reads_what_was_set() {
+        std::thread::spawn(|| {
+            let (kernel, pid) = (LiveKernel::new(), std::process::id());
+            let tid = rustix::thread::gettid().as_raw_pid() as u32;
+            let before = kernel.affinity(pid, tid).unwrap();
+            let one = CpuSet::single(before.first().unwrap());
+            kernel.set_affinity(tid, &one).unwrap();
+            assert_eq!(kernel.affinity(pid, tid).unwrap(), one);
+        })
+        .join()
+        .unwrap();
+    }
+}
