@@ -1,5 +1,7 @@
 //! Files of the emulated machine.
 
+mod pktgen;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +40,9 @@ impl Files for EmulatedKernel {
             let file = inner.state.files.get_mut(&key(path)).ok_or_else(|| error(libc::ENOENT))?;
             if twin.is_some() && value == "0" && path.ends_with("dirty_bytes") {
                 return Err(error(libc::EINVAL));
+            }
+            if lie.is_none() && pktgen::is_thread(path) {
+                return pktgen::command(&mut inner.state.files, &netns, path, value);
             }
             let shown = lie
                 .unwrap_or_else(|| format!("{}\n", form::with_choice(file, value).unwrap_or(value.into())));
