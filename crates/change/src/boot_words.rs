@@ -48,7 +48,7 @@ pub fn names_in<'a>(words: &[String], lines: &'a str) -> Option<&'a str> {
     lines.lines().flat_map(parameters).find(|word| ours.contains(&name(word)))
 }
 
-/// The kernel takes a dash for an underscore in names (parse_args in kernel/params.c).
+/// Name of a parameter. The kernel takes a dash for an underscore (parse_args() in kernel/params.c).
 fn name(word: &str) -> String {
     word.split('=').next().unwrap_or_default().replace('-', "_")
 }

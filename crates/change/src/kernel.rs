@@ -18,6 +18,7 @@ pub(crate) mod processes;
 mod procfs;
 pub(crate) mod program;
 mod pseudo_files;
+mod scheduling_state;
 mod syscall;
 pub(crate) mod threads;
 
@@ -37,7 +38,8 @@ pub use memory::Memory;
 pub use network::Network;
 pub use platform::{PlacedFile, Platform};
 pub use processes::{Gated, ProcessSeen, Processes};
-pub use threads::{SchedulingState, Threads};
+pub use scheduling_state::SchedulingState;
+pub use threads::Threads;
 
 pub(crate) use memory::swap;
 pub(crate) use platform::parameters;

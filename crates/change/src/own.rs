@@ -1,4 +1,4 @@
-//! Pinwise's own threads (sampler, load): where they run. Not in the ledger, since it ends with the thread.
+//! Where pinwise's own threads run (sampler, load). This is not in the ledger, since it ends with the thread.
 
 use std::io;
 
@@ -10,7 +10,8 @@ use crate::namespace::netns;
 
 /// Confines the calling thread, and threads that it starts from now on, to `cpus`.
 ///
-/// Errors: none of the CPUs is allowed and online.
+/// # Errors
+/// None of the CPUs is allowed and online.
 pub fn run_on(cpus: &CpuSet) -> Result<(), Fault> {
     sched::set_affinity(0, cpus).map_err(|error| {
         let class =
@@ -20,10 +21,10 @@ pub fn run_on(cpus: &CpuSet) -> Result<(), Fault> {
     })
 }
 
-/// Lets the calling thread run before all that is not real-time, at the lowest real-time priority (SCHED_FIFO, 1). Threads that
-/// it starts do not inherit it.
+/// Gives the calling thread the lowest real-time priority (SCHED_FIFO, 1). Threads that it starts do not inherit it.
 ///
-/// Errors: no permission (CAP_SYS_NICE, or RLIMIT_RTPRIO of 1 and more), or a cgroup without real-time bandwidth.
+/// # Errors
+/// No permission (CAP_SYS_NICE, or RLIMIT_RTPRIO of 1 and more), or a cgroup without real-time bandwidth.
 pub fn run_as_fifo() -> Result<(), Fault> {
     let fifo = || {
         let old = sched::scheduling(0)?;
@@ -65,7 +66,10 @@ pub fn schedule_as(scheduling: Scheduling) -> Result<(), Fault> {
     })
 }
 
-/// Moves the calling thread into a network namespace made by `ip netns`; its sockets are in there from now on.
+/// Moves the calling thread into a network namespace of ip-netns(8). Its sockets are made there from now on.
+///
+/// # Errors
+/// There is none of that name; no permission (CAP_SYS_ADMIN).
 pub fn enter_netns(name: &str) -> Result<(), Fault> {
     netns::enter(name).map_err(|error| netns::fault(name, &error))
 }

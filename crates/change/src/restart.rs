@@ -1,12 +1,13 @@
-//! Starting the machine again: the one change that no ledger takes back, so that only who was asked to by name does it.
+//! Restarting the machine: the one change that no ledger undoes, so that it needs an explicit request.
 
 use machine::{Class, Fault};
 
 use crate::kernel::program;
 
-/// Has systemd end everything and start the machine again. Returns at once; this process is ended with all others.
+/// Has systemd restart the machine. Returns at once; this process is ended with all others.
 ///
-/// Errors: systemctl is not there, or refuses.
+/// # Errors
+/// systemctl(1) is not installed, or refuses.
 pub fn restart() -> Result<(), Fault> {
     rustix::fs::sync();
     program::run("systemctl", &["reboot"])

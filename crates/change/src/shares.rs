@@ -4,36 +4,36 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 
-/// Bytes by node, as a ledger keeps them: serde reads no numbers as keys inside of a tagged enum.
+/// Bytes by node, as the ledger has them: inside a tagged enum, serde cannot read keys that are numbers.
 pub type Bytes = [(u32, u64)];
 
 fn total(bytes: &Bytes) -> u128 {
     bytes.iter().map(|(_, bytes)| u128::from(*bytes)).sum()
 }
 
-/// Of 10 000 of the bytes, how many lie on a node.
+/// Share of the bytes that is on a node, in 1/10000.
 fn share(bytes: &Bytes, node: u32) -> u128 {
     let there = bytes.iter().filter(|(at, _)| *at == node).map(|(_, bytes)| u128::from(*bytes));
     there.sum::<u128>() * 10_000 / total(bytes).max(1)
 }
 
-/// Whether no node's share differs by more than 1 of 100: a process that runs takes memory and gives it back.
+/// Whether no share differs by more than 1 %. A running process allocates and frees memory, so that they are never equal.
 pub fn are_same(a: &Bytes, b: &Bytes) -> bool {
     let mut nodes = a.iter().chain(b).map(|(node, _)| *node);
     nodes.all(|node| share(a, node).abs_diff(share(b, node)) <= 100)
 }
 
-/// Bytes on these nodes of 100.
+/// Bytes on these nodes, times 100.
 fn on(bytes: &Bytes, nodes: &CpuSet) -> u128 {
     bytes.iter().filter(|(node, _)| nodes.contains(*node)).map(|(_, bytes)| u128::from(*bytes) * 100).sum()
 }
 
-/// Whether at least 99 of 100 bytes lie on these nodes: some pages cannot be moved.
+/// Whether at least 99 % of the bytes are on these nodes: some pages cannot be moved.
 pub fn lie_on(bytes: &Bytes, nodes: &CpuSet) -> bool {
     on(bytes, nodes) >= total(bytes) * 99
 }
 
-/// Whether most of them do.
+/// Whether most of the bytes are on these nodes.
 pub fn lie_mostly_on(bytes: &Bytes, nodes: &CpuSet) -> bool {
     on(bytes, nodes) > total(bytes) * 50
 }
@@ -45,7 +45,7 @@ pub fn words(bytes: &Bytes) -> String {
     bytes.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// As a ledger keeps them.
+/// Bytes by node in the form of the ledger.
 pub fn of(bytes: BTreeMap<u32, u64>) -> Vec<(u32, u64)> {
     bytes.into_iter().collect()
 }

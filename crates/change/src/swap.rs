@@ -9,9 +9,10 @@ use crate::hand::Hand;
 use crate::kernel::swap::file_name;
 
 impl Hand {
-    /// Makes a swap area of so many bytes in `folder`, which is not in use yet; gives its file.
+    /// Makes a swap file of so many bytes in `folder` and returns its path. The kernel does not use it yet.
     ///
-    /// Errors: nothing of it is left then - no permission to use it, no room, a folder that is not there.
+    /// # Errors
+    /// No permission to use it; no space; no such folder. Nothing is left behind then.
     pub fn make_swap_file(&mut self, folder: &Path, bytes: u64) -> Result<PathBuf, Fault> {
         let folder = fs::canonicalize(folder)
             .map_err(|e| Fault::io(folder.display(), &e, "name a folder that is there (server.swap_dir)"))?;

@@ -6,11 +6,13 @@ mod state;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use machine::ProcessRef;
 
+use crate::namespace::Namespace;
+use crate::subject::{Scope, scope};
 use identities::Identities;
 
 pub(super) use identities::namespace;
@@ -57,7 +59,7 @@ pub(super) struct Inner {
     pub after_reading: BTreeMap<PathBuf, String>,
     /// Whether the caller may not raise priorities.
     pub unprivileged: bool,
-    /// What tells apart objects with the same name.
+    /// Identities of objects.
     pub identities: Identities,
 }
 
@@ -115,6 +117,26 @@ impl EmulatedKernel {
     pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
         // A crash panics while it holds the lock.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The machine as seen from a network namespace; `None` when that has ended.
+    pub(super) fn seen_from(&self, network: &Namespace) -> Option<Self> {
+        let name = self.inner().identities.networks.get(&network.inode)?.clone();
+        Some(Self { shared: self.shared.clone(), network: Some(name) })
+    }
+
+    /// The network namespace whose view of a file counts. Only files of the network differ between them.
+    pub(super) fn view_of(&self, path: &Path, netns: Option<&str>) -> Option<String> {
+        match (netns, scope::of_path(path)) {
+            (Some(name), _) => Some(name.to_string()),
+            (None, Scope::Network(_)) => self.network(),
+            (None, _) => None,
+        }
+    }
+
+    /// The network namespace that this machine is seen from.
+    pub(super) fn network(&self) -> Option<String> {
+        self.network.clone().unwrap_or_else(|| self.inner().identities.here.clone())
     }
 
     /// Makes one change: counts it, refuses it, or crashes around it. `object` is the name for

@@ -11,7 +11,7 @@ use machine::Act;
 use crate::ground::Ground;
 use crate::subject::Subject;
 
-/// Tells apart what has the same name or number.
+/// Distinguishes objects that may have the same name or number.
 pub trait Identity {
     /// Id of this boot (/proc/sys/kernel/random/boot_id, random(4)).
     ///

@@ -29,7 +29,7 @@ pub trait Memory {
     /// Writes a swap area of so many bytes into a new file, as mkswap(8) does.
     ///
     /// # Errors
-    /// `AlreadyExists`; `StorageFull`; `PermissionDenied` for a caller who could not use it.
+    /// `AlreadyExists`; `StorageFull`; `PermissionDenied` for a caller that could not use it.
     fn make_swap_file(&self, path: &Path, bytes: u64) -> io::Result<()>;
 
     /// Removes a swap file of pinwise.

@@ -2,7 +2,7 @@
 
 mod emulated;
 mod ethtool;
-pub(in crate::kernel) mod interfaces;
+pub(super) mod interfaces;
 mod live;
 mod netns_pair;
 

@@ -1,6 +1,6 @@
 //! The platform: configuration files that its services read, boot loaders, irqbalance and libvirt.
 
-pub(in crate::kernel) mod boot_lines;
+mod boot_lines;
 mod emulated;
 mod files;
 mod guest_pins;

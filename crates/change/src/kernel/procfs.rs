@@ -52,7 +52,7 @@ pub fn numbers(directory: &str) -> io::Result<Vec<u32>> {
 }
 
 /// Why the files of a thread cannot be read. Without procfs, or with one that hides the processes of other users
-/// (hidepid), a thread that runs looks like one that has ended; kill(2) tells them apart.
+/// (hidepid), a thread that runs looks like one that has ended; kill(2) distinguishes them.
 fn gone_or_hidden(tid: u32, error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::NotFound {
         return error;

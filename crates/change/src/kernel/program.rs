@@ -1,4 +1,4 @@
-//! The system's own programs that are told of a change or make one.
+//! Programs of the system that make a change or have to notice one.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 /// Folders of the system's own programs.
 const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// One of them, found where su(1) and cron do not look, and with nothing to read.
+/// A command for a program that is also found in the sbin directories, which are not in every PATH (su(1), cron(8)). Its
+/// standard input is /dev/null.
 pub fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("PATH", format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default()));
@@ -14,9 +15,10 @@ pub fn command(program: &str) -> Command {
     command
 }
 
-/// Runs one to its end; gives what it wrote to its standard output.
+/// Runs a program to its end and returns its standard output.
 ///
-/// Errors: it cannot be started, or fails; with the last line of what it said.
+/// # Errors
+/// It cannot be started; it fails (with the last line of its standard error).
 pub fn run(program: &str, arguments: &[&str]) -> io::Result<String> {
     let done = command(program).args(arguments).output();
     let done = done.map_err(|e| io::Error::new(e.kind(), format!("{program} could not be started: {e}")))?;

@@ -3,14 +3,13 @@
 mod emulated;
 mod live;
 pub(crate) mod sched;
-mod scheduling_state;
 mod util_clamp;
 
 use std::io;
 
 use machine::{CpuSet, UtilClamp};
 
-pub use scheduling_state::SchedulingState;
+use super::scheduling_state::SchedulingState;
 
 /// Reads and sets the scheduling of threads. `tid` is the number of a thread; 0 is the calling one.
 ///

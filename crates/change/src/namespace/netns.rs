@@ -9,6 +9,9 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 /// Opens /run/netns/NAME.
+///
+/// # Errors
+/// There is none of that name, or no namespace can have it.
 pub fn open(name: &str) -> io::Result<File> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a network namespace"));
@@ -16,7 +19,7 @@ pub fn open(name: &str) -> io::Result<File> {
     File::open(format!("/run/netns/{name}"))
 }
 
-/// Moves the calling thread, and no other, into the namespace.
+/// Moves the calling thread, and no other, into a network namespace (setns(2)).
 pub fn enter(name: &str) -> io::Result<()> {
     enter_file(&open(name)?)
 }
@@ -25,15 +28,15 @@ fn enter_file(namespace: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// Runs `work` on a thread of its own in the network namespace of that name, which sees its /sys too.
+/// Runs `work` on a new thread in the network namespace of that name, with its /sys.
 pub fn within<T: Send>(name: &str, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     within_file(&open(name)?, work)
 }
 
-/// Runs `work` on a thread of its own that sees the namespace's network and its /sys.
+/// Runs `work` on a new thread in a network namespace, with its /sys.
 ///
-/// A mount of sysfs shows the devices of the network namespace that it was made in, hence a mount namespace of the
-/// thread's own; both go with the thread.
+/// A mount of sysfs shows the devices of the network namespace in which it was mounted, so that the thread needs a mount
+/// namespace of its own. Both end with the thread.
 pub fn within_file<T: Send>(namespace: &File, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     on_thread(|| {
         // SAFETY: only CLONE_NEWNS (and with it CLONE_FS), which touch no file descriptors and no memory; the thread
@@ -42,14 +45,14 @@ pub fn within_file<T: Send>(namespace: &File, work: impl FnOnce() -> io::Result<
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         enter_file(namespace)?;
         match mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None) {
-            // What is there already is the very same: /sys shows this namespace.
+            // The same file system is mounted there already: /sys shows this namespace.
             Ok(()) | Err(rustix::io::Errno::BUSY) => work(),
             Err(error) => Err(error.into()),
         }
     })
 }
 
-/// Runs `work` on a thread of its own in the namespace, with the /sys that we see.
+/// Runs `work` on a new thread in a network namespace, with our /sys.
 pub fn on_thread_in<T: Send>(namespace: &File, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     on_thread(|| enter_file(namespace).and_then(|()| work()))
 }

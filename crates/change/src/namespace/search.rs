@@ -11,11 +11,11 @@ use super::{Namespace, handle, netns};
 /// What is known of a network namespace.
 #[derive(Debug)]
 pub enum Found {
-    /// It lives, and this opens it.
+    /// It is alive; this is a file of it.
     Open(File),
     /// It has ended, for certain.
     Ended,
-    /// Nothing leads to it; the kernel does not tell whether it has ended.
+    /// Nothing leads to it, and the kernel does not report whether it has ended.
     Lost,
 }
 
@@ -24,7 +24,7 @@ pub fn find(wanted: &Namespace) -> Found {
     match wanted.id.map(|id| handle::open_network(id, wanted.inode)) {
         Some(Ok(Some(file))) => return Found::Open(file),
         Some(Ok(None)) => return Found::Ended,
-        // Older than the handle, or not allowed to use it.
+        // The kernel is older than such handles, or we may not use them.
         Some(Err(_)) | None => {}
     }
     let is_it = |file: &File| of_file_whole(file).is_ok_and(|found| found.is(wanted));
@@ -36,7 +36,7 @@ pub fn of_file_whole(file: &File) -> io::Result<Namespace> {
     netns::on_thread_in(file, Namespace::of_network)
 }
 
-/// Every network namespace that a name or a process leads to, once each.
+/// Every network namespace that has a name or a process, once each.
 pub fn all() -> Vec<File> {
     let mut seen = BTreeSet::new();
     let opened = places().into_iter().filter_map(|place| File::open(place).ok());
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// A process in a network namespace of its own, ended when it goes.
+    /// A process in a network namespace of its own, which is killed on drop.
     struct Apart(Child);
 
     impl Apart {

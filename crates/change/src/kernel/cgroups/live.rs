@@ -27,8 +27,8 @@ impl Cgroups for LiveKernel {
     }
 
     fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {
-        // One that ends is shown at the top of version 1 hierarchies (kernel/cgroup/cgroup.c, proc_cgroup_show), where it is for as long
-        // as giving back its memory takes; that is no move by somebody else.
+        // A process that is ending appears at the top of version 1 hierarchies while its memory is freed
+        // (proc_cgroup_show() in kernel/cgroup/cgroup.c). Nobody has moved it there.
         if procfs::stat(&format!("/proc/{pid}/stat"), |stat| is_ending(stat.flags))? {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }

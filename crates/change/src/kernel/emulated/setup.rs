@@ -1,11 +1,12 @@
-//! What a test does to the emulated machine: it fills it, changes it as somebody else would, and makes it fail.
+//! What a test does to the emulated machine: fill it, change it as another program would, and make it fail.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use machine::ethtool::Topic;
 use machine::{EthtoolState, GuestPin, ProcessRef, ThreadRef};
 
 use super::{EmulatedKernel, EmulatedState, EmulatedThread, When};
+use crate::subject::{Line, Scope, scope};
 
 impl EmulatedKernel {
     /// Adds a file with its content.
@@ -65,7 +66,7 @@ impl EmulatedKernel {
         process
     }
 
-    /// Adds a part of a guest with its threads. It runs where the first of them does, or on CPUs 0 to 3 without threads.
+    /// Adds a part of a guest with its threads. It runs on the CPUs of the first thread, or on 0 to 3 if it has none.
     pub fn add_guest_pin(&self, pin: GuestPin, threads: &[u32]) {
         let mut inner = self.inner();
         let cpus = threads.first().and_then(|tid| inner.state.threads.get(tid)).map(|of| of.affinity.clone());
@@ -123,7 +124,7 @@ impl EmulatedKernel {
         self.inner().unprivileged = true;
     }
 
-    /// Panics with [`Crash`](super::Crash) before or after the change of this number, counted from 0; `None`: not any more.
+    /// Panics with [`Crash`](super::Crash) before or after the change of this number, counted from 0; `None`: never.
     pub fn crash_at(&self, change: Option<(u64, When)>) {
         self.inner().crash_at = change;
     }
@@ -146,5 +147,86 @@ impl EmulatedKernel {
     /// Gives the machine another boot id, as a restart does. Processes and files stay, for the test to look at.
     pub fn reboot(&self) {
         self.inner().boot += 1;
+    }
+}
+
+/// Which object has a name or number.
+impl EmulatedKernel {
+    /// Adds an interface to a network namespace, with its index.
+    pub fn add_interface(&self, netns: Option<&str>, name: &str, index: u32) {
+        let identities = &mut self.inner().identities;
+        let network = identities.network(&netns.map(String::from));
+        identities.interfaces.insert((network, name.to_string()), index);
+    }
+
+    /// Renames an interface and its files.
+    pub fn rename_interface(&self, netns: Option<&str>, old: &str, new: &str) {
+        let mut inner = self.inner();
+        let name = netns.map(String::from);
+        let network = inner.identities.network(&name);
+        if let Some(index) = inner.identities.interfaces.remove(&(network, old.to_string())) {
+            inner.identities.interfaces.insert((network, new.to_string()), index);
+        }
+        let files = std::mem::take(&mut inner.state.files);
+        let renamed = files.into_iter().map(|((of, path), text)| {
+            let path = if of == name { scope::with_interface(&path, old, new) } else { path };
+            ((of, path), text)
+        });
+        inner.state.files = renamed.collect();
+    }
+
+    /// Removes an interface and its files.
+    pub fn remove_interface(&self, netns: Option<&str>, interface: &str) {
+        let mut inner = self.inner();
+        let name = netns.map(String::from);
+        let network = inner.identities.network(&name);
+        inner.identities.interfaces.remove(&(network, interface.to_string()));
+        let is_its = |path: &Path| scope::of_path(path) == Scope::Network(Some(interface));
+        inner.state.files.retain(|(of, path), _| *of != name || !is_its(path));
+    }
+
+    /// Moves the process into a network namespace, whose /sys it sees then.
+    pub fn stand_in_network(&self, netns: Option<&str>) {
+        self.inner().identities.here = netns.map(String::from);
+    }
+
+    /// Moves the process to another PID namespace, mount namespace and root directory, which have number 0 at first.
+    pub fn stand_on(&self, pid: u64, mounts: u64, root: u64) {
+        self.inner().identities.stands = (pid, mounts, root);
+    }
+
+    /// Removes the name of a network namespace. If it `lives`, the namespace stays, or else it ends with all its files.
+    pub fn forget_network(&self, name: &str, lives: bool) {
+        let mut inner = self.inner();
+        let of = Some(name.to_string());
+        let number = inner.identities.network(&of);
+        match lives {
+            true => {
+                let nameless = Some(format!("({number})"));
+                let files = std::mem::take(&mut inner.state.files);
+                let moved = files.into_iter().map(|((netns, path), text)| {
+                    ((if netns == of { nameless.clone() } else { netns }, path), text)
+                });
+                inner.state.files = moved.collect();
+                inner.identities.networks.insert(number, nameless);
+            }
+            false => {
+                inner.identities.networks.remove(&number);
+                inner.state.files.retain(|(netns, _), _| *netns != of);
+            }
+        }
+    }
+
+    /// Gives the number of an interrupt to another line.
+    pub fn set_line(&self, number: u32, hardware_number: &str) {
+        let line = Line { chip: "emulated".into(), hardware_number: hardware_number.into() };
+        self.inner().identities.lines.insert(number, line);
+    }
+
+    /// Replaces a cgroup by another one with the same name and files.
+    pub fn replace_cgroup(&self, path: &Path) {
+        let identities = &mut self.inner().identities;
+        identities.end_cgroup(path);
+        identities.cgroup(path);
     }
 }

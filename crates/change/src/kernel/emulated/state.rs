@@ -7,7 +7,7 @@ use machine::ethtool::Topic;
 use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{CpuSet, EthtoolState, GuestPin, Scheduling, UtilClamp};
 
-use crate::kernel::threads::SchedulingState;
+use crate::kernel::scheduling_state::SchedulingState;
 
 /// One emulated thread; the first thread of a process stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Whether something is there. That it cannot be found shows that only where it would have been seen.
+//! Whether a file is there. If it is not found, that proves its absence only where it would have been seen.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use crate::kernel::pseudo_files::magic::{CGROUP, CGROUP2, DEBUGFS, PROC, SYSFS, 
 /// Whether there is a file.
 ///
 /// # Errors
-/// What keeps it from being looked at; the kernel's file system on which it would lie is not mounted here, or only in part.
+/// The path cannot be searched; the file system that would show the file is not mounted here, or only in part.
 pub fn exists(path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(_) => Ok(true),
@@ -21,7 +21,10 @@ pub fn exists(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// That a file which is not found at this path is not there.
+/// Checks that a file at this path would have been seen.
+///
+/// # Errors
+/// The file system that would show it is not mounted here, or only in part.
 fn shows_all(path: &Path) -> io::Result<()> {
     let wanted: &[u64] = match path {
         _ if path.starts_with("/proc") => &[PROC],
@@ -32,7 +35,7 @@ fn shows_all(path: &Path) -> io::Result<()> {
     };
     let nearest: PathBuf =
         path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("/")).into();
-    // A procfs with subset=pid has no /proc/sys, and what stands in for /sys may have nothing.
+    // A procfs with subset=pid has no /proc/sys, and a substitute for /sys may be empty.
     let is_top = nearest.components().count() <= 2;
     match nearest.magic() {
         Ok(magic) if wanted.contains(&magic) && !is_top => Ok(()),

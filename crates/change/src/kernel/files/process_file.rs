@@ -9,13 +9,14 @@ use machine::procfs::pid_stat;
 use machine::{ProcessFile, ProcessRef};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-/// The kernel takes one change of an autogroup in 100 ms from all but root: the undo of an act may have to wait for that.
+/// How long to wait for the rate limit of autogroups: one change in 100 ms for users other than root
+/// (kernel/sched/autogroup.c). The undo of an act may have to wait for it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The folder of that very process.
+/// Opens the folder of this very process.
 ///
-/// It stays with the process that it was opened of: what is opened below it once the process has ended fails with
-/// ESRCH, also when the number was given to another one. So the start time needs to be compared only once.
+/// The folder stays with its process: once that has ended, to open a file in it fails with ESRCH, even if the number was
+/// reused. So the start time has to be compared only once.
 fn folder(process: &ProcessRef) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = openat(CWD, format!("/proc/{}", process.pid), flags, Mode::empty())?;
@@ -35,18 +36,24 @@ fn text(folder: &OwnedFd, name: &str) -> io::Result<String> {
 }
 
 /// The content of a file of the process.
+///
+/// # Errors
+/// `ESRCH` when the process has gone.
 pub fn read(process: &ProcessRef, file: ProcessFile) -> io::Result<String> {
     text(&folder(process)?, file.name())
 }
 
 /// Writes a number to a file of the process.
+///
+/// # Errors
+/// `ESRCH` when the process has gone; what the kernel refuses the number with.
 pub fn write(process: &ProcessRef, file: ProcessFile, value: i32) -> io::Result<()> {
     let folder = folder(process)?;
     let file = openat(&folder, file.name(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     let (mut file, line) = (File::from(file), format!("{value}\n"));
     let until = Instant::now() + PATIENCE;
     loop {
-        // In one call: each one is a change of its own.
+        // In one call, since each call is a change.
         match file.write(line.as_bytes()) {
             Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero)),
             Ok(_) => return Ok(()),

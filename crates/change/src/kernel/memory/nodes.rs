@@ -1,5 +1,5 @@
-//! The memory of a running process by node: read, moved as a whole (migrate_pages(2)), and spread over nodes in given shares
-//! (move_pages(2)).
+//! The memory of a running process by NUMA node: read, moved as a whole (migrate_pages(2)), and spread over nodes in given
+//! shares (move_pages(2)).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,16 +13,18 @@ use crate::kernel::syscall::check;
 
 const BITS: u32 = libc::c_ulong::BITS;
 
-/// Pages that one call is asked about.
+/// Pages in one call.
 const AT_A_TIME: usize = 4096;
 
 const MPOL_MF_MOVE: libc::c_int = 1 << 1;
-/// Also pages that other processes map; needs CAP_SYS_NICE. migrate_pages(2) does so by itself for who has it.
+/// Also pages that other processes map; needs CAP_SYS_NICE. migrate_pages(2) moves them without a flag if the caller has
+/// that capability.
 const MPOL_MF_MOVE_ALL: libc::c_int = 1 << 2;
 
-/// Bytes on each node that holds any.
+/// Bytes on each node that has any.
 ///
-/// Errors: `ESRCH` when it has none any more, as one that ends.
+/// # Errors
+/// `ESRCH` when the process has no memory any more, since it is ending; `EACCES`; `Unsupported` on a kernel without nodes.
 pub fn by_node(process: &ProcessRef) -> io::Result<BTreeMap<u32, u64>> {
     let memory = NumaMemory::read(&Root::live(), process.pid).map_err(|error| match error.kind {
         Cause::Denied => io::Error::from_raw_os_error(libc::EACCES),
@@ -34,8 +36,8 @@ pub fn by_node(process: &ProcessRef) -> io::Result<BTreeMap<u32, u64>> {
     }
 }
 
-/// migrate_pages(2): what lies on `from` goes to `to`, spread over those as it was over these. Pages that cannot be moved stay, which is
-/// no error.
+/// migrate_pages(2): moves pages from some nodes to others, in the same shares. Pages that cannot be moved stay where they
+/// are, which is no error.
 pub fn migrate(pid: u32, from: &CpuSet, to: &CpuSet) -> io::Result<()> {
     let words = from.union(to).last().map_or(1, |highest| highest / BITS + 1);
     let mask = |nodes: &CpuSet| {
@@ -46,14 +48,17 @@ pub fn migrate(pid: u32, from: &CpuSet, to: &CpuSet) -> io::Result<()> {
         mask
     };
     let (from, to) = (mask(from), mask(to));
-    // The kernel takes one off the number of bits.
+    // The kernel reads one bit less than this number.
     let bits = libc::c_ulong::from(words * BITS + 1);
-    // SAFETY: both masks have at least as many bits as are told, and the call only reads them.
+    // SAFETY: the kernel reads at most `bits - 1` bits, which both masks have.
     check(unsafe { libc::syscall(libc::SYS_migrate_pages, pid, bits, from.as_ptr(), to.as_ptr()) })
 }
 
-/// Moves pages until each node holds the same share of the memory as in `wanted`, as far as they can be moved. `all`: also pages that
-/// other processes map.
+/// Moves pages until each node has the same share of the memory as in `wanted` (bytes by node), as far as they can be
+/// moved. `all`: also pages that other processes map.
+///
+/// # Errors
+/// As [`by_node`], and those of move_pages(2).
 pub fn spread(process: &ProcessRef, wanted: &BTreeMap<u32, u64>, all: bool) -> io::Result<()> {
     let mut balance = Balance::between(&by_node(process)?, wanted);
     let ends = ends(process.pid)?;
@@ -77,7 +82,7 @@ pub fn spread(process: &ProcessRef, wanted: &BTreeMap<u32, u64>, all: bool) -> i
     Ok(())
 }
 
-/// Where each mapping ends, by its start.
+/// End of each mapping, by its start.
 fn ends(pid: u32) -> io::Result<BTreeMap<u64, u64>> {
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let mut ends = BTreeMap::new();
@@ -91,11 +96,11 @@ fn ends(pid: u32) -> io::Result<BTreeMap<u64, u64>> {
     Ok(ends)
 }
 
-/// Moves those pages that lie where there is too much.
+/// Moves those pages that are on nodes with too much.
 fn move_some(pid: u32, pages: &[u64], page_bytes: u64, balance: &mut Balance, all: bool) -> io::Result<()> {
     let places = move_pages(pid, pages, None, all)?;
     let chosen = pages.iter().zip(places).filter_map(|(page, node)| {
-        // Negative: no page is there.
+        // A negative number: there is no page.
         let to = balance.take(u32::try_from(node).ok()?, page_bytes)?;
         Some((*page, to as libc::c_int))
     });
@@ -106,7 +111,7 @@ fn move_some(pid: u32, pages: &[u64], page_bytes: u64, balance: &mut Balance, al
     }
 }
 
-/// move_pages(2); without `nodes` it only tells where pages are. Gives the node of each page, or the negative number of an error.
+/// move_pages(2). Returns the node of each page, or a negative errno; without `nodes` nothing is moved.
 fn move_pages(
     pid: u32,
     pages: &[u64],
@@ -118,7 +123,7 @@ fn move_pages(
     let flags = if all { MPOL_MF_MOVE_ALL } else { MPOL_MF_MOVE };
     // Addresses are as wide as pointers on every system that has nodes.
     let addresses: Vec<usize> = pages.iter().map(|page| *page as usize).collect();
-    // SAFETY: `addresses`, `nodes` (where given) and `status` are as long as is told, and the call writes to the last alone.
+    // SAFETY: `addresses`, `status` and `nodes` (unless null) have an element for each page; only `status` is written to.
     let done = unsafe {
         let (count, status) = (addresses.len(), status.as_mut_ptr());
         libc::syscall(libc::SYS_move_pages, pid, count, addresses.as_ptr(), nodes, status, flags)
@@ -126,7 +131,7 @@ fn move_pages(
     check(done).map(|()| status)
 }
 
-/// Bytes that are too many and too few on each node.
+/// Bytes that each node has too much or too little.
 #[derive(Debug, PartialEq, Eq)]
 struct Balance {
     too_much: BTreeMap<u32, u64>,
@@ -134,7 +139,7 @@ struct Balance {
 }
 
 impl Balance {
-    /// What `now` lacks to the shares of `asked`. The process may have taken more memory since, or given some back.
+    /// What separates `now` from the shares in `asked`. The process may have more or less memory than then.
     fn between(now: &BTreeMap<u32, u64>, asked: &BTreeMap<u32, u64>) -> Self {
         let sum = |of: &BTreeMap<u32, u64>| of.values().map(|bytes| u128::from(*bytes)).sum::<u128>();
         let (total, of) = (sum(now), sum(asked).max(1));
@@ -160,12 +165,12 @@ impl Balance {
         self.too_much.is_empty() || self.too_little.is_empty()
     }
 
-    /// Where a page on this node is to go; `None`: it stays.
+    /// The node that a page on this node is to go to; `None`: it stays.
     fn take(&mut self, node: u32, bytes: u64) -> Option<u32> {
         let surplus = self.too_much.get_mut(&node)?;
-        let (to, lack) = self.too_little.iter_mut().next().map(|(to, lack)| (*to, lack))?;
+        let (to, missing) = self.too_little.iter_mut().next().map(|(to, missing)| (*to, missing))?;
         *surplus = surplus.saturating_sub(bytes);
-        *lack = lack.saturating_sub(bytes);
+        *missing = missing.saturating_sub(bytes);
         self.too_much.retain(|_, bytes| *bytes > 0);
         self.too_little.retain(|_, bytes| *bytes > 0);
         Some(to)
@@ -202,7 +207,7 @@ mod tests {
                 spread(&own, &now, false).unwrap();
                 let there = move_pages(pid, &[&raw const own as u64 & !4095], None, false).unwrap();
                 assert!(there[0] >= 0 && nodes.contains(there[0] as u32), "{there:?}");
-                // The kernel knows no such node.
+                // There is no such node.
                 assert!(migrate(pid, &nodes, &CpuSet::single(1023)).is_err());
             }
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}"),

@@ -7,16 +7,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// What the names of our files begin and end with: no others are ever removed.
+/// Beginning and end of the names of our files. No others are ever removed.
 const NAME: (&str, &str) = ("pinwise-", ".swap");
 
-/// Room that stays free on the file system, bytes: for the case itself.
+/// Space to leave free on the file system, bytes: the case itself needs some.
 const LEFT_FREE_BYTES: u64 = 256 << 20;
 
-/// SWAP_FLAG_PREFER with the highest priority (include/linux/swap.h): what swaps in the study swaps here.
+/// SWAP_FLAG_PREFER with the highest priority (include/linux/swap.h), so that the kernel swaps here before elsewhere.
 const BEFORE_ALL_OTHERS: i32 = 0x8000 | 0x7fff;
 
-/// The area's version and the end of its head (union swap_header in include/linux/swap.h).
+/// Version of the area, and the end of its header (union swap_header in include/linux/swap.h).
 const VERSION: u32 = 1;
 const MAGIC: &[u8; 10] = b"SWAPSPACE2";
 const INFO_AT: u64 = 1024;
@@ -26,7 +26,10 @@ pub fn file_name(session: &str, seq: u64) -> String {
     format!("{}{session}-{seq}{}", NAME.0, NAME.1)
 }
 
-/// Writes an area into a new file, every block of it: the kernel swaps to no holes.
+/// Writes a swap area of so many bytes into a new file. Every block is written, since the kernel does not swap to holes.
+///
+/// # Errors
+/// `AlreadyExists`; `StorageFull`; `InvalidInput` for a size that no area can have, or a name that is not ours.
 pub fn make(path: &Path, bytes: u64) -> io::Result<()> {
     is_ours(path)?;
     let page = rustix::param::page_size() as u64;
@@ -75,12 +78,18 @@ fn has_room(path: &Path, bytes: u64) -> io::Result<()> {
 }
 
 /// Removes such a file.
+///
+/// # Errors
+/// `InvalidInput` for a name that is not ours; those of unlink(2).
 pub fn remove(path: &Path) -> io::Result<()> {
     is_ours(path)?;
     fs::remove_file(path)
 }
 
-/// Errors: no swap file of ours has this name, whatever a damaged ledger says.
+/// Checks that a swap file of ours can have this name: a damaged ledger may name any.
+///
+/// # Errors
+/// `InvalidInput` if it cannot.
 fn is_ours(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match name.starts_with(NAME.0) && name.ends_with(NAME.1) {
@@ -97,13 +106,14 @@ fn unfit(why: String) -> io::Error {
 pub fn is_on(path: &Path) -> io::Result<bool> {
     match fs::read("/proc/swaps") {
         Ok(table) => Ok(is_listed(&table, path)),
-        // A kernel without swap.
+        // A kernel without swap (CONFIG_SWAP).
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Blanks, tabs, newlines and backslashes stand in the table as octal numbers (mm/swapfile.c, swap_show).
+/// Whether a path is in the table of areas, which has blanks, tabs, newlines and backslashes as octal numbers (swap_show()
+/// in mm/swapfile.c).
 fn is_listed(table: &[u8], path: &Path) -> bool {
     let mut wanted = Vec::new();
     for byte in path.as_os_str().as_bytes() {
@@ -116,7 +126,7 @@ fn is_listed(table: &[u8], path: &Path) -> bool {
     table.split(|b| *b == b'\n').skip(1).any(first)
 }
 
-/// Switches it on.
+/// swapon(2).
 pub fn on(path: &Path) -> io::Result<()> {
     is_ours(path)?;
     let path = CString::new(path.as_os_str().as_bytes())?;
@@ -124,7 +134,7 @@ pub fn on(path: &Path) -> io::Result<()> {
     done(unsafe { libc::swapon(path.as_ptr(), BEFORE_ALL_OTHERS) })
 }
 
-/// Switches it off, once all that lies there is back in memory.
+/// swapoff(2): returns when all of its pages are back in memory.
 pub fn off(path: &Path) -> io::Result<()> {
     is_ours(path)?;
     let path = CString::new(path.as_os_str().as_bytes())?;

@@ -27,11 +27,11 @@ pub fn within<T: Send>(act: &Act, work: impl FnOnce() -> io::Result<T> + Send) -
 /// The network namespace in which an act finds its object.
 ///
 /// # Errors
-/// There is none of that name; the interfaces in /sys are those of a namespace that nothing leads to.
+/// There is none of that name; nothing leads to the namespace whose interfaces /sys shows.
 pub fn network_of(act: &Act) -> io::Result<Namespace> {
     match (operation(act).netns(), act) {
         (Some(name), _) => search::of_file_whole(&netns::open(name)?),
-        // A mount of sysfs shows the interfaces of the namespace that it was made in, whoever looks.
+        // A mount of sysfs shows the interfaces of the namespace in which it was mounted, to every process.
         (None, Act::WriteFile { path, .. }) if path.starts_with("/sys") => shown_in_sys(),
         (None, _) => Namespace::of_network(),
     }
@@ -54,19 +54,19 @@ fn shown_in_sys() -> io::Result<Namespace> {
     shown.ok_or_else(|| io::Error::other("whose interfaces /sys shows cannot be determined"))
 }
 
-/// The loopback interface, which lives as long as its network namespace: its directory in sysfs has an inode number of its own,
-/// whichever mount shows it.
+/// Inode number of the directory of the loopback interface in sysfs. It tells network namespaces apart: the interface lives
+/// as long as its namespace, and its number is the same in every mount.
 fn loopback() -> io::Result<u64> {
     Ok(fs::metadata(Path::new(INTERFACES).join("lo"))?.ino())
 }
 
-/// The interface of that name which an act means.
+/// The interface of this name that an act means, in the network namespace of the calling thread.
 pub fn found(act: &Act, name: &str) -> io::Result<Interface> {
-    // pktgen takes a queue beside the name: eth0@2.
+    // pktgen takes a queue with the name: eth0@2.
     let name = name.split('@').next().unwrap_or(name);
     match act {
         Act::WriteFile { path, .. } if path.starts_with("/sys") => in_sys(name),
-        // By the network namespace that we are in, of which /sys may know nothing.
+        // By the network namespace of the thread, which need not be the one that /sys shows.
         _ => {
             let index = index_of(name)?;
             let described = in_sys(name).ok().filter(|shown| shown.index == index);
@@ -76,7 +76,10 @@ pub fn found(act: &Act, name: &str) -> io::Result<Interface> {
     }
 }
 
-/// The index of the interface that an act names.
+/// Index of the interface that an act names.
+///
+/// # Errors
+/// `NotFound` or `ENODEV` when there is none of that name.
 pub fn index(act: &Act) -> io::Result<u32> {
     match operation(act).scope() {
         Scope::Network(Some(name)) => within(act, || Ok(found(act, name)?.index)),
@@ -105,7 +108,7 @@ fn in_sys(name: &str) -> io::Result<Interface> {
 /// Every interface that /sys shows.
 pub fn all_in_sys() -> io::Result<Vec<Interface>> {
     let names = fs::read_dir(INTERFACES)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // One that goes while we look is not there.
+    // Interfaces that go while we read are left out.
     Ok(names.filter_map(|name| in_sys(&name).ok()).collect())
 }
 

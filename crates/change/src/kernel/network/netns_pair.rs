@@ -1,4 +1,4 @@
-//! Making two joined network namespaces, and removing them: by ip(8), which knows how names of namespaces are kept.
+//! Pairs of joined network namespaces, made and removed by ip(8), which knows how named namespaces are kept.
 
 use std::io;
 
@@ -6,9 +6,10 @@ use machine::NetnsPair;
 
 use crate::kernel::program;
 
-/// Makes both, in turn; what was made before an error is removed again.
+/// Makes both. What was made before an error is removed again.
 ///
-/// Errors: ip is not installed (`Unsupported`), or what it says; where something that was made cannot be removed again, that too.
+/// # Errors
+/// `Unsupported` when ip is not installed; what ip reports, and what could not be removed again.
 pub fn make(pair: &NetnsPair) -> io::Result<()> {
     for (done, words) in pair.orders().iter().enumerate() {
         let Err(error) = ip(words) else { continue };
@@ -27,16 +28,19 @@ pub fn make(pair: &NetnsPair) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes one with all that is in it. Errors: as [`make`].
+/// Removes the name of a namespace.
+///
+/// # Errors
+/// As [`make`].
 pub fn remove(name: &str) -> io::Result<()> {
     ip(&NetnsPair::removal(name))
 }
 
 fn ip(words: &[String]) -> io::Result<()> {
-    // Its words are read.
+    // Its messages are matched.
     let output = program::command("ip").args(words).env("LC_ALL", "C").output();
     let output = output.map_err(|error| match error.kind() {
-        // Not NotFound, which would mean that the namespaces are gone.
+        // Not NotFound, which would mean that the namespaces have gone.
         io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::Unsupported, "ip is not installed"),
         _ => io::Error::other(format!("ip could not be started: {error}")),
     })?;
@@ -46,7 +50,7 @@ fn ip(words: &[String]) -> io::Result<()> {
     }
 }
 
-/// What ip says, as an error: with the number of the kernel's where that says all.
+/// The error that ip reports, as an errno where the message stands for one.
 fn failure(words: &[String], said: &str) -> io::Error {
     let why = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     let known = [

@@ -1,4 +1,5 @@
-//! Words of ours on the command lines of boot loaders whose entries a tool of the platform's makes or changes.
+//! Kernel parameters of ours on the command lines of a boot loader, where a tool of the platform writes its entries:
+//! grubby(8) or kernel-install(8).
 
 pub mod line;
 
@@ -12,14 +13,15 @@ use machine::boot_loader::{BOOT_FOLDERS, COMMAND_LINE};
 
 use crate::kernel::program;
 
-/// The lines as they are: of each entry that grubby tells, or the one of which kernel-install makes entries.
+/// The lines at present: that of each entry that grubby lists, or the one that kernel-install takes; `None` if its file
+/// is missing.
 pub fn read(loader: BootLoader) -> io::Result<Option<String>> {
     match loader {
         BootLoader::Grubby => {
-            let told = program::run("grubby", &["--info=ALL"])?;
-            Ok(Some(line::of_grubby(&told).join("\n")))
+            let listed = program::run("grubby", &["--info=ALL"])?;
+            Ok(Some(line::of_grubby(&listed).join("\n")))
         }
-        // However many lines the file has, kernel-install makes one of them.
+        // kernel-install joins the lines of the file.
         BootLoader::KernelInstall => {
             let text = line_file()?;
             Ok(text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")))
@@ -27,7 +29,7 @@ pub fn read(loader: BootLoader) -> io::Result<Option<String>> {
     }
 }
 
-/// The file as it is.
+/// Content of the file that kernel-install takes the line from.
 fn line_file() -> io::Result<Option<String>> {
     match fs::read_to_string(COMMAND_LINE) {
         Ok(text) => Ok(Some(text)),
@@ -36,7 +38,7 @@ fn line_file() -> io::Result<Option<String>> {
     }
 }
 
-/// Has them added; `fresh` is the line where there is no file of it.
+/// Adds words to the lines. `fresh` is the line to begin with if its file is missing.
 pub fn add(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
     match loader {
         BootLoader::Grubby => grubby("--args", words),
@@ -47,24 +49,26 @@ pub fn add(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Res
     }
 }
 
-/// Has them taken away. Those who read the line are told even when they are gone: an undo that was cut short may not have come to that.
+/// Removes words from the lines. The entries are made anew even if the words are gone: an undo may have been cut short
+/// before it came to that.
 pub fn remove(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::Result<()> {
     match loader {
         BootLoader::Grubby => grubby("--remove-args", words),
         BootLoader::KernelInstall => {
             remove_draft()?;
             let Some(text) = line_file()? else {
-                // The file that came with our words goes last: the entries have been made without them.
+                // A file that we made is removed last, so that the entries have been made without our words.
                 return if fresh.is_some() { Ok(()) } else { make_entries() };
             };
             let rest = line::without(&text, words);
             if rest != text {
                 replace(&rest)?;
             }
-            // While the line is there: without it kernel-install would take that of the running kernel, which may have our words.
+            // Before the file is removed: without it kernel-install takes the line of the running kernel, which may have
+            // our words.
             make_entries()?;
             match fresh {
-                // The file came with our words, and nobody has added any since.
+                // We made the file, and nobody has added words since.
                 Some(fresh) if rest == fresh => {
                     fs::remove_file(COMMAND_LINE)?;
                     sync_folder()
@@ -75,7 +79,7 @@ pub fn remove(loader: BootLoader, words: &[String], fresh: Option<&str>) -> io::
     }
 }
 
-/// The line went away since the knob looked.
+/// The error for a line that has gone since it was looked for.
 pub fn no_line() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "there is no command line that words could be added to")
 }
@@ -84,11 +88,11 @@ fn grubby(what: &str, words: &[String]) -> io::Result<()> {
     program::run("grubby", &["--update-kernel=ALL", &format!("{what}={}", words.join(" "))]).map(drop)
 }
 
-/// The folder of the line, and what a new one is written to first.
+/// Folder of the file, and the draft that a new one is written to first.
 const FOLDER: &str = "/etc/kernel";
 const DRAFT: &str = "/etc/kernel/.pinwise-cmdline.draft";
 
-/// One that was killed while it wrote has left it.
+/// Removes the draft of a process that was killed while it wrote.
 fn remove_draft() -> io::Result<()> {
     match fs::remove_file(DRAFT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -100,9 +104,10 @@ fn sync_folder() -> io::Result<()> {
     File::open(FOLDER)?.sync_all()
 }
 
-/// Puts a whole new line in the place of the old one, with its mode and owner, so that no reader meets half of it.
+/// Replaces the file at once, with its mode and owner, so that no reader sees half a line.
 ///
-/// Errors: the folder is not there, or the file is a link to another place, which a new file would end; nothing is left of it.
+/// # Errors
+/// The folder is missing; the file is a link, which a new file would break. No draft is left then.
 fn replace(text: &str) -> io::Result<()> {
     if fs::symlink_metadata(COMMAND_LINE).is_ok_and(|file| file.is_symlink()) {
         return Err(io::Error::other(
@@ -125,9 +130,10 @@ fn draft(text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Has kernel-install make the entries anew of which it made some before.
+/// Runs kernel-install for each kernel that has an entry.
 ///
-/// Errors: none of these kernels has its image here, or the tool fails.
+/// # Errors
+/// None of these kernels has its image here; the tool fails.
 fn make_entries() -> io::Result<()> {
     let kernels: Vec<(String, PathBuf)> = versions()?
         .into_iter()
@@ -145,7 +151,7 @@ fn make_entries() -> io::Result<()> {
     })
 }
 
-/// Versions of the kernels that have entries.
+/// Versions of the kernels that have entries (Boot Loader Specification).
 fn versions() -> io::Result<Vec<String>> {
     let mut versions = Vec::new();
     for folder in BOOT_FOLDERS {

@@ -1,4 +1,5 @@
-//! Files of our own among those that the platform reads: placed whole or not at all, removed with the folders made for them.
+//! Configuration files of pinwise for the platform: placed whole or not at all, and removed with the folders that were made
+//! for them.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,7 +12,7 @@ use machine::platform_file::Told;
 use super::PlacedFile;
 use crate::kernel::program::run;
 
-/// Its text, or which of its folders lack.
+/// The file, or which of its folders are missing.
 pub fn read(file: &PlatformFile) -> io::Result<PlacedFile> {
     let path = path_of(file)?;
     match fs::read_to_string(&path) {
@@ -23,13 +24,13 @@ pub fn read(file: &PlatformFile) -> io::Result<PlacedFile> {
     }
 }
 
-/// Places it, and tells who reads it. What fails leaves nothing behind.
+/// Places the file and has its reader reload. On an error nothing is left behind.
 pub fn place(file: &PlatformFile, content: &str) -> io::Result<()> {
     let path = path_of(file)?;
     let (draft, folders) = (draft_of(&path), missing_folders(&path));
     let placed = link(&path, &draft, &folders, content).and_then(|()| {
-        let told = sync_folder(&path).and_then(|()| tell(file.told()));
-        told.inspect_err(|_| _ = fs::remove_file(&path))
+        let reloaded = sync_folder(&path).and_then(|()| reload(file.told()));
+        reloaded.inspect_err(|_| _ = fs::remove_file(&path))
     });
     let drafted = absent_is_fine(fs::remove_file(&draft));
     if placed.is_err() {
@@ -38,7 +39,10 @@ pub fn place(file: &PlatformFile, content: &str) -> io::Result<()> {
     placed.and(drafted)
 }
 
-/// Errors: nothing of it is at `path` then, but what somebody else has made meanwhile.
+/// Writes a draft and links it to `path`.
+///
+/// # Errors
+/// Another file is at `path`; what keeps the draft from being written.
 fn link(path: &Path, draft: &Path, folders: &[PathBuf], content: &str) -> io::Result<()> {
     for folder in folders {
         fs::DirBuilder::new().mode(0o755).create(folder)?;
@@ -48,7 +52,7 @@ fn link(path: &Path, draft: &Path, folders: &[PathBuf], content: &str) -> io::Re
     fs::hard_link(draft, path)
 }
 
-/// Removes it and those folders that are empty then, and tells who reads it.
+/// Removes the file and those folders that are empty then, and has its reader reload.
 pub fn displace(file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
     let path = path_of(file)?;
     if let PlatformFile::TunedProfile { .. } = file {
@@ -57,16 +61,16 @@ pub fn displace(file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
     absent_is_fine(fs::remove_file(draft_of(&path)))?;
     absent_is_fine(fs::remove_file(&path))?;
     remove_folders(&path, folders)?;
-    // It is gone for good before the ledger says so.
+    // It has to be gone for good before the ledger says so.
     sync_folder(&path)?;
-    tell(file.told())
+    reload(file.told())
 }
 
-/// Only folders of this very file, whatever a damaged ledger names; the innermost first.
+/// Removes empty folders above this file, the innermost first. A damaged ledger may name others, which stay.
 fn remove_folders(path: &Path, folders: &[PathBuf]) -> io::Result<()> {
     for folder in folders.iter().rev().filter(|folder| path.starts_with(folder)) {
         match fs::remove_dir(folder) {
-            // Somebody else has put something into it since.
+            // Another program has put something into it since.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => break,
             removed => absent_is_fine(removed)?,
         }
@@ -74,7 +78,10 @@ fn remove_folders(path: &Path, folders: &[PathBuf]) -> io::Result<()> {
     Ok(())
 }
 
-/// Errors: tuned uses this profile, and would have none at its next start.
+/// Checks that tuned can do without this profile at its next start.
+///
+/// # Errors
+/// tuned uses it.
 fn is_not_in_use(profile: &Path) -> io::Result<()> {
     let active = fs::read_to_string("/etc/tuned/active_profile").unwrap_or_default();
     let name = profile.parent().and_then(Path::file_name).unwrap_or_default();
@@ -90,14 +97,14 @@ fn path_of(file: &PlatformFile) -> io::Result<PathBuf> {
     file.path().ok_or_else(unfit)
 }
 
-/// No directory of drop-ins reads a name of this kind.
+/// Name of the draft. Programs that read drop-in directories ignore such names.
 fn draft_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".draft");
     name.into()
 }
 
-/// Folders above it that are not there, the outermost first.
+/// Folders above it that are missing, the outermost first.
 fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> =
         path.ancestors().skip(1).take_while(|folder| !folder.exists()).map(PathBuf::from).collect();
@@ -111,9 +118,9 @@ fn write(path: &Path, content: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a name, or that it is gone, outlive a power failure.
+/// Makes sure that a new or removed name survives a power failure.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    // The nearest one that is there: others went with it.
+    // The nearest one that is there: the others were removed with the file.
     let folder = path.ancestors().skip(1).find(|folder| folder.exists());
     folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
@@ -125,9 +132,9 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Tells who reads it.
-fn tell(whom: Told) -> io::Result<()> {
-    match whom {
+/// Has the program that reads the file read it again.
+fn reload(reader: Told) -> io::Result<()> {
+    match reader {
         Told::Nobody => Ok(()),
         Told::Systemd => run("systemctl", &["daemon-reload"]).map(drop),
         Told::BootLoader => run("update-grub", &[]).map(drop),

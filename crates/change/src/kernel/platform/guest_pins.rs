@@ -1,4 +1,4 @@
-//! Asking libvirt where it places a part of a guest, and having it placed: by virsh, which speaks to every version of it.
+//! CPUs on which libvirt runs a part of a guest, by virsh(1), which works with every version of libvirt.
 
 use std::io::{self, Read};
 use std::process::{Child, Output, Stdio};
@@ -8,19 +8,24 @@ use machine::{CpuSet, GuestPin};
 
 use crate::kernel::program;
 
-/// Far more than an answer takes; a guest whose monitor hangs keeps libvirt waiting without end.
+/// Far longer than an answer takes. A guest whose monitor hangs would keep libvirt waiting for ever.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where it is placed now.
+/// The CPUs at present.
 ///
-/// Errors: `NotFound` when libvirt knows no such guest or no definition of it; virsh is not installed, libvirt does not answer.
+/// # Errors
+/// `NotFound` when libvirt has no such guest, or no definition for it; `Unsupported` when virsh is not installed;
+/// `TimedOut` when libvirt does not answer.
 pub fn get(pin: &GuestPin) -> io::Result<CpuSet> {
     let answer = virsh(&pin.question().ok_or_else(damaged)?)?;
     pin.told(&answer)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, format!("virsh answers: {why}")))
 }
 
-/// Has it placed. Errors: as [`get`], and what libvirt refuses it with.
+/// Sets the CPUs.
+///
+/// # Errors
+/// As [`get`], and what libvirt refuses them with.
 pub fn set(pin: &GuestPin, cpus: &CpuSet) -> io::Result<()> {
     virsh(&pin.order(cpus).ok_or_else(damaged)?).map(drop)
 }
@@ -29,14 +34,14 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "the guest has no UUID that libvirt could know it by")
 }
 
-/// What virsh prints.
+/// Runs virsh and returns what it prints.
 fn virsh(arguments: &[String]) -> io::Result<String> {
     let mut command = program::command("virsh");
-    // Its words are read.
+    // Its messages are matched.
     command.args(arguments).env("LC_ALL", "C").env_remove("LANGUAGE");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().map_err(|error| match error.kind() {
-        // Not NotFound, which would mean that the guest is gone.
+        // Not NotFound, which would mean that the guest has gone.
         io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::Unsupported, "virsh is not installed"),
         _ => io::Error::other(format!("virsh could not be started: {error}")),
     })?;
@@ -47,7 +52,7 @@ fn virsh(arguments: &[String]) -> io::Result<String> {
     }
 }
 
-/// Waits for its end, so long. Its answers fit into the pipes.
+/// Waits for its end, for [`PATIENCE`]. Its output fits into the pipes.
 fn wait(mut child: Child) -> io::Result<Output> {
     let until = Instant::now() + PATIENCE;
     let status = loop {
@@ -55,7 +60,7 @@ fn wait(mut child: Child) -> io::Result<Output> {
             Some(status) => break status,
             None if Instant::now() < until => std::thread::sleep(Duration::from_millis(2)),
             None => {
-                // What has ended meanwhile cannot be killed, and needs no more.
+                // It may have ended meanwhile, which is as good.
                 let _ = child.kill();
                 child.wait()?;
                 let why = format!("libvirt did not answer within {} s", PATIENCE.as_secs());
@@ -69,7 +74,7 @@ fn wait(mut child: Child) -> io::Result<Output> {
     Ok(Output { status, stdout, stderr })
 }
 
-/// What virsh says, as an error. Guests that are gone are told apart: an undo has nothing left to do then.
+/// The error that virsh reports. A guest that has gone is an error of its own, since an undo has nothing left to do then.
 fn failure(said: &str) -> io::Error {
     let gone = ["failed to get domain", "transient domains do not have any persistent config"];
     let mut lines = said.lines().map(|line| line.trim().trim_start_matches("error: "));
@@ -88,9 +93,9 @@ fn failure(said: &str) -> io::Error {
 mod tests {
     use super::*;
 
-    /// As virsh 9.0 said it.
+    /// Messages of virsh 9.0.
     #[test]
-    fn a_guest_that_is_gone_is_told_apart_from_a_libvirt_that_does_not_answer() {
+    fn a_guest_that_has_gone_differs_from_a_libvirt_that_does_not_answer() {
         let gone = [
             "error: failed to get domain 'f37c6602-cd1f-4a54-94c3-e9fbfe9aff94'\n\n",
             "error: Requested operation is not valid: transient domains do not have any persistent config\n\n",

@@ -11,25 +11,31 @@ use machine::root::irqbalance_socket::exchange;
 
 use crate::kernel::procfs;
 
-/// What every version reads whole.
+/// Length of a message that every version reads whole, bytes.
 const SHORT_BYTES: usize = 499;
 
-/// What the irqbalance of a process was told.
+/// Interrupts that it leaves alone.
+///
+/// # Errors
+/// `ESRCH` when the process has gone; `EPERM`; `InvalidData` for an answer in another form.
 pub fn get(process: &ProcessRef) -> io::Result<BTreeSet<u32>> {
     let answer = ask(process, b"setup")?;
     if answer.is_empty() {
-        // What it does with all but root.
+        // It does not answer users other than root.
         return Err(io::Error::from_raw_os_error(libc::EPERM));
     }
     irqbalance_running::banned(&answer)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, format!("it answers: {why}")))
 }
 
-/// Tells it all of the list.
+/// Replaces the list.
+///
+/// # Errors
+/// `ESRCH` when the process has gone; `InvalidInput` when the list is longer than this version reads.
 pub fn set(process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()> {
     let message = message(irqs);
     if message.len() > SHORT_BYTES {
-        // Longer ones are cut off, or overheard, by those that do not know them: a question of that length shows it.
+        // Older versions cut off or ignore longer messages: a question of that length shows whether this one does.
         let question = format!("{:<1$}", "setup", message.len());
         if !exchange(process.pid, question.as_bytes()).is_ok_and(|answer| !answer.is_empty()) {
             let why = format!(
@@ -42,14 +48,16 @@ pub fn set(process: &ProcessRef, irqs: &BTreeSet<u32>) -> io::Result<()> {
     ask(process, &message).map(drop)
 }
 
-/// The end is marked, which versions before 1.9 do not do themselves. IRQ 0, where it is among them, comes first, as it has to.
+/// The message that sets the list. It ends with a zero byte, which versions before 1.9 do not add themselves. IRQ 0 has to
+/// come first.
 fn message(irqs: &BTreeSet<u32>) -> Vec<u8> {
     let list: Vec<String> = irqs.iter().map(u32::to_string).collect();
     let list = if list.is_empty() { "NONE".to_string() } else { list.join(" ") };
     format!("settings ban irqs {list}\0").into_bytes()
 }
 
-/// A socket that is gone is gone with its process, or else something is wrong: an undo must not take one for the other.
+/// Sends a message and returns the answer. Distinguishes a process that has ended, after which an undo has nothing to do,
+/// from one whose socket alone is missing.
 fn ask(process: &ProcessRef, message: &[u8]) -> io::Result<String> {
     exchange(process.pid, message).map_err(|error| match error.kind() {
         _ if !procfs::is_alive(process) => io::Error::from_raw_os_error(libc::ESRCH),

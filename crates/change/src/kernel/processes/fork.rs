@@ -1,7 +1,7 @@
 //! Forking a process that waits at a gate until it has been written down.
 //!
-//! The child leaves when the gate closes without a word, and is killed when this process dies: a process that is in
-//! no ledger never runs a program.
+//! The child leaves when the gate closes before it opens, and is killed when this process dies: a process that is not in
+//! a ledger never runs a program.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -40,7 +40,7 @@ const EXECUTE: u8 = 3;
 const LEASH: u8 = 4;
 const MEMORY: u8 = 5;
 
-/// All that the child needs, made before the fork: between fork and exec nothing may be allocated.
+/// All that the child needs. It is made before the fork, since nothing may be allocated between fork and exec.
 struct Plan {
     program: CString,
     argv: Vec<CString>,
@@ -74,11 +74,11 @@ impl NodeMask {
         Self { mode: policy.mode.number(), words }
     }
 
-    /// For the calling thread. Safe in a forked child: it allocates nothing.
+    /// Sets the policy of the calling thread. Allowed in a forked child, since it allocates nothing.
     fn set(&self) -> libc::c_int {
-        // The kernel reads one bit less than it is told of (get_nodes() of mm/mempolicy.c).
+        // The kernel reads one bit less than this number (get_nodes() in mm/mempolicy.c).
         let bits = self.words.len() * libc::c_ulong::BITS as usize + 1;
-        // SAFETY: `words` holds as many bits as are told, and is only read.
+        // SAFETY: the kernel reads at most `bits - 1` bits, which `words` has.
         unsafe { libc::syscall(libc::SYS_set_mempolicy, self.mode, self.words.as_ptr(), bits) as libc::c_int }
     }
 }
@@ -92,8 +92,11 @@ struct Waiting {
     object: String,
 }
 
-/// Forks `launch` up to its gate. One that `stays` outlives this process, in a session of its own, once it is let go: undo
-/// alone ends it then.
+/// Forks a process that waits at its gate. One that `stays` is in a new session, and outlives this process once it is
+/// released: only an undo ends it then.
+///
+/// # Errors
+/// The program, log, folder or network namespace cannot be found; a limit of the system is reached.
 pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>, Fault> {
     let object = launch.argv.join(" ");
     let resources =
@@ -125,7 +128,7 @@ pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>
     let gate_fd = gate_write.as_raw_fd();
     let pid = on_launcher(move || plan.fork(gate_fd)).map_err(resources)?;
     if !stays {
-        // Both sides set the group, so that it holds whoever comes first.
+        // Both sides set the group, so that it is set whichever runs first.
         // SAFETY: no pointers.
         unsafe { libc::setpgid(pid, pid) };
     }
@@ -147,7 +150,7 @@ fn c_string(bytes: &[u8]) -> Result<CString, Fault> {
     })
 }
 
-/// Our environment, what the launch adds to it, and the marker.
+/// Environment of the child: ours, with what the launch adds to it, and the marker.
 fn environment(launch: &Launch, marker: &str) -> Result<Vec<CString>, Fault> {
     let mut variables: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
     variables.extend(launch.env.iter().map(|(name, value)| (name.into(), value.into())));
@@ -158,7 +161,7 @@ fn environment(launch: &Launch, marker: &str) -> Result<Vec<CString>, Fault> {
     variables.into_iter().map(entry).collect()
 }
 
-/// The program's file, searched as execvp(3) does.
+/// The file of the program, searched for in PATH as by execvp(3).
 fn program(launch: &Launch) -> Result<std::path::PathBuf, Fault> {
     let name = launch.argv.first().map(String::as_str).unwrap_or_default();
     if name.contains('/') {
@@ -180,11 +183,11 @@ fn program(launch: &Launch) -> Result<std::path::PathBuf, Fault> {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The thread that forks. PR_SET_PDEATHSIG looks at the *thread* that forked: a worker thread that ends would take
-/// its children with it. And a thread of pinwise that has confined itself must not confine servers.
+/// The thread that forks. PR_SET_PDEATHSIG is about the *thread* that forked, so that the children of a worker would be
+/// killed when the worker ends. And a thread of pinwise that has confined itself must not confine servers.
 static LAUNCHER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
 
-/// Starts the thread that forks, if it does not run yet; it lives as long as this process.
+/// Starts the thread that forks unless it runs already. It lives as long as this process.
 pub fn start_launcher() -> &'static mpsc::Sender<Job> {
     LAUNCHER.get_or_init(|| {
         let (jobs, inbox) = mpsc::channel::<Job>();
@@ -197,7 +200,7 @@ pub fn start_launcher() -> &'static mpsc::Sender<Job> {
         };
         // Without the thread the channel is closed, which sending reports.
         let _ = std::thread::Builder::new().name("launcher".into()).spawn(work);
-        // On a busy machine it may begin late, and the first thread is not to confine itself before that: servers that are to be
+        // On a busy machine it may begin late. If the first thread confined itself before that, servers that are to be
         // unpinned would be confined with it.
         let _ = is_ready.recv();
         jobs
@@ -212,10 +215,10 @@ fn on_launcher<T: Send + 'static>(job: impl FnOnce() -> io::Result<T> + Send + '
     result.recv().map_err(|_| dead())?
 }
 
-/// Whichever thread comes first to need the launcher: it takes after the process's first thread.
+/// Gives the launcher the CPUs and the policy of the first thread of the process, whichever thread started it.
 fn inherit_from_first_thread() {
     let pid = std::process::id();
-    // What fails here stays as it was inherited.
+    // On an error they stay as they were inherited.
     if let Ok(cpus) = procfs::allowed_cpus(pid, pid) {
         let _ = sched::set_affinity(0, &cpus);
     }
@@ -224,7 +227,7 @@ fn inherit_from_first_thread() {
     }
 }
 
-/// The launcher takes no signals, so that a child that has not executed yet never runs our handlers.
+/// Blocks all signals for the launcher, so that a child never runs our handlers before it executes its program.
 fn block_signals() {
     // SAFETY: a zeroed sigset_t is a valid argument for sigfillset, which fills it in.
     unsafe {
@@ -261,7 +264,7 @@ impl Plan {
         unsafe {
             // Otherwise the gate never closes when the parent dies.
             libc::close(gate_write);
-            // Who leads a group can begin no session, which brings a group of its own.
+            // The leader of a group cannot begin a session; a session has a group of its own anyway.
             if self.stays {
                 libc::setsid()
             } else {
@@ -274,7 +277,7 @@ impl Plan {
                 libc::_exit(0);
             }
             if self.stays {
-                // It is written down by now.
+                // It has been written down by now.
                 self.check(LEASH, libc::prctl(libc::PR_SET_PDEATHSIG, 0, 0, 0, 0));
             }
             if let Some(netns) = &self.netns {
@@ -296,7 +299,7 @@ impl Plan {
         }
     }
 
-    /// Waits for the parent's word; false when the parent has gone, or thought better of it.
+    /// Waits for the parent to open the gate; false if it closes the gate or dies.
     unsafe fn gate_opens(&self) -> bool {
         let mut word = 0u8;
         loop {
@@ -310,7 +313,7 @@ impl Plan {
         }
     }
 
-    /// Tells the parent which step failed and leaves, if `result` says so.
+    /// If `result` is an error, reports the step to the parent and leaves.
     unsafe fn check(&self, step: u8, result: libc::c_int) {
         if result < 0 {
             // SAFETY: errno's address is valid; the message is five bytes long.
@@ -324,7 +327,7 @@ impl Plan {
     }
 }
 
-/// Signals as a program expects them: none ignored (Rust ignores SIGPIPE), none blocked.
+/// Sets signals as a program expects them: none ignored (Rust ignores SIGPIPE), none blocked.
 ///
 /// # Safety
 /// Only to be called in a forked child.
@@ -352,13 +355,13 @@ impl Gated for Waiting {
         if let Some(mut gate) = self.gate.take() {
             gate.write_all(&[1]).map_err(|e| lost(&e))?;
         }
-        // Ends when the program is executed, which closes the other end, or the child leaves.
+        // Ends when the child executes its program, which closes the other end, or leaves.
         let mut message = Vec::new();
         self.report.read_to_end(&mut message).map_err(|e| lost(&e))?;
         match message[..] {
             [] => {
                 let stdout = self.stdout.take();
-                // From here on it is not ours to reap.
+                // From here on the caller reaps it.
                 self.process.pid = 0;
                 Ok(stdout)
             }
@@ -369,7 +372,7 @@ impl Gated for Waiting {
 }
 
 impl Drop for Waiting {
-    /// Shuts the gate and waits for the child to leave, which it does at once.
+    /// Closes the gate and waits for the child to leave, which it does at once.
     fn drop(&mut self) {
         self.gate.take();
         if self.process.pid != 0 {

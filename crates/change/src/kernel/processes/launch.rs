@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use machine::{CpuSet, MemoryPolicy, Scheduling};
 use serde::{Deserialize, Serialize};
 
-/// Where a launched process's standard output goes.
+/// Where the standard output of a launched process goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stdout {
     /// To the log, with standard error.
     #[default]
     Log,
-    /// To a pipe that [`Launched::take_stdout`](crate::Launched::take_stdout) gives.
+    /// To a pipe: [`Launched::take_stdout`](crate::Launched::take_stdout) returns its reading end.
     Piped,
 }
 
 /// A process to start. Standard input is /dev/null; standard error goes to the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Launch {
-    /// Program and arguments; a program without a slash is searched in PATH.
+    /// Program and arguments; a program without a slash is searched for in PATH.
     pub argv: Vec<String>,
     /// Variables to add to our own environment, or to replace in it.
     pub env: Vec<(String, String)>,
@@ -27,17 +27,16 @@ pub struct Launch {
     pub cwd: Option<PathBuf>,
     /// Network namespace (/run/netns/NAME); `None`: ours. Its /sys stays ours.
     pub netns: Option<String>,
-    /// CPUs of the process before it executes, so that its first touch of memory and all later threads follow;
-    /// `None`: those that we may use.
+    /// CPUs of the process, set before it executes its program, so that they hold for its first memory and all of its
+    /// threads; `None`: ours.
     pub cpus: Option<CpuSet>,
     /// Scheduling policy; `None`: ours.
     pub scheduling: Option<Scheduling>,
-    /// Where its memory comes from, before it executes (set_mempolicy(2), which a program keeps and its threads inherit);
-    /// `None`: as for us.
+    /// NUMA policy of its memory (set_mempolicy(2)), set before it executes its program, which keeps it; `None`: ours.
     pub memory: Option<MemoryPolicy>,
-    /// Whether to confine it to `cpus` by a cgroup too, so that it cannot leave by setting its own affinity.
+    /// Whether to confine it to `cpus` by a cgroup too, so that it cannot leave them with sched_setaffinity(2).
     pub cpuset_cgroup: bool,
-    /// How much memory it and all that it starts may have, by a cgroup; `None`: as for us.
+    /// Limit on the memory of the process and its descendants, by a cgroup; `None`: ours.
     pub memory_limit: Option<MemoryLimit>,
     /// File that output is appended to.
     pub log: PathBuf,
@@ -45,11 +44,11 @@ pub struct Launch {
     pub stdout: Stdout,
 }
 
-/// How much memory a process tree may have.
+/// Limit on the memory of a process and its descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimit {
-    /// Memory, bytes: what is beyond it is swapped, or the kernel ends a process for it.
+    /// Memory, bytes. What exceeds it is swapped, or the kernel kills a process.
     pub memory_bytes: u64,
-    /// Swap beside that, bytes; `None`: as much as there is.
+    /// Swap in addition to that, bytes; `None`: all there is.
     pub swap_bytes: Option<u64>,
 }

@@ -102,7 +102,7 @@ impl Processes for LiveKernel {
 
     fn reap(&self, pid: u32) {
         let flags = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        // Of one that runs, or is no child of ours, there is nothing to reap.
+        // The errors are those for a process that runs or is not a child.
         let _ = pid_of(pid).map(|pid| waitid(WaitId::Pid(pid), flags));
     }
 
@@ -119,12 +119,14 @@ fn gone() -> io::Error {
     io::Error::from_raw_os_error(libc::ESRCH)
 }
 
-/// Errors: no process has such a number.
+/// A number as one that system calls take.
+///
+/// Errors: `ESRCH` for numbers that no process can have.
 fn pid_of(number: u32) -> io::Result<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw).ok_or_else(gone)
 }
 
-/// In the form of wait(2), which waitid(2) takes apart.
+/// The status in the form of wait(2), from the parts that waitid(2) returns.
 fn exit_status(ended: &WaitIdStatus) -> ExitStatus {
     const CORE_DUMPED: i32 = 0x80;
     ExitStatus::from_raw(match (ended.exit_status(), ended.terminating_signal()) {

@@ -4,8 +4,9 @@ use std::io;
 
 use machine::{CpuSet, UtilClamp};
 
-use super::{SchedulingState, Threads};
+use super::Threads;
 use crate::kernel::emulated::{EmulatedKernel, error};
+use crate::kernel::scheduling_state::SchedulingState;
 
 impl Threads for EmulatedKernel {
     fn affinity(&self, _pid: u32, tid: u32) -> io::Result<CpuSet> {

@@ -4,10 +4,11 @@ use std::io;
 
 use machine::{CpuSet, UtilClamp};
 
-use super::{SchedulingState, Threads, sched, util_clamp};
+use super::{Threads, sched, util_clamp};
 use crate::capability;
 use crate::kernel::live::LiveKernel;
 use crate::kernel::procfs;
+use crate::kernel::scheduling_state::SchedulingState;
 
 impl Threads for LiveKernel {
     fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {

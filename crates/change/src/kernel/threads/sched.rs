@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{CpuSet, Scheduling};
 
-use super::SchedulingState;
+use crate::kernel::scheduling_state::SchedulingState;
 use crate::kernel::syscall::check;
 
 const BITS: u32 = libc::c_ulong::BITS;
@@ -24,7 +24,7 @@ pub(crate) struct SchedAttr {
 }
 
 impl SchedAttr {
-    /// Flags alone, for a structure of so many bytes that begins with this one.
+    /// Flags and nothing else, for a structure of `size` bytes that begins with this one.
     pub(crate) fn of_flags(flags: u64, size: u32) -> Self {
         Self { size, flags, ..Self::default() }
     }
@@ -45,7 +45,10 @@ pub fn set_affinity(tid: u32, cpus: &CpuSet) -> io::Result<()> {
     })
 }
 
-/// sched_getattr(2) and getpriority(2).
+/// sched_getattr(2) and getpriority(2); `tid` 0 is the calling thread.
+///
+/// # Errors
+/// `Unsupported` for policies that [`Scheduling`] has no name for.
 pub fn scheduling(tid: u32) -> io::Result<SchedulingState> {
     let mut attr = SchedAttr::default();
     // SAFETY: the kernel writes at most the given size into `attr`, which is plain old data of that size.
@@ -65,7 +68,7 @@ pub fn scheduling(tid: u32) -> io::Result<SchedulingState> {
     Ok(SchedulingState { scheduling, nice, reset_on_fork: attr.flags & RESET_ON_FORK != 0 })
 }
 
-/// sched_setattr(2); a real-time thread's nice value, which that call ignores, by setpriority(2).
+/// sched_setattr(2); and setpriority(2) for the nice value of a real-time thread, which the first call ignores.
 pub fn set_scheduling(tid: u32, state: &SchedulingState) -> io::Result<()> {
     let (policy, priority) = match state.scheduling {
         Scheduling::Other { .. } => (libc::SCHED_OTHER, 0),
@@ -94,14 +97,14 @@ pub fn set_scheduling(tid: u32, state: &SchedulingState) -> io::Result<()> {
     Ok(())
 }
 
-/// Nice value by the raw call, which gives 20 - nice: no value of it can be taken for an error.
+/// Nice value by the raw call, which returns 20 - nice, so that no value looks like an error.
 fn nice(tid: u32) -> io::Result<i32> {
     // SAFETY: no pointers.
     let raw = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, tid) };
     if raw < 0 { Err(io::Error::last_os_error()) } else { Ok(20 - raw as i32) }
 }
 
-const IOPRIO_WHO_PROCESS: libc::c_int = 1; // one thread, in spite of its name
+const IOPRIO_WHO_PROCESS: libc::c_int = 1; // one thread, despite the name
 
 /// ioprio_get(2).
 pub fn io_priority(tid: u32) -> io::Result<u16> {
@@ -124,12 +127,12 @@ mod tests {
     fn a_mask_past_1024_cpus_is_taken_and_what_does_not_exist_is_refused() {
         let nowhere = CpuSet::single(100_000);
         assert_eq!(set_affinity(0, &nowhere).unwrap_err().raw_os_error(), Some(libc::EINVAL));
-        // The kernel leaves out what does not exist as long as something remains: on a thread of its own.
+        // The kernel ignores CPUs that do not exist as long as others remain. A new thread, since this one would keep it.
         std::thread::spawn(|| set_affinity(0, &(0..100_000).collect()).unwrap()).join().unwrap();
     }
 
     #[test]
-    fn scheduling_of_a_thread_is_read_changed_and_put_back() {
+    fn scheduling_of_a_thread_is_read_changed_and_restored() {
         std::thread::spawn(|| {
             let old = scheduling(0).unwrap();
             set_scheduling(0, &old.with(Scheduling::Batch { nice: old.nice })).unwrap();
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rank_of_disk_requests_is_read_changed_and_put_back() {
+    fn an_io_priority_is_read_changed_and_restored() {
         std::thread::spawn(|| {
             let old = io_priority(0).unwrap();
             set_io_priority(0, 2 << 13 | 6).unwrap();

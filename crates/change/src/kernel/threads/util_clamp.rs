@@ -7,7 +7,7 @@ use machine::UtilClamp;
 use super::sched::SchedAttr;
 use crate::kernel::syscall::check;
 
-/// `struct sched_attr` in its second version, which goes on where the first ends.
+/// `struct sched_attr` in its second version, which appends to the first.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct SchedAttrWithClamps {
@@ -21,29 +21,32 @@ const _: () = assert!(SIZE == 56); // SCHED_ATTR_SIZE_VER1
 
 const KEEP_ALL: u64 = 0x08 | 0x10; // SCHED_FLAG_KEEP_POLICY, SCHED_FLAG_KEEP_PARAMS
 const UTIL_CLAMP: u64 = 0x20 | 0x40; // SCHED_FLAG_UTIL_CLAMP_MIN, _MAX
-/// Back to the kernel's default.
+/// Stands for the kernel's default.
 const RESET: u32 = u32::MAX;
 
-/// The clamps of a thread. Errors: `EOPNOTSUPP` where the kernel has none.
+/// The clamps of a thread; `tid` 0 is the calling one.
+///
+/// # Errors
+/// `EOPNOTSUPP` on a kernel without clamps.
 pub fn get(tid: u32) -> io::Result<UtilClamp> {
     let attr = attr(tid)?;
     let clamp = UtilClamp { min: attr.util_min, max: attr.util_max };
-    // A kernel without clamps leaves both 0, and one that has them never has a maximum of 0 with them unasked:
-    // what cannot be told apart must not be put back wrongly.
+    // A kernel without clamps leaves both at 0. A maximum of 0 on a kernel with clamps looks the same, but nobody
+    // gets it by default, and to restore a wrong value would be worse than to refuse.
     match clamp {
         UtilClamp { min: 0, max: 0 } => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
         clamp => Ok(clamp),
     }
 }
 
-/// What the kernel takes a thread of this policy for at least where nobody has said anything (kernel/sched/core.c).
+/// Default of the lower clamp for a thread of this policy (kernel/sched/core.c).
 fn default_min(policy: u32) -> u32 {
     const OF_REAL_TIME: &str = "/proc/sys/kernel/sched_util_clamp_min_rt_default";
     match policy as i32 {
         libc::SCHED_FIFO | libc::SCHED_RR => {
-            let told = std::fs::read_to_string(OF_REAL_TIME).ok();
-            // Before Linux 5.9 there was no such file, and this value.
-            told.and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
+            let text = std::fs::read_to_string(OF_REAL_TIME).ok();
+            // Before Linux 5.9 there was no such file, and the default was always this.
+            text.and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
         }
         _ => 0,
     }
@@ -56,7 +59,10 @@ fn attr(tid: u32) -> io::Result<SchedAttrWithClamps> {
     Ok(attr)
 }
 
-/// Sets the clamps of a thread, and nothing else of its scheduling.
+/// Sets the clamps of a thread and leaves the rest of its scheduling as it is.
+///
+/// # Errors
+/// As [`get`]; `EINVAL` for a minimum above the maximum.
 pub fn set(tid: u32, clamp: UtilClamp) -> io::Result<()> {
     let or_default = |value, default| if value == default { RESET } else { value };
     let least = default_min(attr(tid)?.first.policy);
@@ -74,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_real_time_thread_is_a_full_load_unless_somebody_has_said_otherwise() {
+    fn a_real_time_thread_is_a_full_load_by_default() {
         assert_eq!((default_min(libc::SCHED_OTHER as u32), default_min(libc::SCHED_BATCH as u32)), (0, 0));
         let of_real_time = default_min(libc::SCHED_FIFO as u32);
         assert_eq!(of_real_time, default_min(libc::SCHED_RR as u32));
@@ -82,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn clamps_are_set_and_put_back_or_told_to_be_absent() {
+    fn clamps_are_set_and_restored_or_reported_as_absent() {
         std::thread::spawn(|| match get(0) {
             Ok(old) => {
                 let half = UtilClamp { min: 512, max: 1024 };

@@ -7,8 +7,8 @@ pub fn with(text: &str, words: &[String]) -> String {
     format!("{line}{between}{}{}", words.join(" "), &text[line.len()..])
 }
 
-/// The line without `words`: exactly as it was before [`with`], if nobody has changed it since; else without the last of each, and with
-/// single blanks between the others.
+/// The line without `words`. If nobody has changed it since [`with`], it is exactly the line from before; otherwise the
+/// last one of each word is left out, with single blanks between the others.
 pub fn without(text: &str, words: &[String]) -> String {
     let line = text.trim_end_matches('\n');
     let end = &text[line.len()..];
@@ -41,13 +41,13 @@ pub fn parameters(line: &str) -> Vec<&str> {
     line.split(apart).filter(|word| !word.is_empty()).collect()
 }
 
-/// The command line of each entry in what `grubby --info=ALL` tells: lines `args="..."`.
-pub fn of_grubby(told: &str) -> Vec<&str> {
-    let args = told.lines().filter_map(|line| line.trim().strip_prefix("args="));
+/// The command line of each entry in the output of `grubby --info=ALL`: lines `args="..."`.
+pub fn of_grubby(output: &str) -> Vec<&str> {
+    let args = output.lines().filter_map(|line| line.trim().strip_prefix("args="));
     args.map(|args| args.strip_prefix('"').and_then(|args| args.strip_suffix('"')).unwrap_or(args)).collect()
 }
 
-/// The kernel of an entry (Boot Loader Specification, key `version`).
+/// Version of the kernel in an entry (Boot Loader Specification, key `version`).
 pub fn version_of_entry(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("version")?.strip_prefix([' ', '\t']))?;
     Some(value.trim().to_string()).filter(|version| !version.is_empty() && !version.contains('/'))
@@ -73,10 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_tools_tell_is_read() {
-        let told = "index=0\nkernel=\"/boot/vmlinuz-6.9\"\nargs=\"ro quiet x=\\\"1 2\\\"\"\nroot=\"UUID=1\"\n\
+    fn output_of_the_tools_is_read() {
+        let output = "index=0\nkernel=\"/boot/vmlinuz-6.9\"\nargs=\"ro quiet x=\\\"1 2\\\"\"\nroot=\"UUID=1\"\n\
                     index=1\nkernel=\"/boot/vmlinuz-6.8\"\nargs=\"ro\"\nnon linux entry\n";
-        assert_eq!(of_grubby(told), ["ro quiet x=\\\"1 2\\\"", "ro"]);
+        assert_eq!(of_grubby(output), ["ro quiet x=\\\"1 2\\\"", "ro"]);
         let entry = "title      Debian\nversion    6.1.0-18-amd64\noptions    quiet\n";
         assert_eq!(version_of_entry(entry).as_deref(), Some("6.1.0-18-amd64"));
         assert_eq!(version_of_entry("versions 1\nversion ../../etc\n"), None);
