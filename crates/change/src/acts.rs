@@ -19,6 +19,7 @@ mod page_migration;
 mod pktgen;
 mod placed_file;
 mod process_file;
+mod reference;
 mod refusal;
 mod scheduling;
 mod swap_file;

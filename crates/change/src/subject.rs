@@ -1,11 +1,13 @@
 //! What an act is about beyond its path or name: the device, line, cgroup or namespace that these meant when it was performed.
 
+mod reference;
 pub(crate) mod scope;
 
 use serde::{Deserialize, Serialize};
 
 use crate::namespace::Namespace;
 
+pub use reference::Reference;
 pub use scope::Scope;
 
 /// The identity of what an act changes. Each part is there where it applies and the kernel tells it. Processes have theirs in the act

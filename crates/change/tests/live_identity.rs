@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use machine::{Act, CpuSet, ThreadRef};
-use pinwise_change::{Files, Hand, LiveKernel, Network, Threads, UndoOptions, ledger, undo};
+use pinwise_change::{Files, Hand, Identity, LiveKernel, Threads, UndoOptions, ledger, undo};
 use serde_json::Value as Json;
 
 /// What the next test does: `perform` or `undo`. Run by itself it does nothing.
@@ -236,7 +236,7 @@ fn a_namespace_without_its_name_is_entered_by_a_process_and_one_that_has_ended_i
         // The kernel takes it apart a moment after; before Linux 6.18 it does not tell when.
         std::thread::sleep(std::time::Duration::from_millis(50));
     };
-    let tells = LiveKernel::new().network_of(&rps("3", None)).unwrap().id.is_some();
+    let tells = LiveKernel::new().ground().unwrap().mounts.id.is_some();
     assert_eq!(how["result"], if tells { "gone" } else { "out-of-reach" }, "{how}");
 }
 

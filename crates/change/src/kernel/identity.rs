@@ -1,4 +1,4 @@
-//! Identity: which boot this is, where this process stands, and which object an act means.
+//! Identity: which boot this is, where this process stands, and which object a name or number means.
 
 mod emulated;
 mod live;
@@ -6,10 +6,8 @@ mod subjects;
 
 use std::io;
 
-use machine::Act;
-
 use crate::ground::Ground;
-use crate::subject::Subject;
+use crate::subject::{Reference, Subject};
 
 /// Distinguishes objects that may have the same name or number.
 pub trait Identity {
@@ -28,6 +26,6 @@ pub trait Identity {
     /// /proc is not mounted, or shows another PID namespace.
     fn ground(&self) -> io::Result<Ground>;
 
-    /// Identity of the object that an act means here and now, as far as the kernel reports one.
-    fn subject(&self, act: &Act) -> Subject;
+    /// Identity of an object as it is here and now, as far as the kernel reports one.
+    fn subject_of(&self, object: &Reference) -> Subject;
 }

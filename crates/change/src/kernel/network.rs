@@ -9,27 +9,27 @@ mod netns_pair;
 use std::io;
 
 use machine::ethtool::Topic;
-use machine::{Act, EthtoolSetting, EthtoolState, NetnsPair};
+use machine::{EthtoolSetting, EthtoolState, NetnsPair};
 
 use crate::namespace::Namespace;
-use crate::subject::Interface;
+use crate::subject::{Interface, Reference};
 
 /// Reads and sets what belongs to the network.
 ///
 /// `netns` names the network namespace (/run/netns/NAME) of an interface; `None` is the one that this kernel is seen
 /// from.
 pub trait Network {
-    /// The network namespace in which an act finds its object.
+    /// The network namespace in which an object is found.
     ///
     /// # Errors
-    /// The act names a namespace that is not there; nothing leads to the one that /sys shows.
-    fn network_of(&self, act: &Act) -> io::Result<Namespace>;
+    /// It is in a namespace of a name that is not there; nothing leads to the one that /sys shows.
+    fn network_around(&self, object: &Reference) -> io::Result<Namespace>;
 
-    /// Index of the interface that an act names (netdevice(7)).
+    /// Index of an interface (netdevice(7)).
     ///
     /// # Errors
-    /// `NotFound` or `ENODEV` when there is no interface of that name.
-    fn interface_index(&self, act: &Act) -> io::Result<u32>;
+    /// `NotFound` or `ENODEV` when there is no interface of that name, or the object is none.
+    fn index_of(&self, object: &Reference) -> io::Result<u32>;
 
     /// All interfaces of the network namespace that this kernel is seen from.
     fn interfaces(&self) -> io::Result<Vec<Interface>>;

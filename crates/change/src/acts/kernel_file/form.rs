@@ -155,15 +155,6 @@ fn is_ratio(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.ends_with("_ratio"))
 }
 
-/// A menu after one of its words was written: the brackets have moved. `None` for what is no menu or lacks the word.
-pub fn with_choice(menu: &str, word: &str) -> Option<String> {
-    chosen(menu)?;
-    let bare = |w: &str| w.trim_matches(['[', ']']).to_string();
-    let words: Vec<String> = menu.split_whitespace().map(bare).collect();
-    let marked = |w: &String| if w == word { format!("[{w}]") } else { w.clone() };
-    words.iter().any(|w| w == word).then(|| words.iter().map(marked).collect::<Vec<_>>().join(" "))
-}
-
 /// Name and nice value out of `/autogroup-12 nice 0`, which /proc/PID/autogroup reads and of which it takes the number.
 pub fn autogroup(text: &str) -> Option<(&str, i32)> {
     let (name, nice) = text.trim().split_once(" nice ")?;
@@ -260,8 +251,6 @@ mod tests {
 
     #[test]
     fn a_menu_moves_its_brackets_and_an_autogroup_has_a_name() {
-        assert_eq!(with_choice("always [madvise] never", "never").unwrap(), "always madvise [never]");
-        assert_eq!((with_choice("always [madvise]", "x"), with_choice("3", "3")), (None, None));
         assert_eq!(autogroup("/autogroup-12 nice -5\n"), Some(("/autogroup-12", -5)));
         assert_eq!(autogroup(""), None);
     }

@@ -1,5 +1,6 @@
 //! Files of the emulated machine.
 
+mod formats;
 mod pktgen;
 
 use std::io;
@@ -9,7 +10,6 @@ use machine::ethtool::Topic;
 use machine::{ProcessFile, ProcessRef};
 
 use super::Files;
-use crate::acts::form;
 use crate::kernel::emulated::{EmulatedKernel, error};
 
 fn process_file(process: &ProcessRef, file: ProcessFile) -> PathBuf {
@@ -36,7 +36,7 @@ impl Files for EmulatedKernel {
             let key = |path: &Path| (netns.clone(), path.to_path_buf());
             let value = value.trim_end();
             let lie = inner.lies.get(path).cloned();
-            let twin = form::twin(path);
+            let twin = formats::twin(path);
             let file = inner.state.files.get_mut(&key(path)).ok_or_else(|| error(libc::ENOENT))?;
             if twin.is_some() && value == "0" && path.ends_with("dirty_bytes") {
                 return Err(error(libc::EINVAL));
@@ -44,8 +44,9 @@ impl Files for EmulatedKernel {
             if lie.is_none() && pktgen::is_thread(path) {
                 return pktgen::command(&mut inner.state.files, &netns, path, value);
             }
-            let shown = lie
-                .unwrap_or_else(|| format!("{}\n", form::with_choice(file, value).unwrap_or(value.into())));
+            let shown = lie.unwrap_or_else(|| {
+                format!("{}\n", formats::with_choice(file, value).unwrap_or(value.into()))
+            });
             let changed = *file != shown;
             *file = shown;
             // As in mm/page-writeback.c: only a new value resets the twin.
@@ -80,13 +81,13 @@ impl Files for EmulatedKernel {
             inner.same_process(process)?;
             let key = (None, path.clone());
             let now = inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))?;
-            let Some((group, _)) = form::autogroup(&now).filter(|_| file == ProcessFile::Autogroup) else {
+            let Some(group) = formats::autogroup(&now).filter(|_| file == ProcessFile::Autogroup) else {
                 inner.state.files.insert(key, format!("{value}\n"));
                 return Ok(());
             };
             // All processes of a session share it.
             let shown = format!("{group} nice {value}\n");
-            let of_group = |text: &String| form::autogroup(text).is_some_and(|(name, _)| name == group);
+            let of_group = |text: &String| formats::autogroup(text) == Some(group);
             let files = inner.state.files.iter_mut().filter(|((_, path), _)| path.ends_with("autogroup"));
             files.filter(|(_, text)| of_group(text)).for_each(|(_, text)| *text = shown.clone());
             Ok(())

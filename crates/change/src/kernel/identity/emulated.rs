@@ -2,14 +2,11 @@
 
 use std::io;
 
-use machine::Act;
-
 use super::Identity;
-use crate::acts::operation;
 use crate::ground::{Directory, Ground};
 use crate::kernel::emulated::{EmulatedKernel, namespace};
 use crate::kernel::network::Network as _;
-use crate::subject::{Interface, Scope, Subject};
+use crate::subject::{Interface, Reference, Scope, Subject};
 
 impl Identity for EmulatedKernel {
     fn boot_id(&self) -> io::Result<String> {
@@ -31,13 +28,13 @@ impl Identity for EmulatedKernel {
         })
     }
 
-    fn subject(&self, act: &Act) -> Subject {
+    fn subject_of(&self, object: &Reference) -> Subject {
         let nothing = Subject::default();
-        match operation(act).scope() {
+        match object.scope {
             Scope::Network(interface) => {
-                let network = self.network_of(act).ok();
+                let network = self.network_around(object).ok();
                 let interface = interface.and_then(|name| {
-                    let index = self.interface_index(act).ok()?;
+                    let index = self.index_of(object).ok()?;
                     Some(Interface { name: name.into(), index, device: None, address: None })
                 });
                 Subject { network, interface, ..nothing }

@@ -3,13 +3,11 @@
 use std::fs;
 use std::io;
 
-use machine::Act;
-
 use super::{Identity, subjects};
 use crate::ground::Ground;
 use crate::kernel::live::LiveKernel;
 use crate::namespace::netns;
-use crate::subject::Subject;
+use crate::subject::{Reference, Subject};
 
 impl Identity for LiveKernel {
     fn boot_id(&self) -> io::Result<String> {
@@ -27,10 +25,10 @@ impl Identity for LiveKernel {
         Ground::of_own()
     }
 
-    fn subject(&self, act: &Act) -> Subject {
+    fn subject_of(&self, object: &Reference) -> Subject {
         match self.network() {
-            None => subjects::of(act),
-            Some(network) => netns::within_file(network, || Ok(subjects::of(act))).unwrap_or_default(),
+            None => subjects::of(object),
+            Some(network) => netns::within_file(network, || Ok(subjects::of(object))).unwrap_or_default(),
         }
     }
 }

@@ -4,21 +4,18 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use machine::Act;
-
-use crate::acts::operation;
-use crate::kernel::network::interfaces::{found, network_of, within};
+use crate::kernel::network::interfaces::{found, network_around, within};
 use crate::kernel::pseudo_files::{is_pseudo, read_number};
 use crate::namespace::{Namespace, netns};
-use crate::subject::{Line, Scope, Subject};
+use crate::subject::{Line, Reference, Scope, Subject};
 
-/// The identity of what an act means here and now, as far as the kernel reports one.
-pub fn of(act: &Act) -> Subject {
+/// The identity of an object as it is here and now, as far as the kernel reports one.
+pub fn of(object: &Reference) -> Subject {
     let nothing = Subject::default();
-    match operation(act).scope() {
+    match object.scope {
         Scope::Network(interface) => Subject {
-            network: network_of(act).ok(),
-            interface: interface.and_then(|name| within(act, || found(act, name)).ok()),
+            network: network_around(object).ok(),
+            interface: interface.and_then(|name| within(object, || found(object, name)).ok()),
             ..nothing
         },
         Scope::Cgroup(directory) => Subject { cgroup: cgroup(directory), ..nothing },
@@ -26,20 +23,15 @@ pub fn of(act: &Act) -> Subject {
         Scope::Disk(name) => {
             Subject { disk: read_number(&format!("/sys/block/{name}/diskseq")).ok(), ..nothing }
         }
-        Scope::Files => Subject { made: made(act), ..nothing },
+        Scope::Files => Subject { made: made(object.makes_networks), ..nothing },
         Scope::Machine | Scope::Processes => nothing,
     }
 }
 
-/// The network namespaces that an act has made.
-fn made(act: &Act) -> Vec<Namespace> {
-    match act {
-        Act::MakeNetnsPair { pair } => {
-            let open = |name: &String| Namespace::of_file(&netns::open(name).ok()?).ok();
-            pair.names.iter().filter_map(open).collect()
-        }
-        _ => Vec::new(),
-    }
+/// The network namespaces of these names.
+fn made(names: &[String]) -> Vec<Namespace> {
+    let open = |name: &String| Namespace::of_file(&netns::open(name).ok()?).ok();
+    names.iter().filter_map(open).collect()
 }
 
 /// Inode number of a cgroup's directory.
@@ -57,18 +49,15 @@ fn line(number: u32) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+
+    fn reference(scope: Scope<'_>) -> Reference<'_> {
+        Reference { scope, netns: None, in_sys: false, makes_networks: &[] }
+    }
 
     #[test]
     fn loopback_is_an_interface_of_our_own_namespace() {
-        let act = Act::SetEthtool {
-            device: "lo".into(),
-            netns: None,
-            setting: machine::EthtoolSetting::Channels { counts: BTreeMap::new() },
-        };
-        let subject = of(&act);
+        let subject = of(&reference(Scope::Network(Some("lo"))));
         assert!(subject.network.unwrap().is(&Namespace::of_network().unwrap()));
         assert_eq!(subject.interface.unwrap().index, 1);
     }
@@ -83,8 +72,6 @@ mod tests {
             eprintln!("skipped: this kernel describes no interrupt line (/sys/kernel/irq)");
             return;
         };
-        let path = format!("/proc/irq/{number}/smp_affinity_list").into();
-        let act = Act::WriteFile { path, value: "0".into(), netns: None };
-        assert_eq!(of(&act).line, line(number));
+        assert_eq!(of(&reference(Scope::Line(number))).line, line(number));
     }
 }

@@ -4,26 +4,24 @@ use std::io;
 use std::path::Path;
 
 use machine::ethtool::Topic;
-use machine::{Act, EthtoolSetting, EthtoolState, NetnsPair};
+use machine::{EthtoolSetting, EthtoolState, NetnsPair};
 
 use super::Network;
-use crate::acts::operation;
 use crate::kernel::emulated::{EmulatedKernel, error, namespace};
 use crate::namespace::Namespace;
-use crate::subject::{Interface, Scope};
+use crate::subject::{Interface, Reference, Scope};
 
 impl Network for EmulatedKernel {
-    fn network_of(&self, act: &Act) -> io::Result<Namespace> {
-        let name = operation(act).netns().map(String::from).or_else(|| self.network());
+    fn network_around(&self, object: &Reference) -> io::Result<Namespace> {
+        let name = object.netns.map(String::from).or_else(|| self.network());
         Ok(namespace(self.inner().identities.network(&name)))
     }
 
-    fn interface_index(&self, act: &Act) -> io::Result<u32> {
-        let operation = operation(act);
-        let Scope::Network(Some(name)) = operation.scope() else {
+    fn index_of(&self, object: &Reference) -> io::Result<u32> {
+        let Scope::Network(Some(name)) = object.scope else {
             return Err(io::Error::from(io::ErrorKind::NotFound));
         };
-        let network = self.network_of(act)?.inode;
+        let network = self.network_around(object)?.inode;
         let index = self.inner().identities.interfaces.get(&(network, name.to_string())).copied();
         index.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }

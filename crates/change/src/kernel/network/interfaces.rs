@@ -6,34 +6,32 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use machine::Act;
 use rustix::net::{AddressFamily, SocketType};
 
-use crate::acts::operation;
 use crate::kernel::pseudo_files::read_number;
 use crate::namespace::{Namespace, netns, search};
-use crate::subject::{Interface, Scope};
+use crate::subject::{Interface, Reference, Scope};
 
 const INTERFACES: &str = "/sys/class/net";
 
-/// Runs `work` in the network namespace that an act names.
-pub fn within<T: Send>(act: &Act, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    match operation(act).netns() {
+/// Runs `work` in the network namespace that an object is looked for in.
+pub fn within<T: Send>(object: &Reference, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    match object.netns {
         None => work(),
         Some(name) => netns::within(name, work),
     }
 }
 
-/// The network namespace in which an act finds its object.
+/// The network namespace in which an object is found.
 ///
 /// # Errors
 /// There is none of that name; nothing leads to the namespace whose interfaces /sys shows.
-pub fn network_of(act: &Act) -> io::Result<Namespace> {
-    match (operation(act).netns(), act) {
+pub fn network_around(object: &Reference) -> io::Result<Namespace> {
+    match (object.netns, object.in_sys) {
         (Some(name), _) => search::of_file_whole(&netns::open(name)?),
         // A mount of sysfs shows the interfaces of the namespace in which it was mounted, to every process.
-        (None, Act::WriteFile { path, .. }) if path.starts_with("/sys") => shown_in_sys(),
-        (None, _) => Namespace::of_network(),
+        (None, true) => shown_in_sys(),
+        (None, false) => Namespace::of_network(),
     }
 }
 
@@ -60,14 +58,14 @@ fn loopback() -> io::Result<u64> {
     Ok(fs::metadata(Path::new(INTERFACES).join("lo"))?.ino())
 }
 
-/// The interface of this name that an act means, in the network namespace of the calling thread.
-pub fn found(act: &Act, name: &str) -> io::Result<Interface> {
+/// The interface of this name, in the network namespace of the calling thread.
+pub fn found(object: &Reference, name: &str) -> io::Result<Interface> {
     // pktgen takes a queue with the name: eth0@2.
     let name = name.split('@').next().unwrap_or(name);
-    match act {
-        Act::WriteFile { path, .. } if path.starts_with("/sys") => in_sys(name),
+    match object.in_sys {
+        true => in_sys(name),
         // By the network namespace of the thread, which need not be the one that /sys shows.
-        _ => {
+        false => {
             let index = index_of(name)?;
             let described = in_sys(name).ok().filter(|shown| shown.index == index);
             let nameless = || Interface { name: name.into(), index, device: None, address: None };
@@ -76,13 +74,13 @@ pub fn found(act: &Act, name: &str) -> io::Result<Interface> {
     }
 }
 
-/// Index of the interface that an act names.
+/// Index of an interface.
 ///
 /// # Errors
 /// `NotFound` or `ENODEV` when there is none of that name.
-pub fn index(act: &Act) -> io::Result<u32> {
-    match operation(act).scope() {
-        Scope::Network(Some(name)) => within(act, || Ok(found(act, name)?.index)),
+pub fn index(object: &Reference) -> io::Result<u32> {
+    match object.scope {
+        Scope::Network(Some(name)) => within(object, || Ok(found(object, name)?.index)),
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
     }
 }

@@ -3,20 +3,20 @@
 use std::io;
 
 use machine::ethtool::Topic;
-use machine::{Act, EthtoolSetting, EthtoolState, NetnsPair};
+use machine::{EthtoolSetting, EthtoolState, NetnsPair};
 
 use super::{Network, ethtool, interfaces, netns_pair};
 use crate::kernel::live::LiveKernel;
 use crate::namespace::{Namespace, netns};
-use crate::subject::Interface;
+use crate::subject::{Interface, Reference};
 
 impl Network for LiveKernel {
-    fn network_of(&self, act: &Act) -> io::Result<Namespace> {
-        interfaces::network_of(act)
+    fn network_around(&self, object: &Reference) -> io::Result<Namespace> {
+        interfaces::network_around(object)
     }
 
-    fn interface_index(&self, act: &Act) -> io::Result<u32> {
-        interfaces::index(act)
+    fn index_of(&self, object: &Reference) -> io::Result<u32> {
+        interfaces::index(object)
     }
 
     fn interfaces(&self) -> io::Result<Vec<Interface>> {
