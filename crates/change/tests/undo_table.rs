@@ -205,7 +205,9 @@ fn remove(machine: &Machine, act: &Act) -> bool {
                 Act::MakeNetnsPair { pair } => state.namespaces.retain(|name| !pair.names.contains(name)),
                 Act::MakeSwapFile { path, .. } => drop(state.files.remove(&(None, path.clone()))),
                 Act::SwapOn { path } => drop(state.swaps.remove(path)),
-                Act::HoldLatency { .. } | Act::Launch { .. } => state.threads.retain(|_, thread| thread.marker.is_none()),
+                Act::HoldLatency { .. } | Act::Launch { .. } => {
+                    state.threads.retain(|_, thread| thread.marker.is_none())
+                }
                 _ => {}
             }
             let gone = state != before;
@@ -237,9 +239,6 @@ fn run(act: &Act, event: Event) -> Option<String> {
     let kernel = &machine.kernel;
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let before = kernel.state();
-    if let Act::AttachPktgen { device, .. } = act {
-        machine.pktgen_reads(device);
-    }
     if event == Event::InPart {
         match act {
             Act::WriteFile { path, .. } if path == Path::new(HUGE_PAGES) => kernel.lie(HUGE_PAGES, "17\n"),
@@ -264,9 +263,6 @@ fn run(act: &Act, event: Event) -> Option<String> {
     if event == Event::InPart {
         kernel.lie(HUGE_PAGES, "0\n");
     }
-    if let Act::AttachPktgen { .. } = act {
-        machine.pktgen_is_empty();
-    }
     let changed = kernel.state();
     let possible = match event {
         Event::Elsewhere => {
@@ -275,7 +271,8 @@ fn run(act: &Act, event: Event) -> Option<String> {
             true
         }
         Event::Renamed => {
-            let is_of_interface = matches!(act, Act::WriteFile { path, .. } if path.starts_with("/sys/class/net"));
+            let is_of_interface =
+                matches!(act, Act::WriteFile { path, .. } if path.starts_with("/sys/class/net"));
             kernel.rename_interface(None, "eth0", "lan0");
             kernel.rename_interface(Some("box"), "eth0", "lan0");
             is_of_interface
@@ -330,9 +327,6 @@ fn libc_eio() -> i32 {
 /// How many changes of the kernel an act takes.
 fn changes_of(act: &Act) -> u64 {
     let machine = machine_for(act);
-    if let Act::AttachPktgen { device, .. } = act {
-        machine.pktgen_reads(device);
-    }
     let dir = tempfile::tempdir().unwrap();
     let mut hand = Hand::with(Arc::new(machine.kernel.clone()), dir.path(), "table").unwrap();
     let before = machine.kernel.changes();

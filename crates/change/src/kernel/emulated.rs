@@ -51,6 +51,7 @@ pub(super) struct Inner {
     crash_at: Option<(u64, When)>,
     /// Errno by object of the change.
     refusals: BTreeMap<String, i32>,
+    refuse_all: Option<i32>,
     /// What a file reads after it was written.
     pub lies: BTreeMap<PathBuf, String>,
     /// Errno by what cannot be read.
@@ -153,7 +154,7 @@ impl EmulatedKernel {
         if inner.crash_at == Some((number, When::Before)) {
             inner.crash();
         }
-        if let Some(errno) = inner.refusals.get(object) {
+        if let Some(errno) = inner.refuse_all.as_ref().or_else(|| inner.refusals.get(object)) {
             return Err(error(*errno));
         }
         let result = change(&mut inner)?;

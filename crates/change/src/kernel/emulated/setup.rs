@@ -104,6 +104,11 @@ impl EmulatedKernel {
         self.inner().refusals.insert(object.to_string(), errno);
     }
 
+    /// Refuses every change with `errno`, or no more.
+    pub fn refuse_every_change(&self, errno: Option<i32>) {
+        self.inner().refuse_all = errno;
+    }
+
     /// Makes `path` read `content` after the next write, whatever is written.
     pub fn lie(&self, path: impl Into<PathBuf>, content: &str) {
         self.inner().lies.insert(path.into(), content.to_string());
