@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use benches::blocks::{Arm, run};
 use benches::cpu_time::{Cost, of_work};
-use change::{Hand, Kernel, LiveKernel, UndoOptions, undo};
+use change::{Hand, Kernel, LiveKernel, Threads as _, UndoOptions, undo};
 use machine::{Act, CpuSet, ThreadRef};
 
 use crate::section::Section;

@@ -388,7 +388,7 @@ impl FileSizeLimit {
 
 impl Drop for FileSizeLimit {
     fn drop(&mut self) {
-        rustix::process::setrlimit(rustix::process::Resource::Fsize, self.0.clone()).unwrap();
+        rustix::process::setrlimit(rustix::process::Resource::Fsize, self.0).unwrap();
     }
 }
 
