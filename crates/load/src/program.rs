@@ -2,20 +2,12 @@
 
 use std::path::Path;
 
-use rustix::fs::{Access, access};
+use machine::program_path::{in_path, is_executable};
 
-/// Whether execvp(3) would find it: a path, as seen from the folder `cwd`, or a name in PATH.
+/// Whether it would be found: a path, as seen from the folder `cwd`, or a name in the absolute folders of PATH.
 pub fn is_there(program: &str, cwd: &Path) -> bool {
     match program.contains('/') {
         true => is_executable(&cwd.join(program)),
-        false => {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&path).any(|folder| is_executable(&folder.join(program)))
-        }
+        false => in_path(program.as_ref(), std::env::var_os("PATH").as_deref()).is_some(),
     }
-}
-
-/// Whether it is a file that we may execute.
-pub fn is_executable(path: &Path) -> bool {
-    path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }

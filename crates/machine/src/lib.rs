@@ -34,6 +34,7 @@ pub mod platform_file;
 pub mod power;
 pub mod processes;
 pub mod procfs;
+pub mod program_path;
 pub mod root;
 pub mod topology;
 pub mod tree;

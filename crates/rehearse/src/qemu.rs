@@ -75,9 +75,8 @@ pub(crate) fn disk(folder: &Path, number: usize) -> PathBuf {
 /// # Errors
 /// When there is none.
 pub fn find() -> Result<PathBuf, Fault> {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&paths).map(|folder| folder.join(PROGRAM));
-    candidates.find(|path| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()).ok_or_else(|| {
+    let path = std::env::var_os("PATH");
+    machine::program_path::in_path(PROGRAM.as_ref(), path.as_deref()).ok_or_else(|| {
         Fault::new(
             Class::MachineLacks,
             PROGRAM,

@@ -3,15 +3,14 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-/// Folders of the system's own programs.
-const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+use machine::program_path::{of_system, system_path};
 
-/// A command for a program that is also found in the sbin directories, which are not in every PATH (su(1), cron(8)). Its
-/// standard input is /dev/null.
+/// A command for a program of the system's own, whatever PATH says. Its standard input is /dev/null. Starting one that is not installed
+/// fails with `NotFound`.
 pub fn command(program: &str) -> Command {
-    let mut command = Command::new(program);
-    command.env("PATH", format!("{}:{SYSTEM}", std::env::var("PATH").unwrap_or_default()));
-    command.stdin(Stdio::null());
+    let path = of_system(program).unwrap_or_else(|| format!("/usr/sbin/{program}").into());
+    let mut command = Command::new(path);
+    command.env("PATH", system_path()).stdin(Stdio::null());
     command
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use machine::{Class, Fault};
+use machine::{Class, Fault, program_path};
 use object::Endianness;
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
@@ -129,8 +129,8 @@ fn loaded_bytes(file: &[u8]) -> Option<usize> {
 /// Where a program is: itself, or the first of that name in PATH, without links.
 fn located(path: &Path) -> Result<PathBuf, Fault> {
     let bare = path.components().count() == 1 && !path.exists();
-    let paths = std::env::var_os("PATH").filter(|_| bare).unwrap_or_default();
-    let in_path = std::env::split_paths(&paths).map(|folder| folder.join(path)).find(|found| found.is_file());
+    let paths = std::env::var_os("PATH");
+    let in_path = if bare { program_path::in_path(path.as_os_str(), paths.as_deref()) } else { None };
     let found = in_path.unwrap_or_else(|| path.to_path_buf());
     found.canonicalize().map_err(|e| Fault::io(path.display(), &e, "name a program that can be read"))
 }

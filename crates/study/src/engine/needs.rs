@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use load::program;
+use machine::program_path::is_executable;
 use machine::{Class, Fault, Root};
 
 use super::energy;
@@ -62,7 +63,7 @@ fn not_installed(lacking: &[(&str, &str)]) -> Fault {
 fn left_out(program: &str) -> Option<&'static str> {
     ALSO_IN
         .into_iter()
-        .find(|folder| !program.contains('/') && program::is_executable(&Path::new(folder).join(program)))
+        .find(|folder| !program.contains('/') && is_executable(&Path::new(folder).join(program)))
 }
 
 #[cfg(test)]

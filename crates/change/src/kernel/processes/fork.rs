@@ -8,12 +8,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::ptr;
 use std::sync::{OnceLock, mpsc};
 
-use machine::{Class, Fault, MemoryPolicy, ProcessRef};
+use machine::{Class, Fault, MemoryPolicy, ProcessRef, program_path};
 
 use super::Gated;
 use super::launch::{Launch, Stdout};
@@ -161,17 +159,15 @@ fn environment(launch: &Launch, marker: &str) -> Result<Vec<CString>, Fault> {
     variables.into_iter().map(entry).collect()
 }
 
-/// The file of the program, searched for in PATH as by execvp(3).
+/// The file of the program, searched for in the absolute folders of PATH.
 fn program(launch: &Launch) -> Result<std::path::PathBuf, Fault> {
     let name = launch.argv.first().map(String::as_str).unwrap_or_default();
     if name.contains('/') {
         return Ok(name.into());
     }
     let given = launch.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.into());
-    let path = given.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    let executable =
-        |file: &Path| file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| executable(file)).ok_or_else(|| {
+    let path = given.or_else(|| std::env::var_os("PATH"));
+    program_path::in_path(name.as_ref(), path.as_deref()).ok_or_else(|| {
         Fault::new(
             Class::WorkloadFailed,
             name,
