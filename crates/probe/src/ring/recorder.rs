@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use machine::{Class, Fault};
+use machine::{Class, Fault, foreign};
 use rustix::fs::{FlockOperation, flock};
 
 use super::frame::HEAD_BYTES;
@@ -70,7 +70,10 @@ impl Recorder {
             let cause = "there are files in it, and none is of a ring";
             return Err(Fault::new(Class::Usage, folder.display(), cause, "choose an empty or a new folder"));
         }
-        let lock = File::create(folder.join(LOCK)).map_err(fault)?;
+        let place = folder.join(LOCK);
+        let lock = open_lock(&place).map_err(|e| {
+            Fault::io(place.display(), &e, "remove it, or choose another folder for the ring")
+        })?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
             let cause = "another pinwise records into it";
             Fault::new(Class::Usage, folder.display(), cause, "end that one, or choose another folder")
@@ -183,7 +186,7 @@ impl Recorder {
 
     /// Removes what is oldest until the current segment may be so long.
     fn make_room(&mut self, current_bytes: u64) -> Result<(), Refused> {
-        while self.old_bytes() + current_bytes > self.bound_bytes {
+        while self.old_bytes().saturating_add(current_bytes) > self.bound_bytes {
             if !self.remove_oldest() {
                 return Err(Refused::Bound);
             }
@@ -207,7 +210,8 @@ impl Recorder {
     }
 
     fn old_bytes(&self) -> u64 {
-        self.old.iter().map(|(_, bytes)| bytes).sum()
+        // A sparse file can be as long as it likes.
+        self.old.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes))
     }
 
     /// Entries written in this session.
@@ -217,7 +221,23 @@ impl Recorder {
 
     /// What all segments take now, bytes.
     pub fn bytes(&self) -> u64 {
-        self.old_bytes() + self.current.as_ref().map_or(0, |segment| segment.bytes)
+        let current = self.current.as_ref().map_or(0, |segment| segment.bytes);
+        self.old_bytes().saturating_add(current)
+    }
+}
+
+/// Opens the lock, or makes it. The folder can be somebody else's: what is there already is not followed as a link, opened as
+/// a device or a pipe, or cut to nothing.
+fn open_lock(place: &Path) -> io::Result<File> {
+    match foreign::open_found(place) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            match File::options().write(true).create_new(true).open(place) {
+                // Another recorder was faster.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => foreign::open_found(place),
+                made => made,
+            }
+        }
+        found => found,
     }
 }
 

@@ -2,6 +2,8 @@
 //! /tmp/perf-PID.map of what compiles at run time).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::Path;
@@ -26,6 +28,19 @@ pub(super) struct Naming {
     code: BTreeMap<u32, Vec<Range<u64>>>,
 }
 
+/// What of the mappings of a process is read, bytes: 65,530 of them (vm.max_map_count) with names of 250 bytes. They are the
+/// process's own, which could give each of them the longest name there is.
+const MOST_MAPS_BYTES: u64 = 16 << 20;
+
+/// The mappings of a process; none where it has ended.
+fn maps(pid: u32) -> String {
+    let mut maps = Vec::new();
+    let read = File::open(format!("/proc/{pid}/maps"))
+        .and_then(|file| file.take(MOST_MAPS_BYTES).read_to_end(&mut maps));
+    // A name need not be UTF-8, and one line that is not would be no reason to know none.
+    read.map_or(String::new(), |_| String::from_utf8_lossy(&maps).into_owned())
+}
+
 impl Naming {
     pub(super) fn begin() -> Self {
         Self { symbolizer: Symbolizer::builder().enable_code_info(false).build(), code: BTreeMap::new() }
@@ -33,7 +48,7 @@ impl Naming {
 
     /// Remembers what a process has mapped, for when it has ended. One that is not there any more is not known, which its names will show.
     pub(super) fn remember(&mut self, pid: u32) {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let maps = maps(pid);
         let (Some(number), false) = (NonZeroU32::new(pid), maps.is_empty()) else { return };
         let _ = self.symbolizer.cache(&Cache::from(cache::Process::new(Pid::Pid(number))));
         self.code.insert(pid, code(&maps));
