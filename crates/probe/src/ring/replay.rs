@@ -15,11 +15,17 @@ use crate::account::{Account, ThreadAccount, Whole};
 /// So many gaps are told one by one.
 const MOST_GAPS: u64 = 1_000;
 
-/// What all tables may come to, written as JSON, bytes: 600,000 rows of threads that did something, some GiB of memory.
-const MOST_TABLE_BYTES: u64 = 512 << 20;
+/// How large the tables may become.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tables {
+    /// All of them, written as JSON, bytes.
+    pub(super) most_bytes: u64,
+    /// After so many bytes of entries it is looked at how large they are.
+    pub(super) each_bytes: u64,
+}
 
-/// After so many bytes of entries it is looked at how large the tables are.
-const WEIGHED_EACH_BYTES: u64 = 256 << 20;
+/// 600,000 rows of threads that did something, some GiB of memory.
+const TABLES: Tables = Tables { most_bytes: 512 << 20, each_bytes: 256 << 20 };
 
 /// From when to when by the wall clock, ns since 1970. Entries that lie in it with a part are taken whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +89,7 @@ struct Together {
     last: Option<Head>,
     intervals: u64,
     gaps: u64,
+    tables: Tables,
     /// Bytes of entries since it was looked at how large the tables are.
     unseen_bytes: u64,
     /// Whether they may not become larger.
@@ -92,11 +99,21 @@ struct Together {
 impl Ring {
     /// Adds the intervals of a range together; `each` sees them one by one. Recordings of another target than the last one's are
     /// left out, and told. `None` when nothing was recorded in the range.
-    pub fn replay(&self, range: Range, mut each: impl FnMut(&Interval)) -> Option<Replayed> {
+    pub fn replay(&self, range: Range, each: impl FnMut(&Interval)) -> Option<Replayed> {
+        self.replay_within(TABLES, range, each)
+    }
+
+    /// The same with bounds for the tables.
+    pub(super) fn replay_within(
+        &self,
+        tables: Tables,
+        range: Range,
+        mut each: impl FnMut(&Interval),
+    ) -> Option<Replayed> {
         let chosen: Vec<&Skimmed> =
             self.segments.iter().filter(|segment| segment.entries().any(|head| range.has(head))).collect();
         let session = chosen.last()?.session.clone();
-        let mut together = Together { missing: self.missing.clone(), ..Together::default() };
+        let mut together = Together { tables, missing: self.missing.clone(), ..Together::default() };
         let (mut sessions, mut before): (u64, Option<&Session>) = (0, None);
         let mut of_session = Vec::new();
         for segment in chosen {
@@ -152,16 +169,16 @@ impl Together {
     /// Errors: they are as large as they may be.
     fn look_at_tables(&mut self, bytes: usize) -> io::Result<()> {
         self.unseen_bytes += bytes as u64;
-        if self.unseen_bytes >= WEIGHED_EACH_BYTES {
+        if self.unseen_bytes >= self.tables.each_bytes {
             self.unseen_bytes = 0;
-            self.full = self.full || self.whole.bytes() > MOST_TABLE_BYTES;
+            self.full = self.full || self.whole.bytes() > self.tables.most_bytes;
         }
         match self.full {
             true => Err(io::Error::new(
                 io::ErrorKind::FileTooLarge,
                 format!(
                     "there are more threads and tasks than {} MiB hold; choose a shorter time with --from and --to",
-                    MOST_TABLE_BYTES >> 20
+                    self.tables.most_bytes >> 20
                 ),
             )),
             false => Ok(()),

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use super::entry::{Entry, Known};
 use super::frame::{Head, Kind, MAGIC};
+use super::replay::Tables;
 use super::segment;
 use super::*;
 use crate::account::{Account, CpuAccount, Stretches, TaskAccount, ThreadAccount};
@@ -366,6 +367,27 @@ fn sleepers_that_are_named_again_and_again_count_once() {
         replay(folder.path(), Range::ALL).account.threads
     });
     assert_eq!(once, often);
+}
+
+#[test]
+fn tables_that_grow_without_end_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).unwrap();
+    for second in 1..100 {
+        let mut fresh = interval(second, 0);
+        fresh.threads = (0..100)
+            .map(|n| ThreadAccount { tid: second as u32 * 100 + n, ..fresh.threads[0].clone() })
+            .collect();
+        recorder.add(&fresh, ends_unix_ns(second)).unwrap();
+    }
+    let ring = Ring::open(folder.path()).unwrap();
+    let of = |most_bytes: u64| {
+        ring.replay_within(Tables { most_bytes, each_bytes: 1 << 20 }, Range::ALL, |_| ()).unwrap()
+    };
+    assert_eq!((of(64 << 20).intervals, facts(&of(64 << 20)).len()), (99, 0));
+    let part = of(3 << 20);
+    assert!(part.intervals < 99 && part.account.threads.len() < 9_900, "{}", part.intervals);
+    assert!(facts(&part).iter().any(|fact| fact.contains("choose a shorter time")), "{:?}", facts(&part));
 }
 
 #[test]

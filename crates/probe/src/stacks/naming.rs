@@ -13,6 +13,7 @@ use blazesym::symbolize::cache::{self, Cache};
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
+use machine::foreign;
 
 /// What has no name, and lies in no file that is known.
 pub(super) const UNKNOWN: &str = "[unknown]";
@@ -39,6 +40,21 @@ fn maps(pid: u32) -> String {
         .and_then(|file| file.take(MOST_MAPS_BYTES).read_to_end(&mut maps));
     // A name need not be UTF-8, and one line that is not would be no reason to know none.
     read.map_or(String::new(), |_| String::from_utf8_lossy(&maps).into_owned())
+}
+
+/// Longest table of names that a process wrote for itself: that of a large Java server has some 10 MiB.
+const MOST_PERF_MAP_BYTES: u64 = 256 << 20;
+
+/// Whether a process has a table of what it compiles at run time. Anybody can put something else there under its name: a pipe, which
+/// would keep us for ever, or a link.
+fn has_perf_map(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let inside =
+        status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_ascii_whitespace().next_back());
+    let Some(inside) = inside else { return false };
+    let path = format!("/proc/{pid}/root/tmp/perf-{inside}.map");
+    let about = foreign::open_found(Path::new(&path)).and_then(|file| file.metadata());
+    about.is_ok_and(|about| about.len() <= MOST_PERF_MAP_BYTES)
 }
 
 impl Naming {
@@ -92,6 +108,7 @@ impl Naming {
         let addresses: Vec<u64> = addresses.iter().copied().filter(|at| self.is_code(pid, *at)).collect();
         let mut process = Process::new(number);
         process.map_files = lives;
+        process.perf_map = has_perf_map(pid);
         let found = self.symbolizer.symbolize(&Source::Process(process), Input::AbsAddr(&addresses));
         let found = found.map_err(|e| e.to_string())?;
         let unnamed: Vec<u64> = addresses
@@ -139,6 +156,22 @@ fn files(pid: Pid, addresses: &[u64]) -> BTreeMap<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_of_names_is_a_regular_file() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let path = format!("/tmp/perf-{}.map", child.id());
+        assert!(!has_perf_map(child.id()));
+        std::fs::write(&path, "1000 10 name\n").unwrap();
+        assert!(has_perf_map(child.id()));
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+            .unwrap();
+        assert!(!has_perf_map(child.id()));
+        std::fs::remove_file(&path).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 
     #[inline(never)]
     fn known_by_name() -> u64 {
