@@ -409,7 +409,7 @@ fn only_regular_files_of_a_ring_are_opened() {
     let outside = tempfile::tempdir().unwrap();
     record(outside.path(), PLENTY, session("a", 0, "7"), 0..3);
     let at = |number: u64| segment::path(folder.path(), number);
-    rustix::fs::mknodat(rustix::fs::CWD, &at(2), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+    rustix::fs::mknodat(rustix::fs::CWD, at(2), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
         .unwrap();
     std::os::unix::fs::symlink(segment::path(outside.path(), 1), at(3)).unwrap();
     std::os::unix::fs::symlink("/dev/zero", at(4)).unwrap();
