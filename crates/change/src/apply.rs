@@ -8,9 +8,8 @@ use machine::processes::Owner;
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
 
-use crate::call::call;
-use crate::deed;
-use crate::hand::{Hand, Receipt};
+use crate::acts::operation;
+use crate::hand::{Hand, Receipt, found};
 use crate::kernel::Kernel;
 use crate::ledger::{self, Session};
 use crate::record::Entry;
@@ -143,7 +142,7 @@ pub fn not_left_alone(root: &Root, plan: &Plan, owners: &[Owner]) -> Vec<NotLeft
 
 /// The programs that run, of those that the words about a knob's owners name. Who is told by one of the `acts` to leave it alone does.
 fn running(words: &str, owners: &[Owner], acts: &[Act]) -> Vec<String> {
-    let told: Vec<u32> = acts.iter().filter_map(deed::who_is_told).collect();
+    let told: Vec<u32> = acts.iter().filter_map(|act| operation(act).restrains()).collect();
     let named = |name: &str| {
         words.match_indices(name).any(|(at, name)| {
             let beside = [words[..at].chars().next_back(), words[at + name.len()..].chars().next()];
@@ -192,12 +191,13 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
 fn is_so(kernel: &dyn Kernel, act: &Act) -> bool {
     // A limit that somebody else holds goes when he goes.
     !matches!(act, Act::HoldLatency { .. })
-        && deed::read(kernel, act).is_ok_and(|now| deed::took_effect(act, &now))
+        && operation(act).read_there(kernel).is_ok_and(|now| operation(act).took_effect(&now))
 }
 
 fn foresee_act(kernel: &dyn Kernel, act: &Act) -> Result<ActForeseen, Fault> {
-    let old = deed::read_old(kernel, act)?.to_string();
-    Ok(ActForeseen { object: deed::object(act), call: call(act), old, new: deed::asked(act) })
+    let operation = operation(act);
+    let old = found(kernel, act)?.to_string();
+    Ok(ActForeseen { object: operation.object(), call: operation.call(), old, new: operation.asked() })
 }
 
 /// The files that would be placed to keep the settings of `plan`, and what cannot be kept. The session's name, which is in theirs, is
@@ -383,7 +383,7 @@ fn perform(
             }
         }
         // New threads there are of processes alone.
-        if acts.iter().all(|act| deed::thread(act).is_none()) {
+        if acts.iter().all(|act| operation(act).thread().is_none()) {
             break;
         }
     }
@@ -392,9 +392,9 @@ fn perform(
 
 /// Whether an act is about a thread that is gone, of a process that is not.
 fn is_a_thread_that_ended(kernel: &dyn Kernel, act: &Act) -> bool {
-    let Some(thread) = deed::thread(act) else { return false };
+    let Some(thread) = operation(act).thread() else { return false };
     thread.tid != thread.pid
-        && deed::is_there(kernel, act).is_err()
+        && operation(act).is_there(kernel).is_err()
         && kernel.start_time(thread.pid, thread.pid).is_ok()
 }
 
@@ -424,13 +424,17 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
     for setting in plan.settings.iter().map(Planned::setting) {
         // What cannot be asked for fails later, with its own words.
         for act in knobs::acts(root, &setting).unwrap_or_default() {
-            if let Some((session, _)) = held.iter().find(|(_, entry)| deed::same_object(&entry.act, &act)) {
+            let holds = |entry: &Entry| {
+                operation(&entry.act).is_about_same(&act)
+                    && !entry.subject.as_ref().is_some_and(|then| then.is_another_than(&kernel.subject(&act)))
+            };
+            if let Some((session, _)) = held.iter().find(|(_, entry)| holds(entry)) {
                 let cause = format!("session {session} has set it already, and can be undone");
                 // A file is placed once, and so are words of a line.
                 let is_once = matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. });
                 let over = if is_once { "" } else { ", or apply over it with --over" };
                 let remedy = format!("run 'pinwise undo --session {session}' first{over}");
-                return Err(Fault::new(Class::No, deed::object(&act), cause, remedy));
+                return Err(Fault::new(Class::No, operation(&act).object(), cause, remedy));
             }
         }
     }

@@ -1,21 +1,20 @@
 //! Changes that are taken back by themselves unless somebody confirms in time that the machine can still be reached.
 //!
-//! The revert is armed before the first write, outside of the session that makes the changes: as a transient timer of systemd
+//! The revert is armed before the first write, outside of the session that makes the changes: as a transient service of systemd
 //! where that runs, else as a process in a session of its own, which outlives the terminal and the network connection.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use machine::{Class, Fault};
 
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger, Session};
-use crate::record::Record;
+use crate::lock::MachineLock;
+use crate::platform_program;
+use crate::record::{Armed, Record, Reverter};
 use crate::status::{owner_alive, same_boot};
-use crate::take_back::How;
-use crate::undo::{UndoOptions, UndoReport, lock, undo_locked};
 
 /// The verb that takes an unconfirmed session back.
 pub const VERB: &str = "revert";
@@ -23,45 +22,36 @@ pub const VERB: &str = "revert";
 /// What the process of the revert prints once it cannot be hit by a hang-up any more.
 pub const READY: &str = "armed";
 
-/// How often a waiting revert looks whether it is still wanted.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-
-/// How often a revert tries again what failed: another undo has the lock, a ledger cannot be read. A revert that gives up at
-/// the first fault leaves a machine that nobody can reach.
-const TRIES: u32 = 240;
-
-/// How often a revert looks whether what it could not take back yet can be: for an hour.
-const LOOKS: u32 = 7_200;
-
-/// Starts what takes `session` back after `within`; says in words what that is.
+/// Starts what takes `session` back after its time; says what that is.
 ///
 /// `exe` is the pinwise binary, `state_dir` its folder of state.
 ///
-/// Errors: neither systemd nor this machine starts it.
-pub fn arm(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Result<String, Fault> {
-    match systemd_timer(exe, state_dir, session, within) {
-        Some(unit) => Ok(format!("systemd timer {unit}")),
-        None => own_process(exe, state_dir, session).map(|pid| format!("process {pid}")),
+/// # Errors
+/// Neither systemd nor this machine starts it.
+pub fn arm(exe: &Path, state_dir: &Path, session: &str) -> Result<Reverter, Fault> {
+    match systemd_service(exe, state_dir, session) {
+        Some(unit) => Ok(Reverter::Service { unit }),
+        None => own_process(exe, state_dir, session).map(|pid| Reverter::Process { pid }),
     }
 }
 
-/// A transient timer; `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
-fn systemd_timer(exe: &Path, state_dir: &Path, session: &str, within: Duration) -> Option<String> {
+/// A transient service, which waits from now on, so that it needs no disk when its time has come, and is started again if it fails;
+/// `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
+fn systemd_service(exe: &Path, state_dir: &Path, session: &str) -> Option<String> {
     if !Path::new("/run/systemd/system").is_dir() || !rustix::process::geteuid().is_root() {
         return None;
     }
-    let unit = format!("pinwise-revert-{session}");
-    let mut command = Command::new("systemd-run");
+    let unit = format!("pinwise-revert-{session}.service");
+    let mut command = platform_program::command("systemd-run");
     command
-        .args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"])
+        .args(["--quiet", "--collect", "--property=Type=exec"])
+        .args(["--property=Restart=on-failure", "--property=RestartSec=1", "--property=OOMScoreAdjust=-1000"])
         .arg(format!("--unit={unit}"))
-        .arg(format!("--on-active={}ms", within.as_millis()))
         .arg(format!("--setenv=PINWISE_STATE_DIR={}", state_dir.display()))
         .arg(exe)
-        // The ledger's clock decides, for which the verb waits: the timer may be early.
         .args([VERB, "--session", session]);
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
-    status.success().then(|| format!("{unit}.timer"))
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+    status.success().then_some(unit)
 }
 
 /// A process that waits by itself; its number.
@@ -95,96 +85,12 @@ fn own_process(exe: &Path, state_dir: &Path, session: &str) -> Result<u32, Fault
     }
 }
 
-/// What became of a revert.
-#[derive(Debug)]
-pub enum Reverted {
-    /// The session was confirmed, or undone, before its time.
-    NotNeeded,
-    /// Everything was taken back, or what could be.
-    TakenBack(UndoReport),
-}
-
-/// Waits until the time of `session` is over, or until nothing is left to wait for.
-///
-/// Errors: the ledgers cannot be read.
-pub fn wait(dir: &Path, kernel: &dyn Kernel, session: &str, sleep: &dyn Fn(Duration)) -> Result<(), Fault> {
-    // The session is armed in its ledger a moment after this process is ready.
-    let ticks_per_s = rustix::param::clock_ticks_per_second();
-    let begun = now_ticks(kernel)?;
-    loop {
-        let (found, now) = (again(sleep, || ledger::session(dir, session))?, now_ticks(kernel)?);
-        let Some(found) = found else { return Ok(()) };
-        match &found.armed {
-            Some(armed) if now >= armed.until_ticks => return Ok(()),
-            Some(armed) => {
-                let left = Duration::from_millis((armed.until_ticks - now) * 1000 / ticks_per_s + 1);
-                sleep(left.min(LOOK_EVERY));
-            }
-            None if found.confirmed || now > begun + 60 * ticks_per_s => return Ok(()),
-            None => sleep(LOOK_EVERY / 10),
-        }
-    }
-}
-
-/// What `work` answers, tried again for two minutes where it fails.
-fn again<T>(sleep: &dyn Fn(Duration), work: impl Fn() -> Result<T, Fault>) -> Result<T, Fault> {
-    for _ in 1..TRIES {
-        match work() {
-            Err(_) => sleep(LOOK_EVERY),
-            done => return done,
-        }
-    }
-    work()
-}
-
-/// Takes `session` back unless it was confirmed; also when the process that made the changes still runs, which is looked at again
-/// until it has gone. Waits for another undo to end, and for a later session that holds something of it.
-///
-/// Errors: as [`undo`](crate::undo()), for two minutes.
-pub fn revert(
-    dir: &Path,
-    kernel: &dyn Kernel,
-    session: &str,
-    sleep: &dyn Fn(Duration),
-) -> Result<Reverted, Fault> {
-    let mut taken_back: Option<UndoReport> = None;
-    for _ in 0..LOOKS {
-        let Some((report, settled)) = again(sleep, || revert_once(dir, kernel, session))? else { break };
-        match &mut taken_back {
-            Some(so_far) => so_far.sessions.extend(report.sessions),
-            None => taken_back = Some(report),
-        }
-        if settled {
-            break;
-        }
-        sleep(LOOK_EVERY);
-    }
-    Ok(taken_back.map_or(Reverted::NotNeeded, Reverted::TakenBack))
-}
-
-/// What was taken back, and whether nothing more is to be expected; `None` when there is nothing to take back.
-fn revert_once(dir: &Path, kernel: &dyn Kernel, session: &str) -> Result<Option<(UndoReport, bool)>, Fault> {
-    let Some(lock) = lock(dir)? else { return Ok(None) };
-    let Some(found) = ledger::session(dir, session)?.filter(|found| found.armed.is_some()) else {
-        return Ok(None);
-    };
-    let alive = owner_alive(&found, kernel);
-    let options =
-        UndoOptions { session: Some(session.to_string()), owned_too: true, ..UndoOptions::default() };
-    let report = undo_locked(dir, kernel, &options, &lock)?;
-    let mut undone = report.sessions.iter().flat_map(|session| &session.undone);
-    let settled = !alive && !undone.any(|undone| matches!(undone.how, How::Held { .. }));
-    if let Some(left) = ledger::session(dir, session)?.filter(|_| settled) {
-        Ledger::reopen(&left, true)?.append(&Record::Reverted)?;
-    }
-    Ok(Some((report, settled)))
-}
-
 /// Lets changes stay that wait for it: those of `session`, or of all sessions that wait and whose time is not over. Their ids.
 ///
-/// Errors: none waits; the time is over; the apply still runs; another undo runs; the ledger cannot be written.
+/// # Errors
+/// None waits; the time is over; another pinwise is changing the machine; the ledger cannot be written.
 pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result<Vec<String>, Fault> {
-    let _lock = lock(dir)?;
+    let _lock = MachineLock::take_existing(dir)?;
     let now = now_ticks(kernel)?;
     let wanted = |found: &Session| session.is_none_or(|id| id == found.id());
     let sessions = ledger::sessions(dir)?.into_iter();
@@ -204,15 +110,16 @@ pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result
     }
 }
 
-/// That nothing may be placed that outlives a restart while a session waits to be confirmed: its revert takes back that session alone, and
-/// whether the machine can still be reached is not known.
+/// That no session waits to be confirmed. While one does nothing else is changed: whether the machine can be reached as it is now is
+/// not known, and its revert must not have to wait for a study to end.
 ///
-/// Errors: one waits; the ledgers cannot be read.
+/// # Errors
+/// One waits; the ledgers cannot be read.
 pub fn none_waits(dir: &Path, kernel: &dyn Kernel) -> Result<(), Fault> {
     let sessions = ledger::sessions(dir)?;
     let mut waiting = sessions.iter().filter(|found| found.armed.is_some() && same_boot(found, kernel));
     waiting.next().map_or(Ok(()), |found| {
-        let cause = "it waits to be confirmed, and until then nothing is placed that outlives a restart";
+        let cause = "it waits to be confirmed, and until then nothing else is changed";
         let remedy = "run 'pinwise confirm' first, or wait until it has been taken back";
         Err(Fault::new(Class::No, format!("session {}", found.id()), cause, remedy))
     })
@@ -230,26 +137,14 @@ fn confirm_one(session: &Session, kernel: &dyn Kernel) -> Result<String, Fault> 
         return Err(Fault::new(Class::No, format!("session {id}"), cause, "confirm it when that has ended"));
     }
     Ledger::reopen(session, true)?.append(&Record::Confirmed)?;
-    stop_timer(session);
+    stop_service(session);
     Ok(id)
 }
 
-/// A timer that fires finds the session confirmed and does nothing: stopping it is tidiness.
-fn stop_timer(session: &Session) {
-    let by = session.armed.as_ref().map(|armed| armed.by.as_str()).unwrap_or_default();
-    if let Some(unit) = by.strip_prefix("systemd timer ") {
-        let mut command = Command::new("systemctl");
-        let quiet =
-            command.args(["stop", unit]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _ = quiet.status();
+/// The service finds the session confirmed by itself, a moment later: stopping it is tidiness.
+fn stop_service(session: &Session) {
+    if let Some(Armed { by: Reverter::Service { unit }, .. }) = &session.armed {
+        let mut command = platform_program::command("systemctl");
+        let _ = command.args(["stop", unit]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
-}
-
-/// Whether the ledgers in `dir` have this session.
-///
-/// Errors: they do not, or cannot be read.
-pub fn is_known(dir: &Path, session: &str) -> Result<(), Fault> {
-    let cause = format!("there is no such session in {}", dir.display());
-    let fault = || Fault::new(Class::Usage, format!("session {session}"), cause, "see 'pinwise status'");
-    ledger::session(dir, session)?.map(|_| ()).ok_or_else(fault)
 }

@@ -1,6 +1,7 @@
 //! A small operating system in memory: files, threads, cgroups. It can refuse, lie on reading back, and crash.
 
 mod asked;
+mod identities;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,6 +13,8 @@ use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{CpuSet, EthtoolState, GuestPin, ProcessRef, Scheduling, ThreadRef, UtilClamp};
 
 use crate::kernel::SchedulingState;
+
+use identities::Identities;
 
 /// One emulated thread; the first thread of a process stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,14 +98,22 @@ struct Inner {
     changes: u64,
     crash_at: Option<(u64, When)>,
     refusals: BTreeMap<String, i32>,
+    refuse_all: Option<i32>,
     lies: BTreeMap<PathBuf, String>,
     unreadable: BTreeMap<PathBuf, i32>,
+    /// What a file holds after its next reading.
+    after_reading: BTreeMap<PathBuf, String>,
     unprivileged: bool,
+    identities: Identities,
 }
 
 /// An emulated operating system; clones share it.
 #[derive(Debug, Clone)]
-pub struct EmulatedKernel(Arc<Mutex<Inner>>);
+pub struct EmulatedKernel {
+    shared: Arc<Mutex<Inner>>,
+    /// Name of the network namespace whose view this is; `None`: of that in which the process stands.
+    network: Option<Option<String>>,
+}
 
 impl Default for EmulatedKernel {
     fn default() -> Self {
@@ -116,14 +127,15 @@ const OWN_PID: u32 = 1000;
 impl EmulatedKernel {
     /// A machine with nothing on it but us, process 1000, allowed on CPUs 0 to 3.
     pub fn new() -> Self {
-        let kernel = Self(Arc::new(Mutex::new(Inner { next_pid: OWN_PID + 1, ..Inner::default() })));
+        let inner = Inner { next_pid: OWN_PID + 1, ..Inner::default() };
+        let kernel = Self { shared: Arc::new(Mutex::new(inner)), network: None };
         kernel.add_process(OWN_PID, 1);
         kernel
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // A crash panics while it holds the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a file with its content.
@@ -221,6 +233,11 @@ impl EmulatedKernel {
         self.inner().refusals.insert(object.to_string(), errno);
     }
 
+    /// Refuses every change with `errno`, or no more.
+    pub fn refuse_every_change(&self, errno: Option<i32>) {
+        self.inner().refuse_all = errno;
+    }
+
     /// Makes whatever is written to `path` read back as `content`.
     pub fn lie(&self, path: impl Into<PathBuf>, content: &str) {
         self.inner().lies.insert(path.into(), content.to_string());
@@ -229,6 +246,11 @@ impl EmulatedKernel {
     /// Fails every reading of a path that is there, or of `ethtool DEVICE`, with `errno`.
     pub fn refuse_to_read(&self, object: impl Into<PathBuf>, errno: i32) {
         self.inner().unreadable.insert(object.into(), errno);
+    }
+
+    /// Has somebody else write `content` to a file right after its next reading.
+    pub fn alter_after_reading(&self, path: impl Into<PathBuf>, content: &str) {
+        self.inner().after_reading.insert(path.into(), content.to_string());
     }
 
     /// Takes the right to raise priorities away.
@@ -270,8 +292,8 @@ impl EmulatedKernel {
         if inner.crash_at == Some((number, When::Before)) {
             crash(&mut inner);
         }
-        if let Some(errno) = inner.refusals.get(object) {
-            return Err(io::Error::from_raw_os_error(*errno));
+        if let Some(errno) = inner.refuse_all.or_else(|| inner.refusals.get(object).copied()) {
+            return Err(io::Error::from_raw_os_error(errno));
         }
         let result = change(&mut inner)?;
         if inner.crash_at == Some((number, When::After)) {

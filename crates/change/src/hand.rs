@@ -8,14 +8,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::{Act, Class, Fault, Setting};
 use serde::Serialize;
 
-use crate::deed;
+use crate::acts::{operation, refusal};
+use crate::confirm;
+use crate::ground::Ground;
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::live_kernel::LiveKernel;
 use crate::lock::MachineLock;
-use crate::record::{Entry, FORMAT, Header, Record, Value};
-use crate::refusal::refusal;
-use crate::take_back::{Scope, Undone, marker, take_back, undo_entries};
+use crate::record::{Entry, FORMAT, Header, Record, Reverter, Value};
+use crate::take_back::{Scope, TakenBack, Undone, marker, take_back, undo_entries};
 
 /// A point in a session, to which [`Hand::undo_to`] goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +47,7 @@ pub struct Hand {
     pub(crate) kernel: Arc<dyn Kernel>,
     ledger: Option<Ledger>,
     session: String,
+    ground: Option<Ground>,
     entries: Vec<Entry>,
     /// Held for as long as the hand lives.
     lock: Option<MachineLock>,
@@ -53,13 +55,16 @@ pub struct Hand {
 
 impl Hand {
     /// A hand on the running system, with its ledger in [`ledger_dir`](crate::ledger_dir). While it lives no other can be had
-    /// there.
+    /// there, and nothing is undone.
     ///
-    /// Errors: another pinwise is changing the machine; the ledger cannot be written.
+    /// # Errors
+    /// Another pinwise is changing the machine; a session waits to be confirmed, and whether the machine as it is now can be
+    /// reached is not known; the ledger cannot be written.
     pub fn live(purpose: &str) -> Result<Self, Fault> {
-        let dir = ledger::ledger_dir()?;
-        let lock = MachineLock::take(&dir, purpose)?;
-        let mut hand = Self::with(Arc::new(LiveKernel::new()), &dir, purpose)?;
+        let (dir, kernel) = (ledger::ledger_dir()?, LiveKernel::new());
+        let lock = MachineLock::take(&dir)?;
+        confirm::none_waits(&dir, &kernel)?;
+        let mut hand = Self::with(Arc::new(kernel), &dir, purpose)?;
         hand.lock = Some(lock);
         Ok(hand)
     }
@@ -78,9 +83,11 @@ impl Hand {
             began_unix_s,
             began_ticks: kernel.now_ticks().unwrap_or_default(),
             began_subsec_ns,
+            ground: kernel.ground().ok(),
         };
         let ledger = Ledger::create(ledger_dir, &header)?;
-        Ok(Self { kernel, ledger: Some(ledger), session: header.session, entries: Vec::new(), lock: None })
+        let (ground, entries) = (header.ground, Vec::new());
+        Ok(Self { kernel, ledger: Some(ledger), session: header.session, ground, entries, lock: None })
     }
 
     /// Id of the session, as `pinwise status` prints it.
@@ -101,7 +108,7 @@ impl Hand {
             let remedy = "this is an error in pinwise: processes are started by Hand::launch";
             return Err(Fault::new(
                 Class::Usage,
-                deed::object(act),
+                operation(act).object(),
                 "cannot be performed as a plain act",
                 remedy,
             ));
@@ -110,9 +117,11 @@ impl Hand {
             return self.hold_latency(act, *limit_us, setting);
         }
         let kernel = self.kernel.clone();
-        let old = deed::read_old(&*kernel, act)?;
+        let operation = operation(act);
+        let old = found(&*kernel, act)?;
         let seq = self.intend_for(act, old.clone(), setting)?;
-        let done = deed::act(&*kernel, act, &old).and_then(|()| deed::read(&*kernel, act));
+        let old = self.still_there(seq, act, old)?;
+        let done = operation.perform(&*kernel, &old).and_then(|()| operation.read_there(&*kernel));
         match done {
             Ok(read_back) => self.done(seq, read_back),
             Err(error) => {
@@ -139,12 +148,37 @@ impl Hand {
     ) -> Result<u64, Fault> {
         let seq = self.next_seq();
         let at_ticks = self.kernel.now_ticks().unwrap_or_default();
-        let (setting, old_too) = (setting.cloned(), old.clone());
-        let record =
-            Record::Intent { seq, at_ticks, act: act.clone(), old: old_too, setting: setting.clone() };
+        let setting = setting.cloned();
+        let subject = Some(self.kernel.subject(act)).filter(|subject| !subject.is_empty());
+        let entry =
+            Entry::intended((seq, at_ticks), act.clone(), old.clone(), setting.clone(), subject.clone());
+        let record = Record::Intent { seq, at_ticks, act: act.clone(), old, setting, subject };
         self.append(&record).map_err(|fault| nothing_done(act, fault))?;
-        self.entries.push(Entry::intended(seq, at_ticks, act.clone(), old, setting));
+        self.entries.push(entry);
         Ok(seq)
+    }
+
+    /// What an act finds at the moment in which it is performed. Writing the intent down takes a disk's time, in which somebody else
+    /// may have changed the object: then what they have set is recorded, for undo to put back.
+    fn still_there(&mut self, seq: u64, act: &Act, old: Value) -> Result<Value, Fault> {
+        let (kernel, operation) = (self.kernel.clone(), operation(act));
+        if !operation.is_read_again() {
+            return Ok(old);
+        }
+        let now = match operation.read_there(&*kernel) {
+            Ok(now) => now,
+            Err(error) => return Err(self.failed(seq, refusal(act, &error))),
+        };
+        if now == old {
+            return Ok(old);
+        }
+        if let Err(fault) = self.append(&Record::Found { seq, old: now.clone() }) {
+            return Err(self.failed(seq, nothing_done(act, fault)));
+        }
+        if let Some(entry) = self.entry(seq) {
+            entry.old = now.clone();
+        }
+        Ok(now)
     }
 
     /// Writes down that a process was forked for act `seq`, which is the latest.
@@ -158,18 +192,24 @@ impl Hand {
 
     /// Records the end of an act. A change that cannot be recorded is taken back at once.
     pub(crate) fn done(&mut self, seq: u64, read_back: Value) -> Result<Receipt, Fault> {
+        let kernel = self.kernel.clone();
         let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
         entry.read_back = Some(read_back.clone());
-        if let Err(fault) = self.append(&Record::Done { seq, read_back: read_back.clone() }) {
+        // What it has made has an identity only now.
+        let subject = operation(&entry.act).makes().then(|| kernel.subject(&entry.act));
+        let subject = subject.filter(|subject| !subject.is_empty());
+        entry.subject = subject.clone().or(entry.subject.take());
+        if let Err(fault) = self.append(&Record::Done { seq, read_back: read_back.clone(), subject }) {
             return Err(self.give_up(seq, fault));
         }
         let Some(entry) = self.entry(seq) else { return Err(lost(seq)) };
+        let operation = operation(&entry.act);
         Ok(Receipt {
             seq,
-            object: deed::object(&entry.act),
+            object: operation.object(),
             old: entry.old.clone(),
-            asked: deed::asked(&entry.act),
-            took_effect: deed::took_effect(&entry.act, &read_back),
+            asked: operation.asked(),
+            took_effect: operation.took_effect(&read_back),
             read_back,
         })
     }
@@ -179,7 +219,8 @@ impl Hand {
         let marker = self.marker(seq);
         let kernel = self.kernel.clone();
         let Some(entry) = self.entry(seq) else { return fault };
-        let how = take_back(&*kernel, entry, &[], &marker, false);
+        let how =
+            take_back(&*kernel, &TakenBack { act: &entry.act, entry, earlier: &[], marker: &marker }, false);
         if how.is_final() {
             return self.failed(seq, fault);
         }
@@ -202,10 +243,11 @@ impl Hand {
 
     /// Writes down that the session is taken back by `by` unless it is confirmed within `within_ticks` from now.
     ///
-    /// Errors: the ledger could not be written.
-    pub fn arm(&mut self, within_ticks: u64, by: &str) -> Result<(), Fault> {
+    /// # Errors
+    /// The ledger could not be written.
+    pub fn arm(&mut self, within_ticks: u64, by: Reverter) -> Result<(), Fault> {
         let until_ticks = now_ticks(&*self.kernel)? + within_ticks;
-        self.append(&Record::Armed { until_ticks, by: by.to_string() })
+        self.append(&Record::Armed { until_ticks, by })
     }
 
     /// Where the session stands now.
@@ -224,8 +266,10 @@ impl Hand {
         let scope = Scope {
             session: &self.session,
             from_seq: mark.0,
+            ground: self.ground.as_ref(),
             same_boot: true,
             force: false,
+            forget: false,
             held_by: &|_| None,
         };
         undo_entries(&*kernel, &mut self.entries, &scope, |record| {
@@ -284,6 +328,24 @@ impl Drop for Hand {
     }
 }
 
+/// What an act finds, with all that putting it back takes.
+///
+/// # Errors
+/// It cannot be read, may not be changed as it is, or could not be put back.
+pub(crate) fn found(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
+    let operation = operation(act);
+    let mut old = operation.read_there(kernel).map_err(|e| refusal(act, &e))?;
+    operation.examine(kernel, &mut old)?;
+    match operation.gives_up(&old).filter(|_| !kernel.may_raise_priority()) {
+        None => Ok(old),
+        Some(what) => {
+            let cause = format!("lowering it from {what} could not be undone without CAP_SYS_NICE");
+            let remedy = "run as root, or leave the priority as it is";
+            Err(Fault::new(Class::NotPermitted, operation.object(), cause, remedy))
+        }
+    }
+}
+
 /// `SECONDS-PID`, and a number from the second session of a process on: processes and cgroups are known by it, so
 /// that it must be unique on the machine and not only in one folder of ledgers.
 fn session_id(began_unix_s: u64, pid: u32) -> String {
@@ -295,7 +357,7 @@ fn session_id(began_unix_s: u64, pid: u32) -> String {
 }
 
 fn nothing_done(act: &Act, fault: Fault) -> Fault {
-    let cause = format!("{}; nothing was changed: {} is as it was", fault.cause, deed::object(act));
+    let cause = format!("{}; nothing was changed: {} is as it was", fault.cause, operation(act).object());
     Fault { cause, ..fault }
 }
 

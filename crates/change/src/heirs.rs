@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use machine::{Act, ProcessFile, ThreadRef};
 
-use crate::deed;
-use crate::form;
+use crate::acts::{form, operation};
 use crate::kernel::{Kernel, descendants};
 use crate::record::{Entry, Value};
 
 /// Whether two acts change the same thing about threads of the same process.
 pub fn of_same_process(a: &Entry, b: &Entry) -> bool {
-    match (deed::thread(&a.act), deed::thread(&b.act)) {
-        (Some(thread), Some(other)) => deed::same_kind(&a.act, &b.act) && thread.pid == other.pid,
+    match (operation(&a.act).thread(), operation(&b.act).thread()) {
+        (Some(thread), Some(other)) => same_kind(&a.act, &b.act) && thread.pid == other.pid,
         _ => false,
     }
 }
@@ -28,9 +27,9 @@ pub fn restore(kernel: &dyn Kernel, entry: &Entry, all: &[Entry], from_seq: u64)
     {
         return restore_session(kernel, entry, old);
     }
-    let Some(of) = deed::thread(&entry.act) else { return 0 };
-    let same_kind = |other: &&Entry| deed::same_kind(&other.act, &entry.act);
-    let threads = all.iter().filter(same_kind).filter_map(|other| deed::thread(&other.act));
+    let Some(of) = operation(&entry.act).thread() else { return 0 };
+    let of_kind = |other: &&Entry| same_kind(&other.act, &entry.act);
+    let threads = all.iter().filter(of_kind).filter_map(|other| operation(&other.act).thread());
     let known: BTreeSet<(u32, u64)> = threads.map(|thread| (thread.tid, thread.start_time_ticks)).collect();
     // A process that began after the act has only taken the number over.
     if !kernel.start_time(of.pid, of.pid).is_ok_and(|start| start <= entry.at_ticks) {
@@ -62,19 +61,18 @@ fn later_threads(kernel: &dyn Kernel, pid: u32, since_ticks: u64) -> Vec<ThreadR
 /// Restores one thread, if it is an heir of one of `acts`, oldest first. Where several left the same, the oldest is taken: which of their
 /// threads started this one nobody knows any more.
 fn restore_one(kernel: &dyn Kernel, heir: ThreadRef, acts: &[&Entry]) -> bool {
-    let Some(act) = acts.first().and_then(|entry| deed::for_thread(&entry.act, heir)) else { return false };
-    let Ok(now) = deed::read(kernel, &act) else { return false };
+    let act = acts.first().and_then(|entry| operation(&entry.act).for_thread(heir));
+    let Some(act) = act else { return false };
+    let of_heir = operation(&act);
+    let Ok(now) = of_heir.read_there(kernel) else { return false };
     let left = |entry: &&&Entry| {
         entry.at_ticks <= heir.start_time_ticks
-            && match &entry.read_back {
-                Some(left) => deed::same(&act, &now, left),
-                None => deed::may_be_ours(&entry.act, &now),
-            }
+            && operation(&entry.act).is_ours(&entry.old, entry.read_back.as_ref(), &now)
     };
     let Some(inherited) = acts.iter().find(left) else { return false };
-    let of_thread = |entry: &&&Entry| deed::same_object(&entry.act, &inherited.act);
+    let of_thread = |entry: &&&Entry| operation(&entry.act).is_about_same(&inherited.act);
     let old = &acts.iter().find(of_thread).unwrap_or(inherited).old;
-    !deed::same(&act, &now, old) && deed::restore(kernel, &act, old, &now).is_ok()
+    !of_heir.same(&now, old) && of_heir.put_back(kernel, old, &now).is_ok()
 }
 
 /// Restores the nice value of a session whose process has ended, by way of another one in it.
@@ -92,10 +90,17 @@ fn restore_session(kernel: &dyn Kernel, entry: &Entry, old: &str) -> usize {
 }
 
 fn restore_as(kernel: &dyn Kernel, act: &Act, entry: &Entry) -> bool {
-    let Ok(now) = deed::read(kernel, act) else { return false };
-    let ours = match &entry.read_back {
-        Some(left) => deed::same(act, &now, left),
-        None => deed::may_be_ours(act, &now),
-    };
-    ours && !deed::same(act, &now, &entry.old) && deed::restore(kernel, act, &entry.old, &now).is_ok()
+    let operation = operation(act);
+    let Ok(now) = operation.read_there(kernel) else { return false };
+    operation.is_ours(&entry.old, entry.read_back.as_ref(), &now)
+        && !operation.same(&now, &entry.old)
+        && operation.put_back(kernel, &entry.old, &now).is_ok()
+}
+
+/// Whether two acts change the same kind of thing.
+fn same_kind(a: &Act, b: &Act) -> bool {
+    match (a, b) {
+        (Act::WriteProcessFile { file: a, .. }, Act::WriteProcessFile { file: b, .. }) => a == b,
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
 }

@@ -4,15 +4,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{Act, Class, Fault, ProcessRef, Setting};
 
-use crate::deed;
+use crate::acts::{operation, refusal};
 use crate::fork;
-use crate::hand::{Hand, Receipt};
+use crate::hand::{Hand, Receipt, found};
 use crate::kernel::Gated;
 use crate::launch::{Launch, Stdout};
-use crate::refusal::refusal;
+use crate::record::Value;
 
 /// The verb that holds a limit.
 pub const VERB: &str = "hold-latency";
@@ -38,19 +37,6 @@ fn told(device: &mut File) -> io::Result<u32> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("the kernel tells {told} us")))
 }
 
-/// A limit in words, as the ledger keeps it.
-pub fn words(us: u32) -> String {
-    if us >= NO_LATENCY_LIMIT_US { "unlimited".into() } else { format!("{us} us") }
-}
-
-/// The limit that stands in such words, us.
-pub fn us_of(words: &str) -> Option<u32> {
-    match words.strip_suffix(" us") {
-        Some(us) => us.parse().ok(),
-        None => (words == "unlimited").then_some(NO_LATENCY_LIMIT_US),
-    }
-}
-
 /// Asks the kernel for a limit, says so on standard output to who started this process, and waits to be ended: what
 /// [`VERB`] does. Returns only when something is wrong.
 pub fn hold(limit_us: u32) -> Fault {
@@ -60,7 +46,10 @@ pub fn hold(limit_us: u32) -> Fault {
         device.write_all(&limit.to_ne_bytes())?;
         match told(&mut device)? {
             now if now <= limit_us => Ok(device),
-            now => Err(io::Error::other(format!("the kernel made {} of {limit_us} us", words(now)))),
+            now => Err(io::Error::other(format!(
+                "the kernel made {} of {limit_us} us",
+                Value::LatencyLimit(now)
+            ))),
         }
     };
     let ready = |device: File| {
@@ -128,7 +117,7 @@ impl Hand {
         setting: Option<&Setting>,
     ) -> Result<Receipt, Fault> {
         let kernel = self.kernel.clone();
-        let old = deed::read_old(&*kernel, act)?;
+        let old = found(&*kernel, act)?;
         let seq = self.intend_for(act, old, setting)?;
         let marker = self.marker(seq);
         let gated = match kernel.fork_holder(limit_us, &marker) {
@@ -143,22 +132,9 @@ impl Hand {
         if let Err(fault) = gated.release() {
             return Err(self.give_up(seq, fault));
         }
-        match deed::read(&*kernel, act) {
+        match operation(act).read_there(&*kernel) {
             Ok(read_back) => self.done(seq, read_back),
             Err(error) => Err(self.give_up(seq, refusal(act, &error))),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_read_as_they_were_written() {
-        for us in [0, 20, NO_LATENCY_LIMIT_US] {
-            assert_eq!(us_of(&words(us)), Some(us));
-        }
-        assert_eq!((us_of("none"), us_of("x us")), (None, None));
     }
 }

@@ -10,25 +10,11 @@ use machine::ProcessRef;
 use machine::processes::irqbalance_running;
 use machine::root::irqbalance_socket::exchange;
 
-use crate::kernel::Kernel;
+use crate::kernel::Kernel as _;
 use crate::live_kernel::LiveKernel;
 
 /// What every version reads whole.
 const SHORT_BYTES: usize = 499;
-
-/// Whether an interrupt is left alone, in words.
-pub fn words(banned: bool) -> &'static str {
-    if banned { "left alone" } else { "moved by it" }
-}
-
-/// Has irqbalance leave one interrupt alone, or not; what it was told of others stays.
-pub fn tell(kernel: &dyn Kernel, process: &ProcessRef, irq: u32, banned: bool) -> io::Result<()> {
-    let mut irqs = kernel.irq_bans(process)?;
-    match if banned { irqs.insert(irq) } else { irqs.remove(&irq) } {
-        true => kernel.set_irq_bans(process, &irqs),
-        false => Ok(()),
-    }
-}
 
 /// What the irqbalance of a process was told.
 pub fn get(process: &ProcessRef) -> io::Result<BTreeSet<u32>> {

@@ -10,13 +10,16 @@ use std::process::ExitStatus;
 
 use machine::ethtool::Topic;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
-    ProcessRef, Scheduling, UtilClamp,
+    Act, BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile,
+    ProcessFile, ProcessRef, Scheduling, UtilClamp,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::ground::Ground;
 use crate::launch::Launch;
+use crate::namespace::Namespace;
 use crate::record::Value;
+use crate::subject::{Interface, Subject};
 
 /// All that is needed to put a thread's scheduling back exactly as it was.
 ///
@@ -84,6 +87,16 @@ pub trait Gated {
     fn release(self: Box<Self>) -> Result<Option<std::fs::File>, Fault>;
 }
 
+/// What became of a network namespace.
+pub enum Network<'k> {
+    /// It lives, and this sees it as its own.
+    There(Box<dyn Kernel + 'k>),
+    /// It has ended, for certain.
+    Ended,
+    /// Nothing leads to it, and whether it has ended is not known.
+    Lost,
+}
+
 /// What the operating system does for this crate. Methods take `&self`; an implementation guards its own state.
 pub trait Kernel: Send + Sync {
     /// Identity of this boot (/proc/sys/kernel/random/boot_id, random(4)).
@@ -91,6 +104,36 @@ pub trait Kernel: Send + Sync {
 
     /// Clock ticks since boot, on the clock of process start times.
     fn now_ticks(&self) -> io::Result<u64>;
+
+    /// Where this process stands.
+    ///
+    /// Errors: no procfs is mounted, or that of another PID namespace.
+    fn ground(&self) -> io::Result<Ground>;
+
+    /// The identity of what an act means here and now, as far as the kernel tells it.
+    fn subject(&self, act: &Act) -> Subject;
+
+    /// The network namespace in which an act finds its object.
+    ///
+    /// Errors: it names none that is there.
+    fn network_of(&self, act: &Act) -> io::Result<Namespace>;
+
+    /// Looks for a network namespace.
+    fn in_network(&self, network: &Namespace) -> Network<'_>;
+
+    /// The index of the interface that an act names.
+    ///
+    /// Errors: `NotFound` or `ENODEV` when there is none of that name.
+    fn interface_index(&self, act: &Act) -> io::Result<u32>;
+
+    /// All interfaces of our network namespace.
+    fn interfaces(&self) -> io::Result<Vec<Interface>>;
+
+    /// The network namespace that an interface was moved to, and its name there.
+    fn interface_elsewhere(&self, interface: &Interface) -> Option<(Namespace, String)>;
+
+    /// A process that can be seen from here in a PID namespace.
+    fn process_in(&self, processes: &Namespace) -> Option<u32>;
 
     /// This very process.
     fn own(&self) -> io::Result<ProcessRef>;
@@ -105,7 +148,8 @@ pub trait Kernel: Send + Sync {
 
     /// Whether there is such a file or folder, whatever reading it would say, as seen in network namespace `netns`.
     ///
-    /// Errors: what keeps it from being looked at; a namespace that is gone has no files.
+    /// Errors: what keeps it from being looked at; of a file of the kernel also that its file system is not mounted here, so that its
+    /// absence shows nothing.
     fn exists(&self, path: &Path, netns: Option<&str>) -> io::Result<bool>;
 
     /// The content of a file of /proc/PID, of this process and never of a later one of the same number.
@@ -244,8 +288,12 @@ pub trait Kernel: Send + Sync {
     /// Forks a process that waits at its gate (see [`Gated`]); `marker` is put into its environment.
     fn fork(&self, launch: &Launch, marker: &str) -> Result<Box<dyn Gated>, Fault>;
 
-    /// How a child of ours ended; `None` while it runs.
-    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>>;
+    /// How a child of ours ended; `None` while it runs. It stays a zombie, which keeps its number, also that of its group, from
+    /// being given to others (waitid(2), WNOWAIT).
+    fn ended(&self, pid: u32) -> io::Result<Option<ExitStatus>>;
+
+    /// Reaps a child of ours that has ended; nothing happens while it runs, or to a process that is no child of ours.
+    fn reap(&self, pid: u32);
 
     /// What the driver of a network interface in namespace `netns` tells of a topic.
     ///

@@ -9,16 +9,15 @@ use std::time::{Duration, Instant};
 use machine::{Act, Class, CpuSet, Fault, MemoryPolicy, ProcessRef, Scheduling, ThreadRef};
 use serde::{Deserialize, Serialize};
 
+use crate::acts::{operation, refusal};
 use crate::cgroup_place;
 use crate::cpuset_cgroup;
-use crate::deed;
 use crate::exit_words::exit_words;
 use crate::group;
 use crate::hand::Hand;
 use crate::kernel::Kernel;
 use crate::memory_cgroup::{self, MemoryLimit};
 use crate::record::Value;
-use crate::refusal::refusal;
 
 const REAPED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -163,7 +162,7 @@ impl Hand {
         }
         if let Some(scheduling) = launch.scheduling {
             let act = Act::SetScheduling { thread, scheduling };
-            let object = format!("scheduling {} for {}", deed::asked(&act), launch.argv.join(" "));
+            let object = format!("scheduling {} for {}", operation(&act).asked(), launch.argv.join(" "));
             let old = self.kernel.scheduling(pid);
             let set = old.and_then(|old| self.kernel.set_scheduling(pid, &old.with(scheduling)));
             set.map_err(|e| Fault { object, ..refusal(&act, &e) })?;
@@ -255,10 +254,12 @@ impl Launched {
     }
 
     /// How the first process ended; `None` while it runs. [`exit_words`] says it in words.
+    ///
+    /// It stays a zombie until [`stop`](Self::stop): its number, by which its group is known, is not given to others.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, Fault> {
         if self.status.is_none() {
             let object = || format!("process {} ({})", self.process.pid, self.name);
-            self.status = self.kernel.wait(self.process.pid).map_err(|e| {
+            self.status = self.kernel.ended(self.process.pid).map_err(|e| {
                 Fault::new(
                     Class::WorkloadFailed,
                     object(),
@@ -278,6 +279,7 @@ impl Launched {
         while self.try_wait()?.is_none() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
+        self.kernel.reap(self.process.pid);
         Ok(Ended { status: self.status, killed })
     }
 

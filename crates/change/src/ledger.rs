@@ -3,14 +3,17 @@
 //! A session's file appears under its name with its header whole. A line counts once its newline is on disk: no act is
 //! performed before that, so a torn last line (kill -9, full disk) stands for nothing that was done.
 
+mod line;
+
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use machine::own_folder::{OwnFolder, Reach};
 use machine::{Class, Fault};
 
+use crate::acts::operation;
 use crate::record::{Armed, Entry, FORMAT, Header, Record};
 
 /// Where pinwise keeps what must outlive it: `$PINWISE_STATE_DIR`; else /var/lib/pinwise for root; else
@@ -46,6 +49,7 @@ pub fn ledger_dir() -> Result<PathBuf, Fault> {
 #[derive(Debug)]
 pub struct Ledger {
     file: File,
+    folder: OwnFolder,
     path: PathBuf,
 }
 
@@ -54,52 +58,44 @@ const REMEDY: &str = "free space or set PINWISE_STATE_DIR to a folder on a disk 
 impl Ledger {
     /// Makes the ledger of a new session.
     ///
-    /// Errors: the folder cannot be written, the disk is full, a session of that id is there already.
+    /// # Errors
+    /// The folder belongs to somebody else or cannot be written, the disk is full, a session of that id is there already.
     pub fn create(dir: &Path, header: &Header) -> Result<Self, Fault> {
-        let at = |path: &Path, error: &io::Error| Fault::io(path.display(), error, REMEDY);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| at(dir, &e))?;
-        let path = dir.join(format!("{}.jsonl", header.session));
-        let draft = path.with_extension("new");
-        // A link and not a rename, which would replace a session of the same id.
-        let made = Self::draft(&draft, header).and_then(|file| {
-            fs::hard_link(&draft, &path)?;
-            sync_dir(dir)?;
-            Ok(file)
+        let folder = OwnFolder::make(dir, Reach::Owner)?;
+        let (name, path) = (name_of(&header.session), path_of(dir, &header.session));
+        let made = line::sealed(&Record::Header(header.clone())).and_then(|line| match folder.holds(&name) {
+            true => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+            false => folder.replace(&name, &line).and_then(|()| folder.append(&name)),
         });
-        let _ = fs::remove_file(&draft);
-        let file = made.map_err(|e| at(&path, &e))?;
-        Ok(Self { file, path })
-    }
-
-    /// Writes the header to a file that `undo` does not look at yet.
-    fn draft(path: &Path, header: &Header) -> io::Result<File> {
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        let line = line(&Record::Header(header.clone()))?;
-        file.write_all(line.as_bytes())?;
-        file.sync_all()?;
-        Ok(file)
+        let file = made.map_err(|e| Fault::io(path.display(), &e, REMEDY))?;
+        Ok(Self { file, folder, path })
     }
 
     /// Opens the ledger of an earlier session to append to it. `cut_off`: whether a torn last line is removed, which is right only
     /// where nobody else writes to it any more.
+    ///
+    /// # Errors
+    /// It cannot be written.
     pub fn reopen(session: &Session, cut_off: bool) -> Result<Self, Fault> {
+        let folder = session.folder()?;
         let open = || {
-            let file = OpenOptions::new().append(true).open(&session.path)?;
+            let file = folder.append(&name_of(&session.id()))?;
             if cut_off {
                 file.set_len(session.whole_bytes)?;
             }
             Ok(file)
         };
         let file = open().map_err(|e| Fault::io(session.path.display(), &e, REMEDY))?;
-        Ok(Self { file, path: session.path.clone() })
+        Ok(Self { file, folder, path: session.path.clone() })
     }
 
     /// Appends one line and waits until it is on disk.
     ///
-    /// Errors: nothing of the line counts then; what was written of it is cut off again.
+    /// # Errors
+    /// Nothing of the line counts then; what was written of it is cut off again.
     pub fn append(&mut self, record: &Record) -> Result<(), Fault> {
         let write = |file: &mut File| -> io::Result<()> {
-            file.write_all(line(record)?.as_bytes())?;
+            file.write_all(&line::sealed(record)?)?;
             file.sync_data()
         };
         // Asked each time: a revert may have appended to the ledger of a process that still runs.
@@ -111,13 +107,11 @@ impl Ledger {
     }
 
     /// Removes the file: nothing in it is outstanding any more.
+    ///
+    /// # Errors
+    /// It cannot be removed.
     pub fn remove(self) -> Result<(), Fault> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Fault::io(self.path.display(), &error, "remove it by hand: nothing in it is outstanding"))
-            }
-            _ => Ok(()),
-        }
+        remove(&self.folder, &self.path)
     }
 
     /// Where it lies.
@@ -126,13 +120,18 @@ impl Ledger {
     }
 }
 
-fn line(record: &Record) -> io::Result<String> {
-    Ok(serde_json::to_string(record)? + "\n")
+fn remove(folder: &OwnFolder, path: &Path) -> Result<(), Fault> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match folder.remove(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Fault::io(path.display(), &error, "remove it by hand: nothing in it is outstanding"))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Makes a name in a directory outlive a power failure (fsync(2) on the file does not).
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
+fn name_of(session: &str) -> String {
+    format!("{session}.jsonl")
 }
 
 /// What a ledger file says.
@@ -160,6 +159,31 @@ impl Session {
         self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
+    /// The folder in which it lies.
+    fn folder(&self) -> Result<OwnFolder, Fault> {
+        OwnFolder::open(self.path.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Removes the file: nothing in it is outstanding any more.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove(&self) -> Result<(), Fault> {
+        remove(&self.folder()?, &self.path)
+    }
+
+    /// Whether the boot in which it was written is known: its first line is there, and whole.
+    pub fn is_dated(&self) -> bool {
+        self.header.is_some()
+    }
+
+    /// A file that cannot be read.
+    fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let remedy =
+            "the ledger can be read by the user who ran the session, or by root; what it holds is not undone";
+        Self { problems: vec![Fault::io(path.display(), error, remedy)], ..Self::parse(path, b"") }
+    }
+
     /// Acts that may still be in force, oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.outstanding())
@@ -178,14 +202,18 @@ impl Session {
             whole_bytes: whole as u64,
         };
         // Up to the last newline: what follows it is torn.
-        for (i, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let text = &line[..line.len() - 1];
-            let understood = serde_json::from_slice(text).map_err(|e| e.to_string());
+        for (i, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            // The first line says whether others have checksums.
+            let unsealed = i == 0 || session.header.as_ref().is_some_and(|header| header.format < FORMAT);
+            let understood = line::read(&text[..text.len() - 1], unsealed);
             if let Err(why) = understood.and_then(|record| session.take(record, i)) {
                 let object = format!("{} line {}", path.display(), i + 1);
                 let remedy = "the other lines are undone; check by hand what this one was about";
                 session.problems.push(Fault::new(Class::Storage, object, why, remedy));
             }
+        }
+        if session.header.is_none() {
+            session.problems.push(undated(path, session.entries.len()));
         }
         session
     }
@@ -199,23 +227,31 @@ impl Session {
             Record::Header(header) if line > 0 => {
                 return Err(format!("a header of session {} in the middle", header.session));
             }
-            Record::Header(header) if header.format != FORMAT => {
-                return Err(format!("format {} is not {FORMAT}: another version of pinwise", header.format));
+            Record::Header(header) if header.format == 0 || header.format > FORMAT => {
+                return Err(format!("format {} is that of a later version of pinwise", header.format));
             }
             Record::Header(header) => self.header = Some(header),
-            Record::Intent { seq, at_ticks, act, old, setting } => {
+            Record::Intent { seq, at_ticks, act, old, setting, subject } => {
                 if self.entries.iter().any(|entry| entry.seq == seq) {
                     return Err(format!("act {seq} is announced twice"));
                 }
-                self.entries.push(Entry::intended(seq, at_ticks, act, old, setting));
+                let old = operation(&act).typed(old);
+                self.entries.push(Entry::intended((seq, at_ticks), act, old, setting, subject));
+            }
+            Record::Found { seq, old } => {
+                let i = known(&mut self.entries, seq)?;
+                let entry = &mut self.entries[i];
+                entry.old = operation(&entry.act).typed(old);
             }
             Record::Started { seq, process } => {
                 let i = known(&mut self.entries, seq)?;
                 self.entries[i].started = Some(process);
             }
-            Record::Done { seq, read_back } => {
+            Record::Done { seq, read_back, subject } => {
                 let i = known(&mut self.entries, seq)?;
-                self.entries[i].read_back = Some(read_back);
+                let entry = &mut self.entries[i];
+                entry.read_back = Some(operation(&entry.act).typed(read_back));
+                entry.subject = subject.or(entry.subject.take());
             }
             Record::Failed { seq, why } => {
                 let i = known(&mut self.entries, seq)?;
@@ -233,41 +269,59 @@ impl Session {
     }
 }
 
+/// The file of a session in `dir`.
+pub(crate) fn path_of(dir: &Path, session: &str) -> PathBuf {
+    dir.join(name_of(session))
+}
+
 /// The session of that id in `dir`; `None` when it has no file there.
 pub fn session(dir: &Path, id: &str) -> Result<Option<Session>, Fault> {
-    let path = dir.join(format!("{id}.jsonl"));
-    match fs::read(&path) {
-        Ok(bytes) => Ok(Some(Session::parse(&path, &bytes))),
+    let Some(folder) = folder(dir)? else { return Ok(None) };
+    Ok(in_folder(&folder, &path_of(dir, id)))
+}
+
+/// The folder of the ledgers; `None` where it is missing.
+///
+/// # Errors
+/// It belongs to somebody else, or cannot be opened.
+fn folder(dir: &Path) -> Result<Option<OwnFolder>, Fault> {
+    match dir.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(&path, &error)),
+        _ => OwnFolder::open(dir).map(Some),
     }
+}
+
+/// The session of a file; `None` when its owner has removed it meanwhile.
+fn in_folder(folder: &OwnFolder, path: &Path) -> Option<Session> {
+    match folder.read(path.file_name()?.to_str()?) {
+        Ok(bytes) => Some(Session::parse(path, &bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(Session::unreadable(path, &error)),
+    }
+}
+
+/// That a ledger has no first line: then not even the boot is known in which its acts were performed.
+fn undated(path: &Path, acts: usize) -> Fault {
+    let cause = match acts {
+        0 => "it is empty or damaged: what was changed is not known".to_string(),
+        acts => format!(
+            "its first line is missing or damaged: whether its {acts} acts are of this boot is not known"
+        ),
+    };
+    let remedy = "look at it; if its acts are of this boot, 'pinwise undo --force --session ID' undoes them, and puts the file aside";
+    Fault::new(Class::Storage, path.display(), cause, remedy)
 }
 
 /// Every session that has a file in `dir`, oldest first. A folder that does not exist holds none.
 pub fn sessions(dir: &Path) -> Result<Vec<Session>, Fault> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(dir, &error)),
-        Ok(entries) => entries,
-    };
-    let mut sessions = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|e| unreadable(dir, &e))?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            match fs::read(&path) {
-                Ok(bytes) => sessions.push(Session::parse(&path, &bytes)),
-                // Its owner finished in the meantime.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(unreadable(&path, &error)),
-            }
-        }
-    }
+    let Some(folder) = folder(dir)? else { return Ok(Vec::new()) };
+    let names =
+        folder.names().map_err(|e| Fault::io(dir.display(), &e, "look at the disk that it lies on"))?;
+    let paths = names.into_iter().map(|name| dir.join(name));
+    let ledgers = paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    let mut sessions: Vec<Session> = ledgers.filter_map(|path| in_folder(&folder, &path)).collect();
     in_order(&mut sessions);
     Ok(sessions)
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Fault {
-    Fault::io(path.display(), error, "the ledger can be read by the user who ran the session, or by root")
 }
 
 /// Oldest first: by the clock of the boot within a boot, since the time of day may be set back; boots by the time of day.

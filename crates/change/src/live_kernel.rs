@@ -1,33 +1,46 @@
 //! The operating system itself.
 
+mod presence;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Arc;
 
 use machine::ethtool::{self, Topic};
 use machine::limits::mounts;
 use machine::procfs::pid_stat;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
-    ProcessRef, UtilClamp,
+    Act, BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile,
+    ProcessFile, ProcessRef, UtilClamp,
 };
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, pidfd_send_signal, waitid,
+};
 
 use crate::fork;
-use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
+use crate::ground::Ground;
+use crate::kernel::{Gated, Kernel, Network, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
+use crate::namespace::Namespace;
+use crate::namespace::search::{self, Found};
 use crate::record::Value;
+use crate::subject::{self, Interface, Subject};
 use crate::{
     boot_words, ethtool_order, guest_pins, hold, irq_bans, netns, netns_pair, node_memory, platform_file,
     process_file, sched, swap, util_clamp,
 };
 
 /// The running system.
-#[derive(Debug, Clone, Copy)]
-pub struct LiveKernel(());
+#[derive(Debug, Clone)]
+pub struct LiveKernel {
+    /// The network namespace in which it stands; `None`: that of this process.
+    network: Option<Arc<File>>,
+}
 
 impl LiveKernel {
     /// The running system.
@@ -36,7 +49,20 @@ impl LiveKernel {
     /// that are launched without any: call it before this process confines its own threads.
     pub fn new() -> Self {
         fork::start_launcher();
-        Self(())
+        Self { network: None }
+    }
+
+    /// Runs `work` where what lies in network namespace `netns`, or in that in which this stands, is seen.
+    fn seeing<T: Send>(
+        &self,
+        netns: Option<&str>,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        match (netns, &self.network) {
+            (Some(name), _) => netns::within(name, work),
+            (None, Some(network)) => netns::within_file(network, work),
+            (None, None) => work(),
+        }
     }
 
     /// CPUs that a thread may use.
@@ -69,34 +95,64 @@ impl Kernel for LiveKernel {
         Ok(s * ticks_per_s + ns * ticks_per_s / 1_000_000_000)
     }
 
+    fn ground(&self) -> io::Result<Ground> {
+        Ground::of_own()
+    }
+
+    fn subject(&self, act: &Act) -> Subject {
+        match &self.network {
+            None => subject::live::of(act),
+            Some(network) => netns::within_file(network, || Ok(subject::live::of(act))).unwrap_or_default(),
+        }
+    }
+
+    fn network_of(&self, act: &Act) -> io::Result<Namespace> {
+        subject::live::network_of(act)
+    }
+
+    fn in_network(&self, network: &Namespace) -> Network<'_> {
+        match search::find(network) {
+            Found::Open(file) => Network::There(Box::new(Self { network: Some(Arc::new(file)) })),
+            Found::Ended => Network::Ended,
+            Found::Lost => Network::Lost,
+        }
+    }
+
+    fn interface_index(&self, act: &Act) -> io::Result<u32> {
+        subject::live::index(act)
+    }
+
+    fn interfaces(&self) -> io::Result<Vec<Interface>> {
+        self.seeing(None, subject::live::all_in_sys)
+    }
+
+    fn interface_elsewhere(&self, interface: &Interface) -> Option<(Namespace, String)> {
+        subject::live::elsewhere(interface)
+    }
+
+    fn process_in(&self, processes: &Namespace) -> Option<u32> {
+        let is_in = |pid: &u32| {
+            let namespace = fs::metadata(format!("/proc/{pid}/ns/pid"));
+            namespace.is_ok_and(|namespace| namespace.ino() == processes.inode)
+        };
+        numbers("/proc").ok()?.into_iter().find(is_in)
+    }
+
     fn own(&self) -> io::Result<ProcessRef> {
         let pid = std::process::id();
         Ok(ProcessRef { pid, start_time_ticks: self.start_time(pid, pid)? })
     }
 
     fn read_file(&self, path: &Path, namespace: Option<&str>) -> io::Result<String> {
-        match namespace {
-            None => fs::read_to_string(path),
-            Some(name) => netns::within(name, || fs::read_to_string(path)),
-        }
+        self.seeing(namespace, || fs::read_to_string(path))
     }
 
     fn exists(&self, path: &Path, namespace: Option<&str>) -> io::Result<bool> {
-        let there = match namespace {
-            None => fs::metadata(path),
-            Some(name) => netns::within(name, || fs::metadata(path)),
-        };
-        match there {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            there => there.map(|_| true),
-        }
+        self.seeing(namespace, || presence::exists(path))
     }
 
     fn write_file(&self, path: &Path, value: &str, namespace: Option<&str>) -> io::Result<()> {
-        match namespace {
-            None => write(path, value),
-            Some(name) => netns::within(name, || write(path, value)),
-        }
+        self.seeing(namespace, || write(path, value))
     }
 
     fn read_process_file(&self, process: &ProcessRef, file: ProcessFile) -> io::Result<String> {
@@ -158,7 +214,8 @@ impl Kernel for LiveKernel {
     }
 
     fn start_time(&self, pid: u32, tid: u32) -> io::Result<u64> {
-        stat(&format!("/proc/{pid}/task/{tid}/stat"), |stat| stat.start_time_ticks)
+        let start = stat(&format!("/proc/{pid}/task/{tid}/stat"), |stat| stat.start_time_ticks);
+        start.map_err(|error| presence::of_thread(tid, error))
     }
 
     fn threads(&self, pid: u32) -> io::Result<Vec<u32>> {
@@ -178,8 +235,7 @@ impl Kernel for LiveKernel {
     }
 
     fn signal(&self, process: &ProcessRef, signal: i32) -> io::Result<()> {
-        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
-        let pid = Pid::from_raw(process.pid as i32).ok_or_else(gone)?;
+        let pid = pid_of(process.pid)?;
         let signal = match signal {
             libc::SIGKILL => Signal::KILL,
             libc::SIGTERM => Signal::TERM,
@@ -310,28 +366,23 @@ impl Kernel for LiveKernel {
         fork::fork(launch, marker, false)
     }
 
-    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
-        let mut status = 0;
-        // SAFETY: `status` is a valid place for the answer.
-        match unsafe { libc::waitpid(pid as libc::pid_t, &raw mut status, libc::WNOHANG) } {
-            0 => Ok(None),
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(Some(ExitStatus::from_raw(status))),
-        }
+    fn ended(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
+        let flags = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(pid_of(pid)?), flags)?.map(|ended| exit_status(&ended)))
+    }
+
+    fn reap(&self, pid: u32) {
+        let flags = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        // Of one that runs, or is no child of ours, there is nothing to reap.
+        let _ = pid_of(pid).map(|pid| waitid(WaitId::Pid(pid), flags));
     }
 
     fn ethtool(&self, device: &str, namespace: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
-        match namespace {
-            None => ethtool::ask(device, topic),
-            Some(name) => netns::within(name, || ethtool::ask(device, topic)),
-        }
+        self.seeing(namespace, || ethtool::ask(device, topic))
     }
 
     fn set_ethtool(&self, device: &str, namespace: Option<&str>, setting: &EthtoolSetting) -> io::Result<()> {
-        match namespace {
-            None => ethtool_order::send(device, setting),
-            Some(name) => netns::within(name, || ethtool_order::send(device, setting)),
-        }
+        self.seeing(namespace, || ethtool_order::send(device, setting))
     }
 
     fn irq_bans(&self, process: &ProcessRef) -> io::Result<BTreeSet<u32>> {
@@ -364,13 +415,37 @@ impl Kernel for LiveKernel {
     }
 }
 
+/// When process 1 of our PID namespace began, clock ticks since boot.
+pub(crate) fn first_process_began_ticks() -> io::Result<u64> {
+    stat("/proc/1/stat", |stat| stat.start_time_ticks)
+}
+
 /// Whether the calling thread has a capability (capabilities(7)) in force.
-fn has_capability(number: u32) -> bool {
+pub(crate) fn has_capability(number: u32) -> bool {
     let status = fs::read("/proc/thread-self/status").unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
     let mask =
         status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
     mask.is_some_and(|mask| mask & (1 << number) != 0)
+}
+
+fn gone() -> io::Error {
+    io::Error::from_raw_os_error(libc::ESRCH)
+}
+
+/// Errors: no process has such a number.
+fn pid_of(number: u32) -> io::Result<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw).ok_or_else(gone)
+}
+
+/// In the form of wait(2), which waitid(2) takes apart.
+fn exit_status(ended: &WaitIdStatus) -> ExitStatus {
+    const CORE_DUMPED: i32 = 0x80;
+    ExitStatus::from_raw(match (ended.exit_status(), ended.terminating_signal()) {
+        (Some(code), _) => (code & 0xff) << 8,
+        (None, Some(signal)) if ended.dumped() => signal | CORE_DUMPED,
+        (None, signal) => signal.unwrap_or_default(),
+    })
 }
 
 fn malformed(why: impl ToString) -> io::Error {

@@ -1,68 +1,85 @@
-//! One pinwise at a time changes a machine: a lock on a file beside the ledgers, which the kernel releases whatever ends its holder.
+//! One pinwise at a time changes a machine, whether it applies, studies, undoes, reverts or confirms: a lock on the folder of the
+//! ledgers, which the kernel releases whatever ends its holder.
+//!
+//! The folder itself is locked and no file in it: that takes no write, so that an undo works on a disk that is full or has been
+//! remounted read-only (flock(2) needs no more than an open descriptor).
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+mod holder;
+
+use std::io;
 use std::path::Path;
 
-use machine::{Class, Fault};
-use rustix::fs::{FlockOperation, flock};
+use machine::Fault;
+use machine::own_folder::{Lock, OwnFolder, Reach};
 
 /// The lock; held until it is dropped, or the process ends in whatever way.
 #[derive(Debug)]
 pub struct MachineLock {
-    _file: File,
+    _lock: Lock,
 }
 
 impl MachineLock {
-    /// Takes the lock of the ledgers in `dir`, and leaves a word about who holds it for those who come too late.
+    /// Takes the lock of the ledgers in `dir`, and makes the folder where it is missing.
     ///
-    /// Errors: another pinwise holds it (the fault says which, and what for); the folder cannot be written.
-    pub fn take(dir: &Path, purpose: &str) -> Result<Self, Fault> {
-        let path = dir.join("machine.lock");
-        let at = |error: &io::Error| {
-            Fault::io(path.display(), error, "set PINWISE_STATE_DIR to a folder that you may write to")
-        };
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| at(&e))?;
-        let mut options = OpenOptions::new();
-        let mut file =
-            options.create(true).read(true).append(true).mode(0o600).open(&path).map_err(|e| at(&e))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(held(&mut file, &path)),
-            Err(error) => return Err(at(&error.into())),
-        }
-        // The word is for people: without it (full disk) the lock holds all the same.
-        let _ = file.set_len(0).and_then(|()| writeln!(file, "process {} ({purpose})", std::process::id()));
-        Ok(Self { _file: file })
+    /// # Errors
+    /// Another pinwise holds it (the fault names its process and what it does); the folder belongs to somebody else, or cannot be made
+    /// or opened.
+    pub fn take(dir: &Path) -> Result<Self, Fault> {
+        Self::of(&OwnFolder::make(dir, Reach::Owner)?)
     }
-}
 
-fn held(file: &mut File, path: &Path) -> Fault {
-    let mut by = String::new();
-    let _ = file.rewind().and_then(|()| file.read_to_string(&mut by));
-    let by = if by.trim().is_empty() { "another pinwise" } else { by.trim() };
-    let cause = format!("{by} is changing this machine");
-    Fault::new(
-        Class::No,
-        path.display(),
-        cause,
-        "wait for it to end, or stop it with Ctrl-C or kill -INT: it undoes its changes",
-    )
+    /// The same where there are ledgers; `None` where the folder is missing.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub fn take_existing(dir: &Path) -> Result<Option<Self>, Fault> {
+        match dir.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => Self::of(&OwnFolder::open(dir)?).map(Some),
+        }
+    }
+
+    fn of(folder: &OwnFolder) -> Result<Self, Fault> {
+        match folder.lock() {
+            Ok(lock) => Ok(Self { _lock: lock }),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(holder::fault(folder.path())),
+            Err(error) => {
+                Err(Fault::io(folder.path().display(), &error, "keep the ledgers on a local file system"))
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use machine::Class;
+
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_the_first_is_and_may_come_when_it_has_gone() {
+    fn the_second_learns_who_holds_it_and_gets_it_when_the_first_has_gone() {
         let dir = tempfile::tempdir().unwrap();
-        let first = MachineLock::take(dir.path(), "study: string server").unwrap();
-        let fault = MachineLock::take(dir.path(), "apply").unwrap_err();
-        let own = format!("process {} (study: string server)", std::process::id());
-        assert!(fault.cause.starts_with(&own) && fault.class == Class::No, "{fault}");
+        let first = MachineLock::take(dir.path()).unwrap();
+        for second in
+            [MachineLock::take(dir.path()).map(drop), MachineLock::take_existing(dir.path()).map(drop)]
+        {
+            let fault = second.unwrap_err();
+            let own = format!("process {}", std::process::id());
+            assert!(fault.cause.contains(&own) && fault.class == Class::No, "{fault}");
+            assert!(fault.remedy.contains(&format!("kill -INT {}", std::process::id())), "{fault}");
+        }
         drop(first);
-        MachineLock::take(dir.path(), "apply").unwrap();
+        MachineLock::take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_can_be_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();
+        assert!(MachineLock::take_existing(dir.path()).unwrap().is_some());
+        assert!(MachineLock::take_existing(&dir.path().join("missing")).unwrap().is_none());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is written for it");
     }
 }

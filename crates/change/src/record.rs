@@ -3,20 +3,24 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use machine::{Act, CpuSet, EthtoolState, IoPriority, PinScope, ProcessRef, Setting, UtilClamp};
+use machine::power::NO_LATENCY_LIMIT_US;
+use machine::{Act, CpuSet, EthtoolState, IoPriority, ProcessRef, Setting, UtilClamp};
 use serde::{Deserialize, Serialize};
 
+use crate::acts::{Lifetime, operation};
+use crate::ground::Ground;
 use crate::kernel::SchedulingState;
 use crate::node_memory::shares;
+use crate::subject::Subject;
 use crate::take_back::How;
 
-/// Version of the ledger's format that this program writes and reads.
-pub const FORMAT: u32 = 1;
+/// Version of the ledger's format that this program writes. It also reads the one before, whose lines have no checksums.
+pub const FORMAT: u32 = 2;
 
 /// First line of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Always [`FORMAT`].
+    /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
     /// Id of the session: `SECONDS-PID`.
     pub session: String,
@@ -34,6 +38,9 @@ pub struct Header {
     /// How far into its second of the day it began, ns, for sessions of one tick.
     #[serde(default)]
     pub began_subsec_ns: u32,
+    /// Where the process stands; `None` in ledgers of older versions, and where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground: Option<Ground>,
 }
 
 /// What an act found, or left behind.
@@ -80,6 +87,21 @@ pub enum Value {
     Absent,
     /// What the driver of a network interface tells of the topic of an act.
     Ethtool(EthtoolState),
+    /// A limit on the exit latency of idle CPUs, us; 2000000000 for none.
+    LatencyLimit(u32),
+    /// Whether irqbalance leaves an interrupt alone.
+    Banned(bool),
+    /// Interfaces that a thread of the packet generator sends through.
+    Devices(Vec<String>),
+    /// Something that is not ours stands in its place.
+    Another,
+}
+
+impl Value {
+    /// That something is there, or is not.
+    pub(crate) fn of_presence(there: bool) -> Self {
+        if there { Self::Present } else { Self::Absent }
+    }
 }
 
 impl fmt::Display for Value {
@@ -96,12 +118,19 @@ impl fmt::Display for Value {
             Value::Memory(bytes) => f.write_str(&shares::words(bytes)),
             Value::UtilClamp(clamp) => write!(f, "{}-{}", clamp.min, clamp.max),
             Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
-            Value::Scheduling(state) => write!(f, "{}", crate::deed::scheduling_words(&state.scheduling)),
+            Value::Scheduling(state) => write!(f, "{}", crate::acts::scheduling_words(&state.scheduling)),
             Value::Cgroup { path, .. } => write!(f, "{}", path.display()),
             Value::Unplaced { .. } => f.write_str("not there"),
             Value::Present => f.write_str("there"),
             Value::Absent => f.write_str("not there"),
             Value::Ethtool(state) => write!(f, "{state}"),
+            Value::LatencyLimit(us) if *us >= NO_LATENCY_LIMIT_US => f.write_str("unlimited"),
+            Value::LatencyLimit(us) => write!(f, "{us} us"),
+            Value::Another => f.write_str("another one"),
+            Value::Banned(true) => f.write_str("left alone"),
+            Value::Banned(false) => f.write_str("moved by it"),
+            Value::Devices(devices) if devices.is_empty() => f.write_str("(none)"),
+            Value::Devices(devices) => f.write_str(&devices.join(" ")),
         }
     }
 }
@@ -125,6 +154,16 @@ pub enum Record {
         /// The setting of a plan that it is part of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         setting: Option<Setting>,
+        /// The identity of what it is about; `None` where its words say all, and in ledgers of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<Subject>,
+    },
+    /// Between the intent and the act somebody else has changed the object: this is what the act found.
+    Found {
+        /// Number of the act.
+        seq: u64,
+        /// What it found.
+        old: Value,
     },
     /// A process was forked for the act and waits at its gate.
     Started {
@@ -139,6 +178,9 @@ pub enum Record {
         seq: u64,
         /// What was there afterwards.
         read_back: Value,
+        /// The identity of what it has made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<Subject>,
     },
     /// The act was refused, and nothing is left of it.
     Failed {
@@ -151,8 +193,8 @@ pub enum Record {
     Armed {
         /// Clock ticks since boot until which it has to be confirmed.
         until_ticks: u64,
-        /// Who takes it back, in words.
-        by: String,
+        /// Who takes it back.
+        by: Reverter,
     },
     /// Somebody has confirmed that it may stay.
     Confirmed,
@@ -173,6 +215,7 @@ impl Record {
         match self {
             Record::Header(_) | Record::Armed { .. } | Record::Confirmed | Record::Reverted => None,
             Record::Intent { seq, .. }
+            | Record::Found { seq, .. }
             | Record::Started { seq, .. }
             | Record::Done { seq, .. }
             | Record::Failed { seq, .. }
@@ -186,8 +229,40 @@ impl Record {
 pub struct Armed {
     /// Clock ticks since boot.
     pub until_ticks: u64,
-    /// Who takes it back then, in words.
-    pub by: String,
+    /// Who takes it back then.
+    pub by: Reverter,
+}
+
+/// Who takes back a session that is not confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Reverter {
+    /// One that is about to be started.
+    Starting,
+    /// A transient service of systemd.
+    Service {
+        /// Name of the unit.
+        unit: String,
+    },
+    /// A process in a session of its own.
+    Process {
+        /// Its number.
+        pid: u32,
+    },
+    /// In words, as ledgers of format 1 have it.
+    #[serde(untagged)]
+    Words(String),
+}
+
+impl fmt::Display for Reverter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Starting => f.write_str("a process that is being started for it"),
+            Self::Service { unit } => write!(f, "systemd service {unit}"),
+            Self::Process { pid } => write!(f, "process {pid}"),
+            Self::Words(words) => f.write_str(words),
+        }
+    }
 }
 
 /// An act with all that the ledger knows about it.
@@ -203,6 +278,8 @@ pub struct Entry {
     pub old: Value,
     /// The setting of a plan that it is part of.
     pub setting: Option<Setting>,
+    /// The identity of what it is about, beyond its words.
+    pub subject: Option<Subject>,
     /// The process that was forked for it.
     pub started: Option<ProcessRef>,
     /// What was there afterwards; `None` when that was never recorded.
@@ -215,9 +292,15 @@ pub struct Entry {
 
 impl Entry {
     /// One of which nothing is known yet but that it is about to be performed.
-    pub(crate) fn intended(seq: u64, at_ticks: u64, act: Act, old: Value, setting: Option<Setting>) -> Self {
+    pub(crate) fn intended(
+        (seq, at_ticks): (u64, u64),
+        act: Act,
+        old: Value,
+        setting: Option<Setting>,
+        subject: Option<Subject>,
+    ) -> Self {
         let (started, read_back, failed, undone) = (None, None, None, None);
-        Self { seq, at_ticks, act, old, setting, started, read_back, failed, undone }
+        Self { seq, at_ticks, act, old, setting, subject, started, read_back, failed, undone }
     }
 
     /// Whether the act is in force in later boots as well: a file that is read at each start, and what such a file among `entries` of
@@ -227,15 +310,19 @@ impl Entry {
             Act::PlaceFile { keeps, .. } => keeps.contains(setting),
             _ => false,
         };
-        match &self.act {
-            Act::PlaceFile { .. } | Act::AddBootWords { .. } | Act::MakeSwapFile { .. } => true,
-            Act::PinGuest { pin, .. } => pin.scope == PinScope::Definition,
-            Act::WriteFile { netns: None, .. } => {
+        match operation(&self.act).lifetime() {
+            Lifetime::Boot => false,
+            Lifetime::Lasting => true,
+            Lifetime::BootUnlessKept => {
                 let setting = self.setting.as_ref();
                 setting.is_some_and(|setting| entries.any(|entry| keeps(entry, setting)))
             }
-            _ => false,
         }
+    }
+
+    /// Whether it cannot be about the same as another one, although their words are the same.
+    pub(crate) fn is_about_another_than(&self, other: &Self) -> bool {
+        self.subject.as_ref().zip(other.subject.as_ref()).is_some_and(|(a, b)| a.is_another_than(b))
     }
 
     /// Whether the act may still be in force.

@@ -7,11 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::{Act, Fault, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
-use crate::deed;
+use crate::acts::operation;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Session};
 use crate::live_kernel::LiveKernel;
-use crate::record::{Armed, Entry};
+use crate::reach::{OutOfReach, Reach, reach};
+use crate::record::{Armed, Entry, Reverter};
+use crate::revert::is_followed;
 
 /// All sessions that have a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,6 +33,9 @@ pub struct SessionStatus {
     pub owner: Option<ProcessRef>,
     /// Whether that process still runs.
     pub owner_alive: bool,
+    /// Whether it is one of another PID namespace, so that whether it runs cannot be seen from here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub owner_elsewhere: bool,
     /// Whether the machine was started again since: run-time changes are gone then.
     pub before_this_boot: bool,
     /// When it began, in seconds since 1970 (UTC).
@@ -40,7 +45,10 @@ pub struct SessionStatus {
     pub to_confirm_within_s: Option<f64>,
     /// Who takes it back then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reverted_by: Option<String>,
+    pub reverted_by: Option<Reverter>,
+    /// Whether that one has gone, so that nobody takes it back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reverter_gone: bool,
     /// Acts in force, oldest first.
     pub outstanding: Vec<ActStatus>,
     /// Lines of the ledger that make no sense.
@@ -62,6 +70,9 @@ pub struct ActStatus {
     pub now: Option<String>,
     /// Whether somebody else has changed it since; `None` when that cannot be told.
     pub changed_since: Option<bool>,
+    /// Why it cannot be reached from here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_of_reach: Option<OutOfReach>,
     /// The setting of a plan that it is part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<Setting>,
@@ -93,10 +104,12 @@ fn session_status(session: &Session, kernel: &dyn Kernel) -> SessionStatus {
         purpose: header.map(|header| header.purpose.clone()).unwrap_or_default(),
         owner,
         owner_alive: owner_alive(session, kernel),
+        owner_elsewhere: !before_this_boot && !sees_owner(session, kernel),
         before_this_boot,
         began_unix_s: header.map_or(0, |header| header.began_unix_s),
         to_confirm_within_s: armed.and_then(|armed| left_s(armed, kernel)),
         reverted_by: armed.map(|armed| armed.by.clone()),
+        reverter_gone: armed.is_some() && is_followed(&session.path).is_ok_and(|followed| !followed),
         outstanding: outstanding(session, kernel, before_this_boot),
         problems: session.problems.clone(),
     }
@@ -110,34 +123,41 @@ fn left_s(armed: &Armed, kernel: &dyn Kernel) -> Option<f64> {
 
 fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -> Vec<ActStatus> {
     let entries: Vec<&Entry> = session.outstanding().collect();
+    let ground = session.header.as_ref().and_then(|header| header.ground.as_ref());
     let told = entries.iter().enumerate().map(|(i, entry)| {
         let gone = before_this_boot && !entry.outlives_boots(session.outstanding());
-        let now = if gone { None } else { deed::read(kernel, &entry.act).ok() };
+        let (now, out_of_reach) = match reach(kernel, entry, ground, !before_this_boot) {
+            _ if gone => (None, None),
+            Reach::Here => (operation(&entry.act).read_there(kernel).ok(), None),
+            Reach::There(there, act) => (operation(&act).read_there(&*there).ok(), None),
+            Reach::Gone => (None, None),
+            Reach::Out(why) => (None, Some(why)),
+        };
         let now = now.filter(|_| !matches!(entry.act, Act::Launch { .. }));
         // Of several acts on one object only the last shows.
-        let last = !entries[i + 1..].iter().any(|later| deed::same_object(&later.act, &entry.act));
+        let of_act = operation(&entry.act);
+        let last = !entries[i + 1..].iter().any(|later| of_act.is_about_same(&later.act));
         let left = entry.read_back.as_ref().filter(|_| last);
-        let changed_since = now.as_ref().zip(left).map(|(now, left)| !deed::same(&entry.act, now, left));
-        ActStatus { now: now.map(|now| now.to_string()), changed_since, ..act_status(entry) }
+        let changed_since = now.as_ref().zip(left).map(|(now, left)| !of_act.same(now, left));
+        ActStatus { now: now.map(|now| now.to_string()), changed_since, out_of_reach, ..act_status(entry) }
     });
     told.collect()
 }
 
 fn act_status(entry: &Entry) -> ActStatus {
     let knob = entry.setting.as_ref().and_then(|setting| knobs::find(&setting.knob));
-    let process = entry.started.map(|process| match &entry.act {
-        Act::HoldLatency { .. } => format!("{}, held by process {}", deed::asked(&entry.act), process.pid),
-        _ => format!("running as process group {}", process.pid),
-    });
+    let operation = operation(&entry.act);
+    let process = entry.started.map(|process| operation.running(process.pid));
     ActStatus {
         seq: entry.seq,
-        object: deed::object(&entry.act),
+        object: operation.object(),
         old: entry.old.to_string(),
         new: process
             .or_else(|| entry.read_back.as_ref().map(ToString::to_string))
-            .unwrap_or_else(|| deed::asked(&entry.act)),
+            .unwrap_or_else(|| operation.asked()),
         now: None,
         changed_since: None,
+        out_of_reach: None,
         setting: entry.setting.clone(),
         owner: knob.map(|knob| knob.about().owner),
         undo: entry.undone.as_ref().map(ToString::to_string),
@@ -151,9 +171,18 @@ pub(crate) fn same_boot(session: &Session, kernel: &dyn Kernel) -> bool {
     then.is_empty() || now.is_empty() || then == now
 }
 
-/// Whether the process that performs the session's acts is still there.
+/// Whether the process that performs the session's acts is still there. One of another PID namespace cannot be seen: whether it is at
+/// work, the lock of the ledgers shows.
 pub(crate) fn owner_alive(session: &Session, kernel: &dyn Kernel) -> bool {
-    same_boot(session, kernel) && session.header.as_ref().is_some_and(|header| kernel.alive(&header.owner))
+    same_boot(session, kernel)
+        && sees_owner(session, kernel)
+        && session.header.as_ref().is_some_and(|header| kernel.alive(&header.owner))
+}
+
+/// Whether the number of the session's process means the same process here.
+fn sees_owner(session: &Session, kernel: &dyn Kernel) -> bool {
+    let then = session.header.as_ref().and_then(|header| header.ground);
+    then.is_none_or(|then| kernel.ground().is_ok_and(|now| now.sees_same_processes(&then)))
 }
 
 impl Status {
@@ -184,22 +213,29 @@ impl fmt::Display for SessionStatus {
             write!(f, " ({})", self.purpose)?;
         }
         if let Some(owner) = self.owner {
-            let state = if self.owner_alive { "runs" } else { "is gone" };
-            write!(
-                f,
-                ", begun {} ago by process {}, which {state}",
-                age(now.saturating_sub(self.began_unix_s)),
-                owner.pid
-            )?;
+            let began = age(now.saturating_sub(self.began_unix_s));
+            let state = match (self.owner_elsewhere, self.owner_alive) {
+                (true, _) => "of another PID namespace",
+                (false, true) => "which runs",
+                (false, false) => "which is gone",
+            };
+            write!(f, ", begun {began} ago by process {}, {state}", owner.pid)?;
         }
         let count = self.outstanding.len();
         writeln!(f, ": {count} {} in force", if count == 1 { "change" } else { "changes" })?;
         if let (Some(left), Some(by)) = (self.to_confirm_within_s, &self.reverted_by) {
-            match left > 0.0 {
-                true => {
-                    writeln!(f, "  taken back in {left:.0} s by {by}, unless confirmed: pinwise confirm")?
+            match (self.reverter_gone, left > 0.0) {
+                (true, true) => writeln!(
+                    f,
+                    "  waits {left:.0} s to be confirmed, but {by}, which would take it back, is gone: pinwise confirm, or pinwise undo"
+                )?,
+                (false, true) => {
+                    writeln!(f, "  taken back in {left:.0} s by {by}, unless confirmed: pinwise confirm")?;
                 }
-                false => writeln!(f, "  was not confirmed in time, and {by} did not take it back")?,
+                (true, false) => {
+                    writeln!(f, "  was not confirmed in time, and {by} did not take it back: pinwise undo")?;
+                }
+                (false, false) => writeln!(f, "  was not confirmed in time: {by} is taking it back")?,
             }
         }
         if self.before_this_boot && count > 0 {
@@ -215,6 +251,7 @@ impl fmt::Display for SessionStatus {
                 let owner = act.owner.map(|owner| format!(", who may be: {owner}")).unwrap_or_default();
                 write!(f, ", now {now}: changed since by somebody else{owner}")?;
             }
+            act.out_of_reach.iter().try_for_each(|why| write!(f, ", {why}"))?;
             writeln!(f, "{}", act.undo.as_ref().map(|undo| format!(" [{undo}]")).unwrap_or_default())?;
         }
         self.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))

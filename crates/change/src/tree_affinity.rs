@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use machine::{Act, Class, CpuSet, Fault, ProcessRef, ThreadRef};
 use serde::Serialize;
 
-use crate::deed::says_ended;
+use crate::acts::says_ended;
 use crate::hand::{Hand, Receipt};
 use crate::kernel::{Kernel, descendants};
 

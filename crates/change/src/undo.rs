@@ -1,17 +1,17 @@
 //! Taking back what sessions left behind whose owner is gone: after kill -9, a crash, or a plan that is to go.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::Path;
 
-use machine::{Act, Class, Fault};
-use rustix::fs::{FlockOperation, flock};
+use machine::{Class, Fault};
 use serde::Serialize;
 
-use crate::deed;
+use crate::acts::operation;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
+use crate::lock::MachineLock;
 use crate::record::Entry;
 use crate::status::{owner_alive, same_boot};
 use crate::take_back::{How, Scope, Undone, undo_entries};
@@ -19,9 +19,9 @@ use crate::take_back::{How, Scope, Undone, undo_entries};
 /// What to undo, and how hard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoOptions {
-    /// Also sessions whose owner still runs, and what somebody else has changed since.
+    /// Also what somebody else has changed since.
     pub force: bool,
-    /// Also sessions whose owner still runs, but not what somebody else has changed since.
+    /// Also sessions whose owner still runs.
     pub owned_too: bool,
     /// Only this session; `None`: all.
     pub session: Option<String>,
@@ -76,7 +76,56 @@ pub struct SessionUndone {
     pub problems: Vec<Fault>,
 }
 
+impl SessionUndone {
+    /// A session that is left as it is: its ledger does not say of which boot it is.
+    fn left(session: &Session) -> Self {
+        let problems = session.problems.clone();
+        Self { session: session.id(), purpose: String::new(), undone: Vec::new(), problems }
+    }
+
+    /// A session of which nothing could be undone.
+    pub(crate) fn failed(session: &Session, fault: Fault) -> Self {
+        let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
+        Self { session: session.id(), purpose, undone: Vec::new(), problems: vec![fault] }
+    }
+}
+
+impl SessionUndone {
+    /// `7 restored, 1 already as it was, 2 left as they are`.
+    fn count(&self) -> String {
+        let of = |is: fn(&How) -> bool| self.undone.iter().filter(|undone| is(&undone.how)).count();
+        let counts = [
+            (of(|how| matches!(how, How::Restored)), "restored"),
+            (of(|how| matches!(how, How::Already)), "as before already"),
+            (of(|how| matches!(how, How::Gone | How::Expired)), "gone"),
+            (of(|how| matches!(how, How::GivenUp { .. } | How::Forgotten)), "given up"),
+            (of(|how| !how.is_final()), "NOT undone"),
+        ];
+        let told: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if told.is_empty() { "nothing undone".into() } else { told.join(", ") }
+    }
+}
+
 impl UndoReport {
+    /// Adds what came of a further try: of each act the latest result counts.
+    pub(crate) fn go_on(&mut self, later: Self) {
+        for session in later.sessions {
+            match self.sessions.iter_mut().find(|known| known.session == session.session) {
+                Some(known) => {
+                    known.undone.retain(|undone| session.undone.iter().all(|later| later.seq != undone.seq));
+                    known.undone.extend(session.undone);
+                    known.problems = session.problems;
+                }
+                None => self.sessions.push(session),
+            }
+        }
+        self.refused = later.refused;
+    }
+
     /// Whether everything is as it was.
     pub fn is_clean(&self) -> bool {
         self.fault().is_none()
@@ -102,6 +151,11 @@ fn left_fault(undone: &Undone) -> Fault {
             let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
+        How::OutOfReach { what } => Fault::new(Class::No, &undone.object, &undone.how, what.remedy()),
+        How::Unproven { .. } => {
+            let remedy = "look at them (ps -fp); end those that the launch has left, then run 'pinwise undo --force', which leaves the rest alone";
+            Fault::new(Class::No, &undone.object, &undone.how, remedy)
+        }
         How::Incomplete { .. } => {
             let remedy = "free what holds it and run 'pinwise undo' again, or leave it at that with --force";
             Fault::new(Class::MachineLacks, &undone.object, &undone.how, remedy)
@@ -122,13 +176,7 @@ impl fmt::Display for UndoReport {
             return writeln!(f, "Nothing to undo.");
         }
         for session in &self.sessions {
-            writeln!(
-                f,
-                "Session {} ({}): {} undone",
-                session.session,
-                session.purpose,
-                session.undone.len()
-            )?;
+            writeln!(f, "Session {} ({}): {}", session.session, session.purpose, session.count())?;
             session.undone.iter().try_for_each(|undone| writeln!(f, "  {undone}"))?;
             session.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
         }
@@ -140,44 +188,47 @@ impl fmt::Display for UndoReport {
 ///
 /// As often as one likes: what is restored already is left alone. A ledger with nothing outstanding is removed.
 ///
-/// Errors: another undo runs, the session does not exist, the folder cannot be read, or every session that was meant
+/// # Errors
+/// Another pinwise is changing the machine, the session does not exist, the folder cannot be read, or every session that was meant
 /// is still owned by a running process.
 pub fn undo(dir: &Path, kernel: &dyn Kernel, options: &UndoOptions) -> Result<UndoReport, Fault> {
-    match lock(dir)? {
-        Some(lock) => undo_locked(dir, kernel, options, &lock),
+    match MachineLock::take_existing(dir)? {
+        Some(_lock) => undo_sessions(ledger::sessions(dir)?, kernel, options),
         None => unknown(options),
     }
 }
 
-/// The same for who has the lock.
-pub(crate) fn undo_locked(
-    dir: &Path,
+/// The same for the holder of the lock, which has read the ledgers.
+pub(crate) fn undo_sessions(
+    sessions: Vec<Session>,
     kernel: &dyn Kernel,
     options: &UndoOptions,
-    _lock: &File,
 ) -> Result<UndoReport, Fault> {
     let mut report = UndoReport { sessions: Vec::new(), refused: Vec::new() };
-    let sessions = chosen(ledger::sessions(dir)?, options)?;
+    let sessions = chosen(sessions, options)?;
     if sessions.iter().all(|(_, from_seq)| from_seq.is_none()) {
         return unknown(options);
     }
     // What sessions that were looked at before, which are later ones, still hold.
-    let mut held: Vec<(String, Act)> = Vec::new();
+    let mut held: Vec<(String, Entry)> = Vec::new();
     for (mut session, from_seq) in sessions.into_iter().rev() {
         let alive = owner_alive(&session, kernel);
         match (from_seq, session.header.as_ref()) {
             (None, _) => {}
-            (Some(_), Some(header)) if alive && !options.force && !options.owned_too => {
+            (Some(_), None) if !(options.force && options.session.is_some()) => {
+                report.sessions.push(SessionUndone::left(&session));
+            }
+            (Some(_), Some(header)) if alive && !options.owned_too => {
                 report.refused.push(owned(&session, header.owner.pid));
             }
             (Some(from_seq), _) => {
-                let undone = undo_session(&mut session, kernel, options.force, alive, from_seq, &held);
+                let undone = undo_session(&mut session, kernel, options, alive, from_seq, &held);
                 report.sessions.push(undone);
             }
         }
         let same_boot = same_boot(&session, kernel);
         let in_force = |entry: &&Entry| same_boot || entry.outlives_boots(session.outstanding());
-        held.extend(session.outstanding().filter(in_force).map(|entry| (session.id(), entry.act.clone())));
+        held.extend(session.outstanding().filter(in_force).map(|entry| (session.id(), entry.clone())));
     }
     match report.refused.first() {
         Some(fault) if report.sessions.is_empty() => Err(fault.clone()),
@@ -224,51 +275,42 @@ fn no_such(session: &str) -> Fault {
 fn owned(session: &Session, pid: u32) -> Fault {
     let cause = format!("process {pid} still works in it");
     let remedy = format!(
-        "stop that first, with Ctrl-C or kill -INT {pid}: it undoes its changes itself (--force undoes them under it)"
+        "stop that first, with Ctrl-C or kill -INT {pid}: it undoes its changes itself; if it does not react, kill -KILL {pid} and \
+         run 'pinwise undo'"
     );
     Fault::new(Class::No, format!("session {}", session.id()), cause, remedy)
-}
-
-/// Keeps other undos out; `None` when there is no such folder and so nothing to undo.
-pub(crate) fn lock(dir: &Path) -> Result<Option<File>, Fault> {
-    let path = dir.join("undo.lock");
-    let file = match OpenOptions::new().create(true).append(true).open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(Fault::io(path.display(), &error, "run as the user who ran the session, or as root"));
-        }
-        Ok(file) => file,
-    };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(Fault::new(
-            Class::No,
-            path.display(),
-            "another undo is running",
-            "wait for it to end, and look with 'pinwise status'",
-        )),
-        Err(error) => Err(Fault::io(path.display(), &error.into(), "keep the ledger on a local file system")),
-    }
 }
 
 fn undo_session(
     session: &mut Session,
     kernel: &dyn Kernel,
-    force: bool,
+    options: &UndoOptions,
     owner_alive: bool,
     from_seq: u64,
-    held: &[(String, Act)],
+    held: &[(String, Entry)],
 ) -> SessionUndone {
-    let id = session.id();
+    let (id, force) = (session.id(), options.force);
+    let forget = force && options.session.is_some();
     let mut problems = session.problems.clone();
     // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
     let mut ledger = Ledger::reopen(session, !owner_alive).ok();
-    let held_by = |act: &Act| {
-        let later = held.iter().find(|(_, other)| deed::is_held_by(act, other));
+    let held_by = |entry: &Entry| {
+        let later = held.iter().find(|(_, other)| {
+            operation(&entry.act).is_held_by(&other.act) && !entry.is_about_another_than(other)
+        });
         later.map(|(session, _)| session.clone())
     };
     let same_boot = same_boot(session, kernel);
-    let scope = Scope { session: &id, from_seq, same_boot, force, held_by: &held_by };
+    let ground = session.header.as_ref().and_then(|header| header.ground);
+    let scope = Scope {
+        session: &id,
+        from_seq,
+        ground: ground.as_ref(),
+        same_boot,
+        force,
+        forget,
+        held_by: &held_by,
+    };
     let undone = undo_entries(kernel, &mut session.entries, &scope, |record| {
         let _ = ledger.as_mut().map(|ledger| ledger.append(record));
     });
@@ -283,15 +325,16 @@ fn undo_session(
 /// Removes a ledger of which nothing is outstanding. One with lines that make no sense stays until somebody has
 /// looked; forced, it is put aside under another name.
 fn put_away(session: &Session, force: bool) -> Result<(), Fault> {
-    let result = match (session.problems.is_empty(), force) {
-        (true, _) => fs::remove_file(&session.path),
-        (false, true) => fs::rename(&session.path, session.path.with_extension("damaged")),
+    match (session.problems.is_empty(), force) {
+        (true, _) => session.remove(),
         (false, false) => Ok(()),
-    };
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Fault::io(session.path.display(), &error, "remove it by hand: nothing in it is outstanding"))
-        }
-        _ => Ok(()),
+        (false, true) => match fs::rename(&session.path, session.path.with_extension("damaged")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Fault::io(
+                session.path.display(),
+                &error,
+                "remove it by hand: nothing in it is outstanding",
+            )),
+            _ => Ok(()),
+        },
     }
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use machine::processes::Owner;
-use machine::{Class, Fault, Plan, Planned, Root, Tree};
+use machine::{Class, Fault, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds, not_left_alone};
-use pinwise_change::confirm::{self, Reverted};
-use pinwise_change::{EmulatedKernel, Hand, Point, UndoOptions, status, undo};
+use pinwise_change::confirm;
+use pinwise_change::emulated_kernel::EmulatedThread;
+use pinwise_change::record::Reverter;
+use pinwise_change::revert::{Revert, Reverted};
+use pinwise_change::{EmulatedKernel, Hand, Kernel, MachineLock, Point, UndoOptions, status, undo};
 
 const IRQ: [&str; 3] =
     ["/proc/irq/38/smp_affinity_list", "/proc/irq/39/smp_affinity_list", "/proc/irq/40/smp_affinity_list"];
@@ -49,6 +52,10 @@ impl Bench {
 
     fn read(&self, path: &str) -> String {
         self.kernel.state().files[&(None, path.into())].trim().to_string()
+    }
+
+    fn revert<'a>(&'a self, session: &str, sleep: &'a dyn Fn(Duration)) -> Revert<'a> {
+        Revert::of(self.dir.path(), &self.kernel, session, sleep).unwrap()
     }
 
     fn undo(&self, options: &UndoOptions) -> pinwise_change::UndoReport {
@@ -199,7 +206,7 @@ fn undo_goes_back_to_a_point_and_no_further() {
 /// Arms a session, applies, and goes away as `pinwise apply` does.
 fn armed(bench: &Bench, within_ticks: u64) -> String {
     let mut hand = bench.hand();
-    hand.arm(within_ticks, "a test").unwrap();
+    hand.arm(within_ticks, Reverter::Process { pid: 4242 }).unwrap();
     let all = plan(&[("38", "0")]);
     apply(&mut hand, &bench.root(), &all, ApplyOptions::default(), &|| None, &mut |_| {});
     let session = hand.session().to_string();
@@ -217,15 +224,17 @@ fn what_is_not_confirmed_is_taken_back() {
     let fault = waits().unwrap_err();
     assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
     let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
-    assert!(told.to_string().contains("by a test"), "{told}");
-    confirm::wait(bench.dir.path(), &bench.kernel, &session, &|_| bench.kernel.tick()).unwrap();
+    assert!(told.to_string().contains("process 4242, which would take it back, is gone"), "{told}");
+    let ticks = |_| bench.kernel.tick();
+    let mut revert = bench.revert(&session, &ticks);
+    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert!(told.to_string().contains("by process 4242, unless confirmed"), "{told}");
+    revert.wait().unwrap();
     let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
     assert!(fault.cause.contains("over"), "{fault}");
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
-    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
+    assert!(matches!(revert.take_back(), Reverted::TakenBack(report) if report.is_clean()));
     assert_eq!(bench.read(IRQ[0]), "0-3");
-    let again = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
-    assert!(matches!(again, Reverted::NotNeeded));
+    assert!(matches!(revert.take_back(), Reverted::NotNeeded));
     waits().unwrap();
 }
 
@@ -237,10 +246,10 @@ fn what_is_confirmed_stays_and_can_still_be_undone() {
         confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap(),
         std::slice::from_ref(&session)
     );
-    let never = |_: Duration| panic!("there is nothing to wait for");
-    confirm::wait(bench.dir.path(), &bench.kernel, &session, &never).unwrap();
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &|_| {}).unwrap();
-    assert!(matches!(reverted, Reverted::NotNeeded));
+    let never = |_| panic!("there is nothing to wait for");
+    let mut revert = bench.revert(&session, &never);
+    revert.wait().unwrap();
+    assert!(matches!(revert.take_back(), Reverted::NotNeeded));
     assert_eq!(bench.read(IRQ[0]), "0");
     assert!(confirm::confirm(bench.dir.path(), &bench.kernel, None).is_err());
     assert!(bench.undo(&UndoOptions::default()).is_clean());
@@ -251,18 +260,85 @@ fn what_is_confirmed_stays_and_can_still_be_undone() {
 fn a_revert_waits_for_another_undo_instead_of_giving_up() {
     let bench = Bench::new();
     let session = armed(&bench, 0);
-    let held = std::fs::File::create(bench.dir.path().join("undo.lock")).unwrap();
-    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let held = Cell::new(Some(MachineLock::take(bench.dir.path()).unwrap()));
     let waited = Cell::new(0);
     let sleep = |_: Duration| {
         waited.set(waited.get() + 1);
-        if waited.get() == 3 {
-            rustix::fs::flock(&held, rustix::fs::FlockOperation::Unlock).unwrap();
+        if waited.get() == 1000 {
+            drop(held.take());
         }
     };
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &sleep).unwrap();
+    let reverted = bench.revert(&session, &sleep).take_back();
     assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
-    assert_eq!((bench.read(IRQ[0]).as_str(), waited.get()), ("0-3", 3));
+    assert_eq!((bench.read(IRQ[0]).as_str(), waited.get()), ("0-3", 1000));
+}
+
+/// An armed session whose apply is still there, and holds the lock.
+fn hanging(bench: &Bench) -> (String, ProcessRef, Cell<Option<MachineLock>>) {
+    let lock = MachineLock::take(bench.dir.path()).unwrap();
+    let session = armed(bench, 0);
+    let owner = ProcessRef { pid: 1000, start_time_ticks: 1 };
+    let process = EmulatedThread { start_time_ticks: 1, ..EmulatedThread::new(1000) };
+    bench.kernel.insert_thread(1000, process);
+    assert!(bench.kernel.alive(&owner));
+    (session, owner, Cell::new(Some(lock)))
+}
+
+#[test]
+fn an_apply_that_hangs_with_the_lock_is_killed_and_its_session_taken_back() {
+    let bench = Bench::new();
+    let (session, owner, lock) = hanging(&bench);
+    let sleep = |_: Duration| {
+        if !bench.kernel.alive(&owner) {
+            drop(lock.take());
+        }
+    };
+    let reverted = bench.revert(&session, &sleep).take_back();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+    assert!(lock.take().is_none());
+}
+
+#[test]
+fn an_apply_that_cannot_even_be_killed_does_not_keep_the_revert() {
+    let bench = Bench::new();
+    let (session, owner, lock) = hanging(&bench);
+    bench.kernel.refuse("signal 1000", libc_eio());
+    let looks = Cell::new(0);
+    let sleep = |_: Duration| {
+        looks.set(looks.get() + 1);
+        // It comes out of the kernel at last, and dies.
+        if bench.read(IRQ[0]) == "0-3" {
+            bench.kernel.remove_thread(1000);
+            drop(lock.take());
+        }
+    };
+    let reverted = bench.revert(&session, &sleep).take_back();
+    assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()), "{owner:?}");
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+    assert!(looks.get() > 10, "it had its time");
+}
+
+#[test]
+fn nothing_else_begins_while_a_session_waits_to_be_confirmed() {
+    let bench = Bench::new();
+    let session = armed(&bench, 1_000);
+    let fault = confirm::none_waits(bench.dir.path(), &bench.kernel).unwrap_err();
+    assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
+}
+
+/// The disk of the ledgers fails after the changes were made: the file is emptied, and its folder is gone.
+#[test]
+fn a_revert_remembers_what_the_ledger_said_before_the_disk_failed() {
+    let bench = Bench::new();
+    let session = armed(&bench, 0);
+    let mut revert = bench.revert(&session, &|_| {});
+    std::fs::rename(bench.dir.path(), bench.dir.path().with_extension("away")).unwrap();
+    assert!(
+        matches!(revert.take_back(), Reverted::TakenBack(report) if report.sessions[0].undone.len() == 1)
+    );
+    assert_eq!(bench.read(IRQ[0]), "0-3");
+    std::fs::rename(bench.dir.path().with_extension("away"), bench.dir.path()).unwrap();
 }
 
 fn libc_eio() -> i32 {
@@ -288,7 +364,7 @@ fn an_older_session_waits_for_the_later_one_that_set_the_same() {
 fn an_apply_that_still_works_cannot_be_confirmed_and_loses_no_line() {
     let bench = Bench::new();
     let mut hand = bench.hand();
-    hand.arm(1_000, "a test").unwrap();
+    hand.arm(1_000, Reverter::Starting).unwrap();
     let set = |hand: &mut Hand, irq| {
         apply(hand, &bench.root(), &plan(&[(irq, "0")]), ApplyOptions::default(), &|| None, &mut |_| {})
     };
@@ -307,7 +383,7 @@ fn an_apply_that_still_works_cannot_be_confirmed_and_loses_no_line() {
     let session = hand.session().to_string();
     set(&mut hand, "39");
     std::mem::forget(hand);
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &session, &sleep).unwrap();
+    let reverted = bench.revert(&session, &sleep).take_back();
     assert!(matches!(reverted, Reverted::TakenBack(report) if report.is_clean()));
     assert_eq!((bench.read(IRQ[0]), bench.read(IRQ[1]), looked.get()), ("0-3".into(), "0-3".into(), 1));
     assert!(status::status_with(bench.dir.path(), &bench.kernel).unwrap().sessions.is_empty());
@@ -318,11 +394,11 @@ fn what_a_revert_had_to_leave_does_not_keep_others_from_being_confirmed() {
     let bench = Bench::new();
     let stuck = armed(&bench, 0);
     bench.kernel.add_file(IRQ[0], "2\n");
-    let reverted = confirm::revert(bench.dir.path(), &bench.kernel, &stuck, &|_| {}).unwrap();
+    let reverted = bench.revert(&stuck, &|_| {}).take_back();
     assert!(matches!(reverted, Reverted::TakenBack(report) if !report.is_clean()));
     bench.kernel.add_process(1000, 1);
     let mut hand = bench.hand();
-    hand.arm(1_000, "a test").unwrap();
+    hand.arm(1_000, Reverter::Starting).unwrap();
     let session = hand.session().to_string();
     hand.finish().unwrap();
     bench.kernel.remove_thread(1000);

@@ -274,7 +274,9 @@ proptest! {
         let path = sessions(dir.path()).unwrap()[0].path.clone();
         let bytes = std::fs::read(&path).unwrap();
         machine.kernel.remove_thread(1000);
-        for cut in 0..=bytes.len() {
+        // It appears under its name with its first line.
+        let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+        for cut in first + 1..=bytes.len() {
             let (intended, done) = counts(&bytes[..cut]);
             // The last intended act may have been performed or not, unless its end is on disk too.
             for performed in done..=intended {
@@ -296,9 +298,11 @@ proptest! {
             act: Act::WriteFile { path: FILES[0].into(), value: "1".into(), netns: None },
             old: pinwise_change::Value::Text("0".into()),
             setting: None,
+            subject: None,
         };
         let line = serde_json::to_string(&intent).unwrap();
-        let session = Session::parse(Path::new("x"), format!("{garbage}\n{line}\n").as_bytes());
+        let header = r#"{"record":"header","format":1,"session":"1-1","purpose":"","boot_id":"","owner":{"pid":1,"start_time_ticks":1},"began_unix_s":1}"#;
+        let session = Session::parse(Path::new("x"), format!("{header}\n{garbage}\n{line}\n").as_bytes());
         prop_assert_eq!(session.entries.len(), 1);
         prop_assert_eq!(session.problems.len(), 1);
     }

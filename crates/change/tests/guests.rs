@@ -8,7 +8,7 @@ use machine::kept::Manner;
 use machine::{Act, Class, CpuSet, GuestPart, GuestPin, PinScope, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply};
 use pinwise_change::emulated_kernel::{Crash, When};
-use pinwise_change::{EmulatedKernel, Hand, How, Kernel as _, UndoOptions, UndoReport, undo};
+use pinwise_change::{EmulatedKernel, Hand, How, Kernel as _, UndoOptions, UndoReport, Value, undo};
 
 const UUID: &str = "f37c6602-cd1f-4a54-94c3-e9fbfe9aff94";
 const PARTS: [GuestPart; 3] =
@@ -143,7 +143,7 @@ fn what_somebody_else_told_libvirt_since_is_left() {
     hand.perform(&Act::PinGuest { pin: pin.clone(), cpus: CpuSet::single(1) }).unwrap();
     hand.finish().unwrap();
     bench.kernel.pin_guest(&pin, &CpuSet::single(3)).unwrap();
-    assert_eq!(bench.hows(), [How::Conflict { now: "CPUs 3".into() }]);
+    assert_eq!(bench.hows(), [How::Conflict { now: Value::Cpus(CpuSet::single(3)).into() }]);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_definition_keeps_what_is_persisted_and_gives_it_back_after_a_restart() {
     assert_eq!(placed, ["guest web: vCPU 0 in its definition", "guest web: emulator in its definition"]);
     bench.kernel.reboot();
     let report = bench.undo();
-    assert!(report.is_clean() && report.to_string().contains("until it is started again"), "{report}");
+    assert!(report.is_clean() && report.to_string().contains("until it is restarted"), "{report}");
     let hows: Vec<&How> = report.sessions[0].undone.iter().map(|undone| &undone.how).collect();
     assert_eq!(hows, [&How::Restored, &How::Restored, &How::Expired, &How::Expired]);
     let definitions = |pins: &std::collections::BTreeMap<GuestPin, (CpuSet, Vec<u32>)>| -> Vec<_> {

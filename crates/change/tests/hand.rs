@@ -7,7 +7,9 @@ use std::sync::Arc;
 use machine::{Act, Class, CpuSet, ProcessRef, Scheduling, ThreadRef};
 use pinwise_change::emulated_kernel::When;
 use pinwise_change::ledger::sessions;
-use pinwise_change::{EmulatedKernel, Hand, How, Launch, MemoryLimit, UndoOptions, status, undo};
+use pinwise_change::{
+    EmulatedKernel, Hand, How, Launch, MachineLock, MemoryLimit, UndoOptions, Value, status, undo,
+};
 
 const RPS: &str = "/sys/class/net/eth0/queues/rx-0/rps_cpus";
 
@@ -96,7 +98,7 @@ fn what_reads_back_otherwise_is_told_and_still_ours_to_restore() {
     let undone = hand.undo_all();
     // The lie stays, so that restoring does not take either; it is said, and tried again as often as one likes.
     for undone in [undone, hand.undo_all()] {
-        assert_eq!(undone[0].how, How::Incomplete { now: "2".into() });
+        assert_eq!(undone[0].how, How::Incomplete { now: Value::Text("2".into()).into() });
     }
     assert_eq!(hand.outstanding().count(), 1);
     desk.kernel.lie("/proc/irq/38/smp_affinity_list", "0-3\n");
@@ -114,11 +116,11 @@ fn what_was_restored_in_part_is_tried_again_by_the_next_undo_and_let_go_by_force
     desk.kernel.lie(path, "2\n");
     for _ in 0..2 {
         let report = desk.undo_after_death(false);
-        assert_eq!(report.sessions[0].undone[0].how, How::Incomplete { now: "2".into() });
+        assert_eq!(report.sessions[0].undone[0].how, How::Incomplete { now: Value::Text("2".into()).into() });
         assert!(!report.is_clean() && report.fault().unwrap().remedy.contains("again"));
     }
     let report = desk.undo_after_death(true);
-    assert_eq!(report.sessions[0].undone[0].how, How::GivenUp { now: "2".into() });
+    assert_eq!(report.sessions[0].undone[0].how, How::GivenUp { now: Value::Text("2".into()).into() });
     assert!(desk.undo_after_death(false).sessions.is_empty());
 }
 
@@ -163,7 +165,7 @@ fn what_somebody_else_set_since_is_left_alone_unless_forced() {
     hand.perform(&write(RPS, "1")).unwrap();
     desk.kernel.add_file(RPS, "2\n");
     let undone = hand.undo_all();
-    assert_eq!(undone[0].how, How::Conflict { now: "2".into() });
+    assert_eq!(undone[0].how, How::Conflict { now: Value::Text("2".into()).into() });
     hand.finish().unwrap();
     let report = desk.undo_after_death(false);
     assert!(!report.is_clean());
@@ -357,10 +359,21 @@ fn a_reboot_makes_run_time_changes_expire_and_nothing_is_written() {
 fn a_second_undo_is_locked_out() {
     let desk = Desk::new();
     desk.hand().finish().unwrap();
-    let lock = std::fs::File::create(desk.dir.path().join("undo.lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let _lock = MachineLock::take(desk.dir.path()).unwrap();
     let fault = undo(desk.dir.path(), &desk.kernel, &UndoOptions::default()).unwrap_err();
-    assert!(fault.cause.contains("another undo"), "{fault}");
+    assert!(fault.class == Class::No && fault.cause.contains("is changing this machine"), "{fault}");
+}
+
+#[test]
+fn what_somebody_else_sets_while_the_intent_is_written_is_what_undo_puts_back() {
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    desk.kernel.alter_after_reading(RPS, "2\n");
+    let receipt = hand.perform(&write(RPS, "3")).unwrap();
+    assert_eq!(receipt.old, Value::Text("2".into()));
+    hand.finish().unwrap();
+    assert!(desk.undo_after_death(false).is_clean());
+    assert_eq!(desk.read(RPS), "2");
 }
 
 #[test]
@@ -527,4 +540,72 @@ fn a_swap_area_goes_whatever_the_moment_of_the_crash_and_its_file_after_a_restar
     desk.kernel.reboot();
     assert!(desk.undo_after_death(false).is_clean());
     assert!(!desk.kernel.state().files.contains_key(&(None, path)));
+}
+
+/// Whatever bit of a ledger flips, nothing but what was there before is put back, and what could not be understood is reported.
+#[test]
+fn no_flipped_bit_makes_undo_write_something_else_or_lose_a_change_in_silence() {
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    hand.perform(&write(RPS, "3")).unwrap();
+    hand.finish().unwrap();
+    desk.kernel.remove_thread(1000);
+    let (changed, path) = (desk.kernel.state(), sessions(desk.dir.path()).unwrap()[0].path.clone());
+    let whole = std::fs::read(&path).unwrap();
+    for bit in (0..whole.len() * 8).step_by(3) {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, damaged).unwrap();
+        let report = undo(desk.dir.path(), &desk.kernel, &UndoOptions::default()).unwrap();
+        let now = desk.read(RPS);
+        match now.as_str() {
+            "3" => assert!(!report.is_clean() && path.exists(), "bit {bit}: it is lost"),
+            _ => assert_eq!(now, "00000000,00000000", "bit {bit}"),
+        }
+        let _ = std::fs::remove_file(&path);
+        desk.kernel.set_state(changed.clone());
+    }
+}
+
+#[test]
+fn an_empty_ledger_is_kept_and_reported_and_blocks_no_other() {
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    hand.perform(&write(RPS, "3")).unwrap();
+    hand.finish().unwrap();
+    let empty = desk.dir.path().join("1-1.jsonl");
+    std::fs::write(&empty, "").unwrap();
+    let unreadable = desk.dir.path().join("2-2.jsonl");
+    std::fs::create_dir(&unreadable).unwrap();
+    let report = desk.undo_after_death(false);
+    assert_eq!(desk.read(RPS), "00000000,00000000");
+    let fault = report.fault().unwrap();
+    assert!(fault.cause.contains("not known") || fault.object.contains("2-2"), "{fault}");
+    let problems: Vec<_> = report.sessions.iter().flat_map(|session| &session.problems).collect();
+    assert!(problems.iter().any(|fault| fault.object.ends_with("1-1.jsonl")), "{report}");
+    assert!(problems.iter().any(|fault| fault.object.ends_with("2-2.jsonl")), "{report}");
+    assert!(empty.exists() && unreadable.exists());
+    let status = pinwise_change::status::status_with(desk.dir.path(), &desk.kernel).unwrap();
+    assert!(status.to_string().contains("is empty or damaged"), "{status}");
+}
+
+#[test]
+fn a_ledger_of_another_user_is_not_obeyed() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: giving files away needs root");
+        return;
+    }
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    hand.perform(&write(RPS, "3")).unwrap();
+    hand.finish().unwrap();
+    let path = sessions(desk.dir.path()).unwrap()[0].path.clone();
+    std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+    let report = desk.undo_after_death(true);
+    assert!(!report.is_clean() && report.sessions[0].undone.is_empty(), "{report}");
+    assert_eq!(desk.read(RPS), "3");
+    std::os::unix::fs::chown(desk.dir.path(), Some(65534), None).unwrap();
+    let fault = undo(desk.dir.path(), &desk.kernel, &UndoOptions::default()).unwrap_err();
+    assert_eq!(fault.class, Class::NotPermitted, "{fault}");
+    std::os::unix::fs::chown(desk.dir.path(), Some(0), None).unwrap();
 }

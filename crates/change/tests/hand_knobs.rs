@@ -12,7 +12,7 @@ use machine::{
 };
 use pinwise_change::emulated_kernel::{Crash, When};
 use pinwise_change::status::status_with;
-use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, undo};
+use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, Value, undo};
 
 const RATIO: &str = "/proc/sys/vm/dirty_ratio";
 const BYTES: &str = "/proc/sys/vm/dirty_bytes";
@@ -317,7 +317,7 @@ fn an_irqbalance_that_was_started_again_has_forgotten() {
     assert_eq!(hand.undo_all()[0].how, How::Gone);
     assert_eq!(bans(&kernel), [38], "the later one was told by somebody else");
     let fault = hand.perform(&Act::SetIrqBan { process, irq: 4, banned: true }).unwrap_err();
-    assert!(fault.remedy.contains("started again"), "{fault}");
+    assert!(fault.remedy.contains("restarted"), "{fault}");
 }
 
 #[test]
@@ -362,11 +362,12 @@ fn what_somebody_else_set_of_a_card_stays_and_what_its_driver_chose_is_no_confli
     assert_eq!(hand.undo_all()[0].how, How::Restored);
     hand.perform(&acts[0]).unwrap();
     hand.perform(&acts[3]).unwrap();
-    let counts = [(ChannelKind::Combined, 4), (ChannelKind::Other, 1)].into();
-    kernel.add_ethtool(None, "eth0", Topic::Channels, EthtoolState::Channels { counts });
+    let theirs =
+        EthtoolState::Channels { counts: [(ChannelKind::Combined, 4), (ChannelKind::Other, 1)].into() };
+    kernel.add_ethtool(None, "eth0", Topic::Channels, theirs.clone());
     let undone = hand.undo_all();
     assert_eq!(undone[0].how, How::Restored);
-    assert_eq!(undone[1].how, How::Conflict { now: "other:1 combined:4".into() });
+    assert_eq!(undone[1].how, How::Conflict { now: Value::Ethtool(theirs).into() });
 }
 
 #[test]

@@ -527,6 +527,47 @@ fn marker(dir: &Path) -> String {
     format!("{}.{}", sessions[0].id(), launch.unwrap().seq)
 }
 
+/// Runs `work` on a thread that sees a small file system of its own at `path`; `data` are its options.
+fn on_own_file_system<T: Send + 'static>(
+    path: &Path,
+    data: &'static std::ffi::CStr,
+    work: impl FnOnce(&Path) -> T + Send + 'static,
+) -> T {
+    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+    let path = path.to_path_buf();
+    // The mount is seen by this thread alone, and goes with it.
+    let inside = move || {
+        // SAFETY: CLONE_NEWNS touches neither memory nor file descriptors.
+        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }.unwrap();
+        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).unwrap();
+        mount("tmpfs", &path, "tmpfs", MountFlags::empty(), Some(data)).unwrap();
+        work(&path)
+    };
+    std::thread::spawn(inside).join().unwrap()
+}
+
+/// As ext4 does on an error (errors=remount-ro).
+#[test]
+fn an_undo_works_on_a_folder_that_has_become_read_only() {
+    if !is_root() {
+        eprintln!("skipped: mounting a small file system needs root");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let sleeper = Sleeper::start();
+    let (thread, before) = (sleeper.thread(), sleeper.cpus());
+    let cpus = CpuSet::single(before.first().unwrap());
+    let report = on_own_file_system(dir.path(), c"size=1m,mode=700", move |path| {
+        let mut hand = hand(path);
+        hand.perform(&Act::SetAffinity { thread, cpus }).unwrap();
+        hand.finish().unwrap();
+        rustix::mount::mount_remount(path, rustix::mount::MountFlags::RDONLY, c"").unwrap();
+        undo(path, &LiveKernel::new(), &UndoOptions { owned_too: true, ..UndoOptions::default() }).unwrap()
+    });
+    assert_eq!(report.sessions[0].undone[0].how, How::Restored, "{report}");
+    assert_eq!(sleeper.cpus(), before);
+}
+
 #[test]
 fn a_full_disk_stops_the_change_and_says_that_nothing_was_changed() {
     if !is_root() {
@@ -535,15 +576,9 @@ fn a_full_disk_stops_the_change_and_says_that_nothing_was_changed() {
     }
     let dir = tempfile::tempdir().unwrap();
     let (kernel, sleeper) = (LiveKernel::new(), Sleeper::start());
-    let (path, thread, before) = (dir.path().to_path_buf(), sleeper.thread(), sleeper.cpus());
-    // The mount is seen by this thread alone, and goes with it.
-    let faults = std::thread::spawn(move || {
-        use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-        // SAFETY: CLONE_NEWNS touches neither memory nor file descriptors.
-        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) }.unwrap();
-        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).unwrap();
-        mount("tmpfs", &path, "tmpfs", MountFlags::empty(), Some(c"size=16k")).unwrap();
-        let mut hand = hand(&path);
+    let (thread, before) = (sleeper.thread(), sleeper.cpus());
+    let (faults, before) = on_own_file_system(dir.path(), c"size=16k,mode=700", move |path| {
+        let mut hand = hand(path);
         // Two pages are the header's and the folder's; the rest is filled.
         std::fs::write(path.join("filler"), vec![0; 1 << 20]).unwrap_err();
         let act = Act::SetAffinity { thread, cpus: CpuSet::single(before.first().unwrap()) };
@@ -556,7 +591,6 @@ fn a_full_disk_stops_the_change_and_says_that_nothing_was_changed() {
         }
         (faults, before)
     });
-    let (faults, before) = faults.join().unwrap();
     let fault = faults.first().expect("the disk was full in the end");
     assert_eq!(fault.class, Class::Storage, "{fault}");
     assert!(faults.iter().any(|fault| fault.cause.contains("nothing was changed")), "{fault}");

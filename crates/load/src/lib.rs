@@ -46,6 +46,7 @@ pub mod string;
 pub mod template;
 pub mod thief;
 mod tool_errors;
+mod trial_folder;
 pub mod workloads;
 
 pub use clock::monotonic_ns;

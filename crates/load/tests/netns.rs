@@ -92,7 +92,8 @@ fn server_and_load_each_live_in_their_namespace() {
             ..StringLoad::default()
         };
         assert!(load.needs().is_empty());
-        let mut running = load.start(&server, &placement, &mut hand, dir.path()).unwrap();
+        let folder = machine::OwnFolder::open(dir.path()).unwrap();
+        let mut running = load.start(&server, &placement, &mut hand, &folder).unwrap();
         let outcome = loop {
             if let Some(outcome) = running.poll() {
                 break outcome.unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use change::{Hand, LiveKernel};
-use machine::{Class, CpuSet, Fault, Placement};
+use machine::{Class, CpuSet, Fault, OwnFolder, Placement};
 use pinwise_load::{
     Command, CommandLoad, Extract, LoadSpec, Outcome, Running, Server, ServerSpec, StringLoad, Workload,
 };
@@ -38,12 +38,17 @@ impl Bench {
         Server::start(spec, &Placement::default(), &mut self.hand, self.dir.path())
     }
 
+    fn folder(&self) -> OwnFolder {
+        OwnFolder::open(self.dir.path()).unwrap()
+    }
+
     fn refused(&mut self, spec: &ServerSpec) -> Fault {
         self.start(spec).err().unwrap()
     }
 
     fn load(&mut self, load: &LoadSpec, server: &Server) -> Result<Running, Fault> {
-        load.workload().start(server, &Placement::default(), &mut self.hand, self.dir.path())
+        let folder = self.folder();
+        load.workload().start(server, &Placement::default(), &mut self.hand, &folder)
     }
 
     fn outcome(&mut self, load: &LoadSpec, server: &Server) -> Result<Outcome, Fault> {
@@ -113,7 +118,8 @@ fn the_built_in_pair_runs_where_it_is_placed() {
     let mut server = Server::start(&spec, &placement, &mut bench.hand, bench.dir.path()).unwrap();
     assert_eq!(allowed_on(server.process().pid), CpuSet::single(server_cpu));
     let load = string_load();
-    let mut running = load.start(&server, &placement, &mut bench.hand, bench.dir.path()).unwrap();
+    let folder = bench.folder();
+    let mut running = load.start(&server, &placement, &mut bench.hand, &folder).unwrap();
     assert_eq!(allowed_on(running.process().pid), CpuSet::single(load_cpu));
     let outcome = wait(&mut running).unwrap();
     assert!(outcome.figures["completed"] > 0.0 && outcome.figures["failed"] == 0.0);

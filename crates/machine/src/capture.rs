@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::own_folder::{OwnFolder, Reach, named};
 use crate::root::{GUEST_NAME, ReadError};
 use crate::{Class, Fault};
 use names::Names;
@@ -227,41 +228,42 @@ impl Capture {
             let cause = "captures are written as .tar.zst or as a directory";
             return Err(Fault::new(Class::Usage, path.display(), cause, "give a name that ends in .tar.zst"));
         }
-        if path.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
-            let cause = "the directory holds something already";
-            return Err(Fault::new(Class::Usage, path.display(), cause, "give a new name"));
-        }
-        self.write_directory(path).map_err(io)
+        self.write_into(&OwnFolder::make(path, Reach::Everybody)?)
     }
 
-    fn write_directory(&self, path: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(path)?;
-        for (file, content) in &self.files {
-            let place = path.join(file.trim_start_matches('/'));
-            if let Some(folder) = place.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            std::fs::write(place, content)?;
+    /// Writes the capture as the directory `folder`.
+    ///
+    /// # Errors
+    /// It holds something; a full disk.
+    pub fn write_into(&self, folder: &OwnFolder) -> Result<(), Fault> {
+        let fault = |name: &str, e: io::Error| {
+            Fault::io(folder.path().join(name).display(), &e, "choose another place or make room")
+        };
+        if !folder.names().map_err(|e| fault("", e))?.is_empty() {
+            let (at, cause) = (folder.path().display(), "the directory holds something already");
+            return Err(Fault::new(Class::Usage, at, cause, "give a new name"));
+        }
+        // Files are sorted by path, so that one folder's follow each other.
+        let mut last: Option<(&str, OwnFolder)> = None;
+        for (path, content) in &self.files {
+            let path = path.trim_start_matches('/');
+            let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let at = match last.take().filter(|(at, _)| *at == above) {
+                Some((_, at)) => at,
+                None => folder.make_folders(above)?,
+            };
+            at.create(name).and_then(|mut file| file.write_all(content)).map_err(|e| fault(path, e))?;
+            last = Some((above, at));
         }
         // Last, because it makes the directory a capture: one that was torn off before is none.
-        let mut index = File::create(path.join(INDEX))?;
-        index.write_all(&self.index_text()?)?;
-        index.sync_all()
+        self.index_text().and_then(|text| folder.replace(INDEX, &text)).map_err(|e| fault(INDEX, e))
     }
 
     fn write_archive(&self, path: &Path, top: &str) -> io::Result<()> {
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".part");
-        let partial = Path::new(&partial);
-        let written =
-            self.write_stream(File::create(partial)?, top).and_then(|()| std::fs::rename(partial, path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(partial);
-        }
-        written
+        named::replace_with(path, |file| self.write_stream(file, top))
     }
 
-    fn write_stream(&self, file: File, top: &str) -> io::Result<()> {
+    fn write_stream(&self, file: &mut File, top: &str) -> io::Result<()> {
         let mut builder = tar::Builder::new(zstd::Encoder::new(BufWriter::new(file), 0)?);
         let mut append = |name: &str, content: &[u8]| {
             let mut header = tar::Header::new_gnu();
@@ -274,8 +276,7 @@ impl Capture {
         for (name, content) in &self.files {
             append(name, content)?;
         }
-        let file = builder.into_inner()?.finish()?.into_inner().map_err(|e| e.into_error())?;
-        file.sync_all()
+        builder.into_inner()?.finish()?.flush()
     }
 
     fn index_text(&self) -> io::Result<Vec<u8>> {
@@ -339,6 +340,20 @@ mod tests {
             .denied("/sys/secret");
         let root = Root::recording(Root::from_tree(tree));
         (asked(&root), root.take_capture().unwrap())
+    }
+
+    #[test]
+    fn links_where_a_capture_is_written_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (precious, archive) = (dir.path().join("precious"), dir.path().join("m.tar.zst"));
+        std::fs::write(&precious, "precious").unwrap();
+        for link in [archive.clone(), dir.path().join("m.tar.zst.part")] {
+            std::os::unix::fs::symlink(&precious, link).unwrap();
+        }
+        recorded().1.write(&archive).unwrap();
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        assert!(!archive.is_symlink() && dir.path().join("m.tar.zst.part").is_symlink());
+        assert!(Root::at(&archive).is_ok());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! READS: what one host is at one moment, from the live system, a directory or a capture.
 //!
-//! Nothing in this crate alters the machine. Every reader takes a [`Root`], so that what works here works
-//! on a tree that was captured elsewhere. A fact that could not be read is [`Missing`] with its reason, never a zero.
+//! Nothing in this crate alters the machine; what it writes are files, in folders of pinwise's own ([`own_folder`]) and where the user
+//! says. Every reader takes a [`Root`], so that what works here works on a tree that was captured elsewhere. A fact that could not be
+//! read is [`Missing`] with its reason, never a zero.
 
 pub mod act;
 pub mod boot_loader;
@@ -27,6 +28,7 @@ pub mod machine;
 pub mod memory_policy;
 pub mod missing;
 mod netns_pair;
+pub mod own_folder;
 pub mod placement;
 pub mod plan;
 pub mod platform_file;
@@ -50,6 +52,7 @@ pub use machine::Machine;
 pub use memory_policy::{MemoryMode, MemoryPolicy};
 pub use missing::{Missing, Notes};
 pub use netns_pair::NetnsPair;
+pub use own_folder::OwnFolder;
 pub use placement::{Dose, Neighbour, Placement, Setting};
 pub use plan::{Plan, Planned};
 pub use platform_file::PlatformFile;

@@ -38,7 +38,7 @@ use crate::tree::Tree;
 use crate::{Class, Fault};
 pub(crate) use paths::resolve;
 
-/// The longest index of a capture. It takes some ten times as much in memory. That of 128 CPUs has 27 kB.
+/// The longest index of a capture. It takes some ten times as much in memory. That of 24 CPUs has 27 kB.
 const LONGEST_INDEX_BYTES: usize = 64 << 20;
 
 /// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).

@@ -62,7 +62,7 @@ fn write(
         output::to(Some(path), &page())?;
     }
     if let Err(why) = case.may_be_written() {
-        let (dir, asked) = (case.dir().display(), report.map(Path::to_path_buf));
+        let (dir, asked, why) = (case.dir().display(), report.map(Path::to_path_buf), why.cause);
         match &asked {
             Some(_) => eprintln!("pinwise: {dir}: evidence.json and findings.json are not written: {why}"),
             None => eprintln!(
@@ -76,11 +76,11 @@ fn write(
     case.write_json("evidence.json", &facts.evidence)?;
     case.write_json("findings.json", &findings)?;
     if let Some(results) = junit::render(facts)? {
-        case.write(JUNIT, results.as_bytes())?;
+        case.write_for_people(JUNIT, results.as_bytes())?;
     }
     match report {
         Some(path) => Ok(Some(path.to_path_buf())),
-        None => case.write(REPORT, page().as_bytes()).map(Some),
+        None => case.write_for_people(REPORT, page().as_bytes()).map(Some),
     }
 }
 

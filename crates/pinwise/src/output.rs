@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use machine::own_folder::named;
 use machine::{Class, Fault};
 use report::table::Style;
 use serde::Serialize;
@@ -84,7 +85,10 @@ pub fn json(value: &impl Serialize) -> Result<(), Fault> {
 pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
     match path {
         None => text(bytes),
-        Some(path) => std::fs::write(path, bytes).map_err(|e| not_written(path.display(), &e)),
+        Some(path) => {
+            let write = |mut file: Anew| file.write_all(bytes.as_bytes()).and_then(|()| file.end());
+            Anew::open(path).and_then(write).map_err(|e| not_written(path.display(), &e))
+        }
     }
 }
 
@@ -144,15 +148,22 @@ struct Anew {
 
 impl Anew {
     fn open(path: &Path) -> io::Result<Self> {
-        let new = File::options().write(true).create_new(true).open(path);
-        let made = new.is_ok().then(|| path.to_path_buf());
-        let file = match new {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                File::options().write(true).create(true).truncate(false).open(path)?
-            }
-            opened => opened?,
-        };
-        Ok(Self { file, has_begun: false, made })
+        let (file, is_new) = named::open(path)?;
+        Ok(Self { file, has_begun: false, made: is_new.then(|| path.to_path_buf()) })
+    }
+
+    /// All is written, were it nothing.
+    fn end(&mut self) -> io::Result<()> {
+        if !self.has_begun {
+            self.empty()?;
+            self.has_begun = true;
+        }
+        Ok(())
+    }
+
+    fn empty(&self) -> io::Result<()> {
+        // A pipe or a device has nothing to be emptied of.
+        if self.file.metadata()?.is_file() { self.file.set_len(0) } else { Ok(()) }
     }
 }
 
@@ -170,9 +181,8 @@ impl Drop for Anew {
 
 impl Write for Anew {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A pipe or a device has nothing to be emptied of.
-        if !self.has_begun && self.file.metadata()?.is_file() {
-            self.file.set_len(0)?;
+        if !self.has_begun {
+            self.empty()?;
         }
         let written = self.file.write(bytes)?;
         self.has_begun |= written > 0;

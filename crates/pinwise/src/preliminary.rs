@@ -51,6 +51,8 @@ fn measured<T>(
     let mut live = LiveTrials::new(&case, own_binary()?, draft.machine(), Arc::clone(interrupted))?;
     let ran = run(&mut case, &mut live);
     let taken_back = live.finish();
-    Data::of_case(dir).remove();
+    if let Ok(data) = Data::of_case(&case) {
+        data.remove();
+    }
     ran.and_then(|seen| taken_back.map(|()| seen))
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use machine::{Class, Fault, Root};
 use serde::Serialize;
 use study::boots::{self, Booted, Group, Restarts, Standing};
-use study::case::resume_command;
+use study::case::{quoted, resume_command};
 use study::engine::Ended;
 use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
 use study::{Case, Recipe};
@@ -80,6 +80,11 @@ pub fn run(
         not_across(by_itself)?;
         run_case::to_its_end(case, interrupted)?;
         return conclusion::conclude(case, format);
+    }
+    if by_itself && case.folder()?.is_of_caller() {
+        let cause = "it belongs to you; after the restart a service goes on with it, which trusts root's folders alone";
+        let remedy = format!("chown root {}", quoted(case.dir()));
+        return Err(Fault::new(Class::NotPermitted, case.dir().display(), cause, remedy));
     }
     let mut loader = LiveBootLoader::of_case(case.dir())?;
     let mut unit = ResumeUnit::of_case(case.dir())?;

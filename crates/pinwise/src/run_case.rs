@@ -17,13 +17,15 @@ pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ende
     needs::check(&case.study.recipe)?;
     let _quit = QuitKey::listen(interrupted);
     let mut progress = Progress::new(&case.study.recipe, &case.trials);
+    // Of a case of somebody else nothing is run.
+    let data = Data::of_case(case)?;
     let machine = Machine::read(&Root::live());
     let mut trials = LiveTrials::new(case, own_binary()?, &machine, Arc::clone(interrupted))?;
     let ran = engine::run(case, &mut trials, interrupted, &mut |event| progress.show(&event));
     progress.finish();
     let taken_back = trials.finish();
     if ran == Ok(Ended::Finished) {
-        Data::of_case(case.dir()).remove();
+        data.remove();
     }
     ran.and_then(|ended| taken_back.map(|()| ended))
 }

@@ -131,7 +131,7 @@ const WITH_A_SERVICE: Shared = Shared {
     cmdline: "",
     scripts: &[
         ("unit", unit_script),
-        ("timer", timer_script),
+        ("revert", revert_script),
         ("otherwise", otherwise_script),
         ("kept", kept_script),
     ],
@@ -252,43 +252,44 @@ fn leaves_script() -> String {
 #[ignore = "boots guests"]
 fn what_irqbalance_is_told_to_leave_stays_until_undo() {
     let Some(seen) = WITH_IRQBALANCE.left_by("leaves") else { return };
-    assert!(seen.text("foreseen").contains("tell irqbalance (process "), "{}", seen.text("foreseen"));
+    assert!(seen.text("foreseen").contains("ask irqbalance (process "), "{}", seen.text("foreseen"));
     assert_eq!(seen.text("kept").trim(), "1");
-    assert!(!seen.text("told").contains("tell irqbalance"), "{}", seen.text("told"));
+    assert!(!seen.text("told").contains("ask irqbalance"), "{}", seen.text("told"));
     assert_ne!(seen.text("put-back").trim(), "1", "the ban was not lifted");
     let undone = seen.text("undone");
     assert!(undone.contains("restored (moved by it)"), "{undone}");
     assert!(seen.text("restarted").contains("gone, and the change with it"), "{}", seen.text("restarted"));
 }
 
-fn timer_script() -> String {
+fn revert_script() -> String {
     "printf '[[setting]]\\nknob = \"swappiness\"\\nvalue = \"11\"\\n' > plan.toml\n\
      now() { cat /proc/sys/vm/swappiness; }\n\
      was=$(now)\n\
      systemd-run --quiet --wait --service-type=oneshot --working-directory=$PWD \
        $(command -v pinwise) apply plan.toml --confirm-within 30s\n\
      now > applied; pinwise status --format json > waiting\n\
-     systemctl list-timers --all --no-legend 'pinwise-revert-*' > timers\n\
+     systemctl list-units --no-legend 'pinwise-revert-*' > services\n\
      until [ $(now) = $was ]; do sleep 0.5; done\n\
      until pinwise status --format json | grep -q '\"sessions\": \\[\\]'; do sleep 0.5; done\n\
      pinwise apply plan.toml --confirm-within 120s\n\
      pinwise confirm\n\
-     systemctl list-timers --all --no-legend 'pinwise-revert-*' > no-timers\n\
+     systemctl list-units --no-legend 'pinwise-revert-*' > no-services\n\
      now > confirmed; pinwise undo; [ $(now) = $was ]\n"
         .into()
 }
 
-/// The revert is a timer of systemd there: it comes although the session that applied is gone, and not when it was confirmed.
+/// The revert is a service of systemd there: it comes although the session that applied is gone, and not when it was confirmed.
 #[test]
 #[ignore = "boots guests"]
-fn a_timer_takes_back_what_nobody_confirms() {
-    let Some(left) = WITH_A_SERVICE.left_by("timer") else { return };
+fn a_service_takes_back_what_nobody_confirms() {
+    let Some(left) = WITH_A_SERVICE.left_by("revert") else { return };
     assert_eq!(left.text("applied").trim(), "11");
     let waiting = left.parsed("waiting");
-    let by = waiting["sessions"][0]["reverted_by"].as_str().unwrap();
-    assert!(by.starts_with("systemd timer pinwise-revert-"), "{waiting}");
-    assert_eq!(left.text("timers").lines().count(), 1);
-    assert_eq!(left.text("no-timers").trim(), "");
+    let by = waiting["sessions"][0]["reverted_by"]["unit"].as_str().unwrap();
+    assert!(by.starts_with("pinwise-revert-"), "{waiting}");
+    assert_eq!(waiting["sessions"][0]["reverter_gone"], serde_json::Value::Null, "{waiting}");
+    assert_eq!(left.text("services").lines().count(), 1);
+    assert_eq!(left.text("no-services").trim(), "");
     assert_eq!(left.text("confirmed").trim(), "11");
 }
 

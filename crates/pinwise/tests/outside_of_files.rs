@@ -217,7 +217,7 @@ fn a_running_irqbalance_leaves_a_line_alone_until_undo() {
     let other = if cpu == 0 { 1 } else { 0 };
     pinwise.plan("irq-affinity", &irq.to_string(), &other.to_string());
     let foreseen = pinwise.says(&["apply", "plan.toml", "--dry-run"]);
-    let told = format!("tell irqbalance (process {}) to leave IRQ {irq} alone", irqbalance.child.id());
+    let told = format!("ask irqbalance (process {}) to leave IRQ {irq} alone", irqbalance.child.id());
     assert!(foreseen.contains(&told) && !foreseen.contains("RUNS HERE"), "{foreseen}");
     assert_eq!(irqbalance.banned(), told_at_start, "a dry run touches nothing");
 

@@ -1,15 +1,16 @@
 //! The folder where kernels, roots and the folders of running guests lie.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use machine::{Class, Fault};
+use machine::own_folder::{Reach, named};
+use machine::{Class, Fault, OwnFolder};
 use rustix::fs::FlockOperation;
 
 /// Where things are kept: `$PINWISE_CACHE`, else `pinwise` below `$XDG_CACHE_HOME` or `~/.cache`.
 ///
 /// # Errors
-/// When none of the variables is set, or the folder cannot be made.
+/// When none of the variables is set, the folder cannot be made, or it is of dubious ownership (as [`OwnFolder::open`]).
 pub fn folder() -> Result<PathBuf, Fault> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("PINWISE_CACHE")
@@ -35,9 +36,12 @@ pub fn folder() -> Result<PathBuf, Fault> {
     }
 }
 
-/// Makes a folder and those above it.
+/// Makes a folder and those above it. One that is there must be ours: kernels and roots in it are booted.
 pub(crate) fn make(folder: &Path) -> Result<(), Fault> {
-    fs::create_dir_all(folder).map_err(|e| storage(folder, &e))
+    OwnFolder::make(folder, Reach::Everybody).map(drop).map_err(|fault| Fault {
+        remedy: "set PINWISE_CACHE to a folder of your own, with room".into(),
+        ..fault
+    })
 }
 
 /// A fault of the file system about `path`.
@@ -83,7 +87,7 @@ impl Lock {
 }
 
 fn open(path: &Path) -> Result<File, Fault> {
-    File::options().create(true).truncate(false).write(true).open(path).map_err(|e| storage(path, &e))
+    named::open(path).map(|(file, _)| file).map_err(|e| storage(path, &e))
 }
 
 #[cfg(test)]
@@ -94,6 +98,21 @@ mod tests {
     fn there_is_room_where_tests_run_and_none_where_nothing_is() {
         room(Path::new("/dev/shm")).or_else(|_| room(Path::new("/"))).unwrap();
         assert!(room(Path::new("/proc")).unwrap_err().to_string().contains("No space left"));
+    }
+
+    #[test]
+    fn a_cache_of_another_user_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        make(&folder.path().join("kernels")).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: only root may give files away");
+        }
+        std::os::unix::fs::chown(folder.path().join("kernels"), Some(65_534), None).unwrap();
+        let fault = make(&folder.path().join("kernels")).unwrap_err();
+        assert!(
+            fault.cause.contains("dubious ownership") && fault.remedy.contains("PINWISE_CACHE"),
+            "{fault}"
+        );
     }
 
     #[test]

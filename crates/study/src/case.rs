@@ -8,12 +8,13 @@ mod lines;
 mod quoted;
 
 use std::fmt::Display;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use load::string::work::rounds_for;
-use machine::{Class, Fault};
+use machine::own_folder::{Lock, Reach, hand_to_caller, named};
+use machine::{Class, Fault, OwnFolder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -103,10 +104,12 @@ impl Resolved {
     }
 }
 
-/// A case directory, open.
+/// A case directory, open. That of another user can be read, and is neither written to nor gone on with.
 #[derive(Debug)]
 pub struct Case {
     dir: PathBuf,
+    /// The folder as one to write to, or why it is none.
+    folder: Result<OwnFolder, Fault>,
     /// The study as resolved.
     pub study: Resolved,
     /// Finished trials in the order in which they were run.
@@ -116,7 +119,7 @@ pub struct Case {
     /// What was found amiss on opening and mended, for the reader.
     pub mended: Vec<String>,
     /// Held while trials may be appended.
-    _lock: Option<File>,
+    _lock: Option<Lock>,
     /// The folder as it was, of a case that this process made.
     ground: Option<Ground>,
 }
@@ -134,19 +137,38 @@ impl Case {
     /// case: a process that is killed meanwhile leaves no case with a part missing.
     ///
     /// # Errors
-    /// There is a case in `dir`, another pinwise makes one there, or a file cannot be written; what was written is removed again.
+    /// There is a case in `dir`, it belongs to somebody else, another pinwise makes a case there, or a file cannot be written; what was
+    /// written is removed again.
     pub fn create_with(
         dir: &Path,
         study: Resolved,
         beside: impl FnOnce(&Self) -> Result<(), Fault>,
     ) -> Result<Self, Fault> {
-        let mut ground = Ground::make(dir).map_err(|e| storage(dir, &e))?;
-        let lock = lock(dir)?;
-        Self::is_free(dir)?;
-        ground.look().map_err(|e| storage(dir, &e))?;
+        Self::create_on(Ground::make(dir)?, study, beside)
+    }
+
+    /// As [`create`](Self::create), in the folder `below/name` of another case.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with).
+    pub fn create_below(&self, below: &str, name: &str, study: Resolved) -> Result<Self, Fault> {
+        Self::create_on(Ground::make_in(self.folder()?, [below, name])?, study, |_| Ok(()))
+    }
+
+    fn create_on(
+        (mut ground, folder): (Ground, OwnFolder),
+        study: Resolved,
+        beside: impl FnOnce(&Self) -> Result<(), Fault>,
+    ) -> Result<Self, Fault> {
+        let dir = folder.path().to_path_buf();
+        let lock = lock(&folder)?;
+        if folder.holds(STUDY) {
+            return Err(occupied(&dir));
+        }
+        ground.look().map_err(|e| storage(&dir, &e))?;
         let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
-        let (lock, ground) = (Some(lock), Some(ground));
-        let case = Self { dir: dir.to_path_buf(), study, trials, asked_boots, mended, _lock: lock, ground };
+        let (folder, lock, ground) = (Ok(folder), Some(lock), Some(ground));
+        let case = Self { dir, folder, study, trials, asked_boots, mended, _lock: lock, ground };
         match case.write_first(beside) {
             Ok(()) => Ok(case),
             Err(fault) => {
@@ -159,27 +181,21 @@ impl Case {
     /// That `dir` holds no case. [`create`](Self::create) asks again once it has the lock; this is for whoever has work to do before.
     ///
     /// # Errors
-    /// There is a case in `dir`.
+    /// There is a case in `dir`, or it is of dubious ownership (as [`OwnFolder::open`]).
     pub fn is_free(dir: &Path) -> Result<(), Fault> {
-        match dir.join(STUDY).exists() {
-            false => Ok(()),
-            true => Err(Fault::new(
-                Class::Usage,
-                dir.display(),
-                "the folder already holds a case",
-                format!("choose another with -o, or go on with it: {}", resume_command(dir)),
-            )),
+        if dir.exists() {
+            OwnFolder::open(dir)?;
         }
+        if dir.join(STUDY).exists() { Err(occupied(dir)) } else { Ok(()) }
     }
 
     fn write_first(&self, beside: impl FnOnce(&Self) -> Result<(), Fault>) -> Result<(), Fault> {
-        let trials = self.dir.join("trials");
-        fs::create_dir_all(&trials).map_err(|e| storage(&trials, &e))?;
+        self.trials_folder()?;
         beside(self)?;
         let file = self.dir.join(STUDY);
         let text = toml::to_string(&self.study)
             .map_err(|e| Fault::new(Class::Storage, file.display(), e, "report this as a bug of pinwise"))?;
-        write_whole(&file, text.as_bytes())
+        self.write(STUDY, text.as_bytes()).map(drop)
     }
 
     /// Removes a case that this process made and that holds nothing worth keeping: no trial is finished, and no boot was asked
@@ -198,37 +214,82 @@ impl Case {
     /// # Errors
     /// `dir` holds no case; `study.toml` or a whole line of a list is malformed.
     pub fn open(dir: &Path) -> Result<Self, Fault> {
-        let mut study = read_study(dir)?;
-        let lines = read_lines(&dir.join(SEARCH))?;
+        Self::read(dir, &|name| named::read(&dir.join(name)), open_folder(dir))
+    }
+
+    /// As [`open`](Self::open), by `bytes_of` its files.
+    fn read(dir: &Path, bytes_of: &Read<'_>, folder: Result<OwnFolder, Fault>) -> Result<Self, Fault> {
+        let mut study = read_study(dir, bytes_of)?;
+        let lines = read_lines(dir, SEARCH, bytes_of)?;
         extend(dir, &mut study, lines.whole)?;
-        let added = read_lines::<added::Line>(&dir.join(ADDED))?;
+        let added = read_lines::<added::Line>(dir, ADDED, bytes_of)?;
         for (number, line) in added.whole.into_iter().enumerate() {
             study.add(line).map_err(|why| malformed(place_of(dir, ADDED, number), why))?;
         }
-        let trials = read_lines(&dir.join(TRIALS))?;
-        let boots = read_lines(&dir.join(BOOTS))?;
+        let trials = read_lines(dir, TRIALS, bytes_of)?;
+        let boots = read_lines(dir, BOOTS, bytes_of)?;
         let torn = [lines.torn, added.torn, trials.torn, boots.torn].into_iter().flatten();
         let mended = torn.map(|t| t.note()).collect();
         let (trials, asked_boots) = (trials.whole, boots.whole);
         let (dir, _lock, ground) = (dir.to_path_buf(), None, None);
-        Ok(Self { dir, study, trials, asked_boots, mended, _lock, ground })
+        Ok(Self { dir, folder, study, trials, asked_boots, mended, _lock, ground })
+    }
+
+    /// Opens a case to run commands that it holds, and to write to it; its trials are not gone on with.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); the folder, one of those in it, or a file that pinwise goes by is of dubious ownership (as
+    /// [`OwnFolder::open`]) or a link.
+    pub fn open_own(dir: &Path) -> Result<Self, Fault> {
+        Self::of_own(own_folder(dir)?)
+    }
+
+    fn of_own(folder: OwnFolder) -> Result<Self, Fault> {
+        let dir = folder.path().to_path_buf();
+        for name in [TRIALS_FOLDER, DATA_FOLDER].into_iter().filter(|name| folder.holds(name)) {
+            folder.folder(name)?;
+        }
+        let again = folder.again().map_err(|e| storage(&dir, &e))?;
+        Self::read(&dir, &|name| folder.read(name), Ok(again))
     }
 
     /// Opens a case to go on with it: a torn last line is cut off, so that its trial is run again.
     ///
     /// # Errors
-    /// As [`open`](Self::open); another pinwise runs the case; the folder may not be written to.
+    /// As [`open_own`](Self::open_own); another pinwise runs the case; the folder may not be written to.
     pub fn resume(dir: &Path) -> Result<Self, Fault> {
-        read_study(dir)?;
-        let lock = lock(dir)?;
-        let opened = Self::open(dir)?;
+        Self::resume_in(own_folder(dir)?)
+    }
+
+    /// As [`resume`](Self::resume), of the case in the folder `below/name` of this one; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn resume_below(&self, below: &str, name: &str) -> Result<Option<Self>, Fault> {
+        let folder = self.folder()?;
+        if !folder.holds(below) {
+            return Ok(None);
+        }
+        let above = folder.folder(below)?;
+        if !above.holds(name) {
+            return Ok(None);
+        }
+        let folder = above.folder(name)?;
+        if folder.holds(STUDY) { Self::resume_in(folder).map(Some) } else { Ok(None) }
+    }
+
+    fn resume_in(folder: OwnFolder) -> Result<Self, Fault> {
+        let dir = folder.path().to_path_buf();
+        let bytes_of = |name: &str| folder.read(name);
+        read_study(&dir, &bytes_of)?;
+        let lock = lock(&folder)?;
+        folder.sweep();
+        let again = folder.again().map_err(|e| storage(&dir, &e))?;
+        let opened = Self::of_own(again)?;
         for name in [SEARCH, ADDED, TRIALS, BOOTS] {
-            let path = dir.join(name);
-            if let Some(torn) = read_lines::<serde_json::Value>(&path)?.torn {
-                let file = OpenOptions::new().write(true).open(&path).map_err(|e| storage(&path, &e))?;
-                file.set_len(torn.whole_bytes)
-                    .and_then(|()| file.sync_all())
-                    .map_err(|e| storage(&path, &e))?;
+            if let Some(torn) = read_lines::<serde_json::Value>(&dir, name, &bytes_of)?.torn {
+                let cut = |file: File| file.set_len(torn.whole_bytes).and_then(|()| file.sync_all());
+                folder.append(name).and_then(cut).map_err(|e| storage(&dir.join(name), &e))?;
             }
         }
         Ok(Self { _lock: Some(lock), ..opened })
@@ -236,7 +297,7 @@ impl Case {
 
     /// Whether another pinwise is running the case in `dir`.
     pub fn is_held(dir: &Path) -> bool {
-        dir.is_dir() && lock(dir).is_err()
+        OwnFolder::open(dir).is_ok_and(|folder| folder.lock().is_err())
     }
 
     /// The folder.
@@ -244,9 +305,25 @@ impl Case {
         &self.dir
     }
 
+    /// The folder, to write to it and to run what it asks for.
+    ///
+    /// # Errors
+    /// It is of dubious ownership (as [`OwnFolder::open`]).
+    pub fn folder(&self) -> Result<&OwnFolder, Fault> {
+        self.folder.as_ref().map_err(Fault::clone)
+    }
+
     /// The folder of trial `index`.
     pub fn trial_dir(&self, index: usize) -> PathBuf {
-        self.dir.join("trials").join(format!("{index:04}"))
+        self.dir.join(TRIALS_FOLDER).join(format!("{index:04}"))
+    }
+
+    /// The folder of all trials' folders; it is made where it does not exist.
+    ///
+    /// # Errors
+    /// As [`folder`](Self::folder), of both; it cannot be made.
+    pub fn trials_folder(&self) -> Result<OwnFolder, Fault> {
+        self.folder()?.make_folder(TRIALS_FOLDER, Reach::Passable)
     }
 
     /// The trial that is to be run next; `None` when the study is finished.
@@ -289,48 +366,54 @@ impl Case {
     /// Whether files can be added to the folder.
     ///
     /// # Errors
-    /// Why not: the file system is read-only, or this user may not write there.
-    pub fn may_be_written(&self) -> io::Result<()> {
-        Ok(rustix::fs::access(&self.dir, rustix::fs::Access::WRITE_OK)?)
+    /// Why not: it is of dubious ownership, the file system is read-only, or this user may not write there.
+    pub fn may_be_written(&self) -> Result<(), Fault> {
+        let remedy = "copy the case to a folder that you may write to, and use the copy";
+        self.folder()?.may_be_written().map_err(|e| Fault::io(self.dir.display(), &e, remedy))
     }
 
     fn append_line(&self, name: &str, value: &impl Serialize) -> Result<(), Fault> {
         let path = self.dir.join(name);
         let mut line = to_json(&path, value)?;
         line.push(b'\n');
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(&path)
-            .map_err(|e| storage(&path, &e))?;
+        let folder = self.folder()?;
+        let mut file = folder.append(name).map_err(|e| storage(&path, &e))?;
         let before = file.seek(io::SeekFrom::End(0)).map_err(|e| storage(&path, &e))?;
         if let Err(error) = file.write_all(&line).and_then(|()| file.sync_all()) {
             // A line that is half on disk would be taken for a torn one; take it back while we still can.
             let _ = file.set_len(before);
             return Err(storage(&path, &error));
         }
-        sync_dir(&self.dir)
+        folder.sync().map_err(|e| storage(&self.dir, &e))
     }
 
     /// Writes `value` as JSON to a file of the case, whole or not at all.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, Fault> {
-        let path = self.dir.join(name);
-        write_whole(&path, &to_json(&path, value)?)?;
-        Ok(path)
+        self.write(name, &to_json(&self.dir.join(name), value)?)
     }
 
     /// Writes a file of the case, whole or not at all.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
         let path = self.dir.join(name);
-        write_whole(&path, bytes)?;
+        self.folder()?.replace(name, bytes).map_err(|e| storage(&path, &e))?;
+        Ok(path)
+    }
+
+    /// As [`write`](Self::write), of a file that people read and no pinwise: it is theirs who called this one by sudo(8).
+    pub fn write_for_people(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Fault> {
+        let path = self.dir.join(name);
+        let written = self.folder()?.replace_with(name, |file| {
+            hand_to_caller(file);
+            file.write_all(bytes)
+        });
+        written.map_err(|e| storage(&path, &e))?;
         Ok(path)
     }
 
     /// Reads a JSON file of the case; `None` when it is not there.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Fault> {
         let path = self.dir.join(name);
-        match fs::read(&path) {
+        match named::read(&path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(storage(&path, &e)),
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| malformed(path.display(), e)),
@@ -349,6 +432,14 @@ const ADDED: &str = "added.jsonl";
 /// Boots that were asked for, a line each.
 const BOOTS: &str = "boots.jsonl";
 
+/// The folders of trials.
+const TRIALS_FOLDER: &str = "trials";
+/// What all trials share.
+pub(crate) const DATA_FOLDER: &str = "data";
+
+/// Reads a file of a case.
+type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + 'a;
+
 /// A line of a list of the case, the first counted as 0.
 fn place_of(dir: &Path, name: &str, number: usize) -> String {
     format!("{}:{}", dir.join(name).display(), number + 1)
@@ -361,9 +452,39 @@ fn extend(dir: &Path, study: &mut Resolved, lines: Vec<Line>) -> Result<(), Faul
     Ok(())
 }
 
-fn read_study(dir: &Path) -> Result<Resolved, Fault> {
+fn occupied(dir: &Path) -> Fault {
+    Fault::new(
+        Class::Usage,
+        dir.display(),
+        "the folder already holds a case",
+        format!("choose another with -o, or go on with it: {}", resume_command(dir)),
+    )
+}
+
+/// The folder of a case, to write to it and to run what it asks for.
+fn open_folder(dir: &Path) -> Result<OwnFolder, Fault> {
+    OwnFolder::open(dir).map_err(|fault| match fault.class {
+        Class::NotPermitted => {
+            let remedy = "copy the case (cp -r), look at the commands in study.toml of the copy, remove its data/, and use that; or \
+                          run pinwise as the user it belongs to";
+            Fault { remedy: remedy.into(), ..fault }
+        }
+        _ => fault,
+    })
+}
+
+/// The folder of a case in `dir`, or what is wrong with either.
+fn own_folder(dir: &Path) -> Result<OwnFolder, Fault> {
+    match open_folder(dir) {
+        // Why there is no case says more than why its folder cannot be opened.
+        Err(fault) if fault.class != Class::NotPermitted => Err(Case::open(dir).err().unwrap_or(fault)),
+        opened => opened,
+    }
+}
+
+fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
     let path = dir.join(STUDY);
-    let text = fs::read_to_string(&path).map_err(|e| match e.kind() {
+    let bytes = bytes_of(STUDY).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => Fault::new(
             Class::Usage,
             dir.display(),
@@ -372,6 +493,7 @@ fn read_study(dir: &Path) -> Result<Resolved, Fault> {
         ),
         _ => storage(&path, &e),
     })?;
+    let text = String::from_utf8(bytes).map_err(|e| malformed(path.display(), e))?;
     let mut study: Resolved = toml::from_str(&text).map_err(|e| malformed(path.display(), e.message()))?;
     if study.format != FORMAT {
         return Err(Fault::new(
@@ -389,34 +511,15 @@ fn read_study(dir: &Path) -> Result<Resolved, Fault> {
 }
 
 /// One writer a case: a second `resume` would run the same trials beside the first.
-fn lock(dir: &Path) -> Result<File, Fault> {
-    let file = File::open(dir).map_err(|e| storage(dir, &e))?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+fn lock(folder: &OwnFolder) -> Result<Lock, Fault> {
+    folder.lock().map_err(|_| {
         Fault::new(
             Class::Usage,
-            dir.display(),
+            folder.path().display(),
             "another pinwise is running this case",
             "wait for it, or stop it with Ctrl-C there",
         )
-    })?;
-    Ok(file)
-}
-
-/// Writes to a neighbour file, fsyncs and renames, so that a reader sees the old file or the new one.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let written = File::create(&part).and_then(|mut f| f.write_all(bytes).and_then(|()| f.sync_all()));
-    if let Err(error) = written.and_then(|()| fs::rename(&part, path)) {
-        let _ = fs::remove_file(&part);
-        return Err(storage(path, &error));
-    }
-    sync_dir(path.parent().unwrap_or(Path::new(".")))
-}
-
-fn sync_dir(dir: &Path) -> Result<(), Fault> {
-    File::open(dir).and_then(|d| d.sync_all()).map_err(|e| storage(dir, &e))
+    })
 }
 
 fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
@@ -427,6 +530,10 @@ fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
 fn storage(path: &Path, error: &io::Error) -> Fault {
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull => "free some space; finished trials are kept",
+        // What the kernel allows and OwnFolder does not.
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            "look at it; where you trust what it says, put a file of your own in its place"
+        }
         io::ErrorKind::PermissionDenied => "choose a folder that you may write to with -o",
         io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system with -o",
         _ => "look at the file and its folder; finished trials are kept",

@@ -10,16 +10,19 @@ use std::process::ExitStatus;
 use machine::boot_loader::COMMAND_LINE;
 use machine::ethtool::Topic;
 use machine::{
-    BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile, ProcessFile,
-    ProcessRef, UtilClamp,
+    Act, BootLoader, CpuSet, EthtoolSetting, EthtoolState, Fault, GuestPin, NetnsPair, PlatformFile,
+    ProcessFile, ProcessRef, UtilClamp,
 };
 
 use super::{EmulatedKernel, EmulatedThread, Inner, OWN_PID};
+use crate::acts::form;
 use crate::boot_words::{self, line};
-use crate::form;
-use crate::kernel::{Gated, Kernel, ProcessSeen, SchedulingState};
+use crate::ground::Ground;
+use crate::kernel::{Gated, Kernel, Network, ProcessSeen, SchedulingState};
 use crate::launch::Launch;
+use crate::namespace::Namespace;
 use crate::record::Value;
+use crate::subject::{Interface, Subject};
 
 /// What a new cgroup has, whichever version it is of.
 const FILES_OF_A_CGROUP: [(&str, &str); 6] = [
@@ -64,22 +67,58 @@ impl Kernel for EmulatedKernel {
         Ok(self.inner().ticks)
     }
 
+    fn ground(&self) -> io::Result<Ground> {
+        Ok(self.own_ground())
+    }
+
+    fn subject(&self, act: &Act) -> Subject {
+        self.subject_of(act)
+    }
+
+    fn network_of(&self, act: &Act) -> io::Result<Namespace> {
+        self.network_of_act(act)
+    }
+
+    fn in_network(&self, network: &Namespace) -> Network<'_> {
+        self.find_network(network)
+    }
+
+    fn interface_index(&self, act: &Act) -> io::Result<u32> {
+        self.index_of(act)
+    }
+
+    fn interfaces(&self) -> io::Result<Vec<Interface>> {
+        Ok(self.all_interfaces())
+    }
+
+    fn interface_elsewhere(&self, _interface: &Interface) -> Option<(Namespace, String)> {
+        None
+    }
+
+    fn process_in(&self, _processes: &Namespace) -> Option<u32> {
+        None
+    }
+
     fn own(&self) -> io::Result<ProcessRef> {
         Ok(ProcessRef { pid: OWN_PID, start_time_ticks: self.start_time(OWN_PID, OWN_PID)? })
     }
 
     fn read_file(&self, path: &Path, netns: Option<&str>) -> io::Result<String> {
-        let key = (netns.map(String::from), path.to_path_buf());
-        let inner = self.inner();
+        let key = (self.seen_in(path, netns), path.to_path_buf());
+        let mut inner = self.inner();
         if let Some(errno) = inner.unreadable.get(path) {
             return Err(error(*errno));
         }
-        inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))
+        let content = inner.state.files.get(&key).cloned().ok_or_else(|| error(libc::ENOENT))?;
+        if let Some(later) = inner.after_reading.remove(path) {
+            inner.state.files.insert(key, later);
+        }
+        Ok(content)
     }
 
     fn exists(&self, path: &Path, netns: Option<&str>) -> io::Result<bool> {
+        let netns = self.seen_in(path, netns);
         let inner = self.inner();
-        let netns = netns.map(String::from);
         let is_device = |(of, device, _): &(Option<String>, String, Topic)| {
             *of == netns && path == Path::new("/sys/class/net").join(device)
         };
@@ -89,8 +128,9 @@ impl Kernel for EmulatedKernel {
     }
 
     fn write_file(&self, path: &Path, value: &str, netns: Option<&str>) -> io::Result<()> {
+        let netns = self.seen_in(path, netns);
         self.change(&path.display().to_string(), |inner| {
-            let key = |path: &Path| (netns.map(String::from), path.to_path_buf());
+            let key = |path: &Path| (netns.clone(), path.to_path_buf());
             let value = value.trim_end();
             let lie = inner.lies.get(path).cloned();
             let twin = form::twin(path);
@@ -276,6 +316,7 @@ impl Kernel for EmulatedKernel {
                 return Err(error(libc::ENOENT));
             }
             inner.state.files.retain(|(_, file), _| !file.starts_with(path));
+            inner.identities.end_cgroup(path);
             Ok(())
         })
     }
@@ -296,7 +337,10 @@ impl Kernel for EmulatedKernel {
 
     fn remove_netns(&self, name: &str) -> io::Result<()> {
         self.change(&format!("netns {name}"), |inner| match inner.state.namespaces.remove(name) {
-            true => Ok(()),
+            true => {
+                inner.identities.end_network(name);
+                Ok(())
+            }
             false => Err(error(libc::ENOENT)),
         })
     }
@@ -459,13 +503,16 @@ impl Kernel for EmulatedKernel {
         })
     }
 
-    fn wait(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
+    fn ended(&self, pid: u32) -> io::Result<Option<ExitStatus>> {
         let runs = self.inner().state.threads.contains_key(&pid);
         Ok((!runs).then(|| ExitStatus::from_raw(libc::SIGKILL)))
     }
 
+    fn reap(&self, _pid: u32) {}
+
     fn ethtool(&self, device: &str, netns: Option<&str>, topic: Topic) -> io::Result<EthtoolState> {
-        let key = (netns.map(String::from), device.to_string(), topic);
+        let netns = netns.map(String::from).or_else(|| self.stands_in());
+        let key = (netns, device.to_string(), topic);
         let inner = self.inner();
         match inner.unreadable.get(Path::new(&format!("ethtool {device}"))) {
             Some(errno) => Err(error(*errno)),
@@ -474,8 +521,9 @@ impl Kernel for EmulatedKernel {
     }
 
     fn set_ethtool(&self, device: &str, netns: Option<&str>, setting: &EthtoolSetting) -> io::Result<()> {
+        let netns = netns.map(String::from).or_else(|| self.stands_in());
         self.change(&format!("ethtool {device}"), |inner| {
-            let key = (netns.map(String::from), device.to_string(), setting.topic());
+            let key = (netns.clone(), device.to_string(), setting.topic());
             let state = inner.state.ethtool.get_mut(&key).ok_or_else(|| error(libc::ENODEV))?;
             match (state, setting) {
                 (EthtoolState::Channels { counts: now }, EthtoolSetting::Channels { counts }) => {

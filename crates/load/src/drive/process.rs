@@ -2,12 +2,11 @@
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 use std::time::Duration;
 
 use change::exit_words::exit_words;
 use change::{Hand, Launch};
-use machine::{Act, Class, Fault, Missing, Placement};
+use machine::{Act, Class, Fault, Missing, OwnFolder, Placement};
 
 use super::document::Document;
 use super::flags;
@@ -16,6 +15,7 @@ use crate::outcome::Outcome;
 use crate::running::{Finished, Running};
 use crate::server::Server;
 use crate::signals;
+use crate::trial_folder;
 use crate::workloads::{About, LoadSpec};
 
 /// The verb of the binary that is the load; see [`run`].
@@ -52,7 +52,7 @@ pub trait Driven: Keys {
     }
 
     /// What else is to be made of the outcome of a trial in the folder `dir`.
-    fn afterwards(&self, dir: &Path) -> Afterwards {
+    fn afterwards(&self, dir: OwnFolder) -> Afterwards {
         let _ = dir;
         Box::new(Ok)
     }
@@ -87,7 +87,7 @@ pub(crate) fn start(
     server: &Server,
     placement: &Placement,
     hand: &mut Hand,
-    dir: &Path,
+    dir: &OwnFolder,
 ) -> Result<Running, Fault> {
     load.check()?;
     for act in load.acts(placement)? {
@@ -99,11 +99,11 @@ pub(crate) fn start(
         argv,
         netns: load.netns().cloned(),
         cpus: placement.load_cpus.clone(),
-        log: dir.join("load.log"),
+        log: dir.path().join("load.log"),
         ..Launch::default()
     };
     let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
-    let then = load.afterwards(dir);
+    let then = load.afterwards(trial_folder::again(dir)?);
     Running::start(hand, launch, timeout, |finished| reckon(finished, then))
 }
 

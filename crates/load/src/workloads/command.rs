@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use change::exit_words::exit_words;
 use change::{Hand, Launch};
-use machine::{Class, Fault, Missing, Placement};
+use machine::{Class, Fault, Missing, OwnFolder, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +14,11 @@ use super::{About, Workload, missing_netns};
 use crate::extract::Extract;
 use crate::locale::with_locale;
 use crate::outcome::{Outcome, unit_of};
-use crate::program;
 use crate::running::{Finished, Running};
 use crate::server::{self, Server};
 use crate::template::Command;
 use crate::tool_errors::error_line;
+use crate::{program, trial_folder};
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -129,10 +129,10 @@ impl Workload for CommandLoad {
         server: &Server,
         placement: &Placement,
         hand: &mut Hand,
-        dir: &Path,
+        dir: &OwnFolder,
     ) -> Result<Running, Fault> {
         self.check()?;
-        let mut values = server::values(server.address(), placement.load_cpus.as_ref(), dir)?;
+        let mut values = server::values(server.address(), placement.load_cpus.as_ref(), dir.path())?;
         values.insert("seconds", format!("{}", self.seconds.ceil()));
         let launch = Launch {
             argv: self.command.fill(&values)?,
@@ -140,19 +140,22 @@ impl Workload for CommandLoad {
             cwd: self.cwd.clone(),
             netns: self.netns.clone(),
             cpus: placement.load_cpus.clone(),
-            log: dir.join("load.log"),
+            log: dir.path().join("load.log"),
             ..Launch::default()
         };
-        let (figures, output) = (self.figures.clone(), dir.join("load.stdout"));
+        let (figures, dir) = (self.figures.clone(), trial_folder::again(dir)?);
         let timeout = Duration::from_secs_f64(self.timeout_s.max(self.seconds + 5.0));
-        Running::start(hand, launch, timeout, move |finished| reckon(&figures, &output, &finished))
+        Running::start(hand, launch, timeout, move |finished| reckon(&figures, &dir, &finished))
     }
 }
 
-fn reckon(figures: &BTreeMap<String, Extract>, output: &Path, finished: &Finished) -> Result<Outcome, Fault> {
+fn reckon(
+    figures: &BTreeMap<String, Extract>,
+    dir: &OwnFolder,
+    finished: &Finished,
+) -> Result<Outcome, Fault> {
     // For the reader of the case; the figures come from memory.
-    std::fs::write(output, &finished.stdout)
-        .map_err(|why| Fault::io(output.display(), &why, "free some space, or choose another folder"))?;
+    trial_folder::write(dir, "load.stdout", &finished.stdout)?;
     if !finished.status.success() {
         let remedy = "run its command by hand against the server to see why it fails";
         return Err(finished.fault(exit_words(finished.status), remedy));

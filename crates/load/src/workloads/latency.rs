@@ -2,14 +2,13 @@
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
-use machine::Fault;
+use machine::{Fault, OwnFolder};
 
 use super::{About, LatencyLoad, LoadSpec};
 use crate::drive::{self, Afterwards, Document, Driven, Keys};
 use crate::echo::dialogue::EchoDialogue;
-use crate::seconds;
+use crate::{seconds, trial_folder};
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -39,12 +38,9 @@ impl Driven for LatencyLoad {
         LoadSpec::Latency(self.clone())
     }
 
-    fn afterwards(&self, dir: &Path) -> Afterwards {
-        let file = dir.join(CSV);
+    fn afterwards(&self, dir: OwnFolder) -> Afterwards {
         Box::new(move |outcome| {
-            std::fs::write(&file, seconds::csv(&outcome.intervals)).map_err(|why| {
-                Fault::io(file.display(), &why, "free some space, or choose another folder")
-            })?;
+            trial_folder::write(&dir, CSV, seconds::csv(&outcome.intervals).as_bytes())?;
             Ok(outcome)
         })
     }

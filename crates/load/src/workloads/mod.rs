@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use change::Hand;
-use machine::{Fault, Missing, Placement};
+use machine::{Fault, Missing, OwnFolder, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,7 @@ pub trait Workload {
         server: &Server,
         placement: &Placement,
         hand: &mut Hand,
-        dir: &Path,
+        dir: &OwnFolder,
     ) -> Result<Running, Fault>;
 }
 
@@ -99,7 +99,7 @@ impl<L: Driven> Workload for L {
         server: &Server,
         placement: &Placement,
         hand: &mut Hand,
-        dir: &Path,
+        dir: &OwnFolder,
     ) -> Result<Running, Fault> {
         drive::start(self, server, placement, hand, dir)
     }

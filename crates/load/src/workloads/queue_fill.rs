@@ -2,17 +2,16 @@
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
-use machine::Fault;
+use machine::{Fault, OwnFolder};
 
 use super::{About, LoadSpec, QueueFillLoad};
 use crate::amqp::AmqpFill;
 use crate::drive::{self, Afterwards, Broken, Document, Driven, Keys};
 use crate::message::of_this_run;
-use crate::operations;
 use crate::queue::dialogue::QueueDialogue;
 use crate::queue::options::Protocol;
+use crate::{operations, trial_folder};
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -44,12 +43,9 @@ impl Driven for QueueFillLoad {
         LoadSpec::QueueFill(self.clone())
     }
 
-    fn afterwards(&self, dir: &Path) -> Afterwards {
-        let file = dir.join(CSV);
+    fn afterwards(&self, dir: OwnFolder) -> Afterwards {
         Box::new(move |outcome| {
-            std::fs::write(&file, operations::csv(&outcome.operations)).map_err(|why| {
-                Fault::io(file.display(), &why, "free some space, or choose another folder")
-            })?;
+            trial_folder::write(&dir, CSV, operations::csv(&outcome.operations).as_bytes())?;
             Ok(outcome)
         })
     }

@@ -7,7 +7,7 @@ use super::{ReadError, Source};
 /// What a question costs beside the bytes of its answer.
 const QUESTION_BYTES: u64 = 256;
 
-/// Most bytes of all answers, 4 GiB: with 256 CPUs a map takes some ten MiB. Bounds on single files and folders are not enough, as
+/// Most bytes of all answers, 4 GiB: a map of 24 CPUs takes less than 16 MiB. Bounds on single files and folders are not enough, as
 /// links among folders (and bind mounts) can show one file in a million places, and a million folders without end.
 const MOST_BYTES: u64 = 4 << 30;
 
@@ -109,5 +109,20 @@ mod tests {
             "{error}"
         );
         assert!(!root.exists("/sys") && root.list("/sys").is_err());
+    }
+
+    #[test]
+    fn a_real_machine_takes_little_of_the_bound() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/leviathan/capture.tar.zst");
+        let path = std::path::Path::new(path);
+        let tree = super::super::archive::load(path).unwrap();
+        let folder = super::super::paths::single_folder(&tree).unwrap();
+        let tree = tree.into_subtree(&format!("/{folder}"));
+        let index = tree.read(&format!("/{}", crate::capture::INDEX)).unwrap();
+        let replay = super::super::replay::Replay::new(tree, &index, "leviathan").unwrap();
+        let bounded = Root::new(Asked { most_bytes: 16 << 20, ..Asked::new(replay) }, "leviathan");
+        let machine = crate::Machine::read(&bounded);
+        assert!(!machine.cpus.is_empty());
+        assert_eq!(machine, crate::Machine::read(&Root::at(path).unwrap()));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use change::apply::{self, ActForeseen, Applied, ApplyOptions, Foreseen, NotLeftAlone, SettingDone};
+use change::record::Reverter;
 use change::{Hand, LiveKernel, confirm, ledger};
 use machine::kept::{Manner, NotKept};
 use machine::processes::owners;
@@ -140,9 +141,6 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
     let interrupted = interrupt::flag()?;
     let owners = owners::that_run(root);
     let mut hand = Hand::live(&purpose(args, plan))?;
-    if args.persist || apply::first_placed(root, plan).is_some() {
-        confirm::none_waits(&ledger::ledger_dir()?, &LiveKernel::new())?;
-    }
     if !args.over {
         apply::no_other_holds(&ledger::ledger_dir()?, root, &LiveKernel::new(), plan)?;
     }
@@ -201,9 +199,9 @@ fn arm(hand: &mut Hand, within: Duration) -> Result<Instant, Fault> {
     let deadline = Instant::now() + within;
     let ticks_per_s = rustix::param::clock_ticks_per_second();
     let within_ticks = (within.as_secs_f64() * ticks_per_s as f64).ceil() as u64;
-    hand.arm(within_ticks, "what is being started for it")?;
-    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session(), within)?;
-    hand.arm(within_ticks, &by)?;
+    hand.arm(within_ticks, Reverter::Starting)?;
+    let by = confirm::arm(&exe, &ledger::state_dir()?, hand.session())?;
+    hand.arm(within_ticks, by)?;
     Ok(deadline)
 }
 

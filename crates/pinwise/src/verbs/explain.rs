@@ -30,7 +30,8 @@ pub struct Args {
 
 /// Explains, and proves when asked to; the answer is no when a finding was not proved.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let case = Case::open(&args.case)?;
+    // A proof runs the commands of the case.
+    let case = if args.prove { Case::open_own(&args.case)? } else { Case::open(&args.case)? };
     case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
     if !args.prove {
         return conclusion::conclude(&case, args.format);
@@ -42,10 +43,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if provable.is_empty() {
         eprintln!("pinwise: no finding of this case waits for a proof");
     }
-    if let Err(why) = case.may_be_written() {
-        let remedy = "copy the case to a folder that you may write to, and prove it there";
-        return Err(Fault::io(case.dir().display(), &why, remedy));
-    }
+    case.may_be_written()?;
     let mut proofs = facts.proofs;
     for finding in provable {
         proofs.extend(prove_one(&case, finding)?);

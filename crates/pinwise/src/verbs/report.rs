@@ -30,6 +30,13 @@ pub struct Args {
 /// Computes evidence, findings and report again from the files of the case.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let case = Case::open(&args.case)?;
+    if args.output.is_none() {
+        // In a folder of somebody else, what is written may land anywhere.
+        case.folder().map_err(|fault| {
+            let remedy = format!("write the report elsewhere (-o report.html); or {}", fault.remedy);
+            Fault { remedy, ..fault }
+        })?;
+    }
     for mended in &case.mended {
         eprintln!("pinwise: {mended}");
     }

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::thread::sleep;
 
-use change::confirm::{self, READY, Reverted};
+use change::confirm::READY;
+use change::revert::{Revert, Reverted, keep_in_memory};
 use change::{LiveKernel, ledger_dir};
 use machine::{Class, Fault};
 use rustix::io::Errno;
@@ -25,10 +26,11 @@ pub struct Args {
 /// Waits and reverts; the answer is no when something could not be taken back.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (dir, kernel) = (ledger_dir()?, LiveKernel::new());
-    confirm::is_known(&dir, &args.session)?;
+    let mut revert = Revert::of(&dir, &kernel, &args.session, &sleep)?;
+    keep_in_memory();
     leave_the_session()?;
-    confirm::wait(&dir, &kernel, &args.session, &sleep)?;
-    match confirm::revert(&dir, &kernel, &args.session, &sleep)? {
+    revert.wait()?;
+    match revert.take_back() {
         Reverted::NotNeeded => Ok(Answer::Done),
         Reverted::TakenBack(report) => {
             output::text(&format!("{}\n", report.to_string().trim_end()))?;

@@ -20,7 +20,7 @@ pub struct Args {
     /// Only what was done after this session, or after this act of it
     #[arg(long, value_name = "SESSION[.ACT]", conflicts_with = "session")]
     to: Option<Point>,
-    /// Restore also what was changed by somebody else since, and sessions whose pinwise still runs
+    /// Restore also what was changed by somebody else since
     #[arg(long)]
     force: bool,
     /// Form of the output

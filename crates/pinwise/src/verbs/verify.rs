@@ -47,13 +47,14 @@ fn can_be_set(plan: Plan) -> Result<Plan, Fault> {
 
 /// Verifies; the answer is no unless the plan is shown to be better. The machine is left as it was found.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
+    // Its commands are run.
+    let case = Case::open_own(&args.case)?;
     let plan = match &args.plan {
         Some(path) => Plan::read(path)?,
         None => plan::of_case(&args.case, false)?.plan,
     };
     verify::goes_across_no_boots(&plan)?;
     let plan = can_be_set(plan)?;
-    let case = Case::open(&args.case)?;
     let mut verification = verify::open(&case, &plan)?;
     run_case::to_its_end(&mut verification, &interrupt::flag()?)?;
     let verified = verify::conclude(&verification, &plan);

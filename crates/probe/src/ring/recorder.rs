@@ -1,12 +1,11 @@
 //! Writes the ring.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use machine::{Class, Fault, foreign};
-use rustix::fs::{FlockOperation, flock};
+use machine::own_folder::{Lock, Reach};
+use machine::{Class, Fault, OwnFolder};
 
 use super::frame::HEAD_BYTES;
 use super::segment::{self, Segment};
@@ -43,7 +42,7 @@ impl From<io::Error> for Refused {
 
 /// A ring that is written to.
 pub struct Recorder {
-    folder: PathBuf,
+    folder: OwnFolder,
     bound_bytes: u64,
     session: Session,
     /// What it takes at the beginning of a segment at most.
@@ -53,36 +52,36 @@ pub struct Recorder {
     current: Option<Segment>,
     next: u64,
     written: u64,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Recorder {
     /// Opens a ring, or makes one, for one session. All its files together never take more than `bound_bytes`.
     ///
     /// # Errors
-    /// When the folder cannot be made, is something else than a ring, or another recorder writes to it.
+    /// When the folder cannot be made, is of dubious ownership (as [`OwnFolder::open`]) or something else than a ring, or another
+    /// recorder writes to it.
     pub fn open(folder: &Path, bound_bytes: u64, session: Session) -> Result<Self, Fault> {
         let fault = |e: io::Error| Fault::io(folder.display(), &e, "choose another folder for the ring");
-        std::fs::create_dir_all(folder).map_err(fault)?;
+        let own = OwnFolder::make(folder, Reach::Owner)?;
         let old: VecDeque<(u64, u64)> = segment::list(folder).map_err(fault)?.into();
-        let is_empty = std::fs::read_dir(folder).map_err(fault)?.next().is_none();
-        if !is_empty && old.is_empty() && !folder.join(LOCK).exists() {
+        let is_empty = own.names().map_err(fault)?.is_empty();
+        if !is_empty && old.is_empty() && !own.holds(LOCK) {
             let cause = "there are files in it, and none is of a ring";
             return Err(Fault::new(Class::Usage, folder.display(), cause, "choose an empty or a new folder"));
         }
-        let place = folder.join(LOCK);
-        let lock = open_lock(&place).map_err(|e| {
-            Fault::io(place.display(), &e, "remove it, or choose another folder for the ring")
-        })?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            let cause = "another pinwise records into it";
-            Fault::new(Class::Usage, folder.display(), cause, "end that one, or choose another folder")
+        let lock = own.lock_file(LOCK).map_err(|e| match e.kind() {
+            io::ErrorKind::WouldBlock => {
+                let cause = "another pinwise records into it";
+                Fault::new(Class::Usage, folder.display(), cause, "end that one, or choose another folder")
+            }
+            _ => Fault::io(folder.join(LOCK).display(), &e, "choose another folder for the ring"),
         })?;
         let next = old.back().map_or(1, |(number, _)| number + 1);
         let session_bytes =
             serde_json::to_vec(&session).map_or(0, |line| line.len() as u64) + AROUND_SESSION_BYTES;
         Ok(Self {
-            folder: folder.to_path_buf(),
+            folder: own,
             bound_bytes,
             session,
             session_bytes,
@@ -123,11 +122,11 @@ impl Recorder {
         let e = match refused {
             Refused::Bound => {
                 let cause = "there is no room for one more entry";
-                return Fault::new(Class::Storage, self.folder.display(), cause, larger);
+                return Fault::new(Class::Storage, self.folder.path().display(), cause, larger);
             }
             Refused::TooLong(bytes) => {
                 let cause = format!("an entry of {bytes} bytes does not fit into the ring");
-                return Fault::new(Class::Storage, self.folder.display(), cause, larger);
+                return Fault::new(Class::Storage, self.folder.path().display(), cause, larger);
             }
             Refused::Io(e) => e,
         };
@@ -145,7 +144,7 @@ impl Recorder {
             _ => "look at the disk that it lies on (dmesg), or choose a folder on another one with --record",
         };
         // The number was given out when it was begun.
-        let segment = segment::path(&self.folder, self.next.saturating_sub(1));
+        let segment = segment::path(self.folder.path(), self.next.saturating_sub(1));
         Fault::io(segment.display(), e, remedy)
     }
 
@@ -179,9 +178,9 @@ impl Recorder {
 
     fn begin(&mut self, unix_ns: u64) -> Result<Segment, Refused> {
         self.make_room(self.session_bytes)?;
-        let path = segment::path(&self.folder, self.next);
+        let number = self.next;
         self.next += 1;
-        Ok(Segment::begin(path, &self.session, unix_ns)?)
+        Ok(Segment::begin(&self.folder, number, &self.session, unix_ns)?)
     }
 
     /// Removes what is oldest until the current segment may be so long.
@@ -196,7 +195,7 @@ impl Recorder {
 
     fn remove_oldest(&mut self) -> bool {
         let Some((number, _)) = self.old.pop_front() else { return false };
-        let _ = std::fs::remove_file(segment::path(&self.folder, number));
+        let _ = self.folder.remove(&segment::name(number));
         true
     }
 
@@ -204,7 +203,7 @@ impl Recorder {
     fn retire(&mut self) {
         let Some(segment) = self.current.take() else { return };
         match segment.entries {
-            0 => drop(std::fs::remove_file(segment.path())),
+            0 => drop(self.folder.remove(segment.name())),
             _ => self.old.push_back((self.next - 1, segment.bytes)),
         }
     }
@@ -223,21 +222,6 @@ impl Recorder {
     pub fn bytes(&self) -> u64 {
         let current = self.current.as_ref().map_or(0, |segment| segment.bytes);
         self.old_bytes().saturating_add(current)
-    }
-}
-
-/// Opens the lock, or makes it. The folder can be somebody else's: what is there already is not followed as a link, opened as
-/// a device or a pipe, or cut to nothing.
-fn open_lock(place: &Path) -> io::Result<File> {
-    match foreign::open_found(place) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            match File::options().write(true).create_new(true).open(place) {
-                // Another recorder was faster.
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => foreign::open_found(place),
-                made => made,
-            }
-        }
-        found => found,
     }
 }
 

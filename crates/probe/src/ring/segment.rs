@@ -1,9 +1,10 @@
 //! A file of the ring.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use machine::OwnFolder;
 use serde::Serialize;
 
 use super::entry::{Entry, Known};
@@ -30,7 +31,8 @@ pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(name(number))
 }
 
-fn name(number: u64) -> String {
+/// Its name in the folder.
+pub(super) fn name(number: u64) -> String {
     format!("{number:08}.{ENDING}")
 }
 
@@ -63,7 +65,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
 /// A segment that is written.
 pub(super) struct Segment {
     file: File,
-    path: PathBuf,
+    name: String,
     stream: zstd::stream::write::Encoder<'static, Vec<u8>>,
     known: Known,
     /// Its length so far, up to the last whole frame.
@@ -74,21 +76,27 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Begins a segment; nothing is left behind when that fails.
-    pub(super) fn begin(path: PathBuf, session: &Session, unix_ns: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        let begun = Self::with_session(file, path.clone(), session, unix_ns);
+    pub(super) fn begin(
+        folder: &OwnFolder,
+        number: u64,
+        session: &Session,
+        unix_ns: u64,
+    ) -> io::Result<Self> {
+        let name = name(number);
+        let file = folder.create(&name)?;
+        let begun = Self::with_session(file, name.clone(), session, unix_ns);
         if begun.is_err() {
-            let _ = std::fs::remove_file(&path);
+            let _ = folder.remove(&name);
         }
         begun
     }
 
-    fn with_session(mut file: File, path: PathBuf, session: &Session, unix_ns: u64) -> io::Result<Self> {
+    fn with_session(mut file: File, name: String, session: &Session, unix_ns: u64) -> io::Result<Self> {
         file.write_all(&MAGIC)?;
         let mut stream = zstd::stream::write::Encoder::new(Vec::new(), LEVEL)?;
         stream.window_log(WINDOW_BITS)?;
         let known = Known::default();
-        let mut segment = Self { file, path, stream, known, bytes: MAGIC.len() as u64, entries: 0 };
+        let mut segment = Self { file, name, stream, known, bytes: MAGIC.len() as u64, entries: 0 };
         let at_ns = session.began_ns;
         let piece = segment.compressed(session)?;
         let head = Head::of(Kind::Session, at_ns, at_ns, unix_ns, &piece);
@@ -132,8 +140,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Where it lies.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// Its file in the folder.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 }

@@ -244,6 +244,39 @@ fn one_folder_has_one_recorder_and_nothing_else_in_it() {
 }
 
 #[test]
+fn links_in_a_ring_are_not_followed() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let precious = elsewhere.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(&precious, folder.path().join("lock")).unwrap();
+    let fault = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).err().unwrap();
+    assert!(fault.object.ends_with("lock") && fault.cause.contains("symbolic link"), "{fault}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).unwrap();
+    std::os::unix::fs::symlink(&precious, segment::path(folder.path(), 1)).unwrap();
+    let fault = recorder.add(&interval(0, 1), ends_unix_ns(0)).unwrap_err();
+    assert!(fault.object.ends_with("00000001.segment") && fault.remedy.contains("somebody else"), "{fault}");
+    assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+}
+
+#[test]
+fn a_ring_of_another_user_is_not_written_to() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root may give files away");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), PLENTY, session("a", 0, "7"), 0..2);
+    std::os::unix::fs::chown(folder.path(), Some(65_534), None).unwrap();
+    let fault = Recorder::open(folder.path(), PLENTY, session("a", 2, "7")).err().unwrap();
+    assert!(
+        fault.class == machine::Class::NotPermitted && fault.cause.contains("dubious ownership"),
+        "{fault}"
+    );
+    assert_eq!(replay(folder.path(), Range::ALL).account.threads.len(), 21, "and can be read");
+}
+
+#[test]
 fn thousands_of_sleepers_take_little_room() {
     let folder = tempfile::tempdir().unwrap();
     let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).unwrap();
@@ -421,24 +454,6 @@ fn only_regular_files_of_a_ring_are_opened() {
         facts(&rest).iter().any(|fact| fact.contains(&name) && fact.contains("it is no"))
     };
     assert!((2..=5).all(refused), "{:?}", facts(&rest));
-}
-
-#[test]
-fn the_lock_of_somebody_else_is_not_written_through() {
-    let folder = tempfile::tempdir().unwrap();
-    let precious = folder.path().join("precious");
-    std::fs::write(&precious, "precious").unwrap();
-    let ring = folder.path().join("ring");
-    std::fs::create_dir(&ring).unwrap();
-    std::os::unix::fs::symlink(&precious, ring.join("lock")).unwrap();
-    let fault = Recorder::open(&ring, PLENTY, session("a", 0, "7")).err().unwrap();
-    assert!(fault.object.ends_with("lock") && fault.cause.contains("no regular file"), "{fault}");
-    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
-    std::fs::remove_file(ring.join("lock")).unwrap();
-    // Another name of the file is locked, and not cut to nothing.
-    std::fs::hard_link(&precious, ring.join("lock")).unwrap();
-    Recorder::open(&ring, PLENTY, session("a", 0, "7")).unwrap();
-    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Files of a case that no verdict rests on: one that cannot be read is a missing fact, and the case stays readable.
 
-use std::fs;
 use std::io;
 
 use machine::Missing;
+use machine::own_folder::named;
 use serde::de::DeserializeOwned;
 
 use super::Case;
@@ -14,7 +14,7 @@ impl Case {
     /// # Errors
     /// The file as a missing fact, with the reason: it does not exist, is empty, is cut off, is malformed, or may not be read.
     pub fn read_fact<T: DeserializeOwned>(&self, name: &str) -> Result<T, Missing> {
-        let bytes = fs::read(self.dir().join(name)).map_err(|e| {
+        let bytes = named::read(&self.dir().join(name)).map_err(|e| {
             let why = match e.kind() {
                 io::ErrorKind::NotFound => "the file does not exist".to_string(),
                 _ => e.to_string(),

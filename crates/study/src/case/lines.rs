@@ -1,13 +1,12 @@
 //! Files of one JSON document a line, whose last line may be torn.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use machine::Fault;
 use serde::de::DeserializeOwned;
 
-use super::{malformed, storage};
+use super::{Read, malformed, storage};
 
 /// The whole lines of a file, and what is torn at its end.
 pub(super) struct Lines<T> {
@@ -32,18 +31,23 @@ impl Torn {
     }
 }
 
-pub(super) fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>, Fault> {
-    let mut text = Vec::new();
-    match File::open(path) {
+/// The lines of file `name` of the case in `dir`; none where there is no such file.
+pub(super) fn read_lines<T: DeserializeOwned>(
+    dir: &Path,
+    name: &str,
+    bytes_of: &Read<'_>,
+) -> Result<Lines<T>, Fault> {
+    let path = dir.join(name);
+    let text = match bytes_of(name) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Lines { whole: Vec::new(), torn: None }),
-        Err(e) => return Err(storage(path, &e)),
-        Ok(mut file) => file.read_to_end(&mut text).map_err(|e| storage(path, &e))?,
+        Err(e) => return Err(storage(&path, &e)),
+        Ok(text) => text,
     };
     let mut whole = Vec::new();
     let mut whole_bytes = 0;
     for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
         if !line.ends_with(b"\n") {
-            let torn = Torn { path: path.to_path_buf(), line: number + 1, whole_bytes };
+            let torn = Torn { path, line: number + 1, whole_bytes };
             return Ok(Lines { whole, torn: Some(torn) });
         }
         let value = serde_json::from_slice(line);

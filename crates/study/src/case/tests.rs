@@ -1,5 +1,7 @@
 //! Cases that are written, killed and read.
 
+use std::fs;
+
 use super::*;
 use crate::arm::each_cpu_in_turn;
 use machine::CpuSet;

@@ -1,14 +1,12 @@
 //! From a run to a trial: the measured window is chosen, figures and observation are cut to it, all is written down.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use load::children::CpuTime;
 use load::{Counted, Headroom, Outcome, headroom};
-use machine::{Class, CpuSet, Fault, Missing, Placement};
+use machine::{Class, CpuSet, Fault, Missing, OwnFolder, Placement};
 use probe::{Observation, Recording};
 use serde::Serialize;
 
@@ -41,8 +39,13 @@ pub(super) struct Run {
     pub parts: Parts,
 }
 
-/// Makes the trial of a run and writes what was seen under `dir`.
-pub(super) fn conclude(recipe: &Recipe, planned: &Planned<'_>, run: Run, dir: &Path) -> Result<Trial, Fault> {
+/// Makes the trial of a run and writes what was seen into `dir`.
+pub(super) fn conclude(
+    recipe: &Recipe,
+    planned: &Planned<'_>,
+    run: Run,
+    dir: &OwnFolder,
+) -> Result<Trial, Fault> {
     let (from_ns, to_ns, warm_up) = window::measured(&run.outcome, recipe.budget.warm_up_cap_s);
     let observation = run.recording.window(from_ns, to_ns);
     let mut missing = run.outcome.missing.clone();
@@ -243,23 +246,25 @@ fn client_busy(outcome: &Outcome, as_run: &AsRun) -> Option<f64> {
 }
 
 /// Writes the load's own document, the observation and the series.
-fn write_beside(dir: &Path, run: &Run, observation: &Observation) -> Result<(), Fault> {
-    write_json(&dir.join("outcome.json"), &run.outcome)?;
-    write_json(&dir.join("observation.json"), observation)?;
-    let path = dir.join("series.jsonl");
-    let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
+fn write_beside(dir: &OwnFolder, run: &Run, observation: &Observation) -> Result<(), Fault> {
+    write_json(dir, "outcome.json", &run.outcome)?;
+    write_json(dir, "observation.json", observation)?;
+    let name = "series.jsonl";
+    let written = dir.create(name).map(BufWriter::new).and_then(|mut file| {
         run.recording.write_series(&mut file)?;
         file.flush()
     });
-    written.map_err(|e| Fault::io(path.display(), &e, FULL))
+    written.map_err(|e| Fault::io(dir.path().join(name).display(), &e, FULL))
 }
 
 const FULL: &str = "free some space, then go on with pinwise resume; finished trials are kept";
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Fault> {
+fn write_json(dir: &OwnFolder, name: &str, value: &impl Serialize) -> Result<(), Fault> {
+    let path = dir.path().join(name);
     let bytes = serde_json::to_vec(value)
         .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a fault of pinwise"))?;
-    fs::write(path, bytes).map_err(|e| Fault::io(path.display(), &e, FULL))
+    let written = dir.create(name).and_then(|mut file| file.write_all(&bytes));
+    written.map_err(|e| Fault::io(path.display(), &e, FULL))
 }
 
 fn unix_now_s() -> f64 {

@@ -1,7 +1,7 @@
 //! What all trials of a study share: made once by the server's own command, kept until the study is over.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,26 +9,31 @@ use change::exit_words::exit_words;
 use change::{Hand, Launch};
 use load::ServerSpec;
 use load::server::DATA;
-use machine::{Class, Fault};
+use machine::own_folder::Reach;
+use machine::{Class, Fault, OwnFolder};
 
-/// The folder below a case.
-pub const FOLDER: &str = "data";
+use crate::case::{Case, DATA_FOLDER};
 
-/// A file in a folder that is whole.
-const WHOLE: &str = ".whole";
+/// Ends the name of a file beside a folder that is whole. In it the server's command could have put a link in its place.
+const WHOLE: &str = "whole";
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The data folders of a study: one for each command that makes some, since levels may vary it.
 #[derive(Debug)]
 pub struct Data {
-    base: PathBuf,
+    case: OwnFolder,
 }
 
 impl Data {
-    /// Those of the case in `dir`.
-    pub fn of_case(dir: &Path) -> Self {
-        Self { base: dir.join(FOLDER) }
+    /// Those of a case.
+    ///
+    /// # Errors
+    /// As [`Case::folder`].
+    pub fn of_case(case: &Case) -> Result<Self, Fault> {
+        let again = case.folder()?.again();
+        let case = again.map_err(|e| Fault::io(case.dir().display(), &e, "raise the limit of open files"))?;
+        Ok(Self { case })
     }
 
     /// The server with `{data}` filled in, once the folder is whole; itself where it prepares nothing.
@@ -44,20 +49,27 @@ impl Data {
         if server.prepare.is_empty() {
             return Ok(server);
         }
-        let base = std::path::absolute(&self.base)
-            .map_err(|e| Fault::io(self.base.display(), &e, "name the case by its full path"))?;
-        let folder = base.join(name(&server));
+        let base = self.case.make_folder(DATA_FOLDER, Reach::Passable)?;
+        let name = name(&server);
+        let folder = std::path::absolute(base.path().join(&name))
+            .map_err(|e| Fault::io(base.path().display(), &e, "name the case by its full path"))?;
         let variables = BTreeMap::from([(DATA.to_string(), folder.display().to_string())]);
         let server = server.with_variables(&variables);
-        if !folder.join(WHOLE).exists() {
+        let whole = format!("{name}.{WHOLE}");
+        if !base.holds(&name) || base.read(&whole).is_err() {
+            base.remove_all(&whole).map_err(|e| storage(&folder, &e))?;
+            // What a command that was cut off has left is nothing to go on with. A server that becomes another user must get in.
+            base.fresh_folder(&name, Reach::Passable)?;
+            base.append(&format!("{name}.log")).map_err(|e| storage(&folder, &e))?;
             make(&folder, &server, hand, stop)?;
+            base.replace(&whole, b"").map_err(|e| storage(&folder, &e))?;
         }
         Ok(server)
     }
 
     /// Removes all of it: it can be made again, and may be large.
     pub fn remove(&self) {
-        let _ = std::fs::remove_dir_all(&self.base);
+        let _ = self.case.remove_all(DATA_FOLDER);
     }
 }
 
@@ -71,13 +83,12 @@ fn name(server: &ServerSpec) -> String {
     format!("{hash:016x}")
 }
 
+fn storage(folder: &Path, error: &std::io::Error) -> Fault {
+    Fault::io(folder.display(), error, "free some space or choose another folder with -o")
+}
+
+/// Runs the command in its folder, to its end.
 fn make(folder: &Path, server: &ServerSpec, hand: &mut Hand, stop: &AtomicBool) -> Result<(), Fault> {
-    let storage = |e: std::io::Error| {
-        Fault::io(folder.display(), &e, "free some space or choose another folder with -o")
-    };
-    // What a command that was cut off has left is nothing to go on with.
-    let _ = std::fs::remove_dir_all(folder);
-    std::fs::create_dir_all(folder).map_err(storage)?;
     let log = folder.with_extension("log");
     let argv = server.prepare.fill(&BTreeMap::new())?;
     let mut launched = hand.launch(&Launch {
@@ -96,7 +107,7 @@ fn make(folder: &Path, server: &ServerSpec, hand: &mut Hand, stop: &AtomicBool) 
                 // Every trial would fail of it.
                 return Err(Fault::new(Class::Usage, name, cause, "run it by hand to see why it fails"));
             }
-            return std::fs::write(folder.join(WHOLE), "").map_err(storage);
+            return Ok(());
         }
         if stop.load(Ordering::Relaxed) {
             return Err(Fault::new(Class::Interrupted, "study", "stopped", ""));

@@ -1,9 +1,6 @@
 //! A trial's folder on disk for good, before the line that says that the trial is finished.
 
-use std::fs::{self, File};
-use std::path::Path;
-
-use machine::Fault;
+use machine::{Fault, OwnFolder};
 
 const REMEDY: &str = "check the disk (dmesg), or choose another folder with -o";
 
@@ -12,41 +9,31 @@ const REMEDY: &str = "check the disk (dmesg), or choose another folder with -o";
 ///
 /// # Errors
 /// The disk refuses: its error, and the file.
-pub(super) fn sync_folder(dir: &Path) -> Result<(), Fault> {
-    let fault = |path: &Path, error: std::io::Error| Fault::io(path.display(), &error, REMEDY);
-    for entry in fs::read_dir(dir).map_err(|e| fault(dir, e))? {
-        let path = entry.map_err(|e| fault(dir, e))?.path();
-        // Opening a pipe or socket would wait, or fail.
-        if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
-            sync(&path).map_err(|e| fault(&path, e))?;
-        }
-    }
-    let above = dir.parent().filter(|above| !above.as_os_str().is_empty());
-    [Some(dir), above].into_iter().flatten().try_for_each(|dir| sync(dir).map_err(|e| fault(dir, e)))
-}
-
-fn sync(path: &Path) -> std::io::Result<()> {
-    match File::open(path).and_then(|file| file.sync_all()) {
-        // Removed meanwhile.
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+pub(super) fn sync_folder(trial: &OwnFolder, above: &OwnFolder) -> Result<(), Fault> {
+    let above_synced = |()| above.sync().map_err(|e| (above.path().to_path_buf(), e));
+    let synced = trial.sync_files().and_then(above_synced);
+    synced.map_err(|(path, error)| Fault::io(path.display(), &error, REMEDY))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use machine::own_folder::Reach;
+
     use super::*;
 
     #[test]
     fn a_folder_with_whatever_a_server_leaves_there_is_synced() {
         let dir = tempfile::tempdir().unwrap();
-        let trial = dir.path().join("0003");
-        fs::create_dir_all(trial.join("database")).unwrap();
-        fs::write(trial.join("observation.json"), "{}").unwrap();
-        std::os::unix::fs::symlink("/nowhere", trial.join("link")).unwrap();
-        let _socket = std::os::unix::net::UnixListener::bind(trial.join("socket")).unwrap();
-        sync_folder(&trial).unwrap();
-        let fault = sync_folder(&dir.path().join("0004")).unwrap_err();
-        assert!(fault.object.contains("0004"), "{fault}");
+        let above = OwnFolder::open(dir.path()).unwrap();
+        let trial = above.make_folder("0003", Reach::Passable).unwrap();
+        trial.make_folder("database", Reach::Owner).unwrap();
+        trial.replace("observation.json", b"{}").unwrap();
+        std::os::unix::fs::symlink("/nowhere", trial.path().join("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(trial.path().join("socket")).unwrap();
+        sync_folder(&trial, &above).unwrap();
+        fs::remove_dir_all(trial.path()).unwrap();
+        sync_folder(&trial, &above).unwrap();
     }
 }

@@ -10,9 +10,11 @@ use change::{Hand, Launch, Launched, Undone, own};
 use load::children::{self, CpuTime};
 use load::{Command, Outcome, Server, ServerSpec};
 use machine::knobs::guest::{self, OF_SERVER};
+use machine::own_folder::Reach;
 use machine::plan::{PIN, SERVER};
 use machine::{
-    Act, Class, CpuSet, Fault, Machine, Neighbour, Placement, ProcessRef, Root, Setting, knobs, processes,
+    Act, Class, CpuSet, Fault, Machine, Neighbour, OwnFolder, Placement, ProcessRef, Root, Setting, knobs,
+    processes,
 };
 use probe::{Party, Recording, Sampler};
 
@@ -44,6 +46,8 @@ pub struct LiveTrials {
     data: Data,
     swap: Areas,
     case: PathBuf,
+    /// Takes the folders of the trials.
+    trials: OwnFolder,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -58,9 +62,9 @@ impl LiveTrials {
         let (allowed, nodes) = (prepare::usable(machine)?, Nodes::of(machine));
         let study = case.study.clone();
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
-        let data = Data::of_case(case.dir());
-        let (root, swap, case) = (Arc::new(Root::live()), Areas::default(), case.dir().to_path_buf());
-        Ok(Self { root, hand, study, exe, allowed, nodes, data, swap, case, interrupted })
+        let (root, swap) = (Arc::new(Root::live()), Areas::default());
+        let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
+        Ok(Self { root, hand, study, exe, allowed, nodes, data, swap, case, trials, interrupted })
     }
 
     /// Ends the session; fails when something could not be taken back.
@@ -70,7 +74,13 @@ impl LiveTrials {
         self.hand.finish()
     }
 
-    fn run_placed(&mut self, planned: &Planned<'_>, mut recipe: Recipe, dir: &Path) -> Result<Trial, Fault> {
+    fn run_placed(
+        &mut self,
+        planned: &Planned<'_>,
+        mut recipe: Recipe,
+        folder: &OwnFolder,
+    ) -> Result<Trial, Fault> {
+        let dir = folder.path();
         let placement = &planned.arm.placement;
         pair::make(&mut recipe, &mut self.hand)?;
         let server = self.data.prepared(self.server_spec(&recipe), &mut self.hand, &self.interrupted)?;
@@ -101,7 +111,7 @@ impl LiveTrials {
             let target = self.target_of(&server, setting)?;
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
-        let run = self.observe(&recipe, &mut server, placement, &beside, dir);
+        let run = self.observe(&recipe, &mut server, placement, &beside, folder);
         let locality = self.nodes.as_ref().map(|nodes| nodes.read(&self.root, server.process().pid));
         let killed = server.killed_for_memory();
         let before_their_end = children::cpu_time();
@@ -136,7 +146,7 @@ impl LiveTrials {
             took,
             parts,
         };
-        conclude(&recipe, planned, seen, dir)
+        conclude(&recipe, planned, seen, folder)
     }
 
     /// The process, or the threads of a virtual machine, that a target of the server means.
@@ -261,7 +271,7 @@ impl LiveTrials {
         server: &mut Server,
         placement: &Placement,
         beside: &[(Party, Launched)],
-        dir: &Path,
+        dir: &OwnFolder,
     ) -> Result<(Outcome, CpuTime, Recording), Fault> {
         let sampler = Sampler::new(Arc::clone(&self.root), Some(server.process()));
         beside.iter().for_each(|(party, launched)| sampler.follow(*party, launched.process()));
@@ -297,7 +307,7 @@ impl LiveTrials {
         server: &mut Server,
         placement: &Placement,
         sampler: &Sampler,
-        dir: &Path,
+        dir: &OwnFolder,
     ) -> Result<Outcome, Fault> {
         let mut spec = recipe.load.clone();
         spec.set_seconds(recipe.budget.warm_up_cap_s + recipe.budget.window_s);
@@ -328,17 +338,16 @@ impl LiveTrials {
 impl Trials for LiveTrials {
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
-        let _ = std::fs::remove_dir_all(dir);
-        std::fs::create_dir_all(dir)
-            .map_err(|e| Fault::io(dir.display(), &e, "free some space or choose another folder with -o"))?;
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let dir = self.trials.fresh_folder(&name, Reach::Passable)?;
         let recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
         // Made here, before what goes with the trial.
         self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
         let mark = self.hand.mark();
-        let trial = self.run_placed(planned, recipe, dir);
+        let trial = self.run_placed(planned, recipe, &dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
-        let on_disk = durable::sync_folder(dir);
+        let on_disk = durable::sync_folder(&dir, &self.trials);
         taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial))
     }
 

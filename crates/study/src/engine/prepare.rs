@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use load::string::work::rounds_for;
 use machine::kernel::boot;
 use machine::knobs;
+use machine::own_folder::Reach;
 use machine::plan::BOOT_PARAMETERS;
 use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
 
@@ -135,7 +136,7 @@ impl Draft {
         Case::create_with(&dir, study, |case| {
             case.write_json("machine.json", &machine)?;
             if let Some(capture) = root.take_capture() {
-                capture.write(&case.dir().join("machine"))?;
+                capture.write_into(&case.folder()?.make_folder("machine", Reach::Owner)?)?;
             }
             let mut as_found = steering_as_found(&netns);
             let arms = case.study.arms.iter().flat_map(|arm| arm.placement.all_settings());

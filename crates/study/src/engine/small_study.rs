@@ -1,7 +1,5 @@
 //! Small studies inside a case, with its server, load and precision, and arms of their own: proofs and verifications.
 
-use std::path::Path;
-
 use machine::Fault;
 
 use crate::arm::Arm;
@@ -18,10 +16,10 @@ fn blocks_for(claims: usize, recipe: &Recipe) -> usize {
     needed.max(USUAL_BLOCKS.min(recipe.budget.blocks))
 }
 
-/// Makes its case in `dir`. `salt` tells its order from that of the study's own trials.
+/// Makes its case in the folder `below/name` of `case`. `salt` tells its order from that of the study's own trials.
 pub(super) fn create(
     case: &Case,
-    dir: &Path,
+    (below, name): (&str, &str),
     arms: Vec<Arm>,
     claims: usize,
     salt: u64,
@@ -30,8 +28,9 @@ pub(super) fn create(
     let blocks = blocks_for(claims, &recipe);
     let order = design::draw_order(arms.len(), blocks, recipe.seed.unwrap_or_default() ^ salt);
     let (stages, found, added) = (Vec::new(), None, Vec::new());
-    Case::create(
-        dir,
+    case.create_below(
+        below,
+        name,
         Resolved {
             format: FORMAT,
             order,

@@ -1,7 +1,6 @@
 //! Verifying a plan: the baseline as it was against the plan in force, as a fresh study with the same controls.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use machine::plan::{BOOT_PARAMETERS, PIN, SERVER};
 use machine::{Class, CpuSet, Fault, Placement, Plan, Setting};
@@ -15,6 +14,9 @@ use crate::trial::Misplaced;
 
 /// Name of the arm with the plan in force.
 pub const APPLIED: &str = "as planned";
+
+/// The folder of a case for the cases of its verifications.
+const FOLDER: &str = "verify";
 
 /// What is claimed by a verification: one contrast.
 const CLAIMS: usize = 1;
@@ -50,33 +52,35 @@ pub struct Verified {
 /// Errors: the plan has nothing to compare; the folder cannot be written.
 pub fn open(case: &Case, plan: &Plan) -> Result<Case, Fault> {
     let arms = arms(&case.study.arms, plan)?;
-    let (number, dir) = next_dir(case);
+    let number = next_number(case);
     if let Some(unfinished) = unfinished(case, number, plan)? {
         return Ok(unfinished);
     }
-    let verification = small_study::create(case, &dir, arms, CLAIMS, 0x517c_c1b7 + number)?;
+    let verification =
+        small_study::create(case, (FOLDER, &name(number)), arms, CLAIMS, 0x517c_c1b7 + number)?;
     verification.write("plan.toml", plan.to_toml()?.as_bytes())?;
     Ok(verification)
 }
 
-/// `verify/0001`, or the next that is free.
-fn next_dir(case: &Case) -> (u64, PathBuf) {
-    let number = (1..).find(|number| !dir(case, *number).exists()).unwrap_or(1);
-    (number, dir(case, number))
+/// The first that is free, from 1 on.
+fn next_number(case: &Case) -> u64 {
+    let folder = case.dir().join(FOLDER);
+    (1..).find(|number| !folder.join(name(*number)).exists()).unwrap_or(1)
 }
 
-fn dir(case: &Case, number: u64) -> PathBuf {
-    case.dir().join("verify").join(format!("{number:04}"))
+fn name(number: u64) -> String {
+    format!("{number:04}")
 }
 
 /// The verification before `number`, if it was of the same plan and was stopped in the middle.
 fn unfinished(case: &Case, number: u64, plan: &Plan) -> Result<Option<Case>, Fault> {
-    let dir = dir(case, number - 1);
-    if !dir.join("study.toml").exists() || Plan::read(&dir.join("plan.toml")).ok().as_ref() != Some(plan) {
+    let last = name(number - 1);
+    let of_last = case.dir().join(FOLDER).join(&last).join("plan.toml");
+    if Plan::read(&of_last).ok().as_ref() != Some(plan) {
         return Ok(None);
     }
-    let earlier = Case::resume(&dir)?;
-    Ok(earlier.next().is_some().then_some(earlier))
+    let earlier = case.resume_below(FOLDER, &last)?;
+    Ok(earlier.filter(|earlier| earlier.next().is_some()))
 }
 
 /// Refuses a plan that a verification cannot see, whose trials run under the kernel that runs now.
@@ -178,7 +182,7 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
         a_a: evidence.a_a,
         metric: evidence.metric,
         unit: evidence.unit,
-        trials: format!("verify/{}", dir.file_name().unwrap_or_default().to_string_lossy()),
+        trials: format!("{FOLDER}/{}", dir.file_name().unwrap_or_default().to_string_lossy()),
         not_judged: not_judged(plan),
         not_as_asked: otherwise.into_iter().collect(),
         misplaced,

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use change::own;
 use indicatif::ProgressBar;
+use machine::own_folder::named;
 use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::distances::{self, Cores, Memory, Plan, Surroundings};
 
@@ -107,8 +108,7 @@ impl Flags {
 }
 
 fn can_be_written(path: &Path) -> Result<(), Fault> {
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    opened.map(drop).map_err(|e| Fault::io(path.display(), &e, "choose another place with --save"))
+    named::open(path).map(drop).map_err(|e| Fault::io(path.display(), &e, "choose another place with --save"))
 }
 
 /// Where threads run, and what is shown meanwhile.

@@ -1,8 +1,10 @@
 //! The account while it grows, on a terminal.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use machine::own_folder::named;
 use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -174,7 +176,9 @@ impl Live<'_> {
         };
         let written = output::pretty(&without_steps(sheet, self.args.full)).and_then(|text| {
             let remedy = "start pinwise in a folder that you may write to";
-            std::fs::write(&name, text).map_err(|e| Fault::io(name.display(), &e, remedy))
+            // In a folder that others may write to, too, something may lie there already.
+            let written = named::create(&name).and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|e| Fault::io(name.display(), &e, remedy))
         });
         match written {
             Ok(()) => format!("written to {}", name.display()),

@@ -118,6 +118,39 @@ pub fn is_half_restored(path: &Path, old: (&str, &str), now: (&str, &str)) -> bo
     old == ("0", "0") && now == if is_ratio(path) { ("1", "0") } else { ("0", "1") }
 }
 
+/// Files that the kernel sets in part where not all can be had, or that it rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Steps {
+    /// Pages that are gathered one by one: a count between the old and the asked one.
+    Count,
+    /// A clock that the driver rounds to one of its own, kHz.
+    Clock,
+}
+
+fn steps(path: &Path) -> Option<Steps> {
+    match path.file_name()?.to_str()? {
+        "nr_hugepages" | "nr_hugepages_mempolicy" | "nr_overcommit_hugepages" => Some(Steps::Count),
+        "scaling_min_freq" | "scaling_max_freq" | "scaling_setspeed" => Some(Steps::Clock),
+        _ => None,
+    }
+}
+
+/// Whether `now` can be what a write of `asked` left that was cut short, or whose end is not known: only of files that the kernel sets
+/// in part. Any other value between the two may be an administrator's.
+pub fn is_done_in_part(path: &Path, old: &str, asked: &str, now: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let (Some(steps), Some(old), Some(asked), Some(now)) =
+        (steps(path), number(old), number(asked), number(now))
+    else {
+        return false;
+    };
+    match steps {
+        Steps::Count => (old.min(asked)..=old.max(asked)).contains(&now),
+        // Tables of clocks have steps of a tenth of the clock at most.
+        Steps::Clock => now.abs_diff(asked) <= asked / 10,
+    }
+}
+
 fn is_ratio(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.ends_with("_ratio"))
 }
@@ -211,6 +244,18 @@ mod tests {
             is_half_restored(bytes, ("0", "0"), ("0", "1"))
                 && !is_half_restored(bytes, ("0", "0"), ("0", "2"))
         );
+    }
+
+    #[test]
+    fn only_what_the_kernel_sets_in_part_may_lie_between() {
+        let pages = Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+        let of = |path, now| is_done_in_part(path, "0", "64", now);
+        assert!(of(pages, "17") && of(pages, "64") && of(pages, "0"));
+        assert!(!of(pages, "65") && !of(pages, "x"));
+        assert!(!of("/proc/sys/vm/swappiness".as_ref(), "17"), "an administrator may have set it");
+        let clock = Path::new("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq");
+        let rounded = |now| is_done_in_part(clock, "3000000", "2450000", now);
+        assert!(rounded("2400000") && rounded("2500000") && !rounded("2000000"));
     }
 
     #[test]

@@ -1,0 +1,148 @@
+//! Words on the command lines of the boot loader's entries.
+
+use std::io;
+
+use machine::boot_loader::COMMAND_LINE;
+use machine::{Act, BootLoader, Class, Fault};
+
+use super::refusal::{Refusal, is_missing, is_permission};
+use super::{Lifetime, Operation, unfit};
+use crate::boot_words::{self, Held};
+use crate::kernel::Kernel;
+use crate::record::{Entry, Value};
+use crate::subject::Scope;
+use crate::take_back::{How, TakenBack};
+
+/// Has the platform's tool add words.
+pub struct BootWords<'a> {
+    pub loader: BootLoader,
+    pub words: &'a [String],
+    pub line: Option<&'a str>,
+}
+
+impl BootWords<'_> {
+    /// Takes words of ours off the lines, as many as are there. The tool is run even when none is: an undo that was cut short may not
+    /// have come to that.
+    fn take_words_away(&self, kernel: &dyn Kernel, entry: &Entry, force: bool) -> How {
+        // A line that was there before stays, whatever it says.
+        let fresh = self.line.filter(|_| entry.old == Value::Absent);
+        let refused = |error: io::Error| How::Refused { why: error.to_string() };
+        let there = match kernel.boot_lines(self.loader) {
+            Ok(lines) => boot_words::held(self.words, &lines) != Held::None,
+            Err(error) => return refused(error),
+        };
+        match (kernel.remove_boot_words(self.loader, self.words, fresh), there) {
+            (Ok(()), _) => {}
+            // They never came to be there.
+            (Err(_), false) if force || entry.read_back.is_none() && entry.undone.is_none() => {
+                return How::Already;
+            }
+            (Err(error), _) => return refused(error),
+        }
+        let left = match kernel.boot_lines(self.loader) {
+            Ok(Value::Text(lines)) => boot_words::names_in(self.words, &lines).map(String::from),
+            Ok(_) => None,
+            Err(error) => return refused(error),
+        };
+        match left {
+            None if there => How::Restored,
+            None => How::Already,
+            // Somebody has given one of our parameters another value.
+            Some(now) if force => How::GivenUp { now: Value::Text(now).into() },
+            Some(now) => How::Conflict { now: Value::Text(now).into() },
+        }
+    }
+}
+
+impl Operation for BootWords<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Files
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::AddBootWords { .. })
+    }
+
+    fn lifetime(&self) -> Lifetime {
+        Lifetime::Lasting
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        kernel.boot_lines(self.loader)
+    }
+
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    fn examine(&self, _kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
+        let lines = match old {
+            Value::Text(text) => text.as_str(),
+            _ => self.line.unwrap_or_default(),
+        };
+        let Some(theirs) = boot_words::names_in(self.words, lines) else { return Ok(()) };
+        let cause =
+            format!("'{theirs}' stands there already, and what of it would be pinwise's could not be known");
+        let remedy = "leave the parameter out, or take it out of the boot loader's line first";
+        Err(Fault::new(Class::No, self.object(), cause, remedy))
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.add_boot_words(self.loader, self.words, self.line)
+    }
+
+    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
+        Err(unfit())
+    }
+
+    fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {
+        Some(self.take_words_away(kernel, of.entry, force))
+    }
+
+    fn same(&self, a: &Value, b: &Value) -> bool {
+        boot_words::held(self.words, a) == boot_words::held(self.words, b)
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        boot_words::held(self.words, now) == Held::All
+    }
+
+    fn object(&self) -> String {
+        match self.loader {
+            BootLoader::Grubby => "command lines of the boot entries (grubby)".into(),
+            BootLoader::KernelInstall => COMMAND_LINE.into(),
+        }
+    }
+
+    fn asked(&self) -> String {
+        format!("with {}", self.words.join(" "))
+    }
+
+    fn call(&self) -> String {
+        let words = self.words.join(" ");
+        match self.loader {
+            BootLoader::Grubby => {
+                format!("grubby --update-kernel=ALL --args='{words}', read from the next boot on")
+            }
+            BootLoader::KernelInstall => format!(
+                "add '{words}' to {COMMAND_LINE} and run kernel-install for each entry, read from the next boot on"
+            ),
+        }
+    }
+
+    fn still_in_force(&self) -> Option<String> {
+        Some(match self.line {
+            Some(_) => {
+                "a kernel that was booted with it keeps it until the next boot, and one that is installed before takes it over from there"
+            }
+            None => "a kernel that was booted with it keeps it until the next boot",
+        }
+        .into())
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        (!is_permission(error) && !is_missing(error)).then(|| {
+            Refusal::storage("fix the cause, and run 'pinwise undo': some entries may have the words already")
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! A cgroup of our own.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use machine::{Act, Class, Fault};
+
+use super::refusal::{Refusal, is_missing};
+use super::{Operation, says_ended, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// How long a cgroup's last processes are waited for before it is removed.
+const EMPTY_WITHIN: Duration = Duration::from_secs(2);
+
+/// Makes a cgroup.
+pub struct CgroupCreation<'a> {
+    pub path: &'a Path,
+}
+
+impl Operation for CgroupCreation<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Cgroup(self.path)
+    }
+
+    fn is_about_same(&self, _other: &Act) -> bool {
+        false
+    }
+
+    fn makes(&self) -> bool {
+        true
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::of_presence(kernel.is_dir(self.path)))
+    }
+
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    fn examine(&self, _kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
+        match old {
+            Value::Present => {
+                let remedy = "choose another name: what pinwise did not make, it may not remove";
+                Err(Fault::new(Class::Usage, self.path.display(), "the cgroup is there already", remedy))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.make_dir(self.path)
+    }
+
+    /// Processes that were just killed leave their cgroup a moment later.
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        if *old != Value::Absent {
+            return Err(unfit());
+        }
+        let until = Instant::now() + EMPTY_WITHIN;
+        loop {
+            match kernel.remove_dir(self.path) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        *now == Value::Present
+    }
+
+    fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
+        if says_ended(error) { kernel.exists(self.path, None).map(|there| !there) } else { Ok(false) }
+    }
+
+    fn object(&self) -> String {
+        format!("cgroup {}", self.path.display())
+    }
+
+    fn asked(&self) -> String {
+        "there".into()
+    }
+
+    fn call(&self) -> String {
+        format!("mkdir {}", self.path.display())
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        match error.raw_os_error() {
+            Some(libc::EROFS) => Some(Refusal::lacks(
+                "the cgroup tree is read-only, as in a container",
+                "run outside of the container",
+            )),
+            _ if is_missing(error) => Some(Refusal::lacks(
+                "it does not exist (any more)",
+                "check the path: the device may have gone, or the kernel does not have it",
+            )),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The cgroup that a process is in.
+
+use std::io;
+use std::path::Path;
+
+use machine::{Act, Fault, ProcessRef, ThreadRef};
+
+use super::refusal::{Refusal, refusal};
+use super::{Operation, first_thread, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Moves a process with all its threads into a cgroup.
+pub struct CgroupMembership<'a> {
+    pub process: ProcessRef,
+    pub path: &'a Path,
+}
+
+impl Operation for CgroupMembership<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Processes
+    }
+
+    fn lives_with(&self) -> Option<ThreadRef> {
+        Some(first_thread(self.process))
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::JoinCgroup { process, .. } if *process == self.process)
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        let path = kernel.process_cgroup(self.process.pid, self.path)?;
+        Ok(Value::Cgroup { path, affinity: Vec::new() })
+    }
+
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    /// Adds what its threads may use, which a move can change.
+    fn examine(&self, kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
+        let Value::Cgroup { affinity, .. } = old else { return Ok(()) };
+        let act = Act::JoinCgroup { process: self.process, path: self.path.into() };
+        for tid in kernel.threads(self.process.pid).map_err(|e| refusal(&act, &e))? {
+            // A thread that ends in between needs nothing put back.
+            if let Ok(cpus) = kernel.affinity(self.process.pid, tid) {
+                affinity.push((tid, cpus));
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.join_cgroup(self.process.pid, self.path)
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        let Value::Cgroup { path, affinity } = old else { return Err(unfit()) };
+        kernel.join_cgroup(self.process.pid, path)?;
+        // Kernels before 6.2 forget a thread's own affinity when its cpuset changes.
+        for (tid, cpus) in affinity {
+            if kernel.affinity(self.process.pid, *tid).is_ok_and(|now| now != *cpus) {
+                kernel.set_affinity(*tid, cpus)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn same(&self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Cgroup { path: a, .. }, Value::Cgroup { path: b, .. }) => a == b,
+            _ => a == b,
+        }
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        matches!(now, Value::Cgroup { path, .. } if path == self.path)
+    }
+
+    fn object(&self) -> String {
+        format!("process {}: cgroup", self.process.pid)
+    }
+
+    fn asked(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn call(&self) -> String {
+        format!("write '{}' to {}/cgroup.procs", self.process.pid, self.path.display())
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        match error.raw_os_error() {
+            Some(libc::ENOENT) => {
+                Some(Refusal::lacks("the cgroup is not there", "create it first, or check the path"))
+            }
+            Some(libc::ENOSPC) => Some(Refusal::lacks(
+                "the cgroup has no CPUs or no memory nodes",
+                "write cpuset.cpus and cpuset.mems first",
+            )),
+            _ => None,
+        }
+    }
+}

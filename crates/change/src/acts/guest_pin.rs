@@ -1,0 +1,114 @@
+//! Where libvirt places a part of a guest.
+
+use std::io;
+
+use machine::{Act, CpuSet, GuestPin, PinScope, ThreadRef};
+
+use super::refusal::{Refusal, is_missing, is_permission};
+use super::{Lifetime, Operation, first_thread, says_ended, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Has libvirt place a part of a guest.
+pub struct Pinned<'a> {
+    pub pin: &'a GuestPin,
+    pub cpus: &'a CpuSet,
+}
+
+impl Operation for Pinned<'_> {
+    fn scope(&self) -> Scope<'_> {
+        match self.pin.scope {
+            PinScope::Running { .. } => Scope::Processes,
+            PinScope::Definition => Scope::Files,
+        }
+    }
+
+    fn lives_with(&self) -> Option<ThreadRef> {
+        match self.pin.scope {
+            PinScope::Running { process } => Some(first_thread(process)),
+            PinScope::Definition => None,
+        }
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::PinGuest { pin, .. } if pin == self.pin)
+    }
+
+    fn lifetime(&self) -> Lifetime {
+        match self.pin.scope {
+            PinScope::Running { .. } => Lifetime::Boot,
+            PinScope::Definition => Lifetime::Lasting,
+        }
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::Cpus(kernel.guest_pin(self.pin)?))
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.pin_guest(self.pin, self.cpus)
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        let Value::Cpus(cpus) = old else { return Err(unfit()) };
+        kernel.pin_guest(self.pin, cpus)
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        matches!(now, Value::Cpus(now) if now == self.cpus)
+    }
+
+    fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
+        match self.pin.scope {
+            // libvirt says so of its own guests.
+            PinScope::Definition => Ok(says_ended(error)),
+            PinScope::Running { .. } => Ok(error.raw_os_error() == Some(libc::ESRCH)
+                || (says_ended(error) && self.is_there(kernel).is_err_and(|error| says_ended(&error)))),
+        }
+    }
+
+    fn object(&self) -> String {
+        self.pin.to_string()
+    }
+
+    fn asked(&self) -> String {
+        format!("CPUs {}", self.cpus)
+    }
+
+    fn call(&self) -> String {
+        match self.pin.order(self.cpus) {
+            Some(words) => format!("virsh {}", words.join(" ")),
+            None => format!("have libvirt place {}", self.pin),
+        }
+    }
+
+    fn still_in_force(&self) -> Option<String> {
+        (self.pin.scope == PinScope::Definition)
+            .then(|| "a guest that was started with it keeps it until it is restarted".into())
+    }
+
+    /// What virsh or libvirt says has no number.
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        let permission = || {
+            Refusal::permission("libvirt lets root and the members of its group place guests", "run as root")
+        };
+        Some(match error.kind() {
+            _ if is_permission(error) => permission(),
+            _ if is_missing(error) => Refusal::lacks(
+                "it does not exist (any more)",
+                "the guest ended in the meantime, or was restarted: try again",
+            ),
+            io::ErrorKind::PermissionDenied => permission(),
+            io::ErrorKind::NotFound => Refusal::lacks(
+                "libvirt has no such guest, or no definition of it that lasts",
+                "see 'virsh list --all'; a transient guest is placed where it is created",
+            ),
+            io::ErrorKind::Unsupported => Refusal::lacks(
+                "",
+                "install it (libvirt-clients, libvirt-client): libvirt runs this guest, and has to be asked",
+            ),
+            _ => Refusal::lacks("", "see whether libvirt runs and answers: virsh -c qemu:///system list"),
+        })
+    }
+}

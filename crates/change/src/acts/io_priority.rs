@@ -1,0 +1,98 @@
+//! How the disk scheduler ranks a thread's requests (ioprio_set(2)).
+
+use std::io;
+
+use machine::{Act, IoPriority, ThreadRef};
+
+use super::refusal::Refusal;
+use super::{Operation, of_thread, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Sets the rank of a thread's disk requests.
+pub struct DiskPriority {
+    pub thread: ThreadRef,
+    pub priority: IoPriority,
+}
+
+fn rank(value: &Value) -> Option<IoPriority> {
+    match value {
+        Value::IoPriority(raw) => IoPriority::from_raw(*raw),
+        _ => None,
+    }
+}
+
+impl Operation for DiskPriority {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Processes
+    }
+
+    fn thread(&self) -> Option<ThreadRef> {
+        Some(self.thread)
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::SetIoPriority { thread, .. } if *thread == self.thread)
+    }
+
+    fn for_thread(&self, thread: ThreadRef) -> Option<Act> {
+        Some(Act::SetIoPriority { thread, priority: self.priority })
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        let raw = kernel.io_priority(self.thread.tid)?;
+        if IoPriority::from_raw(raw).is_none() {
+            let why = format!("its disk requests have rank number {raw}, which has no name here");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        Ok(Value::IoPriority(raw))
+    }
+
+    fn gives_up(&self, old: &Value) -> Option<String> {
+        rank(old).filter(|rank| matches!(rank, IoPriority::RealTime { .. })).map(|rank| rank.to_string())
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.set_io_priority(self.thread.tid, self.priority.to_raw())
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        let Value::IoPriority(raw) = old else { return Err(unfit()) };
+        // Only the class of `none` is taken, whatever number older kernels show beside it.
+        let none = rank(old) == Some(IoPriority::None);
+        kernel.set_io_priority(self.thread.tid, if none { 0 } else { *raw })
+    }
+
+    fn same(&self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::IoPriority(_), Value::IoPriority(_)) => rank(a) == rank(b),
+            _ => a == b,
+        }
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        rank(now) == Some(self.priority)
+    }
+
+    fn object(&self) -> String {
+        of_thread(&self.thread, "rank of disk requests")
+    }
+
+    fn asked(&self) -> String {
+        self.priority.to_string()
+    }
+
+    fn call(&self) -> String {
+        format!("ioprio_set({}, {})", self.thread.tid, self.priority)
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
+            Refusal::usage(
+                "the kernel does not take this rank",
+                "write none, idle, best-effort:0 to 7 or real-time:0 to 7",
+            )
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! A process group of our own.
+
+use std::io;
+use std::time::Duration;
+
+use machine::Act;
+
+use super::{Operation, unfit};
+use crate::group;
+use crate::kernel::Kernel;
+use crate::record::{Entry, Value};
+use crate::subject::Scope;
+use crate::take_back::{How, TakenBack};
+
+/// Starts a process group; [`Hand::launch`](crate::Hand::launch) performs it.
+pub struct ProcessGroup<'a> {
+    pub argv: &'a [String],
+}
+
+/// Ends every process of a launch that can be shown to belong to it.
+pub fn end(kernel: &dyn Kernel, entry: &Entry, marker: &str, force: bool) -> How {
+    // Without this record the process never passed its gate.
+    let Some(leader) = entry.started else { return How::Already };
+    let ended = match group::members(kernel, &leader, marker) {
+        Ok(members) if members.is_empty() => How::Gone,
+        Ok(_) => match group::end(kernel, &leader, marker, Duration::ZERO) {
+            Ok(_) => How::Restored,
+            Err(why) => return How::Refused { why: why.to_string() },
+        },
+        Err(error) => return How::Refused { why: error.to_string() },
+    };
+    match group::unproven(kernel, &leader, marker) {
+        Ok(left) if left.is_empty() || force => ended,
+        Ok(left) => How::Unproven { pids: left.iter().map(|process| process.pid).collect() },
+        Err(error) => How::Refused { why: error.to_string() },
+    }
+}
+
+impl Operation for ProcessGroup<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Processes
+    }
+
+    fn is_about_same(&self, _other: &Act) -> bool {
+        false
+    }
+
+    fn read(&self, _kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::Absent)
+    }
+
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    fn perform(&self, _kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
+    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
+        Err(unfit())
+    }
+
+    fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {
+        Some(end(kernel, of.entry, of.marker, force))
+    }
+
+    fn took_effect(&self, _now: &Value) -> bool {
+        false
+    }
+
+    fn object(&self) -> String {
+        format!("process group of {}", self.argv.join(" "))
+    }
+
+    fn asked(&self) -> String {
+        "running".into()
+    }
+
+    fn call(&self) -> String {
+        format!("start {}", self.argv.join(" "))
+    }
+}

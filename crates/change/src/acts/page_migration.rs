@@ -1,0 +1,93 @@
+//! The nodes on which a process's memory lies (migrate_pages(2), move_pages(2)).
+
+use std::io;
+
+use machine::{Act, CpuSet, ProcessRef, ThreadRef};
+
+use super::refusal::Refusal;
+use super::{Operation, first_thread, unfit};
+use crate::kernel::Kernel;
+use crate::node_memory::shares;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Moves the memory of a process onto nodes.
+pub struct PageMigration<'a> {
+    pub process: ProcessRef,
+    pub nodes: &'a CpuSet,
+}
+
+impl Operation for PageMigration<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Processes
+    }
+
+    fn lives_with(&self) -> Option<ThreadRef> {
+        Some(first_thread(self.process))
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::MigratePages { process, .. } if *process == self.process)
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::Memory(shares::of(kernel.node_memory(&self.process)?)))
+    }
+
+    /// Of a process that runs no two readings are the same.
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, now: &Value) -> io::Result<()> {
+        let Value::Memory(now) = now else { return Err(unfit()) };
+        let from: CpuSet = now.iter().map(|(node, _)| *node).collect();
+        kernel.migrate_pages(self.process.pid, &from.difference(self.nodes), self.nodes)
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        let Value::Memory(old) = old else { return Err(unfit()) };
+        kernel.spread_pages(&self.process, &old.iter().copied().collect())
+    }
+
+    fn same(&self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Memory(a), Value::Memory(b)) => shares::are_same(a, b),
+            _ => a == b,
+        }
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        matches!(now, Value::Memory(now) if shares::lie_on(now, self.nodes))
+    }
+
+    /// One that was killed may have moved any part; and a process that runs takes memory from other nodes as well.
+    fn is_ours(&self, _old: &Value, left: Option<&Value>, now: &Value) -> bool {
+        left.is_none() || matches!(now, Value::Memory(now) if shares::lie_mostly_on(now, self.nodes))
+    }
+
+    fn is_as_left(&self, _left: &Value, _now: &Value) -> bool {
+        true
+    }
+
+    fn object(&self) -> String {
+        format!("process {}: memory by node", self.process.pid)
+    }
+
+    fn asked(&self) -> String {
+        format!("on nodes {}", self.nodes)
+    }
+
+    fn call(&self) -> String {
+        format!("migrate_pages({}, to nodes {})", self.process.pid, self.nodes)
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
+            Refusal::lacks(
+                "none of these nodes is online, has memory and is allowed to pinwise itself (cpuset.mems of its cgroup)",
+                "choose from Mems_allowed_list of /proc/self/status, or run outside of the container",
+            )
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! A file of our own among those that the platform reads.
+
+use std::io;
+use std::path::PathBuf;
+
+use machine::platform_file::Told;
+use machine::{Act, Class, Fault, PlatformFile};
+
+use super::refusal::{Refusal, is_missing, is_permission};
+use super::{Lifetime, Operation, unfit};
+use crate::kernel::Kernel;
+use crate::record::{Entry, Value};
+use crate::subject::Scope;
+use crate::take_back::{How, TakenBack};
+
+/// Places a file, and informs the program that reads it.
+pub struct PlacedFile<'a> {
+    pub file: &'a PlatformFile,
+    pub content: &'a str,
+}
+
+impl PlacedFile<'_> {
+    /// Removes it. The program that reads it is informed even when it is gone: an undo that was cut short may not have come to that.
+    fn displace(&self, kernel: &dyn Kernel, entry: &Entry, force: bool) -> How {
+        let folders: &[PathBuf] = match &entry.old {
+            Value::Unplaced { folders } => folders,
+            _ => &[],
+        };
+        let now = match kernel.platform_file(self.file) {
+            Ok(now) => now,
+            Err(error) => return How::Refused { why: error.to_string() },
+        };
+        let there = matches!(now, Value::Text(_));
+        if there && !force && !self.took_effect(&now) {
+            return How::Conflict { now: Value::Another.into() };
+        }
+        match (kernel.displace(self.file, folders), there) {
+            (Ok(()), true) => How::Restored,
+            (Ok(()), false) => How::Already,
+            // It never came to be, so nobody has read it.
+            (Err(_), false) if force || entry.read_back.is_none() => How::Already,
+            (Err(error), _) => How::Refused { why: error.to_string() },
+        }
+    }
+}
+
+impl Operation for PlacedFile<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Files
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::PlaceFile { file, .. } if file == self.file)
+    }
+
+    fn lifetime(&self) -> Lifetime {
+        Lifetime::Lasting
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        kernel.platform_file(self.file)
+    }
+
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    fn examine(&self, _kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
+        match old {
+            Value::Text(_) => {
+                let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
+                Err(Fault::new(Class::No, self.object(), "the file is there already", remedy))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.place(self.file, self.content)
+    }
+
+    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
+        Err(unfit())
+    }
+
+    fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {
+        Some(self.displace(kernel, of.entry, force))
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        matches!(now, Value::Text(now) if now == self.content)
+    }
+
+    fn object(&self) -> String {
+        let path = self.file.path().map(|path| path.display().to_string());
+        path.unwrap_or_else(|| "a file of a name that there cannot be".into())
+    }
+
+    fn asked(&self) -> String {
+        format!("{} lines", self.content.lines().count())
+    }
+
+    fn call(&self) -> String {
+        let informed = match self.file.told() {
+            Told::Nobody => "",
+            Told::Systemd => ", systemctl daemon-reload",
+            Told::BootLoader => ", update-grub",
+        };
+        format!("place {}{informed}, read {}", self.object(), self.file.takes_effect())
+    }
+
+    fn still_in_force(&self) -> Option<String> {
+        match self.file {
+            PlatformFile::UnitDropIn { unit, .. } | PlatformFile::UnitStart { unit, .. } => {
+                Some(format!("processes of {unit} that run keep it until: systemctl restart {unit}"))
+            }
+            PlatformFile::GrubDefaults => {
+                Some("a kernel that was booted with it keeps it until the next boot".into())
+            }
+            _ => None,
+        }
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        match error.raw_os_error() {
+            Some(libc::EROFS) => Some(Refusal::lacks(
+                "/etc is read-only, as in an image-based system or a container",
+                "put the setting into the image, or into what makes the container",
+            )),
+            _ if is_permission(error) || is_missing(error) => None,
+            _ => Some(Refusal::storage("fix the cause; nothing is left of the file")),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a refusal by the kernel means, and what the reader can do about it.
+
+use std::io;
+
+use machine::{Act, Class, Fault};
+
+use super::operation;
+
+/// The meaning of an error.
+#[derive(Debug, Clone, Copy)]
+pub struct Refusal {
+    /// Class of the fault.
+    pub class: Class,
+    /// What the error means; empty where its own words say it.
+    pub meaning: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+impl Refusal {
+    /// One of something that the machine cannot do.
+    pub fn lacks(meaning: &'static str, remedy: &'static str) -> Self {
+        Self { class: Class::MachineLacks, meaning, remedy }
+    }
+
+    /// One of a value that does not fit.
+    pub fn usage(meaning: &'static str, remedy: &'static str) -> Self {
+        Self { class: Class::Usage, meaning, remedy }
+    }
+
+    /// One of missing permission.
+    pub fn permission(meaning: &'static str, remedy: &'static str) -> Self {
+        Self { class: Class::NotPermitted, meaning, remedy }
+    }
+
+    /// One of a file that cannot be written.
+    pub fn storage(remedy: &'static str) -> Self {
+        Self { class: Class::Storage, meaning: "", remedy }
+    }
+}
+
+/// A fault for an act that the kernel refused.
+pub fn refusal(act: &Act, error: &io::Error) -> Fault {
+    let operation = operation(act);
+    let Refusal { class, meaning, remedy } = operation.refused(error).unwrap_or_else(|| usual(error));
+    let cause = match meaning {
+        "" => error.to_string(),
+        _ => format!("{meaning} ({error})"),
+    };
+    Fault::new(class, operation.object(), cause, remedy)
+}
+
+fn usual(error: &io::Error) -> Refusal {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => Refusal::permission(
+            "",
+            "run as root (or with CAP_SYS_NICE for processes of others, CAP_SYS_ADMIN for files and cgroups)",
+        ),
+        Some(libc::ENOENT | libc::ESRCH) => {
+            Refusal::lacks("it does not exist (any more)", "the process ended in the meantime: nothing to do")
+        }
+        _ if error.kind() == io::ErrorKind::Unsupported => {
+            Refusal::lacks("", "leave it: it could not be put back exactly")
+        }
+        _ => Refusal::lacks("", "see the kernel's documentation of this file or call"),
+    }
+}
+
+/// Whether the error is one of missing permission.
+pub fn is_permission(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES))
+}
+
+/// Whether the error says that something is not there.
+pub fn is_missing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH))
+}
+
+/// Whether this process is root's.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

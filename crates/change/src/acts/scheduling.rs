@@ -1,0 +1,96 @@
+//! The scheduling policy of a thread (sched_setattr(2), setpriority(2)).
+
+use std::io;
+
+use machine::{Act, Scheduling, ThreadRef};
+
+use super::refusal::{Refusal, is_permission, is_root};
+use super::{Operation, of_thread, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Sets a thread's policy.
+pub struct ThreadScheduling {
+    pub thread: ThreadRef,
+    pub scheduling: Scheduling,
+}
+
+/// A policy in the text form that the knob `scheduling-policy` takes.
+pub fn words(scheduling: &Scheduling) -> String {
+    match scheduling {
+        Scheduling::Other { nice } => format!("other:{nice}"),
+        Scheduling::Batch { nice } => format!("batch:{nice}"),
+        Scheduling::Idle => "idle".into(),
+        Scheduling::Fifo { priority } => format!("fifo:{priority}"),
+        Scheduling::RoundRobin { priority } => format!("rr:{priority}"),
+    }
+}
+
+impl Operation for ThreadScheduling {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Processes
+    }
+
+    fn thread(&self) -> Option<ThreadRef> {
+        Some(self.thread)
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::SetScheduling { thread, .. } if *thread == self.thread)
+    }
+
+    fn for_thread(&self, thread: ThreadRef) -> Option<Act> {
+        Some(Act::SetScheduling { thread, scheduling: self.scheduling })
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::Scheduling(kernel.scheduling(self.thread.tid)?))
+    }
+
+    fn gives_up(&self, old: &Value) -> Option<String> {
+        let Value::Scheduling(state) = old else { return None };
+        state.is_lowered_by(&state.with(self.scheduling)).then(|| words(&state.scheduling))
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, now: &Value) -> io::Result<()> {
+        let Value::Scheduling(state) = now else { return Err(unfit()) };
+        kernel.set_scheduling(self.thread.tid, &state.with(self.scheduling))
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        let Value::Scheduling(old) = old else { return Err(unfit()) };
+        kernel.set_scheduling(self.thread.tid, old)
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        matches!(now, Value::Scheduling(state) if state.scheduling == self.scheduling)
+    }
+
+    fn object(&self) -> String {
+        of_thread(&self.thread, "scheduling")
+    }
+
+    fn asked(&self) -> String {
+        words(&self.scheduling)
+    }
+
+    fn call(&self) -> String {
+        format!("sched_setattr({}, {})", self.thread.tid, self.asked())
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        if is_permission(error) && is_root() {
+            return Some(Refusal::permission(
+                "refused although root: RT_GROUP_SCHED without run time, or a container",
+                "give the cgroup real-time run time (cpu.rt_runtime_us), or move the process to the root cgroup",
+            ));
+        }
+        (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
+            Refusal::usage(
+                "the kernel does not take this priority",
+                "priority 1 to 99 for fifo and rr, nice -20 to 19 for others",
+            )
+        })
+    }
+}

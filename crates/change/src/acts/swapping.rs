@@ -1,0 +1,88 @@
+//! Whether the kernel swaps to an area (swapon(2)).
+
+use std::io;
+use std::path::Path;
+
+use machine::{Act, Class, Fault};
+
+use super::refusal::{Refusal, is_permission};
+use super::{Operation, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Has the kernel swap to a file.
+pub struct Swapping<'a> {
+    pub path: &'a Path,
+}
+
+impl Operation for Swapping<'_> {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Files
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::SwapOn { path } if path == self.path)
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::of_presence(kernel.swaps_to(self.path)?))
+    }
+
+    fn is_read_again(&self) -> bool {
+        false
+    }
+
+    fn examine(&self, _kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
+        if *old != Value::Present {
+            return Ok(());
+        }
+        let remedy = "leave it: what pinwise did not switch on, it may not switch off";
+        Err(Fault::new(Class::Usage, self.path.display(), "the kernel swaps to it already", remedy))
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.swap_on(self.path)
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        match old {
+            Value::Absent => kernel.swap_off(self.path),
+            _ => Err(unfit()),
+        }
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        *now == Value::Present
+    }
+
+    fn object(&self) -> String {
+        format!("swapping to {}", self.path.display())
+    }
+
+    fn asked(&self) -> String {
+        "there".into()
+    }
+
+    fn call(&self) -> String {
+        format!("swapon {}", self.path.display())
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        match error.raw_os_error() {
+            _ if is_permission(error) => Some(Refusal::permission(
+                "swap areas need CAP_SYS_ADMIN",
+                "run as root, or leave server.swap_mb out",
+            )),
+            Some(libc::EINVAL) => Some(Refusal::lacks(
+                "this file system takes no swap files, or none that share or compress their blocks",
+                "name a folder on ext4 or xfs (server.swap_dir)",
+            )),
+            Some(libc::ENOMEM) => Some(Refusal::lacks(
+                "there is no memory to bring back what lies there",
+                "end what uses it, and try again",
+            )),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The utilization clamps of a thread (sched_setattr(2)).
+
+use std::io;
+
+use machine::{Act, ThreadRef, UtilClamp};
+
+use super::refusal::Refusal;
+use super::{Operation, of_thread, unfit};
+use crate::kernel::Kernel;
+use crate::record::Value;
+use crate::subject::Scope;
+
+/// Sets a thread's clamps.
+pub struct Clamp {
+    pub thread: ThreadRef,
+    pub clamp: UtilClamp,
+}
+
+impl Operation for Clamp {
+    fn scope(&self) -> Scope<'_> {
+        Scope::Processes
+    }
+
+    fn thread(&self) -> Option<ThreadRef> {
+        Some(self.thread)
+    }
+
+    fn is_about_same(&self, other: &Act) -> bool {
+        matches!(other, Act::SetUtilClamp { thread, .. } if *thread == self.thread)
+    }
+
+    fn for_thread(&self, thread: ThreadRef) -> Option<Act> {
+        Some(Act::SetUtilClamp { thread, clamp: self.clamp })
+    }
+
+    fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(Value::UtilClamp(kernel.util_clamp(self.thread.tid)?))
+    }
+
+    fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        kernel.set_util_clamp(self.thread.tid, self.clamp)
+    }
+
+    fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
+        let Value::UtilClamp(clamp) = old else { return Err(unfit()) };
+        kernel.set_util_clamp(self.thread.tid, *clamp)
+    }
+
+    fn took_effect(&self, now: &Value) -> bool {
+        *now == Value::UtilClamp(self.clamp)
+    }
+
+    fn object(&self) -> String {
+        of_thread(&self.thread, "utilization clamp")
+    }
+
+    fn asked(&self) -> String {
+        Value::UtilClamp(self.clamp).to_string()
+    }
+
+    fn call(&self) -> String {
+        format!("sched_setattr({}, utilization {})", self.thread.tid, self.asked())
+    }
+
+    fn refused(&self, error: &io::Error) -> Option<Refusal> {
+        match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::E2BIG) => Some(Refusal::lacks(
+                "this kernel has no utilization clamps (CONFIG_UCLAMP_TASK)",
+                "use the knobs frequency-min or frequency-governor",
+            )),
+            Some(libc::EINVAL | libc::ERANGE) => Some(Refusal::usage(
+                "the kernel does not take these clamps",
+                "write MIN-MAX with MIN not above MAX, and both within 0 to 1024",
+            )),
+            _ => None,
+        }
+    }
+}
