@@ -16,6 +16,7 @@ pub mod energy;
 mod escapes;
 pub mod ethtool;
 pub mod fault;
+pub mod foreign;
 pub mod guest_pin;
 pub mod idle;
 pub mod irqs;

@@ -1,5 +1,6 @@
 //! Facts that could not be had, kept beside those that could.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,11 @@ impl Missing {
 
 /// Collects the missing facts while a machine or a sample is read.
 #[derive(Debug, Default)]
-pub struct Notes(Vec<Missing>);
+pub struct Notes {
+    in_order: Vec<Missing>,
+    /// The same: a tree from elsewhere can have a million facts missing.
+    known: BTreeSet<Missing>,
+}
 
 impl Notes {
     /// An empty collection.
@@ -33,8 +38,8 @@ impl Notes {
     /// Notes that `fact` is missing.
     pub fn missing(&mut self, fact: impl fmt::Display, why: impl fmt::Display) {
         let missing = Missing::new(fact, why);
-        if !self.0.contains(&missing) {
-            self.0.push(missing);
+        if self.known.insert(missing.clone()) {
+            self.in_order.push(missing);
         }
     }
 
@@ -45,6 +50,6 @@ impl Notes {
 
     /// What was noted, in order.
     pub fn into_vec(self) -> Vec<Missing> {
-        self.0
+        self.in_order
     }
 }

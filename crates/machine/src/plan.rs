@@ -1,10 +1,12 @@
 //! Plans: settings worth keeping, in order, each with its reason. A file that people write and read.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Class, Fault, Setting};
+use crate::{Class, Fault, Setting, foreign};
 
 /// The target of knobs that there is only one of: the machine itself.
 pub const MACHINE: &str = "machine";
@@ -72,7 +74,11 @@ impl Plan {
     /// # Errors
     /// When the file cannot be read, is malformed (with line and column), or has no setting.
     pub fn read(path: &Path) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(path)
+        let text = File::open(path)
+            .and_then(|file| foreign::read_open(file, MOST_BYTES))
+            .and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+            })
             .map_err(|e| Fault::io(path.display(), &e, "name a plan file that can be read"))?;
         Self::parse(&text).map_err(|why| Fault::new(Class::Usage, path.display(), why, REMEDY))
     }
@@ -95,6 +101,9 @@ impl Plan {
             .map_err(|e| Fault::new(Class::Storage, "plan", e, "report it as a fault of pinwise"))
     }
 }
+
+/// A setting takes some hundred bytes, and a machine of 4096 CPUs has some 100,000. A plan may come out of a pipe.
+const MOST_BYTES: u64 = 64 << 20;
 
 const REMEDY: &str = "see docs/apply.md for the form of a plan, and 'pinwise list knobs' for what can be set";
 
@@ -125,5 +134,7 @@ mod tests {
             assert!(told.contains(why), "{told}");
         }
         assert!(Plan::read(Path::new("/nowhere/plan.toml")).is_err());
+        let endless = Plan::read(Path::new("/dev/zero")).unwrap_err();
+        assert!(endless.cause.contains("longer than"), "{endless}");
     }
 }

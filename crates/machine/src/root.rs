@@ -4,6 +4,7 @@
 //! (`/sys/devices/system/cpu/online`). So what reads this machine also reads one that was taken home.
 
 mod archive;
+mod asked;
 mod boot_evidence;
 mod directory;
 mod error;
@@ -13,6 +14,7 @@ mod guest_name;
 mod io_priority;
 pub mod irqbalance_socket;
 mod live;
+mod measured;
 mod netns;
 mod paths;
 mod recording;
@@ -35,6 +37,9 @@ use crate::capture::{Capture, INDEX};
 use crate::tree::Tree;
 use crate::{Class, Fault};
 pub(crate) use paths::resolve;
+
+/// The longest index of a capture. It takes some ten times as much in memory. That of 24 CPUs has 27 kB.
+const LONGEST_INDEX_BYTES: usize = 64 << 20;
 
 /// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).
 pub(crate) trait Source: Send + Sync {
@@ -119,22 +124,23 @@ impl Root {
     /// A machine that was taken home: a directory, an archive (.tar, .tar.gz, .tar.bz2, .tar.zst) or a capture in
     /// either form. A single folder at its top is entered.
     ///
-    /// Symbolic links never lead out of it. Faults: unreadable or damaged file, unknown kind of archive, a capture
-    /// of another format version.
+    /// Symbolic links never lead out of it, only regular files are opened, and everything that is read of it is bounded.
+    /// Faults: unreadable or damaged file, an archive beyond a bound, unknown kind of archive, a capture of another format
+    /// version.
     pub fn at(path: &Path) -> Result<Self, Fault> {
         let origin = path.display().to_string();
         let meta = std::fs::metadata(path).map_err(|e| Fault::io(&origin, &e, "check the path"))?;
         if meta.is_dir() {
             let directory = directory::Directory::open(path)?;
             let directory = match paths::single_folder(&directory) {
-                Some(folder) => directory::Directory::open(&path.join(folder))?,
+                Some(folder) => directory.into_folder(&folder)?,
                 None => directory,
             };
             return Self::over(directory, origin);
         }
         let tree = archive::load(path)?;
         let tree = match paths::single_folder(&tree) {
-            Some(folder) => tree.subtree(&format!("/{folder}")),
+            Some(folder) => tree.into_subtree(&format!("/{folder}")),
             None => tree,
         };
         Self::over(tree, origin)
@@ -172,8 +178,15 @@ impl Root {
     /// A directory or tree: a capture if it holds an index, plain files otherwise.
     fn over(source: impl Source + 'static, origin: String) -> Result<Self, Fault> {
         match source.read(&format!("/{INDEX}")) {
-            Ok(index) => Ok(Self::new(replay::Replay::new(source, &index, &origin)?, origin)),
-            Err(e) if e.is_absent() => Ok(Self::new(source, origin)),
+            Ok(index) if index.len() > LONGEST_INDEX_BYTES => {
+                let why = format!("{INDEX} in it is longer than {} MiB", LONGEST_INDEX_BYTES >> 20);
+                Err(damaged(&origin, why))
+            }
+            Ok(index) => {
+                let replay = replay::Replay::new(source, &index, &origin)?;
+                Ok(Self::new(asked::Asked::new(replay), origin))
+            }
+            Err(e) if e.is_absent() => Ok(Self::new(asked::Asked::new(source), origin)),
             Err(e) => Err(Fault::from(e)),
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use pinwise_machine::{Class, Machine, Root, Tree};
 use proptest::prelude::*;
+use rustix::fs::{FileType, Mode};
 
 fn tree_on_disk(build: impl FnOnce(&Path)) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -45,19 +46,37 @@ fn loops_of_links_end() {
 }
 
 #[test]
-fn a_pipe_does_not_hang_the_reader() {
+fn a_link_at_the_top_is_not_entered() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    let tree = outside.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    // Alone there it looks like the one folder that a capture has.
+    symlink("..", tree.join("machine")).unwrap();
+    assert!(Root::at(&tree).unwrap().read("/secret").is_err());
+}
+
+/// Makes a node that is no file where the CPUs stand; `None` where this user may not.
+fn node(kind: FileType, device: u64) -> Option<(tempfile::TempDir, Root)> {
+    let mut made = Ok(());
     let dir = tree_on_disk(|dir| {
-        let pipe = dir.join("sys/devices/system/cpu/online");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &pipe,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-            0,
-        )
-        .unwrap();
+        let place = dir.join("sys/devices/system/cpu/online");
+        made = rustix::fs::mknodat(rustix::fs::CWD, &place, kind, Mode::RUSR | Mode::WUSR, device);
     });
-    Machine::read(&Root::at(dir.path()).unwrap());
+    let root = Root::at(dir.path()).unwrap();
+    made.ok().map(|()| (dir, root))
+}
+
+#[test]
+fn no_device_pipe_or_socket_is_opened() {
+    let zero = rustix::fs::makedev(1, 5);
+    for (kind, device) in [(FileType::Fifo, 0), (FileType::Socket, 0), (FileType::CharacterDevice, zero)] {
+        let Some((_dir, root)) = node(kind, device) else { continue };
+        let error = root.read("/sys/devices/system/cpu/online").unwrap_err();
+        assert!(error.why.contains("no regular file"), "{kind:?}: {error}");
+        assert!(root.open("/sys/devices/system/cpu/online").is_err(), "{kind:?}");
+        Machine::read(&root);
+    }
 }
 
 #[test]
@@ -69,7 +88,8 @@ fn a_huge_file_is_refused_before_it_fills_the_memory() {
     });
     let root = Root::at(dir.path()).unwrap();
     let error = root.read("/sys/devices/system/cpu/online").unwrap_err();
-    assert!(error.to_string().contains("too large"), "{error}");
+    assert!(error.to_string().contains("too large: it is longer than 256 MiB"), "{error}");
+    assert!(root.open("/sys/devices/system/cpu/online").is_err());
     Machine::read(&root);
 }
 
@@ -121,6 +141,39 @@ fn an_archive_that_unpacks_to_more_than_any_machine_is_refused() {
     packer.finish().unwrap();
     let fault = Root::at(&path).unwrap_err();
     assert_eq!(fault.class, Class::Storage, "{fault}");
+}
+
+#[test]
+fn folders_that_hold_themselves_end() {
+    let dir = tree_on_disk(|dir| {
+        std::fs::create_dir_all(dir.join("proc/self")).unwrap();
+        let mounts = "1 0 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        std::fs::write(dir.join("proc/self/mountinfo"), mounts).unwrap();
+        std::fs::create_dir_all(dir.join("sys/fs/cgroup")).unwrap();
+        std::fs::write(dir.join("sys/fs/cgroup/cgroup.procs"), "1\n").unwrap();
+        symlink(".", dir.join("sys/fs/cgroup/again")).unwrap();
+        symlink("/sys/fs/cgroup", dir.join("sys/fs/cgroup/anew")).unwrap();
+        symlink("/sys", dir.join("sys/devices/system/cpu/cpu0")).unwrap();
+    });
+    Machine::read(&Root::at(dir.path()).unwrap());
+}
+
+#[test]
+fn an_index_that_is_too_long_is_refused() {
+    let dir = tree_on_disk(|dir| {
+        std::fs::File::create(dir.join("pinwise-capture.json")).unwrap().set_len(65 << 20).unwrap();
+    });
+    let fault = Root::at(dir.path()).unwrap_err();
+    assert!(fault.cause.contains("pinwise-capture.json in it is longer than 64 MiB"), "{fault}");
+}
+
+#[test]
+fn very_many_cpus_are_read_without_end_of_memory_or_patience() {
+    let mut tree = Tree::new().file("/sys/devices/system/cpu/online", "0-1\n");
+    for n in 0..200_000 {
+        tree.add_dir(&format!("/sys/devices/system/cpu/cpu{n}")).unwrap();
+    }
+    Machine::read(&Root::from_tree(tree));
 }
 
 /// The files that reading this repository's own captured machine asks for.

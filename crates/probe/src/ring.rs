@@ -10,6 +10,7 @@
 
 mod entry;
 mod frame;
+mod lines;
 mod reader;
 mod recorder;
 mod replay;

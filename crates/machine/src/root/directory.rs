@@ -9,9 +9,14 @@ use rustix::io::Errno;
 
 use super::live::not_a_link;
 use super::{ReadError, Source, paths, whole};
-use crate::{Class, Fault};
+use crate::{Class, Fault, foreign};
 
-/// Files below one directory, opened with openat2(2) and RESOLVE_IN_ROOT: `/` in links means that directory.
+/// Most names in one folder. The captures that the tests read have 1042, /proc of a machine with a hundred thousand
+/// processes as many.
+const MOST_NAMES: usize = 1_000_000;
+
+/// Files below one directory, opened with openat2(2) and RESOLVE_IN_ROOT: `/` in links means that directory. Only regular
+/// files are opened at all ([`foreign`]).
 pub(super) struct Directory {
     root: OwnedFd,
 }
@@ -34,6 +39,18 @@ impl Directory {
         }
     }
 
+    /// The same for a folder right below it, which no link may stand for.
+    pub(super) fn into_folder(self, name: &str) -> Result<Self, Fault> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let root = self.open_below(name, flags).map_err(|e| Fault::io(name, &e.into(), "check the path"))?;
+        Ok(Self { root })
+    }
+
+    fn open_file(&self, path: &str) -> Result<OwnedFd, ReadError> {
+        let place = self.open_below(path, OFlags::PATH);
+        place.and_then(foreign::open_place).map_err(|e| refused(path, e))
+    }
+
     fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         // RESOLVE_IN_ROOT fails with EAGAIN when something is renamed meanwhile; the manual says to try again.
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -49,21 +66,26 @@ impl Directory {
 
 impl Source for Directory {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        // NONBLOCK: a named pipe in a foreign directory must not hang us.
-        let file = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK);
-        let answer = file.and_then(|file| whole::content(file, path));
-        answer.map_err(|e| ReadError::from_io(path, &e.into()))
+        whole::content(self.open_file(path)?, path).map_err(|e| refused(path, e))
     }
 
     fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
-        let error = |e: Errno| ReadError::from_io(path, &e.into());
-        let fd = self.open_below(path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(error)?;
-        Ok(Some(File::from(fd)))
+        let file = File::from(self.open_file(path)?);
+        let length = file.metadata().map_err(|e| ReadError::from_io(path, &e))?.len();
+        match length > whole::MOST_BYTES as u64 {
+            true => Err(refused(path, Errno::FBIG)),
+            false => Ok(Some(file)),
+        }
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
-        let answer = self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY).and_then(whole::names);
-        answer.map_err(|e| ReadError::from_io(path, &e.into()))
+        let folder = self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY);
+        folder.and_then(|folder| whole::names(folder, MOST_NAMES)).map_err(|e| match e {
+            Errno::FBIG => {
+                ReadError::malformed(path, format!("there are more than {MOST_NAMES} names in it"))
+            }
+            e => ReadError::from_io(path, &e.into()),
+        })
     }
 
     fn resolve(&self, path: &str) -> Result<String, ReadError> {
@@ -101,6 +123,18 @@ impl Source for Directory {
 
     fn fact(&self, name: &str) -> Result<String, ReadError> {
         Err(ReadError::absent(name, "only the running system and captures know it"))
+    }
+}
+
+/// Why a file is not read.
+fn refused(path: &str, error: Errno) -> ReadError {
+    match error {
+        Errno::NOTSUP => ReadError::malformed(path, foreign::NOT_REGULAR),
+        Errno::FBIG => {
+            let why = format!("the file is too large: it is longer than {} MiB", whole::MOST_BYTES >> 20);
+            ReadError::malformed(path, why)
+        }
+        e => ReadError::from_io(path, &e.into()),
     }
 }
 

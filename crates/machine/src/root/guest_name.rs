@@ -1,7 +1,14 @@
 //! The name of a guest that its own command line alone tells.
 
+use std::fs::File;
+
 use super::ReadError;
+use crate::foreign;
 use crate::procfs::guest_command_line;
+
+/// More arguments than a program can be started with (fs/exec.c, 6 MiB): a process can say that they lie anywhere in its memory
+/// (prctl(2), PR_SET_MM_MAP).
+const MOST_BYTES: u64 = 8 << 20;
 
 /// `guest_name PID` is what `-name` of process PID says (qemu(1)). It is a fact, and no file, so that a capture has the name and
 /// nothing else of the arguments, which may hold secrets.
@@ -11,7 +18,8 @@ pub(crate) const GUEST_NAME: &str = "guest_name ";
 pub(super) fn query(fact: &str, pid: &str) -> Result<String, ReadError> {
     let pid: u32 = pid.parse().map_err(|_| ReadError::absent(fact, "this is no number of a process"))?;
     let path = format!("/proc/{pid}/cmdline");
-    let bytes = std::fs::read(&path).map_err(|e| ReadError::from_io(&path, &e))?;
+    let bytes = File::open(&path).and_then(|file| foreign::read_open(file, MOST_BYTES));
+    let bytes = bytes.map_err(|e| ReadError::from_io(&path, &e))?;
     let name = guest_command_line::parse(&String::from_utf8_lossy(&bytes)).name;
     name.ok_or_else(|| ReadError::absent(fact, "the process was started without -name"))
 }

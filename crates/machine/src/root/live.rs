@@ -97,7 +97,8 @@ impl Source for Live {
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
         let error = |e: Errno| ReadError::from_io(path, &e.into());
         let folder = self.open_for(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(error)?;
-        let names = whole::names(&folder).map_err(error)?;
+        // The kernel's own lists are as long as the machine is large.
+        let names = whole::names(&folder, usize::MAX).map_err(error)?;
         self.folders_to_change().listed(path, folder);
         Ok(names)
     }

@@ -12,6 +12,9 @@ pub(super) type Located<'a> = Cow<'a, str>;
 /// How many links may be followed on one path, as in path_resolution(7).
 const MOST_LINKS: usize = 40;
 
+/// How many names may be met on one path, those of its links too. A path of sysfs has 15 and its links have as many.
+const MOST_NAMES: usize = 2_000;
+
 /// Brings a path into its one spelling. `..` is refused: behind a link it means another place than it seems.
 pub(super) fn locate(path: &Path) -> Result<Located<'_>, ReadError> {
     // Nearly every path is spelled like that already.
@@ -49,8 +52,12 @@ pub(crate) fn resolve(
 ) -> Result<String, ReadError> {
     let mut todo: Vec<String> = path.split('/').rev().map(String::from).collect();
     let mut done = String::new();
-    let mut followed = 0;
+    let (mut followed, mut met) = (0, 0);
     while let Some(name) = todo.pop() {
+        met += 1;
+        if met > MOST_NAMES {
+            return Err(ReadError::malformed(path, format!("more than {MOST_NAMES} names on the way")));
+        }
         match name.as_str() {
             "" | "." => continue,
             ".." => {
@@ -87,7 +94,9 @@ pub(super) fn single_folder(source: &impl Source) -> Option<String> {
     let mut names = source.list("/").ok()?;
     let name = names.pop()?;
     let of_a_machine = matches!(name.as_str(), "sys" | "proc" | "boot" | "etc" | "run" | "dev");
-    let folder = names.is_empty() && !of_a_machine && source.list(&format!("/{name}")).is_ok();
+    let place = format!("/{name}");
+    let folder =
+        names.is_empty() && !of_a_machine && source.link(&place).is_err() && source.list(&place).is_ok();
     folder.then_some(name)
 }
 

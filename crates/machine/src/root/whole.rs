@@ -15,9 +15,10 @@ const NAMES_BYTES: usize = 64 * 1024;
 
 /// No file of a machine is longer: /proc/interrupts of 4096 CPUs with 4096 lines has 180 MiB. A sparse file of a tree
 /// from anywhere could claim all memory.
-const MOST_BYTES: usize = 256 << 20;
+pub(super) const MOST_BYTES: usize = 256 << 20;
 
-/// The content of an open file; `EFBIG` when it is longer than any file of a machine; `path` is where it stands on the machine that is described.
+/// The content of an open file; `EFBIG` when it is longer than any file of a machine. `path` is where it stands on the machine
+/// that is described.
 pub(super) fn content(file: impl AsFd, path: &str) -> Result<Vec<u8>, Errno> {
     let mut page = [MaybeUninit::<u8>::uninit(); PAGE_BYTES];
     let (first, _) =
@@ -60,8 +61,9 @@ fn is_printed_at_once(path: &str) -> bool {
     folders.iter().any(|folder| path.starts_with(folder)) || of_process() == Some(true)
 }
 
-/// The names in an open directory, in any order. A name that is no UTF-8 is none of the kernel's: no reader could ask for it.
-pub(super) fn names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
+/// The names in an open directory, in any order; `EFBIG` when there are more than `most`. A name that is no UTF-8 is none of
+/// the kernel's: no reader could ask for it.
+pub(super) fn names(directory: impl AsFd, most: usize) -> Result<Vec<String>, Errno> {
     let mut room = Vec::with_capacity(NAMES_BYTES);
     let mut entries = RawDir::new(directory, room.spare_capacity_mut());
     let mut names = Vec::new();
@@ -69,6 +71,7 @@ pub(super) fn names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
         let entry = entry?;
         match entry.file_name().to_str() {
             Ok("." | "..") | Err(_) => {}
+            Ok(_) if names.len() >= most => return Err(Errno::FBIG),
             Ok(name) => names.push(name.to_string()),
         }
     }
@@ -113,8 +116,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let wanted: BTreeSet<String> = (0..5_000).map(|n| format!("a-name-of-some-length-{n}")).collect();
         wanted.iter().for_each(|name| std::fs::write(dir.path().join(name), "").unwrap());
-        let listed = names(std::fs::File::open(dir.path()).unwrap()).unwrap();
+        let listed = names(std::fs::File::open(dir.path()).unwrap(), 5_000).unwrap();
         assert_eq!(listed.len(), wanted.len());
+        let fewer = names(std::fs::File::open(dir.path()).unwrap(), 4_999);
+        assert_eq!(fewer.unwrap_err(), Errno::FBIG);
         assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), wanted);
     }
 }

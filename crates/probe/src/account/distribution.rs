@@ -43,7 +43,8 @@ impl Distribution {
     /// Adds to a step, which is one of [`BUCKETS`].
     fn add(&mut self, step: usize, count: u64) {
         self.make_room(step..step + 1);
-        self.counts[step - self.first] += count;
+        let sum = &mut self.counts[step - self.first];
+        *sum = sum.saturating_add(count);
     }
 
     /// Takes in these steps.
@@ -76,7 +77,10 @@ impl Distribution {
         }
         self.make_room(other.range());
         let from = other.first - self.first;
-        self.counts[from..].iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
+        self.counts[from..]
+            .iter_mut()
+            .zip(&other.counts)
+            .for_each(|(sum, count)| *sum = sum.saturating_add(*count));
     }
 
     /// What this has more than an earlier one of the same counting. The kernel counts each step in 32 bits and begins anew when
@@ -97,7 +101,7 @@ impl Distribution {
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 
     /// Whether there is none.
@@ -119,7 +123,7 @@ impl Distribution {
             let wanted = ((count as f64 * share).ceil() as u64).max(1);
             while seen < wanted {
                 let (_, longest_ns, count) = steps.next()?;
-                (seen, step_ns) = (seen + count, Some(longest_ns));
+                (seen, step_ns) = (u64::saturating_add(seen, count), Some(longest_ns));
             }
             step_ns
         })

@@ -127,8 +127,9 @@ impl Stretches {
     /// Both together; what was sorted is known of neither any more.
     pub(super) fn plus(&self, other: &Self) -> Self {
         let mut both = Self {
-            count: self.count + other.count,
-            total_ns: self.total_ns + other.total_ns,
+            // A ring may come from anybody, with any numbers in it.
+            count: self.count.saturating_add(other.count),
+            total_ns: self.total_ns.saturating_add(other.total_ns),
             ..Self::default()
         };
         let (longest, shortest) = match (self.is_nothing(), other.is_nothing()) {

@@ -1,6 +1,9 @@
 //! Intervals that follow each other, added together again: the inverse of [`Account::since`].
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
 
 use super::between::{Row, sorted};
 use super::counted::CountedInterrupts;
@@ -82,6 +85,20 @@ impl Whole {
         self.threads.0.insert(sum.key(), sum);
     }
 
+    /// How long the tables are, written as JSON: tells when they become too large for memory, which is some times as much.
+    pub(crate) fn bytes(&self) -> u64 {
+        let tables = [
+            self.threads.bytes(),
+            self.cpus.bytes(),
+            self.tasks.bytes(),
+            self.lines.bytes(),
+            self.functions.bytes(),
+            self.routes.bytes(),
+            self.counted_only.bytes(),
+        ];
+        tables.iter().sum()
+    }
+
     /// All of it.
     pub fn account(self) -> Account {
         Account {
@@ -95,6 +112,20 @@ impl Whole {
             ..self.about
         }
         .filled_up()
+    }
+}
+
+/// Counts what is written.
+struct Length(u64);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -116,6 +147,16 @@ impl<R: Row> Table<R> {
                 }
             }
         }
+    }
+
+    fn bytes(&self) -> u64
+    where
+        R: Serialize,
+    {
+        let mut length = Length(0);
+        // Nothing of ours fails to be written, and no row is longer than what was read.
+        self.0.values().for_each(|row| drop(serde_json::to_writer(&mut length, row)));
+        length.0
     }
 
     fn rows(self) -> Vec<R> {

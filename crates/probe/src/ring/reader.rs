@@ -1,16 +1,31 @@
 //! Reads the ring, also while a recorder writes to it.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read as _, Seek as _, Write as _};
+use std::io::{self, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use machine::{Class, Fault, Missing};
+use machine::{Class, Fault, Missing, foreign};
 use serde::de::DeserializeOwned;
 
 use super::entry::Entry;
 use super::frame::{HEAD_BYTES, Head, Kind, MAGIC};
+use super::lines::Lines;
 use super::segment;
 use super::session::Session;
+
+/// Most entries of a ring, whose heads are held in memory (640 MB): half a year with one each second.
+const MOST_ENTRIES: usize = 16_000_000;
+
+/// Longest session, bytes without compression. Those of recorders are some hundred bytes long, and have the command line of a
+/// program at most.
+const LONGEST_SESSION_BYTES: usize = 1 << 20;
+
+/// Longest entry, likewise. A thread takes some 800 bytes in it, once: this is an interval in which 160,000 were new.
+const LONGEST_ENTRY_BYTES: usize = 128 << 20;
+
+/// How much shorter compression makes a segment at most, beside its longest entry. Those of recorders become 10 to 100 times
+/// shorter. So the time to read a ring is bounded by its length.
+const MOST_COMPRESSED: u64 = 1_000;
 
 /// A ring as it was when it was opened.
 pub struct Ring {
@@ -37,11 +52,12 @@ impl Ring {
         let remedy = "name the folder that was given to --record";
         let listed = segment::list(folder).map_err(|e| Fault::io(folder.display(), &e, remedy))?;
         let mut ring = Self { segments: Vec::new(), missing: Vec::new() };
-        let mut refused: Option<Fault> = None;
+        let (mut refused, mut entries): (Option<Fault>, usize) = (None, 0);
         for (number, _) in listed {
             let path = segment::path(folder, number);
-            match skim(&path) {
+            match skim(&path, MOST_ENTRIES.saturating_sub(entries)) {
                 Ok((segment, torn)) => {
+                    entries += segment.as_ref().map_or(0, |segment| segment.frames.len());
                     ring.segments.extend(segment);
                     ring.missing.extend(torn);
                 }
@@ -93,54 +109,32 @@ impl Skimmed {
         self.frames.iter().filter(|head| head.kind != Kind::Session)
     }
 
-    /// Hands out each entry that is `wanted`, and those that make threads known, up to the last that is wanted.
+    /// Hands out each entry that is `wanted`, and those that make threads known, up to the last that is wanted; with its length
+    /// without compression, bytes.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged: what was handed out before is sound.
+    /// When the file cannot be read, or is damaged: what was handed out before is sound. The first of `each`.
     pub(super) fn read(
         &self,
         wanted: impl Fn(&Head) -> bool,
-        mut each: impl FnMut(&Head, Entry),
+        mut each: impl FnMut(&Head, Entry, usize) -> io::Result<()>,
     ) -> io::Result<()> {
         let Some(last) = self.frames.iter().rposition(|head| head.kind != Kind::Session && wanted(head))
         else {
             return Ok(());
         };
-        let mut file = BufReader::new(File::open(&self.path)?);
+        let mut file = BufReader::new(foreign::open_found(&self.path)?);
         file.seek_relative(MAGIC.len() as i64)?;
-        let mut lines = Lines::new()?;
+        let packed: u64 = self.frames.iter().map(|head| u64::from(head.bytes)).sum();
+        let most = (LONGEST_ENTRY_BYTES as u64).saturating_add(packed.saturating_mul(MOST_COMPRESSED));
+        let mut lines = Lines::new(LONGEST_ENTRY_BYTES, most)?;
         for head in &self.frames[..=last] {
             let line = lines.next(&mut file, head)?;
             if head.kind == Kind::EntryWithThreads || (head.kind == Kind::Entry && wanted(head)) {
-                each(head, parsed(&line)?);
+                each(head, parsed(&line)?, line.len())?;
             }
         }
         Ok(())
-    }
-}
-
-/// The compressed stream, line by line.
-struct Lines(zstd::stream::write::Decoder<'static, Vec<u8>>);
-
-impl Lines {
-    fn new() -> io::Result<Self> {
-        Ok(Self(zstd::stream::write::Decoder::new(Vec::new())?))
-    }
-
-    /// The line of the next frame; the file stands at its head.
-    fn next(&mut self, file: &mut impl io::Read, head: &Head) -> io::Result<Vec<u8>> {
-        io::copy(&mut file.by_ref().take(HEAD_BYTES as u64), &mut io::sink())?;
-        let mut piece = vec![0; head.bytes as usize];
-        file.read_exact(&mut piece)?;
-        if !head.fits(&piece) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "an entry is damaged; it and those after it are left out",
-            ));
-        }
-        self.0.write_all(&piece)?;
-        self.0.flush()?;
-        Ok(std::mem::take(self.0.get_mut()))
     }
 }
 
@@ -164,9 +158,9 @@ fn unreadable(segment: &Path, error: &io::Error) -> Fault {
     }
 }
 
-/// Reads the session and the heads; tells of a torn end. `None` where not even the session is whole.
-fn skim(path: &Path) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
-    let mut file = File::open(path)?;
+/// Reads the session and the heads, of which there may be so many; tells of a torn end. `None` where not even the session is whole.
+fn skim(path: &Path, most_heads: usize) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
+    let mut file = foreign::open_found(path)?;
     let length = file.metadata()?.len();
     let torn = || {
         let why = "it ends in the middle: the recorder was killed, the disk was full, or it is being written";
@@ -180,13 +174,16 @@ fn skim(path: &Path) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
     if magic != MAGIC {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no segment of a ring"));
     }
-    let (frames, whole) = heads(&mut file, length)?;
+    let (frames, whole) = heads(&mut file, length, most_heads)?;
     let torn = (!whole).then(torn);
     let Some(first) = frames.first().filter(|head| head.kind == Kind::Session) else {
         return Ok((None, torn));
     };
     file.seek(io::SeekFrom::Start(MAGIC.len() as u64))?;
-    let session: Session = parsed(&Lines::new()?.next(&mut file, first)?)?;
+    let session: Session = {
+        let most = LONGEST_SESSION_BYTES;
+        parsed(&Lines::new(most, most as u64)?.next(&mut file, first)?)?
+    };
     if !session.can_be_read() {
         let why = format!("it was written by pinwise {}, which is newer", session.pinwise);
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
@@ -194,8 +191,8 @@ fn skim(path: &Path) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
     Ok((Some(Skimmed { path: path.to_path_buf(), session, frames }), torn))
 }
 
-/// The heads of all whole frames, and whether the file ends with one.
-fn heads(file: &mut File, length: u64) -> io::Result<(Vec<Head>, bool)> {
+/// The heads of all whole frames, and whether the file ends with one. Errors: there are more than so many, too.
+fn heads(file: &mut File, length: u64, most: usize) -> io::Result<(Vec<Head>, bool)> {
     let mut frames = Vec::new();
     let mut at = MAGIC.len() as u64;
     let mut bytes = [0; HEAD_BYTES];
@@ -206,6 +203,12 @@ fn heads(file: &mut File, length: u64) -> io::Result<(Vec<Head>, bool)> {
         let end = at + HEAD_BYTES as u64 + u64::from(head.bytes);
         if end > length {
             break;
+        }
+        if frames.len() >= most {
+            let why = format!(
+                "the ring has more than {MOST_ENTRIES} entries; this file and those after it are left out"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         frames.push(head);
         at = end;

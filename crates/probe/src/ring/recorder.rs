@@ -185,7 +185,7 @@ impl Recorder {
 
     /// Removes what is oldest until the current segment may be so long.
     fn make_room(&mut self, current_bytes: u64) -> Result<(), Refused> {
-        while self.old_bytes() + current_bytes > self.bound_bytes {
+        while self.old_bytes().saturating_add(current_bytes) > self.bound_bytes {
             if !self.remove_oldest() {
                 return Err(Refused::Bound);
             }
@@ -209,7 +209,8 @@ impl Recorder {
     }
 
     fn old_bytes(&self) -> u64 {
-        self.old.iter().map(|(_, bytes)| bytes).sum()
+        // A sparse file can be as long as it likes.
+        self.old.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes))
     }
 
     /// Entries written in this session.
@@ -219,7 +220,8 @@ impl Recorder {
 
     /// What all segments take now, bytes.
     pub fn bytes(&self) -> u64 {
-        self.old_bytes() + self.current.as_ref().map_or(0, |segment| segment.bytes)
+        let current = self.current.as_ref().map_or(0, |segment| segment.bytes);
+        self.old_bytes().saturating_add(current)
     }
 }
 

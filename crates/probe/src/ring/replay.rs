@@ -1,5 +1,8 @@
 //! Intervals of the ring, added together again.
 
+use std::collections::BTreeSet;
+use std::io;
+
 use machine::Missing;
 
 use super::entry::asleep_for;
@@ -8,6 +11,21 @@ use super::reader::{Ring, Skimmed};
 use super::session::Session;
 use super::wall_clock::utc;
 use crate::account::{Account, ThreadAccount, Whole};
+
+/// So many gaps are told one by one.
+const MOST_GAPS: u64 = 1_000;
+
+/// How large the tables may become.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tables {
+    /// All of them, written as JSON, bytes.
+    pub(super) most_bytes: u64,
+    /// After so many bytes of entries it is looked at how large they are.
+    pub(super) each_bytes: u64,
+}
+
+/// 600,000 rows of threads that did something, some GiB of memory.
+const TABLES: Tables = Tables { most_bytes: 512 << 20, each_bytes: 256 << 20 };
 
 /// From when to when by the wall clock, ns since 1970. Entries that lie in it with a part are taken whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,16 +88,32 @@ struct Together {
     first_unix_ns: Option<u64>,
     last: Option<Head>,
     intervals: u64,
+    gaps: u64,
+    tables: Tables,
+    /// Bytes of entries since it was looked at how large the tables are.
+    unseen_bytes: u64,
+    /// Whether they may not become larger.
+    full: bool,
 }
 
 impl Ring {
     /// Adds the intervals of a range together; `each` sees them one by one. Recordings of another target than the last one's are
     /// left out, and told. `None` when nothing was recorded in the range.
-    pub fn replay(&self, range: Range, mut each: impl FnMut(&Interval)) -> Option<Replayed> {
+    pub fn replay(&self, range: Range, each: impl FnMut(&Interval)) -> Option<Replayed> {
+        self.replay_within(TABLES, range, each)
+    }
+
+    /// The same with bounds for the tables.
+    pub(super) fn replay_within(
+        &self,
+        tables: Tables,
+        range: Range,
+        mut each: impl FnMut(&Interval),
+    ) -> Option<Replayed> {
         let chosen: Vec<&Skimmed> =
             self.segments.iter().filter(|segment| segment.entries().any(|head| range.has(head))).collect();
         let session = chosen.last()?.session.clone();
-        let mut together = Together { missing: self.missing.clone(), ..Together::default() };
+        let mut together = Together { tables, missing: self.missing.clone(), ..Together::default() };
         let (mut sessions, mut before): (u64, Option<&Session>) = (0, None);
         let mut of_session = Vec::new();
         for segment in chosen {
@@ -96,6 +130,7 @@ impl Ring {
             before = Some(&segment.session);
         }
         together.missing.append(&mut of_session);
+        together.tell_gaps();
         let last = together.last?;
         let mut account = together.whole.account();
         account.missing = without_repetition(together.missing);
@@ -112,6 +147,44 @@ impl Ring {
 }
 
 impl Together {
+    fn note_gap(&mut self, gap: Option<Missing>) {
+        let Some(gap) = gap else { return };
+        self.gaps += 1;
+        if self.gaps <= MOST_GAPS {
+            self.missing.push(gap);
+        }
+    }
+
+    /// Tells how many gaps are not in the list.
+    fn tell_gaps(&mut self) {
+        let more = self.gaps.saturating_sub(MOST_GAPS);
+        if more > 0 {
+            self.missing
+                .push(Missing::new(format_args!("{more} more stretches of time"), "entries are missing"));
+        }
+    }
+
+    /// Counts an entry, and looks now and then at how large the tables are.
+    ///
+    /// Errors: they are as large as they may be.
+    fn look_at_tables(&mut self, bytes: usize) -> io::Result<()> {
+        self.unseen_bytes += bytes as u64;
+        if self.unseen_bytes >= self.tables.each_bytes {
+            self.unseen_bytes = 0;
+            self.full = self.full || self.whole.bytes() > self.tables.most_bytes;
+        }
+        match self.full {
+            true => Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!(
+                    "there are more threads and tasks than {} MiB hold; choose a shorter time with --from and --to",
+                    self.tables.most_bytes >> 20
+                ),
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Adds the entries of a segment that lie in the range.
     fn add(
         &mut self,
@@ -126,20 +199,15 @@ impl Together {
         let mut known: Vec<(ThreadAccount, u64)> = Vec::new();
         let read = segment.read(
             |head| range.has(head),
-            |head, entry| {
+            |head, entry, bytes| {
+                self.look_at_tables(bytes)?;
                 known.extend(entry.known.into_iter().map(|thread| (thread, 0)));
                 if head.kind == Kind::Session || !range.has(head) {
-                    return;
+                    return Ok(());
                 }
-                self.missing.extend(self.last.as_ref().and_then(|last| gap(last, head, goes_on)));
+                self.note_gap(self.last.as_ref().and_then(|last| gap(last, head, goes_on)));
                 goes_on = true;
-                for number in
-                    entry.asleep.iter().flat_map(|(first, length)| *first..first.saturating_add(*length))
-                {
-                    if let Some((_, ns)) = known.get_mut(number as usize) {
-                        *ns += head.interval_ns();
-                    }
-                }
+                slept(&mut known, &entry.asleep, head.interval_ns());
                 let interval = Interval {
                     from_unix_ns: head.began_unix_ns(),
                     to_unix_ns: head.to_unix_ns,
@@ -151,14 +219,29 @@ impl Together {
                 self.first_unix_ns = self.first_unix_ns.or(Some(interval.from_unix_ns));
                 self.last = Some(*head);
                 self.intervals += 1;
+                Ok(())
             },
         );
-        for (thread, ns) in known.iter().filter(|(_, ns)| *ns > 0) {
+        for (thread, ns) in known.iter().filter(|(_, ns)| *ns > 0 && !self.full) {
             self.whole.add_before(asleep_for(thread, *ns));
         }
         let damaged =
             read.err().map(|e| Missing::new(format_args!("entries of {}", segment.path().display()), e));
         self.missing.extend(damaged);
+    }
+}
+
+/// Adds an interval to the threads that slept through it. The writer names each once, in ascending order; an entry that
+/// names threads again, or more than there are, is not listened to: it could keep us for years.
+fn slept(known: &mut [(ThreadAccount, u64)], asleep: &[(u32, u32)], interval_ns: u64) {
+    let mut next = 0;
+    for (first, length) in asleep {
+        let end = (first.saturating_add(*length) as usize).min(known.len());
+        let new = (*first as usize).max(next)..end;
+        for (_, ns) in known.get_mut(new).into_iter().flatten() {
+            *ns = ns.saturating_add(interval_ns);
+        }
+        next = next.max(end);
     }
 }
 
@@ -184,11 +267,6 @@ fn of_another(segment: &Skimmed) -> Missing {
 }
 
 fn without_repetition(missing: Vec<Missing>) -> Vec<Missing> {
-    let mut kept: Vec<Missing> = Vec::new();
-    for fact in missing {
-        if !kept.contains(&fact) {
-            kept.push(fact);
-        }
-    }
-    kept
+    let mut known = BTreeSet::new();
+    missing.into_iter().filter(|fact| known.insert(fact.clone())).collect()
 }

@@ -13,12 +13,18 @@ use super::session::Session;
 use crate::account::Account;
 
 /// What the compressor looks back at most: 1 MiB, some dozens of entries.
-const WINDOW_BITS: u32 = 20;
+pub(super) const WINDOW_BITS: u32 = 20;
 
 /// How hard the compressor tries. Harder takes more CPU time than it saves room.
 const LEVEL: i32 = 3;
 
 const ENDING: &str = "segment";
+
+/// Most segments of a ring: 128 GiB of them.
+const MOST: usize = 1 << 17;
+
+/// No recorder comes to such a number: a segment a second for 30 million years.
+const LAST: u64 = 1 << 50;
 
 /// The file of a segment.
 pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
@@ -30,17 +36,26 @@ pub(super) fn name(number: u64) -> String {
     format!("{number:08}.{ENDING}")
 }
 
+/// The number in the name of a segment, as [`name`] spells it.
+fn number(of: &str) -> Option<u64> {
+    let number = of.strip_suffix(ENDING)?.strip_suffix('.')?.parse().ok()?;
+    (number < LAST && name(number) == of).then_some(number)
+}
+
 /// The segments of a folder by number, oldest first, each with its length in bytes.
+///
+/// Errors: the folder cannot be read, or there are more of them than a ring has.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<(u64, u64)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let name = entry.file_name();
-        let number =
-            name.to_str().and_then(|name| name.strip_suffix(ENDING)?.strip_suffix('.')?.parse().ok());
+        let number = entry.file_name().to_str().and_then(number);
         // One that is removed meanwhile is not there.
         if let (Some(number), Ok(about)) = (number, entry.metadata()) {
             found.push((number, about.len()));
+        }
+        if found.len() > MOST {
+            return Err(io::Error::other(format!("there are more than {MOST} segments in it")));
         }
     }
     found.sort_unstable();

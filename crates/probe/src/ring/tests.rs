@@ -1,6 +1,9 @@
 use std::fs::OpenOptions;
 use std::path::Path;
 
+use super::entry::{Entry, Known};
+use super::frame::{Head, Kind, MAGIC};
+use super::replay::Tables;
 use super::segment;
 use super::*;
 use crate::account::{Account, CpuAccount, Stretches, TaskAccount, ThreadAccount};
@@ -310,4 +313,190 @@ fn errors_name_the_file_and_what_helps() {
     std::fs::remove_dir_all(&place).unwrap();
     let fault = recorder.add(&interval(0, 1), ends_unix_ns(0)).unwrap_err();
     assert!(fault.object.ends_with("00000002.segment") && fault.remedy.contains("was removed"), "{fault}");
+}
+
+/// Writes a segment with frames of anybody's own making: each line is compressed and has a sound head.
+fn forge(path: &Path, session: &str, entries: &[(Kind, Vec<u8>)]) {
+    let mut stream = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+    stream.window_log(segment::WINDOW_BITS).unwrap();
+    let mut bytes = MAGIC.to_vec();
+    let session = (Kind::Session, session.as_bytes().to_vec());
+    for (number, (kind, line)) in std::iter::once(&session).chain(entries).enumerate() {
+        std::io::copy(&mut &line[..], &mut stream).unwrap();
+        std::io::Write::flush(&mut stream).unwrap();
+        let piece = std::mem::take(stream.get_mut());
+        let second = number as u64 * SECOND_NS;
+        let head = Head::of(*kind, second, second + SECOND_NS, UNIX_NS + second + SECOND_NS, &piece);
+        bytes.extend([&head.bytes()[..], &piece].concat());
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn session_line() -> String {
+    serde_json::to_string(&session("a", 0, "7")).unwrap()
+}
+
+fn entry_line(entry: &Entry) -> Vec<u8> {
+    serde_json::to_vec(entry).unwrap()
+}
+
+#[test]
+fn an_entry_that_unpacks_to_any_length_is_left_out_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = entry_line(&Entry::of(&interval(1, 2), &mut Known::default()));
+    let path = segment::path(folder.path(), 1);
+    let entries = [(Kind::Entry, sound), (Kind::Entry, vec![b' '; 1 << 30])];
+    forge(&path, &session_line(), &entries);
+    assert!(std::fs::metadata(&path).unwrap().len() < 200_000);
+    let rest = replay(folder.path(), Range::ALL);
+    assert_eq!(rest.intervals, 1);
+    assert!(
+        facts(&rest).iter().any(|fact| fact.contains("unpacks to more than 128 MiB")),
+        "{:?}",
+        facts(&rest)
+    );
+}
+
+#[test]
+fn entries_that_unpack_to_more_than_any_recorders_are_left_out_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut blank = entry_line(&Entry::of(&interval(1, 2), &mut Known::default()));
+    blank.resize(100 << 20, b' ');
+    let entries: Vec<(Kind, Vec<u8>)> = (0..4).map(|_| (Kind::Entry, blank.clone())).collect();
+    forge(&segment::path(folder.path(), 1), &session_line(), &entries);
+    let rest = replay(folder.path(), Range::ALL);
+    assert!(rest.intervals < 4, "{}", rest.intervals);
+    assert!(
+        facts(&rest).iter().any(|fact| fact.contains("more than those of any recorder")),
+        "{:?}",
+        facts(&rest)
+    );
+}
+
+#[test]
+fn a_session_that_unpacks_to_any_length_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    forge(&segment::path(folder.path(), 1), &" ".repeat(64 << 20), &[]);
+    let fault = Ring::open(folder.path()).err().unwrap();
+    assert!(
+        fault.object.ends_with("00000001.segment") && fault.cause.contains("unpacks to more than 1 MiB"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn sleepers_that_are_named_again_and_again_count_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut known, mut entry) = (Known::default(), Entry::of(&interval(1, 20), &mut Known::default()));
+    let honest = Entry::of(&interval(1, 20), &mut known);
+    // Each pair names four billion threads; there are 20.
+    entry.asleep = vec![(0, u32::MAX); 100_000];
+    let [once, often] = [honest, entry].map(|entry| {
+        forge(
+            &segment::path(folder.path(), 1),
+            &session_line(),
+            &[(Kind::EntryWithThreads, entry_line(&entry))],
+        );
+        replay(folder.path(), Range::ALL).account.threads
+    });
+    assert_eq!(once, often);
+}
+
+#[test]
+fn tables_that_grow_without_end_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).unwrap();
+    for second in 1..100 {
+        let mut fresh = interval(second, 0);
+        fresh.threads = (0..100)
+            .map(|n| ThreadAccount { tid: second as u32 * 100 + n, ..fresh.threads[0].clone() })
+            .collect();
+        recorder.add(&fresh, ends_unix_ns(second)).unwrap();
+    }
+    let ring = Ring::open(folder.path()).unwrap();
+    let of = |most_bytes: u64| {
+        ring.replay_within(Tables { most_bytes, each_bytes: 1 << 20 }, Range::ALL, |_| ()).unwrap()
+    };
+    assert_eq!((of(64 << 20).intervals, facts(&of(64 << 20)).len()), (99, 0));
+    let part = of(3 << 20);
+    assert!(part.intervals < 99 && part.account.threads.len() < 9_900, "{}", part.intervals);
+    assert!(facts(&part).iter().any(|fact| fact.contains("choose a shorter time")), "{:?}", facts(&part));
+}
+
+#[test]
+fn many_gaps_are_told_by_their_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).unwrap();
+    for second in 0..3_000 {
+        recorder.add(&interval(second * 2, 1), ends_unix_ns(second * 2)).unwrap();
+    }
+    let told = facts(&replay(folder.path(), Range::ALL));
+    assert_eq!(told.len(), 1_001);
+    assert!(told.iter().any(|fact| fact.starts_with("1999 more stretches of time")), "{:?}", told.last());
+}
+
+#[test]
+fn only_regular_files_of_a_ring_are_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), PLENTY, session("a", 0, "7"), 0..3);
+    let outside = tempfile::tempdir().unwrap();
+    record(outside.path(), PLENTY, session("a", 0, "7"), 0..3);
+    let at = |number: u64| segment::path(folder.path(), number);
+    rustix::fs::mknodat(rustix::fs::CWD, at(2), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    std::os::unix::fs::symlink(segment::path(outside.path(), 1), at(3)).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", at(4)).unwrap();
+    std::fs::File::create(at(5)).unwrap().set_len(1 << 40).unwrap();
+    let rest = replay(folder.path(), Range::ALL);
+    assert_eq!(rest.intervals, 3);
+    let refused = |number: u64| {
+        let name = format!("{number:08}.segment");
+        facts(&rest).iter().any(|fact| fact.contains(&name) && fact.contains("it is no"))
+    };
+    assert!((2..=5).all(refused), "{:?}", facts(&rest));
+}
+
+#[test]
+fn numbers_and_lengths_that_no_recorder_comes_to_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), PLENTY, session("a", 0, "7"), 0..3);
+    for name in ["18446744073709551615.segment", "1.segment", "+0000002.segment"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    // Together they are longer than a number can be.
+    for number in 2..6 {
+        let _ = std::fs::File::create(segment::path(folder.path(), number)).unwrap().set_len(i64::MAX as u64);
+    }
+    let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 9, "7")).unwrap();
+    recorder.add(&interval(9, 2), ends_unix_ns(9)).unwrap();
+    assert!(folder.path().join("00000006.segment").exists());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    /// Heads and compression are sound, as anybody can make them; what they hold is not.
+    #[test]
+    fn no_entry_makes_the_reader_panic(
+        hits in proptest::collection::vec((0..4_000usize, proptest::prelude::any::<u8>()), 1..6),
+        cut in 0..8_000usize,
+        kind in proptest::sample::select(vec![Kind::Session, Kind::Entry, Kind::EntryWithThreads]),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut known = Known::default();
+        let mut lines: Vec<Vec<u8>> =
+            (1..4).map(|second| entry_line(&Entry::of(&interval(second, 3), &mut known))).collect();
+        for (at, byte) in hits {
+            let hit = at % 3;
+            if let Some(place) = lines[hit].get_mut(at) {
+                *place = byte;
+            }
+        }
+        lines[1].truncate(cut);
+        let entries: Vec<(Kind, Vec<u8>)> = lines.into_iter().map(|line| (kind, line)).collect();
+        forge(&segment::path(folder.path(), 1), &session_line(), &entries);
+        if let Ok(ring) = Ring::open(folder.path()) {
+            let _ = ring.replay(Range::ALL, |interval| drop(interval.account_filled_up()));
+        }
+    }
 }

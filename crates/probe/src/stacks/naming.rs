@@ -2,6 +2,8 @@
 //! /tmp/perf-PID.map of what compiles at run time).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::Path;
@@ -11,6 +13,7 @@ use blazesym::symbolize::cache::{self, Cache};
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use blazesym::{MaybeDefault, Pid};
+use machine::foreign;
 
 /// What has no name, and lies in no file that is known.
 pub(super) const UNKNOWN: &str = "[unknown]";
@@ -26,6 +29,34 @@ pub(super) struct Naming {
     code: BTreeMap<u32, Vec<Range<u64>>>,
 }
 
+/// What of the mappings of a process is read, bytes: 65,530 of them (vm.max_map_count) with names of 250 bytes. They are the
+/// process's own, which could give each of them the longest name there is.
+const MOST_MAPS_BYTES: u64 = 16 << 20;
+
+/// The mappings of a process; none where it has ended.
+fn maps(pid: u32) -> String {
+    let mut maps = Vec::new();
+    let read = File::open(format!("/proc/{pid}/maps"))
+        .and_then(|file| file.take(MOST_MAPS_BYTES).read_to_end(&mut maps));
+    // A name need not be UTF-8, and one line that is not would be no reason to know none.
+    read.map_or(String::new(), |_| String::from_utf8_lossy(&maps).into_owned())
+}
+
+/// Longest table of names that a process wrote for itself: that of a large Java server has some 10 MiB.
+const MOST_PERF_MAP_BYTES: u64 = 256 << 20;
+
+/// Whether a process has a table of what it compiles at run time. Anybody can put something else there under its name: a pipe, which
+/// would keep us for ever, or a link.
+fn has_perf_map(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let inside =
+        status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_ascii_whitespace().next_back());
+    let Some(inside) = inside else { return false };
+    let path = format!("/proc/{pid}/root/tmp/perf-{inside}.map");
+    let about = foreign::open_found(Path::new(&path)).and_then(|file| file.metadata());
+    about.is_ok_and(|about| about.len() <= MOST_PERF_MAP_BYTES)
+}
+
 impl Naming {
     pub(super) fn begin() -> Self {
         Self { symbolizer: Symbolizer::builder().enable_code_info(false).build(), code: BTreeMap::new() }
@@ -33,7 +64,7 @@ impl Naming {
 
     /// Remembers what a process has mapped, for when it has ended. One that is not there any more is not known, which its names will show.
     pub(super) fn remember(&mut self, pid: u32) {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let maps = maps(pid);
         let (Some(number), false) = (NonZeroU32::new(pid), maps.is_empty()) else { return };
         let _ = self.symbolizer.cache(&Cache::from(cache::Process::new(Pid::Pid(number))));
         self.code.insert(pid, code(&maps));
@@ -77,6 +108,7 @@ impl Naming {
         let addresses: Vec<u64> = addresses.iter().copied().filter(|at| self.is_code(pid, *at)).collect();
         let mut process = Process::new(number);
         process.map_files = lives;
+        process.perf_map = has_perf_map(pid);
         let found = self.symbolizer.symbolize(&Source::Process(process), Input::AbsAddr(&addresses));
         let found = found.map_err(|e| e.to_string())?;
         let unnamed: Vec<u64> = addresses
@@ -124,6 +156,22 @@ fn files(pid: Pid, addresses: &[u64]) -> BTreeMap<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_of_names_is_a_regular_file() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let path = format!("/tmp/perf-{}.map", child.id());
+        assert!(!has_perf_map(child.id()));
+        std::fs::write(&path, "1000 10 name\n").unwrap();
+        assert!(has_perf_map(child.id()));
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+            .unwrap();
+        assert!(!has_perf_map(child.id()));
+        std::fs::remove_file(&path).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 
     #[inline(never)]
     fn known_by_name() -> u64 {

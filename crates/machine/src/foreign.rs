@@ -1,0 +1,117 @@
+//! Files that somebody else may have made: they are opened so that nothing can hang or act, and read up to a bound.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// Opens a regular file that the user named; a link is followed, as the user may have named one.
+///
+/// # Errors
+/// Those of open(2); `InvalidInput` for a device, a pipe or a socket, which is not opened; `IsADirectory`.
+pub fn open_named(path: &Path) -> io::Result<File> {
+    let place = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    regular(place)
+}
+
+/// Opens a regular file that was found in somebody else's folder: a link is refused, as it could lead anywhere.
+///
+/// # Errors
+/// As for [`open_named`]; `InvalidInput` for a link, too.
+pub fn open_found(path: &Path) -> io::Result<File> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    regular(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// The content of a regular file that the user named, of at most `most_bytes`.
+///
+/// # Errors
+/// As for [`open_named`]; `FileTooLarge` where it is longer.
+pub fn read_named(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    read_open(open_named(path)?, most_bytes)
+}
+
+/// The rest of an open file, of at most `most_bytes`; `FileTooLarge` where it is longer. The length that the file system
+/// tells does not count: in /proc it is 0, and a file can grow.
+pub(crate) fn read_open(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.take(most_bytes.saturating_add(1)).read_to_end(&mut content)?;
+    match content.len() as u64 > most_bytes {
+        true => {
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most_bytes} bytes")))
+        }
+        false => Ok(content),
+    }
+}
+
+fn regular(place: OwnedFd) -> io::Result<File> {
+    match open_place(place) {
+        Ok(file) => Ok(File::from(file)),
+        Err(Errno::NOTSUP) => Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_REGULAR)),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Why a file is not opened, in words.
+pub(crate) const NOT_REGULAR: &str =
+    "it is no regular file but a device, a pipe, a socket or a link; such are not read";
+
+/// Opens for reading what a descriptor of `O_PATH` stands for, if it is a regular file: to open a device can act already,
+/// and a pipe waits for its writer. Nobody can put something else in its place in between.
+///
+/// Errors: `NOTSUP` for what is none, `ISDIR` for a directory, and those of open(2).
+pub(crate) fn open_place(place: impl AsFd) -> Result<OwnedFd, Errno> {
+    let mode = rustix::fs::fstat(&place)?.st_mode;
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => {}
+        FileType::Directory => return Err(Errno::ISDIR),
+        _ => return Err(Errno::NOTSUP),
+    }
+    let own = format!("/proc/thread-self/fd/{}", place.as_fd().as_raw_fd());
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, own, flags, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "text").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        // Nobody writes into it: to open it in the usual way would never end.
+        rustix::fs::mknodat(CWD, at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        assert_eq!(read_named(&at("file"), 4).unwrap(), b"text");
+        assert_eq!(read_named(&at("link"), 4).unwrap(), b"text");
+        assert!(open_found(&at("file")).is_ok());
+        let refused =
+            |name: &str| [open_named(&at(name)), open_found(&at(name))].map(|file| file.unwrap_err().kind());
+        assert_eq!(refused("pipe"), [io::ErrorKind::InvalidInput; 2]);
+        assert_eq!(refused("socket"), [io::ErrorKind::InvalidInput; 2]);
+        assert_eq!(refused("/dev/zero"), [io::ErrorKind::InvalidInput; 2]);
+        assert_eq!(refused(""), [io::ErrorKind::IsADirectory; 2]);
+        assert_eq!(refused("none"), [io::ErrorKind::NotFound; 2]);
+        assert_eq!(open_found(&at("link")).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sparse");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let error = read_named(&path, 4096).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().contains("4096 bytes"), "{error}");
+        assert!(
+            !read_named(Path::new("/proc/self/stat"), 4096).unwrap().is_empty(),
+            "its length is told as 0"
+        );
+    }
+}
