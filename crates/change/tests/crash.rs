@@ -211,6 +211,74 @@ fn crash_once(steps: &[Step], at: u64, when: When) -> Result<bool, TestCaseError
     Ok(crashed)
 }
 
+/// What happens between the crash and the undo that counts.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    Nothing,
+    /// An undo in other namespaces and under another root, which can reach some of it only.
+    UndoElsewhere,
+    /// An undo that the kernel refuses everything.
+    UndoRefused,
+    /// The interface is renamed.
+    Renamed,
+}
+
+fn between() -> impl Strategy<Value = Between> {
+    prop_oneof![
+        Just(Between::Nothing),
+        Just(Between::UndoElsewhere),
+        Just(Between::UndoRefused),
+        Just(Between::Renamed),
+    ]
+}
+
+fn happen(machine: &Machine, dir: &Path, event: Between) {
+    let kernel = &machine.kernel;
+    let try_undo = || drop(undo(dir, kernel, &UndoOptions::default()).unwrap());
+    match event {
+        Between::Nothing => {}
+        Between::UndoElsewhere => {
+            kernel.stand_on(7, 7, 9);
+            kernel.stand_in_network(Some("elsewhere"));
+            try_undo();
+            kernel.stand_on(0, 0, 0);
+            kernel.stand_in_network(None);
+        }
+        Between::UndoRefused => {
+            kernel.refuse_every_change(Some(rustix::io::Errno::IO.raw_os_error()));
+            try_undo();
+            kernel.refuse_every_change(None);
+        }
+        Between::Renamed => kernel.rename_interface(None, "eth0", "lan0"),
+    }
+}
+
+proptest! {
+    /// `make soak` runs 10,000 of them.
+    #[test]
+    fn a_random_sequence_with_a_crash_and_a_mishap_is_undone(
+        steps in prop::collection::vec(step(), 1..20),
+        at in 0..60u64,
+        after in any::<bool>(),
+        event in between(),
+    ) {
+        quiet_crashes();
+        let (dir, machine) = (folder(), machine());
+        machine.kernel.add_interface(None, "eth0", 2);
+        let before = machine.kernel.state();
+        let mut hand = machine.hand(dir.path());
+        machine.kernel.crash_at(Some((at, if after { When::After } else { When::Before })));
+        until_crash(|| steps.iter().for_each(|step| machine.perform(&mut hand, step)));
+        std::mem::forget(hand);
+        machine.kernel.crash_at(None);
+        machine.kernel.remove_thread(1000);
+        happen(&machine, dir.path(), event);
+        machine.undo(dir.path())?;
+        machine.kernel.rename_interface(None, "lan0", "eth0");
+        same_machine(&machine.kernel.state(), &before)?;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
