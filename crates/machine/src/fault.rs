@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::Outside;
+
 /// What kind of failure it is; the exit code of the binary follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -39,7 +41,9 @@ impl Class {
     }
 }
 
-/// An error that a person can act on. Its text is `OBJECT: CAUSE` and, where there is one, ` - REMEDY`.
+/// An error that a person can act on. Its text is `OBJECT: CAUSE` and, where there is one, ` - REMEDY`. All three quote text from outside,
+/// which is kept as it is and escaped where the fault is displayed. A cause may have several lines (a parser's, the last of a log): those
+/// after the first stand behind a bar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// What kind of failure it is.
@@ -75,9 +79,9 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.object, self.cause)?;
+        write!(f, "{}: {}", Outside(&self.object), Outside(&self.cause).barred())?;
         if !self.remedy.is_empty() {
-            write!(f, " - {}", self.remedy)?;
+            write!(f, " - {}", Outside(&self.remedy).barred())?;
         }
         Ok(())
     }
@@ -94,6 +98,13 @@ mod tests {
         let fault = Fault::new(Class::Usage, "--cpus 9", "CPU 9 does not exist", "choose from 0-1");
         assert_eq!(fault.to_string(), "--cpus 9: CPU 9 does not exist - choose from 0-1");
         assert_eq!(fault.class.exit_code(), 2);
+    }
+
+    #[test]
+    fn what_a_fault_quotes_can_neither_drive_the_terminal_nor_look_like_a_line_of_ours() {
+        let fault = Fault::new(Class::Storage, "a\nb", "its log\nerror: \x1b[2J", "rm 'a\nb'");
+        assert_eq!(fault.to_string(), "a\\nb: its log\n  | error: \\u{1b}[2J - rm 'a\n  | b'");
+        assert_eq!(fault.object, "a\nb");
     }
 
     #[test]

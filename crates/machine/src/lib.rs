@@ -4,6 +4,12 @@
 //! says. Every reader takes a [`Root`], so that what works here works on a tree that was captured elsewhere. A fact that could not be
 //! read is [`Missing`] with its reason, never a zero.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 pub mod act;
 pub mod boot_loader;
 pub mod capture;
@@ -28,6 +34,7 @@ pub mod machine;
 pub mod memory_policy;
 pub mod missing;
 mod netns_pair;
+pub mod outside;
 pub mod own_folder;
 pub mod placement;
 pub mod plan;
@@ -53,6 +60,7 @@ pub use machine::Machine;
 pub use memory_policy::{MemoryMode, MemoryPolicy};
 pub use missing::{Missing, Notes};
 pub use netns_pair::NetnsPair;
+pub use outside::Outside;
 pub use own_folder::OwnFolder;
 pub use placement::{Dose, Neighbour, Placement, Setting};
 pub use plan::{Plan, Planned};

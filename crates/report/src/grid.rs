@@ -1,5 +1,7 @@
 //! Columns of text, as wide as their widest cell.
 
+use crate::visible::one_line;
+
 /// Where the text of a column stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -7,9 +9,9 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Lines of the rows, each begun with `indent` blanks; the last column is not filled up. Rows may be shorter.
+/// Lines of the rows, each begun with `indent` blanks; the last column is not filled up. Rows may be shorter. A cell is one line.
 pub(crate) fn lines(sides: &[Side], rows: &[Vec<String>], indent: usize) -> String {
-    let length = |text: &String| text.chars().count();
+    let length = |text: &String| one_line(text).chars().count();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..sides.len()).map(width).collect();
     let mut text = String::new();
@@ -19,8 +21,8 @@ pub(crate) fn lines(sides: &[Side], rows: &[Vec<String>], indent: usize) -> Stri
             let (side, width) = (sides.get(column), widths.get(column).copied().unwrap_or(0));
             let filler = " ".repeat(width.saturating_sub(length(cell)));
             match side {
-                Some(Side::Right) => line.push_str(&(filler + cell)),
-                _ => line.push_str(&(cell.clone() + &filler)),
+                Some(Side::Right) => line.push_str(&(filler + &one_line(cell))),
+                _ => line.push_str(&(one_line(cell).into_owned() + &filler)),
             }
             line.push_str("  ");
         }
