@@ -3,6 +3,12 @@
 //! A rule ([`rules`]) states a mechanism, the counters that must have moved if it is true, the size that it predicts,
 //! and the intervention that would prove it. What no rule explains is said to be unexplained.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 mod by_hand;
 pub mod finding;
 pub mod judge;

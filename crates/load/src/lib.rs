@@ -5,6 +5,12 @@
 //! load generator was the limit. The built-in pair is [`string`]; [`storm`] disturbs a CPU on purpose, [`spin`] keeps
 //! one busy, [`thief`] takes a set share of its time.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 mod allowed_cpus;
 pub mod amqp;
 mod attached;

@@ -13,6 +13,7 @@ use study::evidence::Gate;
 use study::{Case, Facts};
 
 use crate::cli::Format;
+use crate::notes::note;
 use crate::output::{self, Answer};
 
 /// The name of the report in a case.
@@ -36,13 +37,16 @@ pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Resu
     let findings = advise::examine(&facts);
     // What fails here is said after the answer, which is worth more.
     let written = write(case, &facts, &findings, report);
-    match format {
-        Format::Json => output::json(&json::render(&facts, &findings, case.dir()))?,
-        Format::Text => output::text(&table::render(&facts, &findings, case.dir(), output::style()))?,
-    }
+    let printed = match format {
+        Format::Json => output::json(&json::render(&facts, &findings, case.dir())),
+        Format::Text => output::text(&table::render(&facts, &findings, case.dir(), output::style())),
+    };
     if let Some(report) = written? {
-        eprintln!("\ncase    {}\nreport  {}", case.dir().display(), report.display());
+        note!("");
+        note!("case    {}", case.dir().display());
+        note!("report  {}", report.display());
     }
+    printed?;
     Ok(match study::evidence::gate(&facts.evidence.expectations) {
         None | Some(Gate::Passed) => Answer::Done,
         Some(Gate::Failed) => Answer::No,
@@ -64,8 +68,8 @@ fn write(
     if let Err(why) = case.may_be_written() {
         let (dir, asked, why) = (case.dir().display(), report.map(Path::to_path_buf), why.cause);
         match &asked {
-            Some(_) => eprintln!("pinwise: {dir}: evidence.json and findings.json are not written: {why}"),
-            None => eprintln!(
+            Some(_) => note!("pinwise: {dir}: evidence.json and findings.json are not written: {why}"),
+            None => note!(
                 "pinwise: {dir}: evidence.json, findings.json and {REPORT} are not written: {why} - for the report: \
                  pinwise report {} -o {REPORT}",
                 quoted(case.dir())
@@ -98,7 +102,7 @@ fn page(case: &Case, facts: &Facts, findings: &[Finding]) -> String {
     };
     for absent in absent::of_machine(&missing) {
         let alike = if absent.alike > 0 { format!(" (and {} alike)", absent.alike) } else { String::new() };
-        eprintln!("pinwise: left out of the report: {}: {}{alike}", absent.fact, absent.why);
+        note!("pinwise: left out of the report: {}: {}{alike}", absent.fact, absent.why);
     }
     html::render(&view)
 }

@@ -30,7 +30,7 @@ pub fn with_logs(dir: &Path, fault: Fault) -> Fault {
 
 /// The last lines of each log in the case that the fault does not quote yet.
 fn tails(dir: &Path, fault: &Fault) -> String {
-    let said = fault.to_string();
+    let said = [&*fault.object, &fault.cause, &fault.remedy].join("\n");
     logs(dir)
         .into_iter()
         .filter_map(|path| {

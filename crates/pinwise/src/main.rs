@@ -1,12 +1,21 @@
 //! SPEAKS: parses the command line, calls the other rooms, and turns what they say into text and an exit code.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads: see output and notes"
+)]
+
 mod allocator;
+mod bar;
 mod brought;
 mod cli;
 mod conclusion;
 mod discarded;
+mod guard;
 mod interrupt;
 mod more_blocks;
+mod notes;
 mod opened;
 mod output;
 mod pilot;
@@ -23,14 +32,32 @@ mod window;
 use std::process::ExitCode;
 
 use clap::Parser;
+use machine::Fault;
 
+use crate::notes::note;
+
+/// Descriptors 0 to 2 that were closed when pinwise was started are open on /dev/null by now: the standard library sees to it before
+/// `main`. So no file that pinwise opens gets the number of stdout or stderr, and is written over by what pinwise says.
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match verbs::run(cli.verb) {
-        Ok(answer) => answer.into(),
-        Err(fault) => {
-            eprintln!("pinwise: {fault}");
-            fault.class.exit_code().into()
-        }
+    match cli::Cli::try_parse() {
+        Ok(cli) => verbs::run(cli.verb).map_or_else(|fault| failed(&fault), ExitCode::from),
+        Err(words) => help(&words),
     }
+}
+
+fn failed(fault: &Fault) -> ExitCode {
+    note!("pinwise: {fault}");
+    fault.class.exit_code().into()
+}
+
+/// Says what the parser of the command line has to say: the help that was asked for, or what is wrong.
+fn help(words: &clap::Error) -> ExitCode {
+    let words_in =
+        |colours| if colours { words.render().ansi().to_string() } else { words.render().to_string() };
+    if words.use_stderr() {
+        notes::say_styled(&words_in(notes::has_colours()));
+        return u8::try_from(words.exit_code()).unwrap_or(u8::MAX).into();
+    }
+    output::text(&words_in(output::style().colour))
+        .map_or_else(|fault| failed(&fault), |()| ExitCode::SUCCESS)
 }

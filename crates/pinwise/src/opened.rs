@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::notes::note;
 use machine::Fault;
 use report::absent;
 use study::{Case, Facts};
@@ -12,11 +13,11 @@ use study::{Case, Facts};
 /// There is no case, or what it cannot do without is malformed.
 pub fn facts(dir: &Path) -> Result<Facts, Fault> {
     let case = Case::open(dir)?;
-    case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
+    case.mended.iter().for_each(|mended| note!("pinwise: {mended}"));
     let facts = Facts::read(&case)?;
     for absent in absent::of_files(&facts) {
         let alike = if absent.alike > 0 { format!(" (and {} alike)", absent.alike) } else { String::new() };
-        eprintln!("pinwise: {}: {}: {}{alike}", dir.display(), absent.fact, absent.why);
+        note!("pinwise: {}: {}: {}{alike}", dir.display(), absent.fact, absent.why);
     }
     Ok(facts)
 }

@@ -1,4 +1,5 @@
-//! The one place that writes to stdout.
+//! The one place that writes to stdout. A reader that went away is no error; any other failure is one, and whoever prints an answer has
+//! done and recorded before what the answer is about.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -10,6 +11,8 @@ use machine::own_folder::named;
 use machine::{Class, Fault};
 use report::table::Style;
 use serde::Serialize;
+
+use crate::{guard, notes};
 
 /// What is written at once where output goes on: as much as a pipe holds.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -54,6 +57,7 @@ pub fn text(text: &str) -> Result<(), Fault> {
 
 /// Prints a piece of output that goes on; false when nobody reads it any more.
 pub fn piece(text: &str) -> Result<bool, Fault> {
+    let text = guard::text(text, style().colour);
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -62,17 +66,23 @@ pub fn piece(text: &str) -> Result<bool, Fault> {
     }
 }
 
+/// Hands on what a command of the user's prints, as it is. The command goes on where nobody takes it, and its exit code counts.
+pub fn pass_on(bytes: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+}
+
 /// A JSON document on one line.
 pub fn one_line(value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string(value)
-        .map(|document| document + "\n")
+        .map(|document| guard::json(document) + "\n")
         .map_err(|e| Fault::new(Class::Storage, "JSON output", e, "report this as a fault of pinwise"))
 }
 
 /// A JSON document with its last line ended.
 pub fn pretty(value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string_pretty(value)
-        .map(|document| document + "\n")
+        .map(|document| guard::json(document) + "\n")
         .map_err(|e| Fault::new(Class::Storage, "JSON output", e, "report this as a fault of pinwise"))
 }
 
@@ -86,6 +96,8 @@ pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
     match path {
         None => text(bytes),
         Some(path) => {
+            // A file may be a terminal, or be shown on one.
+            let bytes = guard::text(bytes, false);
             let write = |mut file: Anew| file.write_all(bytes.as_bytes()).and_then(|()| file.end());
             Anew::open(path).and_then(write).map_err(|e| not_written(path.display(), &e))
         }
@@ -95,6 +107,7 @@ pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
 /// Writes all of a document to its place. A reader that went away is no error.
 pub fn whole(place: Place, text: &str) -> Result<(), Fault> {
     let Place { name, mut to } = place;
+    let text = guard::text(text, false);
     match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(not_written(name, &e)),
         _ => Ok(()),
@@ -210,8 +223,7 @@ pub fn style() -> Style {
         return Style::default();
     }
     let width = rustix::termios::tcgetwinsize(&stdout).map_or(80, |size| usize::from(size.ws_col));
-    let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Style { colour, width: if width == 0 { 80 } else { width } }
+    Style { colour: notes::wants_colours(), width: if width == 0 { 80 } else { width } }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use study::engine::prepare::Draft;
 use study::evidence::Unseen;
 use study::{Pilot, engine, pilot};
 
+use crate::notes::note;
 use crate::preliminary;
 
 /// A study that takes less time than this, s, is over before a pilot has told anything.
@@ -31,14 +32,14 @@ pub fn run(
     let mut doublings = 0;
     loop {
         let seen = once(&draft, interrupted)?;
-        eprintln!("pilot: {}", in_words(&seen));
+        note!("pilot: {}", in_words(&seen));
         match pilot::with_more_load(&draft.study().recipe, &seen) {
             Some(more) if doublings < pilot::MOST_DOUBLINGS => {
                 doublings += 1;
                 draft = draft.revised(more)?;
                 let connections =
                     draft.study().recipe.load.driven().map_or(0, |load| load.pace().connections);
-                eprintln!("pilot: the server has slack; trying {connections} connections");
+                note!("pilot: the server has slack; trying {connections} connections");
             }
             _ => return settled(draft, seen, anyway),
         }
@@ -75,7 +76,7 @@ fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
         |case, live| {
             let trials = engine::pilot::run(case, live, &|| interrupted.load(Ordering::Relaxed))?;
             if let Some(answer) = first_answer(case) {
-                eprintln!("pilot: the server's first answer: {answer}");
+                note!("pilot: the server's first answer: {answer}");
             }
             Ok(pilot::judge(&case.study.recipe, &case.study.arms, &trials))
         },

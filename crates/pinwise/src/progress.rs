@@ -1,21 +1,13 @@
 //! Progress of a study on stderr: on a terminal a bar with the time left and the figures so far by arm, a line a trial elsewhere.
 
-use std::io::IsTerminal;
-
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
+use machine::Outside;
 use report::so_far::SoFar;
 use study::engine::Event;
 use study::{Recipe, Trial};
 
-use crate::terminal;
-
-/// A bar of this length on stderr; one that is never seen where it is not `shown`.
-pub fn bar(template: &str, length: u64, shown: bool) -> ProgressBar {
-    let bar = if shown { ProgressBar::new(length) } else { ProgressBar::hidden() };
-    let style = ProgressStyle::with_template(template);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
-}
+use crate::notes::note;
+use crate::{bar, notes, terminal};
 
 /// Lines of the screen that the bar and the shell's prompt want.
 const LINES_LEFT: usize = 4;
@@ -35,9 +27,10 @@ pub struct Progress {
 impl Progress {
     /// A bar for a study that decides by the recipe's metric, of which these trials are finished.
     pub fn new(recipe: &Recipe, finished: &[Trial]) -> Self {
-        let on_terminal = std::io::stderr().is_terminal();
-        let screen = MultiProgress::new();
-        let bar = screen.add(bar("{bar:30} {pos}/{len} trials, {eta} left, q: stop  {msg}", 0, on_terminal));
+        let on_terminal = notes::is_terminal();
+        let screen = MultiProgress::with_draw_target(bar::target(on_terminal));
+        let bar =
+            screen.add(bar::bar("{bar:30} {pos}/{len} trials, {eta} left, q: stop  {msg}", 0, on_terminal));
         let so_far = SoFar::new(&recipe.metric, finished);
         Self { screen, bar, lines: Vec::new(), so_far, on_terminal, metric: recipe.metric.clone(), total: 0 }
     }
@@ -53,7 +46,7 @@ impl Progress {
                 self.figures();
             }
             Event::TrialBegan(planned) => {
-                self.bar.set_message(format!("block {}: {}", planned.block + 1, planned.arm.name));
+                self.bar.set_message(format!("block {}: {}", planned.block + 1, Outside(&planned.arm.name)));
             }
             Event::TrialEnded { trial, total } => {
                 self.total = *total;
@@ -62,7 +55,7 @@ impl Progress {
                 self.so_far.take(trial);
                 self.figures();
                 if !self.on_terminal {
-                    eprintln!("{}", self.line(trial));
+                    note!("{}", self.line(trial));
                 }
             }
         }
@@ -76,7 +69,7 @@ impl Progress {
         let room = terminal::height().saturating_sub(LINES_LEFT);
         for (at, text) in self.so_far.lines(room.saturating_sub(1)).into_iter().enumerate() {
             if at == self.lines.len() {
-                self.lines.push(self.screen.add(bar("{msg}", 0, true)));
+                self.lines.push(self.screen.add(bar::bar("{msg}", 0, true)));
             }
             self.lines[at].set_message(text);
         }
@@ -90,18 +83,19 @@ impl Progress {
 
     fn line(&self, trial: &Trial) -> String {
         let figure = match (&trial.failed, trial.figures.get(&self.metric)) {
-            (Some(cause), _) => format!("failed: {cause}"),
+            (Some(cause), _) => format!("failed: {}", Outside(cause)),
             (None, Some(value)) => format!("{value:.1}"),
             (None, None) => "no figure".into(),
         };
-        let note = trial.disturbed.as_ref().map(|why| format!("  disturbed: {why}")).unwrap_or_default();
+        let note =
+            trial.disturbed.as_ref().map(|why| format!("  disturbed: {}", Outside(why))).unwrap_or_default();
         format!(
             "trial {}/{}  block {}  {:<12} {} {figure}{note}",
             trial.index + 1,
             self.total,
             trial.block + 1,
-            trial.arm,
-            self.metric
+            Outside(&trial.arm),
+            Outside(&self.metric)
         )
     }
 }

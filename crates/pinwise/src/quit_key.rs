@@ -9,6 +9,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
+use crate::notes;
+
 /// How long the reader waits before it looks whether it is still wanted.
 const WAIT: Duration = Duration::from_millis(100);
 
@@ -25,7 +27,7 @@ impl QuitKey {
         let stdin = std::io::stdin();
         // A job in the background that sets the terminal is stopped for it (termios(3), SIGTTOU).
         let is_ours = || tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp());
-        if !stdin.is_terminal() || !std::io::stderr().is_terminal() || !is_ours() {
+        if !stdin.is_terminal() || !notes::is_terminal() || !is_ours() {
             return None;
         }
         let before = tcgetattr(&stdin).ok()?;

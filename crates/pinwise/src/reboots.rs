@@ -16,6 +16,7 @@ use study::{Case, Recipe};
 
 use self::unit::ResumeUnit;
 use crate::cli::Format;
+use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{conclusion, run_case};
 
@@ -54,7 +55,7 @@ pub fn foretell(case: &Case, by_itself: bool) {
         }
         false => "each time pinwise says so, and you start it again (or pinwise does: --reboot)".into(),
     };
-    eprintln!("pinwise: this study takes {all} boots of the machine ({blocks} blocks of {each}): {who}");
+    note!("pinwise: this study takes {all} boots of the machine ({blocks} blocks of {each}): {who}");
 }
 
 fn not_across(by_itself: bool) -> Result<(), Fault> {
@@ -181,27 +182,36 @@ fn next_boot(
     let (done, all) = (case.study.boots_before(&case.trials, group), case.study.boots_to_run(&case.trials));
     let words = case.study.words_of(group);
     let then = resume_command(case.dir());
-    if format == Format::Json {
-        let case = case.dir().display().to_string();
-        output::json(&Waits { case, boots_done: done, boots: all, words, why, then: then.clone() })?;
-    }
+    let case_dir = case.dir().display().to_string();
+    let printed = match format {
+        Format::Json => output::json(&Waits {
+            case: case_dir,
+            boots_done: done,
+            boots: all,
+            words,
+            why,
+            then: then.clone(),
+        }),
+        Format::Text => Ok(()),
+    };
     let for_next = match words.is_empty() {
         true => "the next has no words of the study, and none are in place".into(),
         false => format!("the words for the next are in place: {}", words.join(" ")),
     };
     match unit {
-        None => eprintln!(
+        None => note!(
             "pinwise: {done} of {all} boots are done ({why}); {for_next}. Restart the machine, then: {then}"
         ),
         Some(unit) => {
-            eprintln!(
+            note!(
                 "pinwise: {done} of {all} boots are done ({why}); {for_next}. The machine is started again"
             );
             unit.place()?;
             restart()?;
         }
     }
-    Ok(Answer::Reboot)
+    // Where the answer goes does not stop the study.
+    printed.map(|()| Answer::Reboot)
 }
 
 /// Takes back what the last boot needed, and says what came out.
@@ -217,20 +227,21 @@ fn finished(
     let words = last.map_or(&[][..], |group| case.study.words_of(group));
     let runs_with =
         Booted::read(&Root::live()).filter(|now| !words.is_empty() && now.lacks(words).is_empty());
-    let answer = conclusion::conclude(case, format)?;
+    // What fails here is an error after all is as it was.
+    let answer = conclusion::conclude(case, format);
     let by_itself = unit.as_ref().is_some_and(|unit| unit.is_still_wanted().is_ok());
     if let Some(unit) = unit {
         unit.take_back()?;
     }
     let (boots, _) = boots::used(&case.study, &case.trials);
-    eprintln!("pinwise: all trials are done, in {boots} boots; the boot loader's words are as they were");
+    note!("pinwise: all trials are done, in {boots} boots; the boot loader's words are as they were");
     if runs_with.is_some() {
         let until =
             if by_itself { "now: the machine is started again" } else { "the machine is started again" };
-        eprintln!("pinwise: the kernel runs with '{}' until {until}", words.join(" "));
+        note!("pinwise: the kernel runs with '{}' until {until}", words.join(" "));
         if by_itself {
             restart()?;
         }
     }
-    Ok(answer)
+    answer
 }

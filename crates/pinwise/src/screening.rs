@@ -1,6 +1,5 @@
 //! The screening of a large machine, as its user meets it: a short trial of every CPU, a bar, and a line about what was chosen.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +8,8 @@ use report::screening_words;
 use study::engine::prepare::Draft;
 use study::{Screening, engine, screening};
 
-use crate::{preliminary, progress};
+use crate::notes::note;
+use crate::{bar, notes, preliminary};
 
 /// Screens the CPUs of `draft` where there are many; gives back the draft whose blocks are spent on those that were chosen.
 ///
@@ -19,9 +19,8 @@ pub fn run(draft: Draft, interrupted: &Arc<AtomicBool>) -> Result<(Draft, Option
     let study = draft.study();
     let Some(arms) = screening::arms(&study.recipe, &study.arms) else { return Ok((draft, None)) };
     let cpus = arms.len();
-    eprintln!("screening: a short trial on each of {cpus} CPUs");
-    let bar =
-        progress::bar("{bar:30} {pos}/{len} CPUs, {eta} left", cpus as u64, std::io::stderr().is_terminal());
+    note!("screening: a short trial on each of {cpus} CPUs");
+    let bar = bar::bar("{bar:30} {pos}/{len} CPUs, {eta} left", cpus as u64, notes::is_terminal());
     let chosen = preliminary::run(
         &draft,
         "screening",
@@ -38,7 +37,7 @@ pub fn run(draft: Draft, interrupted: &Arc<AtomicBool>) -> Result<(Draft, Option
     bar.finish_and_clear();
     let chosen = chosen?;
     for sentence in screening_words::sentences(&chosen) {
-        eprintln!("screening: {sentence}");
+        note!("screening: {sentence}");
     }
     let recipe = chosen.narrowed(study.recipe.clone());
     Ok((draft.revised(recipe)?, Some(chosen)))

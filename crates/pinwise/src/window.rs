@@ -1,10 +1,9 @@
 //! The window in which a verb looks: how long it is, and waiting for its end.
 
-use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::progress;
+use crate::{bar, notes};
 
 /// How long a signal may wait to be seen.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -43,8 +42,8 @@ pub fn length(text: &str) -> Result<Duration, String> {
 /// false.
 pub fn pass(length: Duration, stop: &AtomicBool, mut each: impl FnMut() -> bool) -> Ended {
     let began = Instant::now();
-    let shown = std::io::stderr().is_terminal() && length > WORTH_A_BAR;
-    let bar = progress::bar("{bar:30} {eta} left", length.as_millis() as u64, shown);
+    let shown = notes::is_terminal() && length > WORTH_A_BAR;
+    let bar = bar::bar("{bar:30} {eta} left", length.as_millis() as u64, shown);
     let ended = loop {
         let passed = began.elapsed();
         bar.set_position(passed.as_millis() as u64);

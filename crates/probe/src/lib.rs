@@ -4,6 +4,12 @@
 //! takes samples into a [`Recording`], out of which windows are cut: [`Recording::window`] gives an [`Observation`].
 //! [`ticks`] also has the kernel count events, in an instance of tracefs of its own.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 pub mod account;
 mod bpf;
 mod clock;

@@ -86,6 +86,8 @@ pub enum Event<'a> {
     Waiting,
     /// Something that the guest is to have and that this user may not make, in words.
     Less(&'static str),
+    /// Something is fetched or made, once and for later guests, too, in words; it takes a minute.
+    Making(&'a str),
     /// QEMU was started.
     Booting,
     /// It did not come up in time and is started once more.
@@ -127,7 +129,7 @@ impl Guest {
     /// the first time it is fetched, which takes a minute. The answer holds for the life of this process.
     pub fn unavailable() -> Option<String> {
         static ANSWER: OnceLock<Option<String>> = OnceLock::new();
-        ANSWER.get_or_init(|| Self::lacking(|| Kernel::find(KERNEL))).clone()
+        ANSWER.get_or_init(|| Self::lacking(|| Kernel::find(KERNEL, &mut |_| {}))).clone()
     }
 
     /// Which program that guests need is not on this machine; nothing is fetched.
@@ -227,8 +229,9 @@ impl Guest {
     ) -> Result<Outcome, Fault> {
         // First, because a kernel may have to be fetched.
         qemu::find()?;
-        let kernel = Kernel::find(&self.kernel)?;
-        let prepared = run::Prepared::of(self, kernel, command)?;
+        let mut making = |what: &str| on_event(Event::Making(what));
+        let kernel = Kernel::find(&self.kernel, &mut making)?;
+        let prepared = run::Prepared::of(self, kernel, command, &mut making)?;
         prepared.run(&mut on_event, &is_stopped)
     }
 

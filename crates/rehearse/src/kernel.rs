@@ -32,18 +32,18 @@ pub const NAMES: &[&str] = &["running", "amd64", "rt-amd64"];
 impl Kernel {
     /// The kernel that was asked for: `running`; a flavour of Debian's packaged kernels (`amd64`, `rt-amd64`,
     /// `cloud-amd64`) or one of those packages (`linux-image-...`), fetched once and kept; or the path of an image whose
-    /// modules lie below /lib/modules.
+    /// modules lie below /lib/modules. What is being fetched is said to `making`.
     ///
     /// # Errors
     /// When there is none, when it cannot be fetched or unpacked.
-    pub fn find(asked: &str) -> Result<Self, Fault> {
+    pub fn find(asked: &str, making: &mut dyn FnMut(&str)) -> Result<Self, Fault> {
         if asked == "running" {
             return Self::running();
         }
         if asked.contains('/') {
             return Self::local(asked, Path::new(asked));
         }
-        package::find(asked)
+        package::find(asked, making)
     }
 
     /// The kernel of this machine, as its image lies in /boot.

@@ -6,6 +6,12 @@
 //! [`Shape`] says what the machine is like, [`Layout`] where each of its CPUs sits in QEMU, [`Kernel`] what is booted,
 //! [`Guest`] puts them together and runs a command inside.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 pub mod acpi;
 pub mod cache;
 mod emulation;

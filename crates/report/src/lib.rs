@@ -5,6 +5,12 @@
 //! Deciding what the answer is ([`headline`], [`heat`], [`unpinned`], [`absent`]) is apart from drawing it
 //! ([`table`], [`pages`], [`json`], [`junit`]), so that terminal, page and JSON cannot say different things.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 pub mod absent;
 pub mod account_screen;
 pub mod account_tables;

@@ -4,6 +4,12 @@
 //! and lands in the case directory ([`case`]) before the next begins. Evidence ([`evidence`]) is pure and can be
 //! computed again from the files alone.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 pub mod arm;
 pub mod boots;
 pub mod case;

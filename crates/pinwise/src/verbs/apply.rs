@@ -1,6 +1,5 @@
 //! `pinwise apply`: puts a plan in force, so that it can always be taken back.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +14,10 @@ use machine::{Class, Fault, Plan, Root};
 use serde::Serialize;
 
 use crate::cli::Format;
+use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window::length;
-use crate::{interrupt, progress};
+use crate::{bar, interrupt, notes};
 
 pub mod target;
 
@@ -145,24 +145,21 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         apply::no_other_holds(&ledger::ledger_dir()?, root, &LiveKernel::new(), plan)?;
     }
     let deadline = args.confirm_within.map(|within| arm(&mut hand, within)).transpose()?;
-    let bar = progress::bar(
+    let bar = bar::bar(
         "{bar:30} {pos}/{len} settings, {eta} left",
         plan.settings.len() as u64,
-        plan.settings.len() > MANY,
+        notes::is_terminal() && plan.settings.len() > MANY,
     );
     let mut tell = |done: &SettingDone| {
         bar.inc(1);
         if args.format == Format::Text {
-            // Who listened may have gone: that is no reason to stop.
-            bar.suspend(|| _ = writeln!(std::io::stderr(), "{}", report::plan_text::done(done)));
+            bar.suspend(|| note!("{}", report::plan_text::done(done)));
         }
     };
     let stop = || stopped(&interrupted, deadline);
     let not_left_alone = apply::not_left_alone(root, plan, &owners);
     if args.format == Format::Text {
-        not_left_alone
-            .iter()
-            .for_each(|kept| eprintln!("pinwise: {}", report::plan_text::not_left_alone(kept)));
+        not_left_alone.iter().for_each(|kept| note!("pinwise: {}", report::plan_text::not_left_alone(kept)));
     }
     let options = ApplyOptions { keep_going: args.keep_going, persist: args.manner() };
     let applied = apply::apply(&mut hand, root, plan, options, &stop, &mut tell);
@@ -225,12 +222,18 @@ fn conclude(
 ) -> Result<Answer, Fault> {
     let in_force = applied.fault.is_none() && applied.acts_in_force > 0;
     let left_s = deadline.filter(|_| in_force).map(|at| (at - Instant::now()).as_secs_f64());
-    match args.format {
-        Format::Json => output::json(&Document { applied, not_left_alone, confirm_within_s: left_s })?,
-        Format::Text => output::text(&report::plan_text::applied(applied, left_s))?,
-    }
+    let printed = match args.format {
+        Format::Json => output::json(&Document { applied, not_left_alone, confirm_within_s: left_s }),
+        Format::Text => output::text(&report::plan_text::applied(applied, left_s)),
+    };
     match &applied.fault {
         Some(fault) => Err(Fault { remedy: String::new(), ..fault.clone() }),
+        // Whoever sees only that it failed is not to think that nothing is in force.
+        None if printed.is_err() => printed.map(|()| Answer::No).map_err(|fault| Fault {
+            cause: format!("{}; what was applied is in force all the same", fault.cause),
+            remedy: "see it with 'pinwise status', take it back with 'pinwise undo'".into(),
+            ..fault
+        }),
         None if applied.left_out().next().is_some() || !applied.not_kept.is_empty() => Ok(Answer::No),
         None => Ok(Answer::Done),
     }

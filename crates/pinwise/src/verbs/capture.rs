@@ -6,6 +6,7 @@ use machine::processes::Server;
 use machine::{Class, Fault, Machine, Root};
 
 use crate::brought;
+use crate::notes::note;
 use crate::output::Answer;
 
 /// Flags of `pinwise capture`.
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         capture.mask();
     }
     capture.write(&args.output)?;
-    eprintln!(
+    note!(
         "captured {} CPUs, {} devices, {} interrupts to {}; {} facts missing (pinwise map --from tells which)",
         machine.cpus.len(),
         machine.devices.len(),

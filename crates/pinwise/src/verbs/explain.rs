@@ -8,6 +8,7 @@ use study::engine::prove;
 use study::{Case, Facts, Proof};
 
 use crate::cli::Format;
+use crate::notes::note;
 use crate::output::Answer;
 use crate::{conclusion, interrupt, run_case};
 
@@ -32,7 +33,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     // A proof runs the commands of the case.
     let case = if args.prove { Case::open_own(&args.case)? } else { Case::open(&args.case)? };
-    case.mended.iter().for_each(|mended| eprintln!("pinwise: {mended}"));
+    case.mended.iter().for_each(|mended| note!("pinwise: {mended}"));
     if !args.prove {
         return conclusion::conclude(&case, args.format);
     }
@@ -41,7 +42,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let provable: Vec<&Finding> =
         findings.iter().filter(|f| f.intervention.is_some() && f.proof.is_none()).collect();
     if provable.is_empty() {
-        eprintln!("pinwise: no finding of this case waits for a proof");
+        note!("pinwise: no finding of this case waits for a proof");
     }
     case.may_be_written()?;
     let mut proofs = facts.proofs;
@@ -65,7 +66,7 @@ fn prove_one(case: &Case, finding: &Finding) -> Result<Option<Proof>, Fault> {
         Some(cpu) => format!("{}-cpu{cpu}", finding.rule),
         None => finding.rule.clone(),
     };
-    eprintln!("pinwise: proving \"{}\": {}", finding.title, intervention.what);
+    note!("pinwise: proving \"{}\": {}", finding.title, intervention.what);
     let mut proof_case = prove::open(case, &name, intervention)?;
     run_case::to_its_end(&mut proof_case, &interrupt::flag()?)?;
     Ok(Some(prove::conclude(&finding.title, &name, intervention, &proof_case)))

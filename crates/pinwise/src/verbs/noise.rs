@@ -11,6 +11,7 @@ use probe::noise::{self, Plan, Policy, Round, Surroundings};
 
 use crate::cli::Format;
 use crate::interrupt;
+use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window;
 use progress::Progress;
@@ -73,7 +74,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let window = args.window.unwrap_or(USUAL_WINDOW);
     let policy = if args.fifo { Policy::Fifo } else { Policy::Other };
     if args.fifo {
-        eprintln!("{}", fifo_warning(root.read(RUNTIME).ok().as_deref(), root.read(PERIOD).ok().as_deref()));
+        note!("{}", fifo_warning(root.read(RUNTIME).ok().as_deref(), root.read(PERIOD).ok().as_deref()));
     }
     let plan = Plan { cpus, window, threshold: args.threshold, together: args.together, policy };
     let host = Host { policy, usable: machine.usable(), progress: Progress::new(window) };

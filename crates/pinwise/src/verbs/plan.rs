@@ -8,6 +8,7 @@ use serde::Serialize;
 use study::case::quoted;
 
 use crate::cli::Format;
+use crate::notes::note;
 use crate::opened;
 use crate::output::{self, Answer};
 
@@ -46,7 +47,7 @@ pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
     let facts = opened::facts(dir)?;
     let findings = advise::examine(&facts);
     let mut planning = advise::plan(&facts, &findings, supported);
-    planning.left_out.iter().for_each(|why| eprintln!("pinwise: left out: {why}"));
+    planning.left_out.iter().for_each(|why| note!("pinwise: left out: {why}"));
     if planning.plan.settings.is_empty() {
         let can_be_proved = findings.iter().any(|f| f.intervention.is_some() && f.proof.is_none());
         let remedy = match can_be_proved {

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::cli::Format;
 use crate::interrupt;
+use crate::notes::note;
 use crate::output::{self, Answer};
 pub use inside::{Args as InsideArgs, run as run_inside};
 use show::Show;
@@ -113,7 +114,7 @@ struct Told<'a> {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let guest = guest(args)?;
     for note in &guest.shape().differs {
-        eprintln!("pinwise: the guest differs from {}: {note}", guest.shape().name);
+        note!("pinwise: the guest differs from {}: {note}", guest.shape().name);
     }
     let stop = interrupt::flag()?;
     if let Some(plan) = &args.plan {
@@ -223,7 +224,7 @@ fn told<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Told<'a> 
 /// Copies what the command left.
 fn bring_back(outcome: &Outcome, to: &Path) -> Result<(), Fault> {
     for left in outcome.bring_back(to)? {
-        eprintln!("pinwise: {} is neither a file nor a folder and was left", left.display());
+        note!("pinwise: {} is neither a file nor a folder and was left", left.display());
     }
     Ok(())
 }

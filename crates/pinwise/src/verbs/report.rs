@@ -7,6 +7,7 @@ use study::Case;
 
 use crate::cli::Format;
 use crate::conclusion;
+use crate::notes::note;
 use crate::output::Answer;
 
 /// Flags of `pinwise report`.
@@ -38,7 +39,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         })?;
     }
     for mended in &case.mended {
-        eprintln!("pinwise: {mended}");
+        note!("pinwise: {mended}");
     }
     // What was expected was answered by the study; showing it again is done.
     conclusion::conclude_with(&case, args.format, args.output.as_deref()).map(|_| Answer::Done)

@@ -8,6 +8,7 @@ use study::{Case, design, looks};
 
 use crate::cli::Format;
 use crate::more_blocks::MoreBlocks;
+use crate::notes::note;
 use crate::output::Answer;
 use crate::{interrupt, reboots};
 
@@ -40,7 +41,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         case => case?,
     };
     for mended in &case.mended {
-        eprintln!("pinwise: {mended}");
+        note!("pinwise: {mended}");
     }
     if let Some(MoreBlocks(blocks)) = args.blocks {
         add(&mut case, blocks)?;
@@ -54,14 +55,14 @@ fn add(case: &mut Case, blocks: usize) -> Result<(), Fault> {
     case.add_blocks(blocks, now.as_secs())?;
     let study = &case.study;
     let added: usize = study.added.iter().map(|added| added.blocks).sum();
-    eprintln!(
+    note!(
         "pinwise: {blocks} blocks added; the study has {} planned and {added} added",
         study.planned_blocks()
     );
     let nth = study.added.len().saturating_sub(1);
     let fewest = design::fewest_blocks(1, looks::set_aside(study.recipe.precision.alpha, nth as u32));
     if blocks < fewest {
-        eprintln!(
+        note!(
             "pinwise: {blocks} blocks cannot decide anything by themselves: at least {fewest} are needed for one comparison"
         );
     }

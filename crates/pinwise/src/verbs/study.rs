@@ -182,7 +182,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let request = Request {
         dir,
         recipe,
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let interrupted = interrupt::flag()?;

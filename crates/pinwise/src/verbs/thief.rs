@@ -3,6 +3,7 @@
 use load::thief::{self, ThiefOptions};
 use machine::{Class, CpuSet, Fault};
 
+use crate::notes::note;
 use crate::output::Answer;
 
 /// Flags of `pinwise thief`.
@@ -31,6 +32,6 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Fault::new(Class::Usage, format!("--cpus {}", args.cpus), why, "give a list as 0-3,8")
     })?;
     let options = ThiefOptions { cpus, share: args.share, period_us: args.period_us, for_s: args.for_s };
-    thief::run(&options, |standing| eprintln!("thief: {standing}"))?;
+    thief::run(&options, |standing| note!("thief: {standing}"))?;
     Ok(Answer::Done)
 }

@@ -17,6 +17,7 @@ use machine::{Class, Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, Nearness};
 
 use crate::interrupt;
+use crate::notes::note;
 use crate::output::Answer;
 use crate::window::{self, Ended};
 pub use args::Args;
@@ -93,7 +94,7 @@ fn count(
         joining.look(watched, root, |numbers| counting.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone {
-        eprintln!("pinwise: {} has ended; this is what was seen until then", watched.title());
+        note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     counting.stop();
     let mut snapshot = counting.read();

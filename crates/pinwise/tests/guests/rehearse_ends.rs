@@ -20,7 +20,7 @@ impl Cache {
             eprintln!("skipped: no guest can be run here: {why}");
             return None;
         }
-        Kernel::find("amd64").unwrap();
+        Kernel::find("amd64", &mut |_| {}).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let kernels = rehearse::cache::folder().unwrap().join("kernels");
         std::os::unix::fs::symlink(kernels, folder.path().join("kernels")).unwrap();

@@ -18,7 +18,8 @@ fn release() -> String {
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn a_guest_runs_the_kernel_of_this_machine() {
-    let lacks = Guest::lacks_program().or_else(|| Kernel::find("running").err().map(|why| why.to_string()));
+    let lacks = Guest::lacks_program()
+        .or_else(|| Kernel::find("running", &mut |_| {}).err().map(|why| why.to_string()));
     if let Some(why) = lacks {
         return eprintln!("skipped: {why}");
     }

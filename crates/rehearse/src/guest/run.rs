@@ -50,11 +50,16 @@ enum Ended {
 }
 
 impl<'a> Prepared<'a> {
-    pub(super) fn of(guest: &'a Guest, kernel: Kernel, command: &str) -> Result<Self, Fault> {
+    pub(super) fn of(
+        guest: &'a Guest,
+        kernel: Kernel,
+        command: &str,
+        making: &mut dyn FnMut(&str),
+    ) -> Result<Self, Fault> {
         let layout = Layout::of(&guest.shape)?;
         let root = match &guest.userland {
             Userland::Busybox => None,
-            Userland::Debian { packages } => Some(debian::root(packages)?),
+            Userland::Debian { packages } => Some(debian::root(packages, making)?),
         };
         let folder = Folder::new()?;
         inputs::write(guest, &kernel, &layout, &folder, command)?;

@@ -13,11 +13,11 @@ use crate::cache::{self, Lock};
 ///
 /// # Errors
 /// When apt knows no such package, or fetching or unpacking fails.
-pub(super) fn find(asked: &str) -> Result<Kernel, Fault> {
-    find_in(&cache::folder()?.join("kernels"), asked)
+pub(super) fn find(asked: &str, making: &mut dyn FnMut(&str)) -> Result<Kernel, Fault> {
+    find_in(&cache::folder()?.join("kernels"), asked, making)
 }
 
-fn find_in(kernels: &Path, asked: &str) -> Result<Kernel, Fault> {
+fn find_in(kernels: &Path, asked: &str, making: &mut dyn FnMut(&str)) -> Result<Kernel, Fault> {
     cache::make(kernels)?;
     let _lock = Lock::wait(&kernels.join("lock"))?;
     let named = match asked.starts_with("linux-image-") {
@@ -26,7 +26,7 @@ fn find_in(kernels: &Path, asked: &str) -> Result<Kernel, Fault> {
     };
     let folder = kernels.join(&named);
     if !folder.join("complete").exists() {
-        eprintln!("pinwise: fetching kernel package {named} (once; kept in {})", kernels.display());
+        making(&format!("fetching kernel package {named} (once; kept in {})", kernels.display()));
         fetch(&named, &folder)?;
     }
     of_folder(asked, &folder)
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_package_that_apt_does_not_know_is_told_and_leaves_nothing() {
         let kernels = tempfile::tempdir().unwrap();
-        let why = find_in(kernels.path(), "of-no-flavour").unwrap_err();
+        let why = find_in(kernels.path(), "of-no-flavour", &mut |_| {}).unwrap_err();
         assert_eq!(why.class, Class::MachineLacks);
         // Where there is no apt, that is told.
         let why = why.to_string();

@@ -55,11 +55,11 @@ const LINKS: [(&str, &str); 2] = [
     ("etc/systemd/network/99-default.link", "/dev/null"),
 ];
 
-/// The image of a root with these packages, from the cache or made now.
+/// The image of a root with these packages, from the cache or made now, which is said to `making`.
 ///
 /// # Errors
 /// When a name is not a package's, a tool is missing, apt cannot deliver, or the disk is full.
-pub(crate) fn root(packages: &[String]) -> Result<PathBuf, Fault> {
+pub(crate) fn root(packages: &[String], making: &mut dyn FnMut(&str)) -> Result<PathBuf, Fault> {
     let packages = wanted(packages)?;
     let roots = cache::folder()?.join("roots");
     cache::make(&roots)?;
@@ -67,7 +67,7 @@ pub(crate) fn root(packages: &[String]) -> Result<PathBuf, Fault> {
     let sources = sources::read()?;
     let image = roots.join(format!("{}.squashfs", name(&sources.suite, &packages)));
     if !image.exists() {
-        making::make(&sources, &packages, &image)?;
+        making::make(&sources, &packages, &image, making)?;
     }
     Ok(image)
 }

@@ -154,7 +154,10 @@ impl Watch {
         let mut view = View { colour: output::style().colour, ..View::default() };
         let (mut now, mut head) = (self.live.rates(), self.head());
         loop {
-            terminal.draw(|frame| screen::draw(frame, &now, &view, &head))?;
+            terminal.draw(|frame| {
+                screen::draw(frame, &now, &view, &head);
+                terminal::guard(frame);
+            })?;
             let mut changed = false;
             while !changed {
                 if self.is_over() {

@@ -1,6 +1,5 @@
 //! `pinwise noise --cores` and `--memory`: distances between CPUs, and between nodes.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,8 +11,9 @@ use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::distances::{self, Cores, Memory, Plan, Surroundings};
 
 use crate::cli::Format;
+use crate::notes::note;
 use crate::output::{self, Answer};
-use crate::progress;
+use crate::{bar, notes};
 
 /// What of them is wanted.
 #[derive(Debug, clap::Args)]
@@ -97,7 +97,7 @@ impl Flags {
         let told = told?;
         if let Some(path) = &self.save {
             output::to(Some(path), &output::pretty(&told)?)?;
-            eprintln!("pinwise: kept in {}; see it with 'pinwise map --distances {0}'", path.display());
+            note!("pinwise: kept in {}; see it with 'pinwise map --distances {0}'", path.display());
         }
         match format {
             Format::Json => output::json(&told)?,
@@ -118,8 +118,8 @@ struct Host {
 
 impl Host {
     fn new() -> Self {
-        let shown = std::io::stderr().is_terminal();
-        Self { bar: progress::bar("{bar:30} {eta} left  {msg}", 1_000, shown) }
+        let shown = notes::is_terminal();
+        Self { bar: bar::bar("{bar:30} {eta} left  {msg}", 1_000, shown) }
     }
 }
 

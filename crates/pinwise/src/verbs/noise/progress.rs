@@ -1,13 +1,13 @@
 //! Progress of a measurement on stderr: a bar on a terminal, a line a round elsewhere.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 use probe::noise::Round;
 
-use crate::progress;
+use crate::notes::note;
 use crate::window::WORTH_A_BAR;
+use crate::{bar, notes};
 
 /// Shows how far a measurement is.
 pub struct Progress {
@@ -19,8 +19,8 @@ pub struct Progress {
 impl Progress {
     /// Of rounds of this length.
     pub fn new(window: Duration) -> Self {
-        let on_terminal = std::io::stderr().is_terminal();
-        let bar = progress::bar("{bar:30} {eta} left  {msg}", window.as_millis() as u64, on_terminal);
+        let on_terminal = notes::is_terminal();
+        let bar = bar::bar("{bar:30} {eta} left  {msg}", window.as_millis() as u64, on_terminal);
         Self { window, bar, tells_rounds: !on_terminal && window > WORTH_A_BAR }
     }
 
@@ -35,7 +35,7 @@ impl Progress {
         };
         let words = format!("measuring CPU {}{rounds}", round.cpus);
         if self.tells_rounds {
-            eprintln!("{words}: {:.1} s", self.window.as_secs_f64());
+            note!("{words}: {:.1} s", self.window.as_secs_f64());
         }
         self.bar.set_message(words);
     }

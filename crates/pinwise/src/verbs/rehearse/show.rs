@@ -1,12 +1,13 @@
 //! What a person sees while a guest runs: the command's output as it comes, and on a terminal what is being waited for.
 
-use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 use rehearse::guest::Event;
 
 use crate::cli::Format;
+use crate::notes::note;
+use crate::{bar, notes, output};
 
 /// Shows what happens.
 pub(super) struct Show {
@@ -29,7 +30,7 @@ impl Show {
     }
 
     fn of(stage: &'static str, is_passing_on: bool) -> Self {
-        let bar = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        let bar = notes::is_terminal().then(bar::spinner);
         if let Some(bar) = &bar {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
@@ -40,12 +41,13 @@ impl Show {
     pub(super) fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Waiting => self.say("two guests are running; waiting for one to end"),
-            Event::Less(what) => eprintln!("pinwise: {what}"),
+            Event::Less(what) => note!("pinwise: {what}"),
+            Event::Making(what) => self.aside(|| note!("pinwise: {what}")),
             Event::Booting => self.say("booting"),
             Event::Again => self.say("it did not come up; booting once more"),
             Event::Up(_) => self.say("running the command"),
-            Event::Stdout(bytes) => self.pass_on(bytes, &mut std::io::stdout()),
-            Event::Stderr(bytes) => self.pass_on(bytes, &mut std::io::stderr()),
+            Event::Stdout(bytes) => self.pass_on(|| output::pass_on(bytes)),
+            Event::Stderr(bytes) => self.pass_on(|| notes::pass_on(bytes)),
         }
     }
 
@@ -55,20 +57,18 @@ impl Show {
         }
     }
 
-    fn pass_on(&self, bytes: &[u8], to: &mut dyn Write) {
-        if !self.is_passing_on {
-            return;
+    /// Hands on what the user's command prints, as it is: like ssh(1), pinwise is only on its way.
+    fn pass_on(&self, write: impl FnOnce()) {
+        if self.is_passing_on {
+            self.aside(write);
         }
-        let write = || {
-            // A reader that went away is no error; the guest goes on, and its exit code counts.
-            let _ = to.write_all(bytes).and_then(|()| to.flush());
-        };
+    }
+
+    /// Writes with the line of waiting taken away meanwhile.
+    fn aside(&self, write: impl FnOnce()) {
         match &self.bar {
             Some(bar) => bar.suspend(write),
-            None => {
-                let mut write = write;
-                write();
-            }
+            None => write(),
         }
     }
 

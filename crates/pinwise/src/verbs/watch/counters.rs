@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::args::{Args, Form};
 use super::target::Watched;
+use crate::notes::note;
 use crate::output::{self, Answer, Place};
 use crate::window;
 
@@ -43,7 +44,7 @@ pub fn run(
         let remedy = "run it as root, or with CAP_BPF and CAP_PERFMON; --format text and json show the counters of /proc";
         return Err(Fault::new(Class::NotPermitted, why.fact, why.why, remedy));
     }
-    eprintln!("pinwise: {}: {}", why.fact, why.why);
+    note!("pinwise: {}: {}", why.fact, why.why);
     let process = watched.pids().first().and_then(|pid| identify(root, *pid));
     let sampler = Sampler::new(Root::live(), process);
     let done = Arc::new(AtomicBool::new(false));

@@ -10,6 +10,7 @@ use super::args::Args;
 use super::joining::Joining;
 use super::target::Watched;
 use super::{refused, tell};
+use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window::{self, Ended};
 
@@ -23,12 +24,12 @@ pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Re
     let stacks = folded::render(&seen);
     let name = place.name.clone();
     output::whole(place, &stacks)?;
-    eprintln!(
+    note!(
         "pinwise: {} stacks, ns, written to {name}; flamegraph.pl --countname ns, inferno-flamegraph and speedscope draw them",
         number::count(stacks.lines().count())
     );
     for missing in &seen.missing {
-        eprintln!("pinwise: missing: {}: {}", missing.fact, missing.why);
+        note!("pinwise: missing: {}: {}", missing.fact, missing.why);
     }
     Ok(Answer::Done)
 }
@@ -45,7 +46,7 @@ fn sum_up(
         joining.look(watched, root, |numbers| summing.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone {
-        eprintln!("pinwise: {} has ended; this is what was seen until then", watched.title());
+        note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     let mut seen = summing.end();
     seen.missing.extend(joining.refused().cloned());

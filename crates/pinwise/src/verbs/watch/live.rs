@@ -15,6 +15,7 @@ use super::args::Args;
 use super::joining::Joining;
 use super::target::Watched;
 use super::tell::{Sheet, without_steps};
+use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::terminal;
 
@@ -54,7 +55,7 @@ pub fn run(
     live.read();
     terminal::with(|terminal| live.show(terminal))?;
     if live.gone {
-        eprintln!("pinwise: {} has ended", watched.title());
+        note!("pinwise: {} has ended", watched.title());
     }
     Ok(Answer::Done)
 }
@@ -99,7 +100,10 @@ impl Live<'_> {
         let (mut now, mut head) = (self.now(false), self.head());
         let mut due = Instant::now() + EVERY;
         loop {
-            terminal.draw(|frame| account_screen::draw(frame, &now, &self.arrangement, &view, &head))?;
+            terminal.draw(|frame| {
+                account_screen::draw(frame, &now, &self.arrangement, &view, &head);
+                terminal::guard(frame);
+            })?;
             let mut changed = false;
             while !changed {
                 if self.stop.load(Ordering::Acquire) || self.gone {

@@ -11,6 +11,7 @@ use super::args::Args;
 use super::joining::Joining;
 use super::refused;
 use super::target::Watched;
+use crate::notes::note;
 use crate::output::{self, Answer, Binary, Place};
 use crate::window::{self, Ended};
 
@@ -46,7 +47,7 @@ pub fn run(
     let trace = take(args, tracing, root, watched, stop);
     write(&mut place, &trace, machine, &watched.title())?;
     for missing in &trace.missing {
-        eprintln!("pinwise: missing: {}: {}", missing.fact, missing.why);
+        note!("pinwise: missing: {}: {}", missing.fact, missing.why);
     }
     Ok(Answer::Done)
 }
@@ -59,7 +60,7 @@ fn take(args: &Args, mut tracing: Tracing, root: &Root, watched: &Watched, stop:
         !full && joining.look(watched, root, |numbers| tracing.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone && !full {
-        eprintln!("pinwise: {} has ended; this is what was seen until then", watched.title());
+        note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     let mut trace = tracing.end();
     trace.missing.extend(joining.refused().cloned());
@@ -72,7 +73,7 @@ fn write(place: &mut Place, trace: &Trace, machine: &Machine, watched: &str) -> 
         .and_then(|()| counted.flush())
         .map_err(|e| output::not_written(&place.name, &e))?;
     let (events, bytes) = (number::count(trace.events.len()), counted.bytes);
-    eprintln!(
+    note!(
         "pinwise: {events} events, {:.1} MB, written to {}; the Perfetto UI opens it",
         bytes as f64 / 1e6,
         place.name

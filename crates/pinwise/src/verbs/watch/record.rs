@@ -14,6 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::args::Args;
 use super::joining::Joining;
 use super::target::Watched;
+use crate::notes::note;
 use crate::output::Answer;
 
 /// A ring may become so large where nothing is said, bytes.
@@ -55,11 +56,7 @@ pub fn run(
         failed: None,
     };
     let bound = machine_text::size(bound(args));
-    eprintln!(
-        "pinwise: recording {} into {}, at most {bound}; Ctrl-C ends it",
-        watched.title(),
-        ring.display()
-    );
+    note!("pinwise: recording {} into {}, at most {bound}; Ctrl-C ends it", watched.title(), ring.display());
     recording.go_on(began, stop);
     recording.tell(began.elapsed());
     match recording.failed {
@@ -121,7 +118,7 @@ impl Recording<'_> {
                 (true, false) => "has ended",
                 (false, _) => "is there again",
             };
-            eprintln!("pinwise: {} {what}", self.watched.title());
+            note!("pinwise: {} {what}", self.watched.title());
         }
         self.gone = gone;
     }
@@ -143,13 +140,13 @@ impl Recording<'_> {
         match self.recorder.add(&interval, unix_ns_at(interval.to_ns)) {
             Ok(()) => {
                 if self.failed.take().is_some() {
-                    eprintln!("pinwise: recording again");
+                    note!("pinwise: recording again");
                 }
                 self.forget(now, &interval, crowded);
             }
             Err(fault) => {
                 if self.failed.is_none() {
-                    eprintln!("pinwise: {fault}");
+                    note!("pinwise: {fault}");
                 }
                 self.failed = Some(fault);
                 match interval.threads.len() < MOST_KEPT {
@@ -176,7 +173,7 @@ impl Recording<'_> {
     fn tell(&self, length: Duration) {
         let own = clock_gettime(ClockId::ProcessCPUTime);
         let own_s = own.tv_sec as f64 + own.tv_nsec as f64 / 1e9;
-        eprintln!(
+        note!(
             "pinwise: {} intervals recorded; the ring takes {}; recording took {own_s:.2} s of CPU time in {:.0} s",
             self.recorder.written(),
             machine_text::size(self.recorder.bytes()),

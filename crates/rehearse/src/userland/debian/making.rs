@@ -35,14 +35,16 @@ fn lacks(tool: &str, package: &str, why: &std::io::Error) -> Fault {
 }
 
 /// Makes `image`; it is there when it is whole, and not before.
-pub(super) fn make(sources: &Sources, packages: &BTreeSet<String>, image: &Path) -> Result<(), Fault> {
+pub(super) fn make(
+    sources: &Sources,
+    packages: &BTreeSet<String>,
+    image: &Path,
+    making: &mut dyn FnMut(&str),
+) -> Result<(), Fault> {
     check()?;
     let names: Vec<&str> = packages.iter().map(String::as_str).collect();
-    eprintln!(
-        "pinwise: making a Debian root with {} (once, takes a minute or two; kept in {})",
-        names.join(", "),
-        image.display()
-    );
+    let (with, kept) = (names.join(", "), image.display());
+    making(&format!("making a Debian root with {with} (once, takes a minute or two; kept in {kept})"));
     let [list, settings, log, part] = ["list", "apt", "log", "part"].map(|end| image.with_extension(end));
     fs::write(&list, &sources.list).map_err(|e| storage(&list, &e))?;
     fs::write(&settings, &sources.settings).map_err(|e| storage(&settings, &e))?;
