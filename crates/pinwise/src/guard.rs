@@ -62,6 +62,20 @@ pub fn json(document: String) -> String {
     guarded
 }
 
+/// The same of a TOML document. Where such a character stands in a string that knows no escapes, the document stays as it is.
+pub fn toml(document: String) -> String {
+    if !document.chars().any(is_hidden) {
+        return document;
+    }
+    let mut guarded = String::with_capacity(document.len() + 16);
+    for c in document.chars() {
+        if is_hidden(c) { guarded.push_str(&format!("\\U{:08x}", u32::from(c))) } else { guarded.push(c) }
+    }
+    let read = |text: &str| ::toml::from_str::<::toml::Table>(text);
+    let means_the_same = read(&guarded).is_ok_and(|new| read(&document).is_ok_and(|old| old == new));
+    if means_the_same { guarded } else { document }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +100,15 @@ mod tests {
         }
         assert_eq!(text("a\r\x1b[1mb\u{9b}2J", true), "a\\r\x1b[1mb\\u{9b}2J");
         assert!(matches!(text("plain\n", true), Cow::Borrowed("plain\n")));
+    }
+
+    #[test]
+    fn toml_means_the_same_and_is_plain() {
+        let table = ::toml::Table::from_iter([("a".to_string(), "\u{202e}\u{9b}\u{e0041}é\x1b".into())]);
+        let guarded = toml(::toml::to_string(&table).unwrap());
+        assert!(!guarded.chars().any(is_hidden), "{guarded}");
+        assert_eq!(::toml::from_str::<::toml::Table>(&guarded).unwrap(), table);
+        assert_eq!(toml("a = '\u{202e}'\n".into()), "a = '\u{202e}'\n");
     }
 
     #[test]

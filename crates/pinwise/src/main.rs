@@ -32,7 +32,7 @@ mod window;
 use std::process::ExitCode;
 
 use clap::Parser;
-use machine::Fault;
+use machine::{Fault, Outside};
 
 use crate::notes::note;
 
@@ -41,13 +41,19 @@ use crate::notes::note;
 fn main() -> ExitCode {
     match cli::Cli::try_parse() {
         Ok(cli) => verbs::run(cli.verb).map_or_else(|fault| failed(&fault), ExitCode::from),
-        Err(words) => help(&words),
+        Err(words) => help(&in_words(words)),
     }
 }
 
 fn failed(fault: &Fault) -> ExitCode {
     note!("pinwise: {fault}");
     fault.class.exit_code().into()
+}
+
+/// What the parser says when each argument that it quotes is one line.
+fn in_words(words: clap::Error) -> clap::Error {
+    let arguments = std::env::args_os().map(|argument| Outside(&argument.to_string_lossy()).to_string());
+    cli::Cli::try_parse_from(arguments).err().unwrap_or(words)
 }
 
 /// Says what the parser of the command line has to say: the help that was asked for, or what is wrong.

@@ -10,6 +10,7 @@ use machine::distances::{Buffer, CoreDistances, CorePair, Estimate, MemoryCell, 
 use crate::grid::{Side, lines};
 use crate::machine_text::{counted, size};
 use crate::table::Style;
+use crate::visible::one_line;
 use crate::{absent, number};
 
 /// Pairs in doubt that are named.
@@ -89,7 +90,7 @@ fn doubts(cores: &CoreDistances) -> String {
             number::count(cores.pairs.len())
         );
         for (pair, why) in doubted.iter().take(DOUBTS_SHOWN) {
-            text += &format!("  CPU {} to CPU {}: {why}\n", pair.from, pair.to);
+            text += &format!("  CPU {} to CPU {}: {}\n", pair.from, pair.to, one_line(why));
         }
         if let Some(rest) = doubted.len().checked_sub(DOUBTS_SHOWN).filter(|rest| *rest > 0) {
             text += &format!("  and {} more (--format json)\n", number::count(rest));

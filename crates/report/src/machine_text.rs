@@ -92,7 +92,7 @@ fn facts(title: &str, facts: &[(&str, Option<String>)]) -> String {
         .iter()
         .filter_map(|(name, value)| Some(wrapped(&format!("  {name:width$}  "), value.as_ref()?, width + 4)))
         .collect();
-    if lines.is_empty() { lines } else { format!("{title}\n{lines}") }
+    if lines.is_empty() { lines } else { format!("{}\n{lines}", visible::one_line(title)) }
 }
 
 fn missing(missing: &[Missing]) -> String {
@@ -108,8 +108,9 @@ fn missing(missing: &[Missing]) -> String {
 
 /// `start` and then `words`, broken at blanks before [`WIDTH`]; further lines begin at column `indent`.
 fn wrapped(start: &str, words: &str, indent: usize) -> String {
-    let mut text = start.to_string();
-    let mut column = start.chars().count();
+    // The words may be of several lines: they are broken anew.
+    let mut text = visible::one_line(start).into_owned();
+    let mut column = text.chars().count();
     let mut at_start = true;
     for word in words.split_whitespace() {
         let length = word.chars().count();

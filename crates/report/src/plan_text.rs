@@ -66,13 +66,13 @@ struct Page {
 
 impl Page {
     fn setting(&mut self, number: usize, setting: &Foreseen) {
-        let (knob, target) = (&setting.planned.knob, &setting.planned.target);
+        let of = format!("{} of {}", setting.planned.knob, setting.planned.target);
         let now = setting.now.as_deref().unwrap_or("?");
         let change = match setting.already {
             true => format!("is {} already", shown(now)),
             false => format!("{} -> {}", shown(now), shown(&setting.planned.value)),
         };
-        self.text += &format!("{number:>3}  {knob} of {target}: {}\n", visible::one_line(&change));
+        self.text += &format!("{number:>3}  {}\n", visible::one_line(&format!("{of}: {change}")));
         if let Some(before) = setting.planned.before.as_ref().filter(|before| *before != now) {
             self.line("note", &format!("was {} when the plan was made", shown(before)));
         }
@@ -168,8 +168,8 @@ pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
 
 /// What outlives a restart, and what only a restart puts in force.
 fn kept(applied: &Applied) -> String {
-    let placed = applied.placed.iter().map(|receipt| format!("Kept by {}\n", receipt.object));
-    let not_kept = applied.not_kept.iter().map(|not_kept| format!("{}\n", Fault::from(not_kept.clone())));
+    let placed = applied.placed.iter().map(|receipt| format!("Kept by {}", receipt.object));
+    let not_kept = applied.not_kept.iter().map(|not_kept| Fault::from(not_kept.clone()).to_string());
     let mut text: String =
         placed.chain(not_kept.map(|line| visible::one_line(&line).into_owned() + "\n")).collect();
     let boots = |done: &&SettingDone| done.setting.knob == BOOT_PARAMETERS && !done.acts.is_empty();
@@ -178,10 +178,8 @@ fn kept(applied: &Applied) -> String {
     }
     let starts = |done: &&SettingDone| done.setting.knob.starts_with("unit-") && !done.acts.is_empty();
     for done in applied.settings.iter().filter(starts) {
-        text += &format!(
-            "{} takes effect when you restart the service: systemctl restart {}\n",
-            done.setting.knob, done.setting.target
-        );
+        let (knob, unit) = (visible::one_line(&done.setting.knob), visible::one_line(&done.setting.target));
+        text += &format!("{knob} takes effect when you restart the service: systemctl restart {unit}\n");
     }
     text
 }

@@ -15,15 +15,14 @@ pub fn render(verified: &Verified) -> String {
         text += &format!("- the same placement twice: {}\n", change(a_a));
     }
     if let Some(how) = &verified.misplaced {
-        text += &format!("- not as planned: {}\n", control_words::misplaced(how));
+        text += &format!("- not as planned: {}\n", visible::one_line(&control_words::misplaced(how)));
     }
     for words in &verified.not_as_asked {
         text += &format!("- not as planned: {}\n", visible::one_line(words));
     }
     for setting in &verified.not_judged {
-        let of = visible::one_line(&setting.target);
-        text +=
-            &format!("- not judged: {} of {of}: the plan does not say what it was before\n", setting.knob);
+        let (knob, of) = (visible::one_line(&setting.knob), visible::one_line(&setting.target));
+        text += &format!("- not judged: {knob} of {of}: the plan does not say what it was before\n");
     }
     text
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use study::case::quoted;
 
 use crate::cli::Format;
+use crate::guard;
 use crate::notes::note;
 use crate::opened;
 use crate::output::{self, Answer};
@@ -64,7 +65,7 @@ pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let planning = of_case(&args.case, args.supported)?;
     let text = match args.format {
-        Format::Text => planning.plan.to_toml()?,
+        Format::Text => guard::toml(planning.plan.to_toml()?),
         Format::Json => output::pretty(&Document { plan: &planning.plan, left_out: &planning.left_out })?,
     };
     output::to(args.output.as_deref(), &text)?;

@@ -11,7 +11,7 @@ use study::engine::prepare::{Draft, Request, free_dir};
 
 use crate::cli::Format;
 use crate::output::{self, Answer};
-use crate::{discarded, interrupt, pilot, reboots, screening};
+use crate::{discarded, guard, interrupt, pilot, reboots, screening};
 
 /// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
@@ -172,7 +172,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     let recipe = flags::recipe(args)?;
     if args.print_recipe {
-        output::text(&recipe.to_toml()?)?;
+        output::text(&guard::toml(recipe.to_toml()?))?;
         return Ok(Answer::Done);
     }
     needs::check(&recipe)?;

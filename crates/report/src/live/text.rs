@@ -9,7 +9,7 @@ const MOST_LINES: usize = 20;
 
 /// The frame, ended by an empty line. `head` says when it was.
 pub fn render(now: &Now, head: &str, sort: Sort) -> String {
-    let mut text = format!("{head}\n");
+    let mut text = format!("{}\n", visible::one_line(head));
     text.push_str("  CPU    BUSY   STEAL    IDLE    IRQ/s  SOFTIRQ/s\n");
     for group in &now.groups {
         text.push_str(&format!("{}\n", group.name()));
@@ -25,14 +25,14 @@ pub fn render(now: &Now, head: &str, sort: Sort) -> String {
     for line in lines.iter().take(MOST_LINES) {
         let (rate, what) = (number::compact(now.rate(line.count)), line.title());
         let row = format!("  {:<9} {rate:>8}  {:<22} {what}", line.name, line.taken_by());
-        text.push_str(row.trim_end());
+        text.push_str(&visible::one_line(row.trim_end()));
         text.push('\n');
     }
     if lines.len() > MOST_LINES {
         text.push_str(&format!("  and {} more\n", lines.len() - MOST_LINES));
     }
     for missing in &now.missing {
-        text.push_str(&format!("  not known: {missing}\n"));
+        text.push_str(&format!("  not known: {}\n", visible::one_line(missing)));
     }
     visible::lines(&(text + "\n")).into_owned()
 }

@@ -8,6 +8,7 @@ use machine::{CpuSet, Machine};
 use super::{cpus, facts, size};
 use crate::grid::{self, Side};
 use crate::number;
+use crate::visible::one_line;
 
 /// Everything about a device, and about those below it when it has no hardware of its own.
 pub fn in_full(machine: &Machine, device: &Device) -> String {
@@ -144,7 +145,7 @@ fn served(machine: &Machine, device: &Device) -> String {
         .collect();
     let shared = match shared.is_empty() {
         true => String::new(),
-        false => format!("  shared with {}\n", shared.join(" ")),
+        false => format!("  shared with {}\n", one_line(&shared.join(" "))),
     };
     format!("\n  Interrupts\n{}{shared}", grid::lines(&sides, &rows, 2))
 }

@@ -5,6 +5,7 @@ use machine::{CpuSet, Machine};
 
 use super::{cpus, size, wrapped};
 use crate::grid::{self, Side};
+use crate::visible::one_line;
 
 pub(super) fn section(machine: &Machine) -> String {
     let (hardware, virtual_ones): (Vec<&Device>, Vec<&Device>) =
@@ -28,10 +29,11 @@ pub(super) fn section(machine: &Machine) -> String {
         virtual_ones.into_iter().partition(|device| !device.hardware.is_empty());
     for device in upon {
         let kind = device.link.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-        text.push_str(&format!("  {}{kind} upon {}\n", device.name, device.hardware.join(" ")));
+        let line = format!("  {}{kind} upon {}", device.name, device.hardware.join(" "));
+        text.push_str(&(one_line(&line) + "\n"));
     }
     if !alone.is_empty() {
-        let names: Vec<&str> = alone.iter().map(|device| device.name.as_str()).collect();
+        let names: Vec<_> = alone.iter().map(|device| one_line(&device.name)).collect();
         text.push_str(&wrapped("  without hardware: ", &names.join(" "), 4));
     }
     text
@@ -91,7 +93,9 @@ fn what(device: &Device) -> String {
 fn steering(device: &Device) -> String {
     let steered = |queue: &machine::devices::Queue| {
         let set = queue.rps_cpus.as_ref().filter(|set| !set.is_empty())?;
-        Some(format!("  {} {}: receive work is steered to {} (RPS)\n", device.name, queue.name, cpus(set)))
+        let line =
+            format!("  {} {}: receive work is steered to {} (RPS)", device.name, queue.name, cpus(set));
+        Some(one_line(&line).into_owned() + "\n")
     };
     device.queues.iter().filter_map(steered).collect()
 }

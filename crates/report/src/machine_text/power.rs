@@ -6,6 +6,7 @@ use machine::{CpuSet, Machine};
 
 use super::{cpus, facts};
 use crate::grid::{self, Side};
+use crate::visible::one_line;
 
 /// Idle states and clock in a few lines.
 pub(super) fn section(machine: &Machine) -> String {
@@ -77,7 +78,7 @@ fn states(machine: &Machine) -> String {
     let kinds = [(first.collect(), &idle.states)].into_iter().chain(others);
     kinds
         .map(|(names, states)| {
-            format!("  {}\n{}", kinds_in_words(machine, &names), table_of(machine, states))
+            format!("  {}\n{}", one_line(&kinds_in_words(machine, &names)), table_of(machine, states))
         })
         .collect()
 }

@@ -51,7 +51,8 @@ fn head(server: &Server) -> String {
     let lines = facts
         .iter()
         .filter_map(|(name, value)| Some(wrapped(&format!("  {name:11}  "), value.as_ref()?, 15)));
-    format!("Server {name}{called}: {are}\n{}", lines.collect::<String>())
+    let head = format!("Server {name}{called}: {are}");
+    format!("{}\n{}", visible::one_line(&head), lines.collect::<String>())
 }
 
 /// `v2:/system.slice/nginx.service`; the root of a hierarchy is not worth a word.

@@ -6,6 +6,7 @@ use machine::{CpuSet, Machine};
 use super::{counted, cpus, size, wrapped};
 use crate::grid::{self, Side};
 use crate::number;
+use crate::visible::one_line;
 
 /// Most vCPUs whose place is told one by one.
 const MOST_VCPUS: usize = 16;
@@ -20,7 +21,8 @@ pub(super) fn guests(machine: &Machine) -> String {
 fn one_guest(guest: &Guest) -> String {
     let name = guest.name.as_deref().unwrap_or("(no name told)");
     let by = guest.accelerator.as_deref().map(|by| format!(", {by}")).unwrap_or_default();
-    let mut text = format!("  {name} (process {}, {}{by})\n", guest.pid, guest.comm);
+    let head = format!("  {name} (process {}, {}{by})", guest.pid, guest.comm);
+    let mut text = one_line(&head).into_owned() + "\n";
     for name in ["vCPU", "I/O", "vhost", "emulator"] {
         let wanted = |role| role_name(role) == name;
         let threads: Vec<&GuestThread> = guest.threads.iter().filter(|thread| wanted(thread.role)).collect();

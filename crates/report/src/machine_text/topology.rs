@@ -9,6 +9,7 @@ use super::memory;
 use super::{counted, cpus, size, wrapped};
 use crate::distances_text;
 use crate::grid::{self, Side};
+use crate::visible::one_line;
 
 pub(super) fn section(machine: &Machine) -> String {
     let mut text = headline(machine);
@@ -62,7 +63,9 @@ fn exceptions(machine: &Machine) -> String {
         true => text.push_str(&speeds(machine)),
         false => {
             let kinds = machine.core_kinds.iter();
-            text.extend(kinds.map(|kind| format!("  cores of kind {}: {}\n", kind.name, cpus(&kind.cpus))));
+            text.extend(
+                kinds.map(|kind| format!("  cores of kind {}: {}\n", one_line(&kind.name), cpus(&kind.cpus))),
+            );
         }
     }
     text
