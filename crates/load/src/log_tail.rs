@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use machine::outside::BAR;
+
 const LINES: usize = 8;
 const BYTES: u64 = 4096;
 
@@ -13,7 +15,10 @@ pub fn of_text(text: &str) -> String {
         text.lines().flat_map(|l| l.split('\r')).map(str::trim_end).filter(|l| !l.is_empty()).collect();
     match lines.len() {
         0 => "it printed nothing".into(),
-        n => format!("its last lines:\n  {}", lines[n.saturating_sub(LINES)..].join("\n  ")),
+        n => {
+            let lines = lines[n.saturating_sub(LINES)..].iter().map(|line| format!("\n{BAR}{line}"));
+            format!("its last lines:{}", lines.collect::<String>())
+        }
     }
 }
 

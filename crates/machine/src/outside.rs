@@ -64,8 +64,8 @@ impl fmt::Display for Outside<'_> {
     }
 }
 
-/// What stands before each further line of a text of several.
-const BAR: &str = "  | ";
+/// What stands before each further line of a text of several; [`Outside::barred`] does not put it twice.
+pub const BAR: &str = "  | ";
 
 /// Whether a character draws nothing of its own, and so can deceive: control characters, which drive a terminal; line ends of Unicode;
 /// characters that turn the reading direction (UAX #9); and those of no width, by which two names that look alike differ. The joiners

@@ -36,7 +36,7 @@ fn tails(dir: &Path, fault: &Fault) -> String {
         .filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
             let tail = log_tail::of_file(&path);
-            // Indented at the start of a line, as quoted; it may stand in the command that the fault names, too.
+            // Behind a bar, as quoted; it may stand in the command that the fault names, too.
             let last = tail.lines().last()?.trim_end();
             (!said.lines().any(|line| line.starts_with(last))).then(|| format!("\n{name}: {tail}"))
         })

@@ -100,7 +100,7 @@ fn a_log_that_the_error_only_names_is_quoted_before_it_goes() {
     let recipe = "[server]\ncommand = \"sleep 9\"\nprepare = \"sh -c 'echo no such table; exit 1'\"\n";
     fs::write(place.path("r.toml"), recipe).unwrap();
     let stderr = place.bad(&study(&["r.toml", "-o", "case"]), 2);
-    assert!(stderr.contains("its last lines:\n  no such table"), "{stderr}");
+    assert!(stderr.contains("its last lines:\n  | no such table"), "{stderr}");
     assert!(!place.path("case").exists());
 }
 

@@ -3,14 +3,10 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
-mod place;
-
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-use place::Place;
 
 /// Storage failed, as documented in `pinwise --help`.
 const STORAGE: i32 = 6;
@@ -39,13 +35,24 @@ impl To {
     }
 }
 
+/// A folder of its own in which a user runs pinwise.
+struct Place(tempfile::TempDir);
+
 impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
     /// Runs with stdout and stderr so; the exit code, and what both said where that can be read.
     fn runs_into(&self, arguments: &[&str], stdout: To, stderr: To) -> (Option<i32>, String) {
         let files = ["stdout", "stderr"].map(|name| self.path(name));
         files.iter().for_each(|file| fs::write(file, "").unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_pinwise"));
-        command.args(arguments).env("PINWISE_STATE_DIR", self.path("state")).current_dir(self.dir.path());
+        command.args(arguments).env("PINWISE_STATE_DIR", self.path("state")).current_dir(self.0.path());
         command.stdin(Stdio::null()).stdout(stdout.open(&files[0])).stderr(stderr.open(&files[1]));
         let closed: Vec<i32> = [(1, stdout), (2, stderr)]
             .iter()
@@ -55,7 +62,7 @@ impl Place {
         // SAFETY: close(2) is all that the child calls between fork and exec.
         unsafe {
             command.pre_exec(move || {
-                closed.iter().for_each(|fd| drop(libc::close(*fd)));
+                closed.iter().for_each(|fd| _ = libc::close(*fd));
                 Ok(())
             });
         }
