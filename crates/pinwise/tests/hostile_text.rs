@@ -254,7 +254,7 @@ fn what_is_asked_for_is_quoted_and_drives_no_terminal() {
         &["map", "--device", EVIL],
         &["map", "--process", EVIL],
         &["map", "--diff", EVIL, EVIL],
-        &["map", "-o", "/nosuch/\x1b[2J\nFAKE"],
+        &["map", "-o", "plan.toml/\x1b[2J\nFAKE"],
         &["watch", "--process", EVIL, "--for", "100ms"],
         &["watch", "--replay", EVIL],
         &["report", EVIL],
@@ -275,7 +275,7 @@ fn what_is_asked_for_is_quoted_and_drives_no_terminal() {
         &["study", "--server", EVIL, "--print-recipe"],
         &["study", "--key", EVIL, "--print-recipe"],
         &["rehearse", "--like", EVIL, "--", "true"],
-        &["capture", "-o", "/nosuch/\x1b[2J"],
+        &["capture", "-o", "plan.toml/\x1b[2J"],
         &[EVIL],
     ] {
         place.clean_lines(arguments);

@@ -63,7 +63,7 @@ fn csv_quotes_what_has_to_be_quoted_and_leaves_empty_what_is_not_known() {
     let head = reader.headers().unwrap().clone();
     let row = reader.records().next().unwrap().unwrap();
     let cell = |name: &str| row.get(head.iter().position(|column| column == name).unwrap()).unwrap();
-    assert_eq!(cell("name"), "a \"b\",\nc");
+    assert_eq!(cell("name"), "a \"b\",\\nc");
     assert_eq!((cell("wall_ns"), cell("unaccounted_ns")), ("18446744073709551615", "-3"));
     assert_eq!((cell("on_cpu_longest_ns"), cell("on_cpu_longest_at_most_ns")), ("", "9"));
     assert!(bytes.ends_with(b"\r\n"));
