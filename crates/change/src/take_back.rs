@@ -66,9 +66,9 @@ pub enum How {
         /// What it reads now.
         now: Reading,
     },
-    /// A later session has set it since: that one is to be undone first.
+    /// A later session, or a later act of the same session, has set it since: that one is to be undone first.
     Held {
-        /// Id of that session.
+        /// The session, `SESSION`, or the act, `SESSION.ACT`.
         by: String,
     },
     /// Processes are in a group of the number of one that pinwise launched, and nothing shows that they belong to it: its leader is
@@ -118,7 +118,12 @@ impl fmt::Display for How {
             How::Conflict { now } => {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }
-            How::Held { by } => write!(f, "left alone: session {by} has set it since; undo that first"),
+            How::Held { by } => match by.split_once('.') {
+                None => write!(f, "left alone: session {by} has set it since; undo that first"),
+                Some((_, act)) => {
+                    write!(f, "left alone: act {act} has set it since, and could not be undone")
+                }
+            },
             How::Unproven { pids } => {
                 let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
                 write!(
@@ -203,6 +208,8 @@ pub fn undo_entries(
         let held = (scope.held_by)(entry).filter(|_| (scope.same_boot || outlives) && !scope.force);
         if let Some(by) = held {
             how = How::Held { by };
+        } else if let Some(later) = not_undone_yet(entry, &entries[*i + 1..]).filter(|_| scope.same_boot) {
+            how = How::Held { by: marker(scope.session, later) };
         } else if scope.same_boot {
             let marker = marker(scope.session, entry.seq);
             how = take_back_there(kernel, entry, &entries[..*i], &marker, scope);
@@ -234,6 +241,16 @@ pub fn undo_entries(
         entries[*i].undone = Some(how);
     }
     undone
+}
+
+/// The later act of the same session on the same object that could not be undone. What that one found is what this one left: undoing
+/// this one first would find its old value in place by chance, or put the later one's back in the end.
+fn not_undone_yet(entry: &Entry, later: &[Entry]) -> Option<u64> {
+    let operation = operation(&entry.act);
+    let waits_for = |later: &&Entry| {
+        operation.is_held_by(&later.act) || operation.shares_object(&entry.old, &later.act, &later.old)
+    };
+    later.iter().filter(|later| later.outstanding()).find(waits_for).map(|later| later.seq)
 }
 
 /// What marks the environment of the process that act `seq` of a session starts.

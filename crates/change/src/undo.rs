@@ -143,8 +143,16 @@ impl UndoReport {
 fn left_fault(undone: &Undone) -> Fault {
     match &undone.how {
         How::Held { by } => {
-            let remedy =
-                format!("run 'pinwise undo --session {by}' first, or wait for it to end where it still runs");
+            let remedy = match by.contains('.') {
+                true => {
+                    "fix what keeps the later act from being undone, and run 'pinwise undo' again".to_string()
+                }
+                false => {
+                    format!(
+                        "run 'pinwise undo --session {by}' first, or wait for it to end where it still runs"
+                    )
+                }
+            };
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::Conflict { .. } => {

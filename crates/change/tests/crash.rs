@@ -203,7 +203,7 @@ fn crash_once(steps: &[Step], at: u64, when: When) -> Result<bool, TestCaseError
     machine.kernel.crash_at(Some((at, when)));
     let crashed = until_crash(|| steps.iter().for_each(|step| machine.perform(&mut hand, step)));
     // Dead processes run no destructors.
-    std::mem::forget(hand);
+    hand.die();
     machine.kernel.crash_at(None);
     machine.kernel.remove_thread(1000);
     machine.undo(dir.path())?;
@@ -253,8 +253,16 @@ fn happen(machine: &Machine, dir: &Path, event: Between) {
     }
 }
 
+/// Sequences that are tried; `make soak` asks for 10,000.
+fn sequences() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(64), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    /// `make soak` runs 10,000 of them.
+    #![proptest_config(sequences())]
+
+    /// Whatever the crash and what happens after it.
     #[test]
     fn a_random_sequence_with_a_crash_and_a_mishap_is_undone(
         steps in prop::collection::vec(step(), 1..20),
@@ -269,7 +277,7 @@ proptest! {
         let mut hand = machine.hand(dir.path());
         machine.kernel.crash_at(Some((at, if after { When::After } else { When::Before })));
         until_crash(|| steps.iter().for_each(|step| machine.perform(&mut hand, step)));
-        std::mem::forget(hand);
+        hand.die();
         machine.kernel.crash_at(None);
         machine.kernel.remove_thread(1000);
         happen(&machine, dir.path(), event);
@@ -305,7 +313,7 @@ proptest! {
             let before = machine.kernel.state();
             let mut hand = machine.hand(dir.path());
             steps.iter().for_each(|step| machine.perform(&mut hand, step));
-            std::mem::forget(hand);
+            hand.die();
             machine.kernel.remove_thread(1000);
             let first = machine.kernel.changes();
             machine.kernel.crash_at(Some((first + at, When::After)));
@@ -338,7 +346,7 @@ proptest! {
                 states.push(machine.kernel.state());
             }
         }
-        std::mem::forget(hand);
+        hand.die();
         let path = sessions(dir.path()).unwrap()[0].path.clone();
         let bytes = std::fs::read(&path).unwrap();
         machine.kernel.remove_thread(1000);

@@ -609,3 +609,20 @@ fn a_ledger_of_another_user_is_not_obeyed() {
     assert_eq!(fault.class, Class::NotPermitted, "{fault}");
     std::os::unix::fs::chown(desk.dir.path(), Some(0), None).unwrap();
 }
+
+/// Found by a random sequence: the older act read its old value by chance, was called done, and its change came back for good.
+#[test]
+fn an_older_act_waits_for_the_later_one_that_could_not_be_undone() {
+    let desk = Desk::new();
+    let mut hand = desk.hand();
+    hand.perform(&write(RPS, "3")).unwrap();
+    hand.perform(&write(RPS, "0")).unwrap();
+    hand.finish().unwrap();
+    desk.kernel.refuse_every_change(Some(5));
+    let report = desk.undo_after_death(false);
+    let hows: Vec<&How> = report.sessions[0].undone.iter().map(|undone| &undone.how).collect();
+    assert!(matches!(hows[..], [How::Refused { .. }, How::Held { .. }]), "{report}");
+    desk.kernel.refuse_every_change(None);
+    assert!(desk.undo_after_death(false).is_clean());
+    assert_eq!(desk.read(RPS), "00000000,00000000");
+}

@@ -52,6 +52,12 @@ pub trait Operation {
         self.is_about_same(later)
     }
 
+    /// Whether another act changes the same thing under another name, by what the two found: processes of one session have one
+    /// autogroup.
+    fn shares_object(&self, _old: &Value, _other: &Act, _found: &Value) -> bool {
+        false
+    }
+
     /// The same act for another thread.
     fn for_thread(&self, _thread: ThreadRef) -> Option<Act> {
         None

@@ -48,6 +48,16 @@ impl Operation for OwnFile {
             if (process, file) == (&self.process, &self.file))
     }
 
+    fn shares_object(&self, old: &Value, other: &Act, found: &Value) -> bool {
+        let name = |value: &Value| match value {
+            Value::Text(text) => form::autogroup(text).map(|(name, _)| name.to_string()),
+            _ => None,
+        };
+        matches!(other, Act::WriteProcessFile { file: ProcessFile::Autogroup, .. })
+            && self.file == ProcessFile::Autogroup
+            && name(old).is_some_and(|old| name(found) == Some(old))
+    }
+
     /// It holds for the whole process, for which its first thread stands.
     fn for_thread(&self, thread: ThreadRef) -> Option<Act> {
         let process = ProcessRef { pid: thread.pid, start_time_ticks: thread.start_time_ticks };
