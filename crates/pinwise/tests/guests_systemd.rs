@@ -417,12 +417,12 @@ const SYSTEMCTL: &str =
 #[ignore = "boots guests"]
 fn a_study_goes_on_by_itself_when_the_machine_is_up_again() {
     // Files that are laid into a guest cannot be run before somebody says so.
-    let runnable = "chmod +x /usr/sbin/update-grub /root/bin/systemctl\n";
+    let runnable = "chmod +x /usr/sbin/update-grub /usr/sbin/systemctl\n";
     let file = |path: &str, text: &str| (path.to_string(), text.as_bytes().to_vec());
-    let stand_ins = [file("usr/sbin/update-grub", UPDATE_GRUB), file("root/bin/systemctl", SYSTEMCTL)];
+    let stand_ins = [file("usr/sbin/update-grub", UPDATE_GRUB), file("usr/sbin/systemctl", SYSTEMCTL)];
     let begun = [file("root/recipe.toml", ACROSS_BOOTS), file("etc/default/grub.d/kdump.cfg", "")];
     let script = format!(
-        "{runnable}cd /root; export PATH=/root/bin:$PATH; code=0\n\
+        "{runnable}cd /root; code=0\n\
          pinwise study recipe.toml -o /root/case --reboot 2> $OLDPWD/said || code=$?; [ $code = 7 ]\n\
          [ \"$(cat restarts)\" = restart ]; rm restarts\n\
          systemd-analyze verify /etc/systemd/system/pinwise-resume.service > $OLDPWD/verified 2>&1\n\
@@ -439,7 +439,7 @@ fn a_study_goes_on_by_itself_when_the_machine_is_up_again() {
     let kept = first.files().join("kept");
     let words = std::fs::read_to_string(kept.join("root/cmdline")).unwrap_or_default();
     let ready = "[Unit]\nBefore=pinwise-resume.service\n[Service]\nType=oneshot\n\
-                 ExecStart=/bin/chmod +x /usr/sbin/update-grub /root/bin/systemctl\n";
+                 ExecStart=/bin/chmod +x /usr/sbin/update-grub /usr/sbin/systemctl\n";
     let wanted = "[Unit]\nWants=ready.service\n";
     let own = [
         file("etc/systemd/system/ready.service", ready),

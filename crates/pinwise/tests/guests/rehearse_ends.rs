@@ -171,7 +171,7 @@ fn with_room(cache: &Cache, size: &str, script: &str) -> Option<Output> {
     let folder = cache.folder.path().join("small");
     std::fs::create_dir_all(&folder).unwrap();
     let kernels: PathBuf = cache.folder.path().join("kernels");
-    let mount = "mount -t tmpfs -o size=\"$1\" tmpfs \"$2\" && ln -s \"$3\" \"$2/kernels\" || exit 99; shift 3; exec \"$@\"";
+    let mount = "mount -t tmpfs -o mode=700,size=\"$1\" tmpfs \"$2\" && ln -s \"$3\" \"$2/kernels\" || exit 99; shift 3; exec \"$@\"";
     let pinwise = env!("CARGO_BIN_EXE_pinwise");
     let out = Command::new("unshare")
         .args(["--mount", "sh", "-c", mount, "sh", size])
