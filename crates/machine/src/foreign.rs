@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 /// Opens a regular file that the user named; a link is followed, as the user may have named one.
@@ -13,8 +13,7 @@ use rustix::io::Errno;
 /// # Errors
 /// Those of open(2); `InvalidInput` for a device, a pipe or a socket, which is not opened; `IsADirectory`.
 pub fn open_named(path: &Path) -> io::Result<File> {
-    let place = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    regular(place)
+    regular(path, OFlags::CLOEXEC)
 }
 
 /// Opens a regular file that was found in somebody else's folder: a link is refused, as it could lead anywhere.
@@ -22,8 +21,7 @@ pub fn open_named(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As for [`open_named`]; `InvalidInput` for a link, too.
 pub fn open_found(path: &Path) -> io::Result<File> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    regular(rustix::fs::open(path, flags, Mode::empty())?)
+    regular(path, OFlags::NOFOLLOW | OFlags::CLOEXEC)
 }
 
 /// The content of a regular file that the user named, of at most `most_bytes`.
@@ -47,8 +45,14 @@ pub(crate) fn read_open(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-fn regular(place: OwnedFd) -> io::Result<File> {
+/// What is opened cannot make the reader wait, nor become its terminal.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+fn regular(path: &Path, flags: OFlags) -> io::Result<File> {
+    let place = rustix::fs::open(path, flags | OFlags::PATH, Mode::empty())?;
     match open_place(place) {
+        // There is no /proc. What is put there in between does not block, either.
+        Err(Errno::NOENT) => Ok(File::from(rustix::fs::open(path, flags | READING, Mode::empty())?)),
         Ok(file) => Ok(File::from(file)),
         Err(Errno::NOTSUP) => Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_REGULAR)),
         Err(e) => Err(e.into()),
@@ -71,12 +75,13 @@ pub(crate) fn open_place(place: impl AsFd) -> Result<OwnedFd, Errno> {
         _ => return Err(Errno::NOTSUP),
     }
     let own = format!("/proc/thread-self/fd/{}", place.as_fd().as_raw_fd());
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, own, flags, Mode::empty())
+    rustix::fs::open(own, READING | OFlags::CLOEXEC, Mode::empty())
 }
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::CWD;
+
     use super::*;
 
     #[test]

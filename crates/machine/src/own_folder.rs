@@ -308,14 +308,6 @@ impl OwnFolder {
         Lock::on(self.append(name)?, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// As [`lock_file`](Self::lock_file), and waits for whoever has it.
-    ///
-    /// # Errors
-    /// As [`append`](Self::append).
-    pub fn wait_for(&self, name: &str) -> io::Result<Lock> {
-        Lock::on(self.append(name)?, FlockOperation::LockExclusive)
-    }
-
     /// Has the kernel write the names of its files to the disk (fsync).
     ///
     /// # Errors

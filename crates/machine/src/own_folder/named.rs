@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC};
 use rustix::io::Errno;
 
 use super::{owner, replace};
+use crate::foreign;
 
 /// As many links as the kernel follows (path_resolution(7)).
 const MOST_LINKS: usize = 40;
@@ -52,24 +53,10 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
 /// Reads the regular file at `path`, whosever it is.
 ///
 /// # Errors
-/// It is something else, as a pipe, which would never end, or a device, which may act on being opened.
+/// Those of [`foreign::open_named`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let found = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    match FileType::from_raw_mode(rustix::fs::fstat(&found)?.st_mode) {
-        FileType::RegularFile => {}
-        FileType::Directory => return Err(Errno::ISDIR.into()),
-        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
-    }
-    let opened = match File::open(format!("/proc/self/fd/{}", found.as_raw_fd())) {
-        // There is no /proc: what was put there meanwhile does not block, either.
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?)
-        }
-        opened => opened?,
-    };
     let mut bytes = Vec::new();
-    (&opened).read_to_end(&mut bytes)?;
+    foreign::open_named(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
