@@ -45,35 +45,27 @@ fn is_ours(codes: &str) -> bool {
 /// The same of a JSON document, in which such a character stands in a string and has an escape of JSON's own. serde escapes only those
 /// below U+0020.
 pub fn json(document: String) -> String {
-    if !document.chars().any(is_hidden) {
-        return document;
-    }
-    let mut guarded = String::with_capacity(document.len() + 16);
-    for c in document.chars() {
-        match is_hidden(c) {
-            false => guarded.push(c),
-            true => {
-                c.encode_utf16(&mut [0; 2])
-                    .iter()
-                    .for_each(|unit| guarded.push_str(&format!("\\u{unit:04x}")));
-            }
-        }
-    }
-    guarded
+    let escape = |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    escaped(&document, escape).unwrap_or(document)
 }
 
 /// The same of a TOML document. Where such a character stands in a string that knows no escapes, the document stays as it is.
 pub fn toml(document: String) -> String {
-    if !document.chars().any(is_hidden) {
-        return document;
-    }
-    let mut guarded = String::with_capacity(document.len() + 16);
-    for c in document.chars() {
-        if is_hidden(c) { guarded.push_str(&format!("\\U{:08x}", u32::from(c))) } else { guarded.push(c) }
-    }
+    let Some(guarded) = escaped(&document, |c| format!("\\U{:08x}", u32::from(c))) else { return document };
     let read = |text: &str| ::toml::from_str::<::toml::Table>(text);
     let means_the_same = read(&guarded).is_ok_and(|new| read(&document).is_ok_and(|old| old == new));
     if means_the_same { guarded } else { document }
+}
+
+/// A document with the escapes of such characters; `None` where it has none.
+fn escaped(document: &str, escape: impl Fn(char) -> String) -> Option<String> {
+    document.chars().any(is_hidden).then(|| {
+        let mut guarded = String::with_capacity(document.len() + 16);
+        for c in document.chars() {
+            if is_hidden(c) { guarded.push_str(&escape(c)) } else { guarded.push(c) }
+        }
+        guarded
+    })
 }
 
 #[cfg(test)]
