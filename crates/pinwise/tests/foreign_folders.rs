@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
+mod folder_copy;
 mod place;
 
 use std::fs;
@@ -10,6 +11,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use folder_copy::copy;
 use place::Place;
 
 /// The user `nobody`, who owns what is foreign here.
@@ -88,17 +90,6 @@ impl Place {
 fn said(out: Output) -> (Option<i32>, String) {
     let both = [out.stdout, out.stderr].concat();
     (out.status.code(), String::from_utf8_lossy(&both).into_owned())
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &target),
-            false => drop(fs::copy(entry.path(), target).unwrap()),
-        }
-    }
 }
 
 /// Gives all that is in a folder to `nobody`. Whether that could be done.

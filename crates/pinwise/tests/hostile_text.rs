@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test that cannot go on must fail")]
 
+mod folder_copy;
 mod place;
 
 use std::ffi::OsStr;
@@ -10,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use folder_copy::copy;
 use machine::outside::is_hidden;
 use place::Place;
 
@@ -128,20 +130,6 @@ fn fixtures(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        match entry.file_type().unwrap() {
-            kind if kind.is_dir() => copy(&entry.path(), &target),
-            kind if kind.is_symlink() => {
-                std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), target).unwrap();
-            }
-            _ => fs::write(target, fs::read(entry.path()).unwrap()).unwrap(),
-        }
-    }
-}
-
 /// Replaces texts of a file, each of which stands in it.
 fn replace(file: &Path, pairs: &[(&str, &str)]) {
     let mut text = fs::read_to_string(file).unwrap();
@@ -231,11 +219,11 @@ fn what_a_ledger_says_drives_no_terminal() {
     ];
     fs::write(ledgers.join("1795662052-1000.jsonl"), lines.join("\n") + "\n").unwrap();
     for format in ["text", "json"] {
-        let (_, said) = place.clean(&["status", "--format", format]);
+        let (_, said) = place.clean_lines(&["status", "--format", format]);
         assert!(said.contains("1795662052-1000") && said.contains("FAKE"), "{said}");
     }
-    place.clean(&["undo"]);
-    place.clean(&["undo", "--format", "json", "--force"]);
+    place.clean_lines(&["undo"]);
+    place.clean_lines(&["undo", "--format", "json", "--force"]);
     place.clean_lines(&["confirm", "--session", EVIL]);
     place.clean_lines(&["undo", "--session", EVIL]);
 }
