@@ -13,6 +13,7 @@ mod irq_ban;
 mod kernel_file;
 mod latency_limit;
 mod launch;
+mod lifetime;
 mod netns_pair;
 mod operation;
 mod page_migration;
@@ -27,13 +28,17 @@ mod swapping;
 mod util_clamp;
 
 use std::io;
+use std::path::Path;
 
 use machine::Act;
 
+use crate::kernel::Kernel;
+use crate::procfs::says_ended;
+
 pub use kernel_file::form;
-pub use operation::{Lifetime, Operation};
+pub use lifetime::{Lifetime, outlives_boots};
+pub use operation::{Operation, TakenBack};
 pub use refusal::refusal;
-pub use scheduling::words as scheduling_words;
 
 /// What an act means to the kernel.
 pub fn operation(act: &Act) -> Box<dyn Operation + '_> {
@@ -81,9 +86,17 @@ pub fn operation(act: &Act) -> Box<dyn Operation + '_> {
     }
 }
 
-/// Whether an error about a process or thread says that it has ended.
-pub fn says_ended(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+/// Whether an error means that a file or folder is gone. Drivers answer ENODEV for a device that is there and sleeps.
+fn is_path_gone(
+    kernel: &dyn Kernel,
+    error: &io::Error,
+    path: &Path,
+    netns: Option<&str>,
+) -> io::Result<bool> {
+    match says_ended(error) || error.raw_os_error() == Some(libc::ENODEV) {
+        true => kernel.exists(path, netns).map(|there| !there),
+        false => Ok(false),
+    }
 }
 
 /// An old value that does not belong to its act: the ledger is damaged.

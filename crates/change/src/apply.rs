@@ -8,12 +8,12 @@ use machine::processes::Owner;
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
 
-use crate::acts::operation;
+use crate::acts::{operation, outlives_boots};
 use crate::hand::{Hand, Receipt, found};
 use crate::kernel::Kernel;
 use crate::ledger::{self, Session};
+use crate::owner::same_boot;
 use crate::record::Entry;
-use crate::status::same_boot;
 use crate::take_back::Undone;
 
 /// What one act of a setting would do.
@@ -411,7 +411,7 @@ fn made_otherwise(receipt: &Receipt) -> Fault {
 pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan) -> Result<(), Fault> {
     let sessions = ledger::sessions(dir)?;
     let in_force = |session: &Session, entry: &Entry| {
-        same_boot(session, kernel) || entry.outlives_boots(session.outstanding())
+        same_boot(session, kernel) || outlives_boots(entry, session.outstanding())
     };
     let of = |session| {
         let outstanding = Session::outstanding(session).filter(move |entry| in_force(session, entry));

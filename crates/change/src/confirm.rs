@@ -12,8 +12,8 @@ use machine::{Class, Fault};
 use crate::kernel::{Kernel, now_ticks, program};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
+use crate::owner::{owner_alive, same_boot};
 use crate::record::{Armed, Record, Reverter};
-use crate::status::{owner_alive, same_boot};
 
 /// The verb that takes an unconfirmed session back.
 pub const VERB: &str = "revert";
@@ -60,7 +60,7 @@ fn own_process(exe: &Path, state_dir: &Path, session: &str) -> Result<u32, Fault
             Class::MachineLacks,
             "arming the revert",
             cause,
-            "nothing was changed; apply without --confirm-within, or mend this",
+            "nothing was changed; apply without --confirm-within, or fix the cause",
         )
     };
     let mut child = Command::new(exe)

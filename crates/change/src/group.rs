@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use machine::{Class, Fault, ProcessRef};
 
 use crate::kernel::{Kernel, ProcessSeen};
+use crate::procfs::says_ended;
 
 /// How long a process may take to die of SIGKILL (it can hang in the kernel, in state `D`).
 const KILLED_WITHIN: Duration = Duration::from_secs(5);
@@ -96,7 +97,7 @@ fn all_gone(
         }
         for member in members.into_iter().filter(|member| signalled.insert(*member)) {
             match kernel.signal(&member, signal) {
-                Err(error) if !crate::acts::says_ended(&error) => {
+                Err(error) if !says_ended(&error) => {
                     let object = format!("process {}", member.pid);
                     return Err(Fault::io(object, &error, "end it as the user that it runs as, or as root"));
                 }

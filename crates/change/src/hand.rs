@@ -8,14 +8,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::{Act, Class, Fault, Setting};
 use serde::Serialize;
 
-use crate::acts::{operation, refusal};
+use crate::acts::{TakenBack, operation, refusal};
 use crate::confirm;
 use crate::ground::Ground;
 use crate::kernel::{Kernel, LiveKernel, now_ticks};
 use crate::ledger::{self, Ledger};
 use crate::lock::MachineLock;
 use crate::record::{Entry, FORMAT, Header, Record, Reverter, Value};
-use crate::take_back::{Scope, TakenBack, Undone, marker, take_back, undo_entries};
+use crate::take_back::{Scope, Undone, marker, take_back, undo_entries};
 
 /// A point in a session, to which [`Hand::undo_to`] goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,7 +124,7 @@ impl Hand {
         match done {
             Ok(read_back) => self.done(seq, read_back),
             Err(error) => {
-                let fault = refusal(act, &error);
+                let fault = refusal(&*operation, &error);
                 Err(match error.kind() {
                     // Somebody else made it in this moment: it is not ours to remove.
                     std::io::ErrorKind::AlreadyExists => self.failed(seq, fault),
@@ -166,7 +166,7 @@ impl Hand {
         }
         let now = match operation.read_there(&*kernel) {
             Ok(now) => now,
-            Err(error) => return Err(self.failed(seq, refusal(act, &error))),
+            Err(error) => return Err(self.failed(seq, refusal(&*operation, &error))),
         };
         if now == old {
             return Ok(old);
@@ -339,7 +339,7 @@ impl Drop for Hand {
 /// It cannot be read, may not be changed as it is, or could not be put back.
 pub(crate) fn found(kernel: &dyn Kernel, act: &Act) -> Result<Value, Fault> {
     let operation = operation(act);
-    let mut old = operation.read_there(kernel).map_err(|e| refusal(act, &e))?;
+    let mut old = operation.read_there(kernel).map_err(|e| refusal(&*operation, &e))?;
     operation.examine(kernel, &mut old)?;
     match operation.gives_up(&old).filter(|_| !kernel.may_raise_priority()) {
         None => Ok(old),

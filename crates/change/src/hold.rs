@@ -34,9 +34,10 @@ impl Hand {
         if let Err(fault) = gated.release() {
             return Err(self.give_up(seq, fault));
         }
-        match operation(act).read_there(&*kernel) {
+        let operation = operation(act);
+        match operation.read_there(&*kernel) {
             Ok(read_back) => self.done(seq, read_back),
-            Err(error) => Err(self.give_up(seq, refusal(act, &error))),
+            Err(error) => Err(self.give_up(seq, refusal(&*operation, &error))),
         }
     }
 }

@@ -15,7 +15,6 @@ mod memory;
 mod network;
 mod platform;
 pub(crate) mod processes;
-mod procfs;
 pub(crate) mod program;
 mod pseudo_files;
 mod scheduling_state;
@@ -38,7 +37,7 @@ pub use memory::Memory;
 pub use network::Network;
 pub use platform::{PlacedFile, Platform};
 pub use processes::{Gated, ProcessSeen, Processes};
-pub use scheduling_state::SchedulingState;
+pub use scheduling_state::{SchedulingState, policy_text};
 pub use threads::Threads;
 
 pub(crate) use memory::swap;

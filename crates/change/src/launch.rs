@@ -114,7 +114,7 @@ impl Hand {
             let act = Act::SetAffinity { thread, cpus: cpus.clone() };
             let object = format!("CPUs {cpus} for {}", launch.argv.join(" "));
             let set = self.kernel.set_affinity(pid, cpus).and_then(|()| self.kernel.affinity(pid, pid));
-            let now = set.map_err(|e| Fault { object: object.clone(), ..refusal(&act, &e) })?;
+            let now = set.map_err(|e| Fault { object: object.clone(), ..refusal(&*operation(&act), &e) })?;
             if now != *cpus {
                 let cause = format!("only CPUs {now} are allowed and online");
                 let remedy = format!("choose from those that this process may use, for example {now}");
@@ -126,7 +126,7 @@ impl Hand {
             let object = format!("scheduling {} for {}", operation(&act).asked(), launch.argv.join(" "));
             let old = self.kernel.scheduling(pid);
             let set = old.and_then(|old| self.kernel.set_scheduling(pid, &old.with(scheduling)));
-            set.map_err(|e| Fault { object, ..refusal(&act, &e) })?;
+            set.map_err(|e| Fault { object, ..refusal(&*operation(&act), &e) })?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! A session's file appears under its name with its header whole. A line counts once its newline is on disk: no act is
 //! performed before that, so a torn last line (kill -9, full disk) stands for nothing that was done.
 
+mod follower;
 mod line;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ use machine::{Class, Fault};
 
 use crate::acts::operation;
 use crate::record::{Armed, Entry, FORMAT, Header, Record};
+
+pub(crate) use follower::{follow, is_followed};
 
 /// Where pinwise keeps what must outlive it: `$PINWISE_STATE_DIR`; else /var/lib/pinwise for root; else
 /// `$XDG_STATE_HOME/pinwise` or `~/.local/state/pinwise`.
@@ -113,11 +116,6 @@ impl Ledger {
     pub fn remove(self) -> Result<(), Fault> {
         remove(&self.folder, &self.path)
     }
-
-    /// Where it lies.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 fn remove(folder: &OwnFolder, path: &Path) -> Result<(), Fault> {
@@ -170,11 +168,6 @@ impl Session {
     /// It cannot be removed.
     pub fn remove(&self) -> Result<(), Fault> {
         remove(&self.folder()?, &self.path)
-    }
-
-    /// Whether the boot in which it was written is known: its first line is there, and whole.
-    pub fn is_dated(&self) -> bool {
-        self.header.is_some()
     }
 
     /// A file that cannot be read.
@@ -274,17 +267,11 @@ pub(crate) fn path_of(dir: &Path, session: &str) -> PathBuf {
     dir.join(name_of(session))
 }
 
-/// The session of that id in `dir`; `None` when it has no file there.
-pub fn session(dir: &Path, id: &str) -> Result<Option<Session>, Fault> {
-    let Some(folder) = folder(dir)? else { return Ok(None) };
-    Ok(in_folder(&folder, &path_of(dir, id)))
-}
-
 /// The folder of the ledgers; `None` where it is missing.
 ///
 /// # Errors
 /// It belongs to somebody else, or cannot be opened.
-fn folder(dir: &Path) -> Result<Option<OwnFolder>, Fault> {
+pub(crate) fn folder(dir: &Path) -> Result<Option<OwnFolder>, Fault> {
     match dir.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         _ => OwnFolder::open(dir).map(Some),

@@ -17,9 +17,14 @@
 //! # }
 //! ```
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what is said goes through one place of the binary"
+)]
+
 mod acts;
 pub mod apply;
-mod boot_words;
 mod capability;
 mod cgroup_place;
 pub mod confirm;
@@ -37,8 +42,9 @@ pub mod lock;
 pub mod memory_cgroup;
 pub mod namespace;
 pub mod own;
-mod platform_file;
-pub mod reach;
+mod owner;
+mod procfs;
+mod reach;
 pub mod record;
 pub mod restart;
 pub mod revert;
@@ -61,8 +67,8 @@ pub use launch::{Launch, Launched, Stdout};
 pub use ledger::ledger_dir;
 pub use lock::MachineLock;
 pub use memory_cgroup::MemoryLimit;
-pub use record::Value;
+pub use record::{How, OutOfReach, Reading, Value};
 pub use status::{Status, status};
-pub use take_back::{How, Reading, Undone};
+pub use take_back::Undone;
 pub use tree_affinity::PinnedTree;
 pub use undo::{Point, UndoOptions, UndoReport, undo};

@@ -12,6 +12,8 @@ use std::path::Path;
 use machine::Fault;
 use machine::own_folder::{Lock, OwnFolder, Reach};
 
+use crate::ledger;
+
 /// The lock; held until it is dropped, or the process ends in whatever way.
 #[derive(Debug)]
 pub struct MachineLock {
@@ -33,10 +35,7 @@ impl MachineLock {
     /// # Errors
     /// As [`take`](Self::take).
     pub fn take_existing(dir: &Path) -> Result<Option<Self>, Fault> {
-        match dir.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            _ => Self::of(&OwnFolder::open(dir)?).map(Some),
-        }
+        ledger::folder(dir)?.map(|folder| Self::of(&folder)).transpose()
     }
 
     fn of(folder: &OwnFolder) -> Result<Self, Fault> {

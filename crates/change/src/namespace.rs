@@ -9,9 +9,10 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
-use machine::procfs::pid_stat;
 use rustix::net::{AddressFamily, SocketType};
 use serde::{Deserialize, Serialize};
+
+use crate::procfs;
 
 /// A namespace, by what the kernel tells of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,22 +58,13 @@ impl Namespace {
             return Err(io::Error::other(why));
         }
         let file = File::open("/proc/self/ns/pid")?;
-        Ok(Self { mark: first_process_began_ticks().ok(), ..Self::of_file(&file)? })
+        Ok(Self { mark: procfs::start_time(1, 1).ok(), ..Self::of_file(&file)? })
     }
 
     /// Another namespace of this process: `mnt`, `cgroup`, `time`.
     pub(crate) fn of_kind(kind: &str) -> io::Result<Self> {
         Self::of_file(&File::open(format!("/proc/self/ns/{kind}"))?)
     }
-}
-
-/// When process 1 of our PID namespace began, clock ticks since boot.
-fn first_process_began_ticks() -> io::Result<u64> {
-    let text = fs::read("/proc/1/stat")?;
-    // The name of a program may have bytes that are not UTF-8.
-    let text = String::from_utf8_lossy(&text);
-    let stat = pid_stat::parse(&text).map_err(io::Error::other)?;
-    Ok(stat.start_time_ticks)
 }
 
 /// The cookie of the calling thread's network namespace.

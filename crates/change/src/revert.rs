@@ -4,20 +4,18 @@
 //! gone read-only or fails, not at an apply that hangs. The ledger is opened once, and what it said last is kept in memory.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use machine::{Class, Fault};
-use rustix::fs::{FlockOperation, flock};
 
 use crate::kernel::{Kernel, now_ticks};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::record::Record;
-use crate::status::owner_alive;
-use crate::take_back::How;
+use crate::owner::owner_alive;
+use crate::record::{How, Record};
 use crate::undo::{SessionUndone, UndoOptions, UndoReport, undo_sessions};
 
 /// How often a waiting revert looks whether it is still wanted.
@@ -72,8 +70,7 @@ impl<'a> Revert<'a> {
     ) -> Result<Self, Fault> {
         let path = ledger::path_of(dir, session);
         let opened = File::open(&path).and_then(|file| {
-            // For as long as this lives: by that 'status' knows that somebody will take it back.
-            flock(&file, FlockOperation::LockExclusive)?;
+            ledger::follow(&file)?;
             Ok((read_whole(&file)?, file))
         });
         let (bytes, file) = opened.map_err(|e| Fault::io(path.display(), &e, "see 'pinwise status'"))?;
@@ -180,11 +177,13 @@ impl<'a> Revert<'a> {
             Ok(report) => report,
             // Only the sessions that are given to it can be at fault, and ours is among them.
             Err(fault) => {
-                UndoReport { sessions: vec![SessionUndone::failed(&self.seen, fault)], refused: Vec::new() }
+                let failed = SessionUndone::of(&self.seen, Vec::new(), vec![fault]);
+                UndoReport { sessions: vec![failed], refused: Vec::new() }
             }
         };
         let mut undone = report.sessions.iter().flat_map(|session| &session.undone);
-        let is_to_be_tried_again = |how: &How| matches!(how, How::Held { .. } | How::Refused { .. });
+        let is_to_be_tried_again =
+            |how: &How| matches!(how, How::Held { .. } | How::HeldWithin { .. } | How::Refused { .. });
         let settled = !alive && !undone.any(|undone| is_to_be_tried_again(&undone.how));
         if settled && self.look() {
             // On a disk that takes no more it stays armed, and 'pinwise status' says so.
@@ -200,24 +199,10 @@ pub fn keep_in_memory() {
     unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
 }
 
-/// Whether a revert is at work that would take the session of this ledger back.
-pub(crate) fn is_followed(path: &Path) -> io::Result<bool> {
-    match flock(&File::open(path)?, FlockOperation::NonBlockingLockShared) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
-        taken => Ok(taken.map(|()| false)?),
-    }
-}
-
 /// All of an open file, wherever it was read before.
-fn read_whole(file: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or_default()];
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], read as u64)? {
-            0 => break,
-            more => read += more,
-        }
-    }
-    bytes.truncate(read);
+fn read_whole(mut file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -4,15 +4,15 @@ use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use machine::{Act, Fault, ProcessRef, Setting, knobs};
+use machine::{Act, Fault, Outside, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
-use crate::acts::operation;
+use crate::acts::{operation, outlives_boots};
 use crate::kernel::{Kernel, LiveKernel};
-use crate::ledger::{self, Session};
-use crate::reach::{OutOfReach, Reach, reach};
-use crate::record::{Armed, Entry, Reverter};
-use crate::revert::is_followed;
+use crate::ledger::{self, Session, is_followed};
+use crate::owner::{owner_alive, same_boot, sees_owner};
+use crate::reach::{Reach, reach};
+use crate::record::{Armed, Entry, OutOfReach, Reverter};
 
 /// All sessions that have a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +35,7 @@ pub struct SessionStatus {
     /// Whether it is one of another PID namespace, so that whether it runs cannot be seen from here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub owner_elsewhere: bool,
-    /// Whether the machine was started again since: run-time changes are gone then.
+    /// Whether the machine was rebooted since: run-time changes are gone then.
     pub before_this_boot: bool,
     /// When it began, in seconds since 1970 (UTC).
     pub began_unix_s: u64,
@@ -65,7 +65,7 @@ pub struct ActStatus {
     pub old: String,
     /// What it was changed to: what was read back, or what was asked for where that was not recorded.
     pub new: String,
-    /// What is there now; `None` when it is gone or cannot be read, or the machine was started again since.
+    /// What is there now; `None` when it is gone or cannot be read, or the machine was rebooted since.
     pub now: Option<String>,
     /// Whether somebody else has changed it since; `None` when that cannot be told.
     pub changed_since: Option<bool>,
@@ -124,7 +124,7 @@ fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -
     let entries: Vec<&Entry> = session.outstanding().collect();
     let ground = session.header.as_ref().and_then(|header| header.ground.as_ref());
     let told = entries.iter().enumerate().map(|(i, entry)| {
-        let gone = before_this_boot && !entry.outlives_boots(session.outstanding());
+        let gone = before_this_boot && !outlives_boots(entry, session.outstanding());
         let (now, out_of_reach) = match reach(kernel, entry, ground, !before_this_boot) {
             _ if gone => (None, None),
             Reach::Here => (operation(&entry.act).read_there(kernel).ok(), None),
@@ -163,27 +163,6 @@ fn act_status(entry: &Entry) -> ActStatus {
     }
 }
 
-/// Whether the machine has not been started again since; taken for granted where a boot id is not known.
-pub(crate) fn same_boot(session: &Session, kernel: &dyn Kernel) -> bool {
-    let then = session.header.as_ref().map(|header| header.boot_id.as_str()).unwrap_or_default();
-    let now = kernel.boot_id().unwrap_or_default();
-    then.is_empty() || now.is_empty() || then == now
-}
-
-/// Whether the process that performs the session's acts is still there. One of another PID namespace cannot be seen: whether it is at
-/// work, the lock of the ledgers shows.
-pub(crate) fn owner_alive(session: &Session, kernel: &dyn Kernel) -> bool {
-    same_boot(session, kernel)
-        && sees_owner(session, kernel)
-        && session.header.as_ref().is_some_and(|header| kernel.alive(&header.owner))
-}
-
-/// Whether the number of the session's process means the same process here.
-fn sees_owner(session: &Session, kernel: &dyn Kernel) -> bool {
-    let then = session.header.as_ref().and_then(|header| header.ground);
-    then.is_none_or(|then| kernel.ground().is_ok_and(|now| now.sees_same_processes(&then)))
-}
-
 impl Status {
     /// How many acts are in force, over all sessions.
     pub fn outstanding(&self) -> usize {
@@ -204,12 +183,30 @@ impl fmt::Display for Status {
     }
 }
 
+impl fmt::Display for ActStatus {
+    /// One line, whatever a ledger holds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since = match (self.changed_since, &self.now) {
+            (Some(true), Some(now)) => {
+                let owner = self.owner.map(|owner| format!(", who may be: {owner}")).unwrap_or_default();
+                format!(", now {now}: changed since by somebody else{owner}")
+            }
+            _ => String::new(),
+        };
+        let out = self.out_of_reach.iter().map(|why| format!(", {why}")).collect::<String>();
+        let undo = self.undo.iter().map(|undo| format!(" [{undo}]")).collect::<String>();
+        let line =
+            format!("{:>3}  {}: {} -> {}{since}{out}{undo}", self.seq, self.object, self.old, self.new);
+        Outside(&line).fmt(f)
+    }
+}
+
 impl fmt::Display for SessionStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        write!(f, "Session {}", self.session)?;
+        write!(f, "Session {}", Outside(&self.session))?;
         if !self.purpose.is_empty() {
-            write!(f, " ({})", self.purpose)?;
+            write!(f, " ({})", Outside(&self.purpose))?;
         }
         if let Some(owner) = self.owner {
             let began = age(now.saturating_sub(self.began_unix_s));
@@ -223,6 +220,8 @@ impl fmt::Display for SessionStatus {
         let count = self.outstanding.len();
         writeln!(f, ": {count} {} in force", if count == 1 { "change" } else { "changes" })?;
         if let (Some(left), Some(by)) = (self.to_confirm_within_s, &self.reverted_by) {
+            let by = by.to_string();
+            let by = Outside(&by);
             match (self.reverter_gone, left > 0.0) {
                 (true, true) => writeln!(
                     f,
@@ -240,19 +239,11 @@ impl fmt::Display for SessionStatus {
         if self.before_this_boot && count > 0 {
             let kept = self.outstanding.iter().filter(|act| act.now.is_some()).count();
             match kept {
-                0 => writeln!(f, "  the machine was started again since, and with that they are gone")?,
-                kept => writeln!(f, "  the machine was started again since; {kept} of them outlive that")?,
+                0 => writeln!(f, "  the machine was rebooted since, and they are gone with that")?,
+                kept => writeln!(f, "  the machine was rebooted since; {kept} of them outlive that")?,
             }
         }
-        for act in &self.outstanding {
-            write!(f, "  {:>3}  {}: {} -> {}", act.seq, act.object, act.old, act.new)?;
-            if let (Some(true), Some(now)) = (act.changed_since, &act.now) {
-                let owner = act.owner.map(|owner| format!(", who may be: {owner}")).unwrap_or_default();
-                write!(f, ", now {now}: changed since by somebody else{owner}")?;
-            }
-            act.out_of_reach.iter().try_for_each(|why| write!(f, ", {why}"))?;
-            writeln!(f, "{}", act.undo.as_ref().map(|undo| format!(" [{undo}]")).unwrap_or_default())?;
-        }
+        self.outstanding.iter().try_for_each(|act| writeln!(f, "  {act}"))?;
         self.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))
     }
 }

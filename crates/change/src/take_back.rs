@@ -3,144 +3,15 @@
 use std::fmt;
 use std::io;
 
-use machine::Act;
-use serde::{Deserialize, Serialize};
+use machine::Outside;
+use serde::Serialize;
 
-use crate::acts::{Lifetime, Operation, operation};
+use crate::acts::{Lifetime, Operation, TakenBack, operation, outlives_boots};
 use crate::ground::Ground;
 use crate::heirs;
 use crate::kernel::Kernel;
-use crate::reach::{OutOfReach, Reach, reach};
-use crate::record::{Entry, Record, Value};
-
-/// What was read when an act was taken back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Reading {
-    /// The value.
-    Value(Value),
-    /// The value in words, as ledgers of format 1 have it.
-    Words(String),
-}
-
-impl From<Value> for Reading {
-    fn from(value: Value) -> Self {
-        Self::Value(value)
-    }
-}
-
-impl fmt::Display for Reading {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value(value) => value.fmt(f),
-            Self::Words(words) => f.write_str(words),
-        }
-    }
-}
-
-/// What came of taking an act back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "result", rename_all = "kebab-case")]
-pub enum How {
-    /// The old value is there again (the process group has ended, the cgroup is removed).
-    Restored,
-    /// The old value was there already.
-    Already,
-    /// The thread, process, file or cgroup is gone, and the change with it.
-    Gone,
-    /// The machine was started again in the meantime: a run-time change does not outlive that.
-    Expired,
-    /// The old value was written, and the kernel made something else of it: huge pages in use, memory that cannot be moved. To be tried
-    /// again.
-    Incomplete {
-        /// What it reads now.
-        now: Reading,
-    },
-    /// The same, and whoever forced it wants no further try.
-    GivenUp {
-        /// What it reads now.
-        now: Reading,
-    },
-    /// Somebody else changed it after us: left alone, unless forced.
-    Conflict {
-        /// What it reads now.
-        now: Reading,
-    },
-    /// A later session, or a later act of the same session, has set it since: that one is to be undone first.
-    Held {
-        /// The session, `SESSION`, or the act, `SESSION.ACT`.
-        by: String,
-    },
-    /// Processes are in a group of the number of one that pinwise launched, and nothing shows that they belong to it: its leader is
-    /// gone, and they do not carry the launch's marker. They were left alone.
-    Unproven {
-        /// Their numbers.
-        pids: Vec<u32>,
-    },
-    /// What it is about cannot be reached from here: it belongs to another namespace or root directory.
-    OutOfReach {
-        /// Why.
-        what: OutOfReach,
-    },
-    /// The same, and whoever forced it wants no further try.
-    Forgotten,
-    /// The kernel refused, or it could not be read.
-    Refused {
-        /// Why.
-        why: String,
-    },
-}
-
-impl How {
-    /// Whether nothing is left to do for the act.
-    pub fn is_final(&self) -> bool {
-        !matches!(
-            self,
-            How::Incomplete { .. }
-                | How::Conflict { .. }
-                | How::Held { .. }
-                | How::Unproven { .. }
-                | How::OutOfReach { .. }
-                | How::Refused { .. }
-        )
-    }
-}
-
-impl fmt::Display for How {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            How::Restored => f.write_str("restored"),
-            How::Already => f.write_str("was restored already"),
-            How::Gone => f.write_str("gone, and the change with it"),
-            How::Expired => f.write_str("expired: the machine was started again since"),
-            How::Incomplete { now } => write!(f, "written back, but the kernel made {now} of it"),
-            How::GivenUp { now } => write!(f, "written back, the kernel made {now} of it, and left at that"),
-            How::Conflict { now } => {
-                write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
-            }
-            How::Held { by } => match by.split_once('.') {
-                None => write!(f, "left alone: session {by} has set it since; undo that first"),
-                Some((_, act)) => {
-                    write!(f, "left alone: act {act} has set it since, and could not be undone")
-                }
-            },
-            How::Unproven { pids } => {
-                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-                write!(
-                    f,
-                    "left running: processes {}, in a process group of that number whose leader is gone; they do not carry \
-                     pinwise's marker and may belong to somebody else",
-                    pids.join(", ")
-                )
-            }
-            How::OutOfReach { what } => write!(f, "left as it is: {what}"),
-            How::Forgotten => {
-                f.write_str("given up: it could not be reached from here, and may be changed still")
-            }
-            How::Refused { why } => write!(f, "could not be restored: {why}"),
-        }
-    }
-}
+use crate::reach::{Reach, reach};
+use crate::record::{Entry, How, Reading, Record, Value};
 
 /// One act that was taken back, or tried to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -162,14 +33,15 @@ pub struct Undone {
 }
 
 impl fmt::Display for Undone {
+    /// One line, whatever a ledger holds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} ({})", self.object, self.how, self.old)?;
-        self.note.iter().try_for_each(|note| write!(f, "; {note}"))?;
-        match self.heirs {
-            0 => Ok(()),
-            1 => f.write_str(", with 1 thread that inherited it"),
-            n => write!(f, ", with {n} threads that inherited it"),
-        }
+        let note = self.note.iter().map(|note| format!("; {note}")).collect::<String>();
+        let heirs = match self.heirs {
+            0 => String::new(),
+            1 => ", with 1 thread that inherited it".into(),
+            n => format!(", with {n} threads that inherited it"),
+        };
+        Outside(&format!("{}: {} ({}){note}{heirs}", self.object, self.how, self.old)).fmt(f)
     }
 }
 
@@ -204,12 +76,12 @@ pub fn undo_entries(
     for (done, i) in chosen.iter().enumerate() {
         let entry = &entries[*i];
         let (mut how, mut heirs) = (How::Expired, 0);
-        let outlives = entry.outlives_boots(entries.iter());
+        let outlives = outlives_boots(entry, entries.iter());
         let held = (scope.held_by)(entry).filter(|_| (scope.same_boot || outlives) && !scope.force);
         if let Some(by) = held {
             how = How::Held { by };
         } else if let Some(later) = not_undone_yet(entry, &entries[*i + 1..]).filter(|_| scope.same_boot) {
-            how = How::Held { by: marker(scope.session, later) };
+            how = How::HeldWithin { seq: later };
         } else if scope.same_boot {
             let marker = marker(scope.session, entry.seq);
             how = take_back_there(kernel, entry, &entries[..*i], &marker, scope);
@@ -256,18 +128,6 @@ fn not_undone_yet(entry: &Entry, later: &[Entry]) -> Option<u64> {
 /// What marks the environment of the process that act `seq` of a session starts.
 pub fn marker(session: &str, seq: u64) -> String {
     format!("{session}.{seq}")
-}
-
-/// An act that is to be taken back.
-pub struct TakenBack<'a> {
-    /// The act as it has to be asked for here, which may name its object otherwise than its entry does.
-    pub act: &'a Act,
-    /// Its entry.
-    pub entry: &'a Entry,
-    /// The acts of its session before it.
-    pub earlier: &'a [Entry],
-    /// What [`Act::Launch`] or [`Act::HoldLatency`] put into the environment.
-    pub marker: &'a str,
 }
 
 /// Takes an act back wherever its object is, if it can be reached.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use machine::{Act, Class, CpuSet, Fault, ProcessRef, ThreadRef};
 use serde::Serialize;
 
-use crate::acts::says_ended;
 use crate::hand::{Hand, Receipt};
 use crate::kernel::{Kernel, descendants};
+use crate::procfs::says_ended;
 
 /// How often new threads are looked for: a process that starts threads faster than that is not waited for.
 const PASSES: usize = 50;

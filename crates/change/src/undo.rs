@@ -5,16 +5,16 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use machine::{Class, Fault};
+use machine::{Class, Fault, Outside};
 use serde::Serialize;
 
-use crate::acts::operation;
+use crate::acts::{operation, outlives_boots};
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::record::Entry;
-use crate::status::{owner_alive, same_boot};
-use crate::take_back::{How, Scope, Undone, undo_entries};
+use crate::owner::{owner_alive, same_boot};
+use crate::record::{Entry, How};
+use crate::take_back::{Scope, Undone, undo_entries};
 
 /// What to undo, and how hard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,20 +77,12 @@ pub struct SessionUndone {
 }
 
 impl SessionUndone {
-    /// A session that is left as it is: its ledger does not say of which boot it is.
-    fn left(session: &Session) -> Self {
-        let problems = session.problems.clone();
-        Self { session: session.id(), purpose: String::new(), undone: Vec::new(), problems }
-    }
-
-    /// A session of which nothing could be undone.
-    pub(crate) fn failed(session: &Session, fault: Fault) -> Self {
+    /// What came of the acts of a session; none of them where it was left as it is.
+    pub(crate) fn of(session: &Session, undone: Vec<Undone>, problems: Vec<Fault>) -> Self {
         let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
-        Self { session: session.id(), purpose, undone: Vec::new(), problems: vec![fault] }
+        Self { session: session.id(), purpose, undone, problems }
     }
-}
 
-impl SessionUndone {
     /// `7 restored, 1 already as it was, 2 left as they are`.
     fn count(&self) -> String {
         let of = |is: fn(&How) -> bool| self.undone.iter().filter(|undone| is(&undone.how)).count();
@@ -143,16 +135,12 @@ impl UndoReport {
 fn left_fault(undone: &Undone) -> Fault {
     match &undone.how {
         How::Held { by } => {
-            let remedy = match by.contains('.') {
-                true => {
-                    "fix what keeps the later act from being undone, and run 'pinwise undo' again".to_string()
-                }
-                false => {
-                    format!(
-                        "run 'pinwise undo --session {by}' first, or wait for it to end where it still runs"
-                    )
-                }
-            };
+            let remedy =
+                format!("run 'pinwise undo --session {by}' first, or wait for it to end where it still runs");
+            Fault::new(Class::No, &undone.object, &undone.how, remedy)
+        }
+        How::HeldWithin { .. } => {
+            let remedy = "fix what keeps the later act from being undone, and run 'pinwise undo' again";
             Fault::new(Class::No, &undone.object, &undone.how, remedy)
         }
         How::Conflict { .. } => {
@@ -170,7 +158,7 @@ fn left_fault(undone: &Undone) -> Fault {
         }
         how => {
             let (class, remedy) = match rustix::process::geteuid().is_root() {
-                true => (Class::MachineLacks, "mend the cause and run 'pinwise undo' again"),
+                true => (Class::MachineLacks, "fix the cause and run 'pinwise undo' again"),
                 false => (Class::NotPermitted, "run 'pinwise undo' as root"),
             };
             Fault::new(class, &undone.object, how, remedy)
@@ -184,7 +172,8 @@ impl fmt::Display for UndoReport {
             return writeln!(f, "Nothing to undo.");
         }
         for session in &self.sessions {
-            writeln!(f, "Session {} ({}): {}", session.session, session.purpose, session.count())?;
+            let (id, purpose) = (Outside(&session.session), Outside(&session.purpose));
+            writeln!(f, "Session {id} ({purpose}): {}", session.count())?;
             session.undone.iter().try_for_each(|undone| writeln!(f, "  {undone}"))?;
             session.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
         }
@@ -224,7 +213,9 @@ pub(crate) fn undo_sessions(
         match (from_seq, session.header.as_ref()) {
             (None, _) => {}
             (Some(_), None) if !(options.force && options.session.is_some()) => {
-                report.sessions.push(SessionUndone::left(&session));
+                // Its ledger does not say of which boot it is.
+                let problems = session.problems.clone();
+                report.sessions.push(SessionUndone::of(&session, Vec::new(), problems));
             }
             (Some(_), Some(header)) if alive && !options.owned_too => {
                 report.refused.push(owned(&session, header.owner.pid));
@@ -235,7 +226,7 @@ pub(crate) fn undo_sessions(
             }
         }
         let same_boot = same_boot(&session, kernel);
-        let in_force = |entry: &&Entry| same_boot || entry.outlives_boots(session.outstanding());
+        let in_force = |entry: &&Entry| same_boot || outlives_boots(entry, session.outstanding());
         held.extend(session.outstanding().filter(in_force).map(|entry| (session.id(), entry.clone())));
     }
     match report.refused.first() {
@@ -326,8 +317,7 @@ fn undo_session(
     if settled && !owner_alive {
         problems.extend(put_away(session, force).err());
     }
-    let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
-    SessionUndone { session: id, purpose, undone, problems }
+    SessionUndone::of(session, undone, problems)
 }
 
 /// Removes a ledger of which nothing is outstanding. One with lines that make no sense stays until somebody has

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use machine::{Act, CpuSet, ThreadRef};
+use pinwise_change::OutOfReach;
 use pinwise_change::ledger::sessions;
-use pinwise_change::reach::OutOfReach;
 use pinwise_change::{EmulatedKernel, Hand, How, UndoOptions, UndoReport, status, undo};
 
 const RPS: &str = "/sys/class/net/eth0/queues/rx-0/rps_cpus";

@@ -112,7 +112,7 @@ fn after_a_restart_files_go_and_what_they_brought_back_is_restored() {
     let status = status_with(bench.dir.path(), &bench.kernel).unwrap();
     let now: Vec<_> = status.sessions[0].outstanding.iter().map(|act| act.now.is_some()).collect();
     assert_eq!(now, [true; 5]);
-    assert!(status.to_string().contains("started again since; 5 of them outlive that"), "{status}");
+    assert!(status.to_string().contains("rebooted since; 5 of them outlive that"), "{status}");
     let report = bench.undo(false);
     assert!(report.is_clean(), "{report}");
     assert_eq!(bench.files(), before);

@@ -1,17 +1,18 @@
 //! Words on the command lines of the boot loader's entries.
 
+mod lines;
+
 use std::io;
 
 use machine::boot_loader::COMMAND_LINE;
 use machine::{Act, BootLoader, Class, Fault};
 
 use super::refusal::{Refusal, is_missing, is_permission};
-use super::{Lifetime, Operation, unfit};
-use crate::boot_words::{self, Held};
+use super::{Lifetime, Operation, TakenBack};
 use crate::kernel::Kernel;
-use crate::record::{Entry, Value};
+use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
-use crate::take_back::{How, TakenBack};
+use lines::{Held, held, names_in};
 
 /// Has the platform's tool add words.
 pub struct BootWords<'a> {
@@ -21,14 +22,19 @@ pub struct BootWords<'a> {
 }
 
 impl BootWords<'_> {
+    /// The command lines, as the ledger keeps them.
+    fn lines(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(kernel.boot_command_lines(self.loader)?.map_or(Value::Absent, Value::Text))
+    }
+
     /// Takes words of ours off the lines, as many as are there. The tool is run even when none is: an undo that was cut short may not
     /// have come to that.
     fn take_words_away(&self, kernel: &dyn Kernel, entry: &Entry, force: bool) -> How {
         // A line that was there before stays, whatever it says.
         let fresh = self.line.filter(|_| entry.old == Value::Absent);
         let refused = |error: io::Error| How::Refused { why: error.to_string() };
-        let there = match kernel.boot_lines(self.loader) {
-            Ok(lines) => boot_words::held(self.words, &lines) != Held::None,
+        let there = match self.lines(kernel) {
+            Ok(lines) => held(self.words, &lines) != Held::None,
             Err(error) => return refused(error),
         };
         match (kernel.remove_boot_words(self.loader, self.words, fresh), there) {
@@ -39,8 +45,8 @@ impl BootWords<'_> {
             }
             (Err(error), _) => return refused(error),
         }
-        let left = match kernel.boot_lines(self.loader) {
-            Ok(Value::Text(lines)) => boot_words::names_in(self.words, &lines).map(String::from),
+        let left = match self.lines(kernel) {
+            Ok(Value::Text(lines)) => names_in(self.words, &lines).map(String::from),
             Ok(_) => None,
             Err(error) => return refused(error),
         };
@@ -68,7 +74,7 @@ impl Operation for BootWords<'_> {
     }
 
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
-        kernel.boot_lines(self.loader)
+        self.lines(kernel)
     }
 
     fn is_read_again(&self) -> bool {
@@ -80,9 +86,9 @@ impl Operation for BootWords<'_> {
             Value::Text(text) => text.as_str(),
             _ => self.line.unwrap_or_default(),
         };
-        let Some(theirs) = boot_words::names_in(self.words, lines) else { return Ok(()) };
+        let Some(theirs) = names_in(self.words, lines) else { return Ok(()) };
         let cause =
-            format!("'{theirs}' stands there already, and what of it would be pinwise's could not be known");
+            format!("'{theirs}' is there already; an undo could not tell it from what pinwise would add");
         let remedy = "leave the parameter out, or take it out of the boot loader's line first";
         Err(Fault::new(Class::No, self.object(), cause, remedy))
     }
@@ -91,20 +97,16 @@ impl Operation for BootWords<'_> {
         kernel.add_boot_words(self.loader, self.words, self.line)
     }
 
-    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
-        Err(unfit())
-    }
-
     fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {
         Some(self.take_words_away(kernel, of.entry, force))
     }
 
     fn same(&self, a: &Value, b: &Value) -> bool {
-        boot_words::held(self.words, a) == boot_words::held(self.words, b)
+        held(self.words, a) == held(self.words, b)
     }
 
     fn took_effect(&self, now: &Value) -> bool {
-        boot_words::held(self.words, now) == Held::All
+        held(self.words, now) == Held::All
     }
 
     fn object(&self) -> String {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use machine::{Act, Class, Fault};
 
 use super::refusal::{Refusal, is_missing};
-use super::{Operation, says_ended, unfit};
+use super::{Operation, is_path_gone, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::subject::Scope;
@@ -76,7 +76,7 @@ impl Operation for CgroupCreation<'_> {
     }
 
     fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
-        if says_ended(error) { kernel.exists(self.path, None).map(|there| !there) } else { Ok(false) }
+        is_path_gone(kernel, error, self.path, None)
     }
 
     fn object(&self) -> String {
@@ -93,11 +93,11 @@ impl Operation for CgroupCreation<'_> {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         match error.raw_os_error() {
-            Some(libc::EROFS) => Some(Refusal::lacks(
+            Some(libc::EROFS) => Some(Refusal::unavailable(
                 "the cgroup tree is read-only, as in a container",
                 "run outside of the container",
             )),
-            _ if is_missing(error) => Some(Refusal::lacks(
+            _ if is_missing(error) => Some(Refusal::unavailable(
                 "it does not exist (any more)",
                 "check the path: the device may have gone, or the kernel does not have it",
             )),

@@ -42,8 +42,7 @@ impl Operation for CgroupMembership<'_> {
     /// Adds what its threads may use, which a move can change.
     fn examine(&self, kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
         let Value::Cgroup { affinity, .. } = old else { return Ok(()) };
-        let act = Act::JoinCgroup { process: self.process, path: self.path.into() };
-        for tid in kernel.threads(self.process.pid).map_err(|e| refusal(&act, &e))? {
+        for tid in kernel.threads(self.process.pid).map_err(|e| refusal(self, &e))? {
             // A thread that ends in between needs nothing put back.
             if let Ok(cpus) = kernel.affinity(self.process.pid, tid) {
                 affinity.push((tid, cpus));
@@ -94,9 +93,9 @@ impl Operation for CgroupMembership<'_> {
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         match error.raw_os_error() {
             Some(libc::ENOENT) => {
-                Some(Refusal::lacks("the cgroup is not there", "create it first, or check the path"))
+                Some(Refusal::unavailable("the cgroup is not there", "create it first, or check the path"))
             }
-            Some(libc::ENOSPC) => Some(Refusal::lacks(
+            Some(libc::ENOSPC) => Some(Refusal::unavailable(
                 "the cgroup has no CPUs or no memory nodes",
                 "write cpuset.cpus and cpuset.mems first",
             )),

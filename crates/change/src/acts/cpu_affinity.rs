@@ -69,7 +69,7 @@ impl Operation for CpuAffinity<'_> {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
-            Refusal::lacks(
+            Refusal::unavailable(
                 "none of these CPUs is online and allowed, or the kernel pins this thread itself (PF_NO_SETAFFINITY)",
                 "choose from Cpus_allowed_list of its cgroup (cpuset); leave per-CPU kernel threads",
             )

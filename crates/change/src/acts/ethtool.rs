@@ -6,8 +6,8 @@ use std::path::Path;
 
 use machine::{Act, EthtoolSetting, EthtoolState};
 
-use super::refusal::{Refusal, is_missing, is_permission};
-use super::{Operation, says_ended, unfit, within};
+use super::refusal::{ENOTSUPP, Refusal, is_missing, is_permission};
+use super::{Operation, is_path_gone, unfit, within};
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::subject::Scope;
@@ -98,13 +98,7 @@ impl Operation for DriverSetting<'_> {
     }
 
     fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
-        match says_ended(error) || error.raw_os_error() == Some(libc::ENODEV) {
-            true => {
-                let directory = Path::new("/sys/class/net").join(self.device);
-                kernel.exists(&directory, self.netns).map(|there| !there)
-            }
-            false => Ok(false),
-        }
+        is_path_gone(kernel, error, &Path::new("/sys/class/net").join(self.device), self.netns)
     }
 
     fn object(&self) -> String {
@@ -122,24 +116,23 @@ impl Operation for DriverSetting<'_> {
     }
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
-        const ENOTSUPP: i32 = 524;
         Some(match error.raw_os_error() {
             _ if is_permission(error) => Refusal::permission(
                 "it needs CAP_NET_ADMIN in the network namespace of the interface",
                 "run as root",
             ),
-            _ if is_missing(error) => Refusal::lacks(
+            _ if is_missing(error) => Refusal::unavailable(
                 "it does not exist (any more)",
                 match self.netns {
                     Some(_) => "check the name of the network namespace (ip netns)",
                     None => "the kernel is older than 5.6, which has no such netlink family",
                 },
             ),
-            Some(libc::ENODEV) => Refusal::lacks(
+            Some(libc::ENODEV) => Refusal::unavailable(
                 "there is no such interface (any more)",
                 "check its name and that of its network namespace (ip link)",
             ),
-            Some(libc::EOPNOTSUPP | ENOTSUPP) => Refusal::lacks(
+            Some(libc::EOPNOTSUPP | ENOTSUPP) => Refusal::unavailable(
                 "the interface's driver cannot do it, or not all of it",
                 "name only what 'ethtool -l', '-c' and '-k' show of it, or leave it",
             ),
@@ -147,7 +140,7 @@ impl Operation for DriverSetting<'_> {
                 "the driver does not take these values (together)",
                 "set an adaptive switch off before its figures; for channels see RSS tables and XDP programs; the kernel log may say why",
             ),
-            Some(libc::EBUSY | libc::EAGAIN) => Refusal::lacks(
+            Some(libc::EBUSY | libc::EAGAIN) => Refusal::unavailable(
                 "the driver cannot do it at the moment: its link is up, it is being reset, or something holds its queues (XDP)",
                 "see what is attached with 'ip -d link'; some drivers take it only with the link down (ip link set DEVICE down)",
             ),

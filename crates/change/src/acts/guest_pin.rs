@@ -63,8 +63,7 @@ impl Operation for Pinned<'_> {
         match self.pin.scope {
             // libvirt says so of its own guests.
             PinScope::Definition => Ok(says_ended(error)),
-            PinScope::Running { .. } => Ok(error.raw_os_error() == Some(libc::ESRCH)
-                || (says_ended(error) && self.is_there(kernel).is_err_and(|error| says_ended(&error)))),
+            PinScope::Running { .. } => Ok(self.has_ended(kernel, error)),
         }
     }
 
@@ -95,20 +94,22 @@ impl Operation for Pinned<'_> {
         };
         Some(match error.kind() {
             _ if is_permission(error) => permission(),
-            _ if is_missing(error) => Refusal::lacks(
+            _ if is_missing(error) => Refusal::unavailable(
                 "it does not exist (any more)",
                 "the guest ended in the meantime, or was restarted: try again",
             ),
             io::ErrorKind::PermissionDenied => permission(),
-            io::ErrorKind::NotFound => Refusal::lacks(
+            io::ErrorKind::NotFound => Refusal::unavailable(
                 "libvirt has no such guest, or no definition of it that lasts",
                 "see 'virsh list --all'; a transient guest is placed where it is created",
             ),
-            io::ErrorKind::Unsupported => Refusal::lacks(
+            io::ErrorKind::Unsupported => Refusal::unavailable(
                 "",
                 "install it (libvirt-clients, libvirt-client): libvirt runs this guest, and has to be asked",
             ),
-            _ => Refusal::lacks("", "see whether libvirt runs and answers: virsh -c qemu:///system list"),
+            _ => {
+                Refusal::unavailable("", "see whether libvirt runs and answers: virsh -c qemu:///system list")
+            }
         })
     }
 }

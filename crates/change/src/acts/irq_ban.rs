@@ -101,15 +101,15 @@ impl Operation for IrqBan {
             _ if is_permission(error) => {
                 Refusal::permission("irqbalance listens to root alone", "run as root")
             }
-            _ if is_missing(error) => Refusal::lacks(
+            _ if is_missing(error) => Refusal::unavailable(
                 "it does not exist (any more)",
                 "irqbalance ended in the meantime, or was restarted: try again",
             ),
-            io::ErrorKind::InvalidInput => Refusal::lacks(
+            io::ErrorKind::InvalidInput => Refusal::unavailable(
                 "",
                 "name fewer, or start irqbalance with --banmod for the driver of these lines (IRQBALANCE_ARGS in its settings)",
             ),
-            _ => Refusal::lacks(
+            _ => Refusal::unavailable(
                 "",
                 "see what irqbalance does (journalctl -u irqbalance), or stop it: systemctl stop irqbalance",
             ),

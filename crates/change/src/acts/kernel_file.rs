@@ -7,8 +7,8 @@ use std::path::Path;
 
 use machine::Act;
 
-use super::refusal::{Refusal, is_missing, is_permission, is_root};
-use super::{Lifetime, Operation, says_ended, unfit, within};
+use super::refusal::{ENOTSUPP, Refusal, is_missing, is_permission, is_root};
+use super::{Lifetime, Operation, is_path_gone, unfit, within};
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::subject::{Scope, scope};
@@ -132,12 +132,8 @@ impl Operation for KernelFile<'_> {
         }
     }
 
-    /// Drivers answer ENODEV for a device that is there and sleeps.
     fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
-        match says_ended(error) || error.raw_os_error() == Some(libc::ENODEV) {
-            true => kernel.exists(self.path, self.netns).map(|there| !there),
-            false => Ok(false),
-        }
+        is_path_gone(kernel, error, self.path, self.netns)
     }
 
     fn object(&self) -> String {
@@ -162,7 +158,7 @@ impl Operation for KernelFile<'_> {
                 Some(_) => "check the name of the network namespace and of the device (ip netns)",
                 None => "check the path: the device may have gone, or the kernel does not have it",
             };
-            return Some(Refusal::lacks("it does not exist (any more)", remedy));
+            return Some(Refusal::unavailable("it does not exist (any more)", remedy));
         }
         self.of_value(error.raw_os_error()?).or_else(|| of_any_file(error.raw_os_error()?))
     }
@@ -179,7 +175,7 @@ impl KernelFile<'_> {
         match self.path {
             _ if !is_root() => None,
             _ if self.is_irq() => Some(MANAGED),
-            path if path.ends_with("intel_pstate/no_turbo") => Some(Refusal::lacks(
+            path if path.ends_with("intel_pstate/no_turbo") => Some(Refusal::unavailable(
                 "firmware has switched turbo off",
                 "switch it on in the firmware's setup",
             )),
@@ -191,39 +187,43 @@ impl KernelFile<'_> {
     fn of_value(&self, errno: i32) -> Option<Refusal> {
         match errno {
             libc::EIO if self.is_irq() => Some(MANAGED),
-            libc::ENOSPC if self.is_irq() => Some(Refusal::lacks(
+            libc::ENOSPC if self.is_irq() => Some(Refusal::unavailable(
                 "no interrupt vector is free on that CPU",
                 "name more CPUs, or move another interrupt away",
             )),
-            libc::EINVAL | libc::EBUSY if self.path.ends_with("sched_rt_runtime_us") => Some(Refusal::lacks(
-                "real-time groups or deadline threads have been promised more, or it exceeds sched_rt_period_us",
-                "choose more, or lower cpu.rt_runtime_us of the cgroups first",
-            )),
-            libc::EBUSY if self.path.ends_with("energy_performance_preference") => Some(Refusal::lacks(
-                "with the governor performance the kernel holds this at performance",
-                "set the knob frequency-governor to another one first",
-            )),
+            libc::EINVAL | libc::EBUSY if self.path.ends_with("sched_rt_runtime_us") => {
+                Some(Refusal::unavailable(
+                    "real-time groups or deadline threads have been promised more, or it exceeds sched_rt_period_us",
+                    "choose more, or lower cpu.rt_runtime_us of the cgroups first",
+                ))
+            }
+            libc::EBUSY if self.path.ends_with("energy_performance_preference") => {
+                Some(Refusal::unavailable(
+                    "with the governor performance the kernel holds this at performance",
+                    "set the knob frequency-governor to another one first",
+                ))
+            }
             _ => None,
         }
     }
 }
 
 fn of_any_file(errno: i32) -> Option<Refusal> {
-    /// Of the kernel alone (include/linux/errno.h); it comes out of /proc/sys/kernel/nmi_watchdog.
-    const ENOTSUPP: i32 = 524;
     match errno {
         libc::EINVAL | libc::ERANGE | libc::EOVERFLOW => Some(Refusal::usage(
             "the kernel does not take this value",
             "check it against what the file reads, and that its CPUs are online",
         )),
-        libc::EBUSY => Some(Refusal::lacks(
+        libc::EBUSY => Some(Refusal::unavailable(
             "something else holds it at the moment",
             "see who owns it in docs/knobs.md, or try again",
         )),
-        libc::EROFS => {
-            Some(Refusal::lacks("it is mounted read-only, as in a container", "run outside of the container"))
-        }
-        libc::EOPNOTSUPP | ENOTSUPP => Some(Refusal::lacks(
+        libc::EROFS => Some(Refusal::unavailable(
+            "it is mounted read-only, as in a container",
+            "run outside of the container",
+        )),
+        // nmi_watchdog of /proc/sys/kernel answers the latter.
+        libc::EOPNOTSUPP | ENOTSUPP => Some(Refusal::unavailable(
             "this device, driver or CPU cannot do it",
             "leave it: the file is there for others of its kind",
         )),

@@ -6,11 +6,10 @@ use machine::Act;
 use machine::power::NO_LATENCY_LIMIT_US;
 
 use super::refusal::{Refusal, is_missing};
-use super::{Operation, launch, unfit};
+use super::{Operation, TakenBack, launch};
 use crate::kernel::Kernel;
-use crate::record::Value;
+use crate::record::{How, Value};
 use crate::subject::Scope;
-use crate::take_back::{How, TakenBack};
 
 /// Holds a limit; [`Hand`](crate::Hand) starts the process that does.
 pub struct LatencyLimit {
@@ -37,14 +36,6 @@ impl Operation for LatencyLimit {
 
     fn is_read_again(&self) -> bool {
         false
-    }
-
-    fn perform(&self, _kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
-    }
-
-    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
-        Err(unfit())
     }
 
     fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {
@@ -90,7 +81,7 @@ impl Operation for LatencyLimit {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         is_missing(error).then(|| {
-            Refusal::lacks(
+            Refusal::unavailable(
                 "it does not exist (any more)",
                 "this kernel has no /dev/cpu_dma_latency (CONFIG_CPU_IDLE): leave it",
             )

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use machine::Act;
 
-use super::{Operation, unfit};
+use super::{Operation, TakenBack};
 use crate::group;
 use crate::kernel::Kernel;
-use crate::record::{Entry, Value};
+use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
-use crate::take_back::{How, TakenBack};
 
 /// Starts a process group; [`Hand::launch`](crate::Hand::launch) performs it.
 pub struct ProcessGroup<'a> {
@@ -51,14 +50,6 @@ impl Operation for ProcessGroup<'_> {
 
     fn is_read_again(&self) -> bool {
         false
-    }
-
-    fn perform(&self, _kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
-    }
-
-    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
-        Err(unfit())
     }
 
     fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {

@@ -83,8 +83,8 @@ impl Operation for NamespacePair<'_> {
             _ if is_permission(error) => {
                 Refusal::permission("network namespaces are for root to make", "run as root")
             }
-            io::ErrorKind::Unsupported => Refusal::lacks("", "install it: apt install iproute2"),
-            _ => Refusal::lacks(
+            io::ErrorKind::Unsupported => Refusal::unavailable("", "install it: apt install iproute2"),
+            _ => Refusal::unavailable(
                 "",
                 "check that the kernel has veth devices (modprobe veth) and that this is no container without CAP_SYS_ADMIN",
             ),

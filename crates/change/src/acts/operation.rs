@@ -4,22 +4,23 @@ use std::io;
 
 use machine::{Act, Fault, ThreadRef};
 
+use super::lifetime::Lifetime;
 use super::refusal::Refusal;
 use super::says_ended;
 use crate::kernel::Kernel;
-use crate::record::Value;
+use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
-use crate::take_back::{How, TakenBack};
 
-/// How long what an act does lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lifetime {
-    /// Until the next boot at most.
-    Boot,
-    /// The same, but a file that the session has placed may bring it back.
-    BootUnlessKept,
-    /// The machine keeps it while it is off.
-    Lasting,
+/// An act that is to be taken back.
+pub struct TakenBack<'a> {
+    /// The act as it has to be asked for here, which may name its object otherwise than its entry does.
+    pub act: &'a Act,
+    /// Its entry.
+    pub entry: &'a Entry,
+    /// The acts of its session before it.
+    pub earlier: &'a [Entry],
+    /// What [`Act::Launch`] or [`Act::HoldLatency`] put into the environment.
+    pub marker: &'a str,
 }
 
 /// What an act means to the kernel.
@@ -106,11 +107,15 @@ pub trait Operation {
 
     // Doing.
 
-    /// Performs it. `now` is what was read last.
-    fn perform(&self, kernel: &dyn Kernel, now: &Value) -> io::Result<()>;
+    /// Performs it. `now` is what was read last. What starts a process is performed by [`Hand`](crate::Hand) itself.
+    fn perform(&self, _kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
 
-    /// Puts back what was there. `now` is what was read last.
-    fn put_back(&self, kernel: &dyn Kernel, old: &Value, now: &Value) -> io::Result<()>;
+    /// Puts back what was there. `now` is what was read last. Not called where [`take_back`](Self::take_back) does it all.
+    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
 
     /// Takes it back where that is more than putting a value back; `None` where it is not.
     fn take_back(&self, _kernel: &dyn Kernel, _of: &TakenBack, _force: bool) -> Option<How> {
@@ -161,9 +166,13 @@ pub trait Operation {
     /// # Errors
     /// Why that cannot be determined.
     fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
-        // The kernel knows no such thread, or it is another one by now.
-        Ok(error.raw_os_error() == Some(libc::ESRCH)
-            || (says_ended(error) && self.is_there(kernel).is_err_and(|error| says_ended(&error))))
+        Ok(self.has_ended(kernel, error))
+    }
+
+    /// Whether an error means that the thread or process has ended: the kernel knows no such thread, or it is another one by now.
+    fn has_ended(&self, kernel: &dyn Kernel, error: &io::Error) -> bool {
+        error.raw_os_error() == Some(libc::ESRCH)
+            || (says_ended(error) && self.is_there(kernel).is_err_and(|error| says_ended(&error)))
     }
 
     /// Whether the thread or process is still that one.

@@ -84,7 +84,7 @@ impl Operation for PageMigration<'_> {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
-            Refusal::lacks(
+            Refusal::unavailable(
                 "none of these nodes is online, has memory and is allowed to pinwise itself (cpuset.mems of its cgroup)",
                 "choose from Mems_allowed_list of /proc/self/status, or run outside of the container",
             )

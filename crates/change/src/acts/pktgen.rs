@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use machine::{Act, Class, Fault};
 
-use super::refusal::{Refusal, is_missing, is_permission, refusal};
-use super::{Operation, says_ended};
+use super::refusal::{ENOTSUPP, Refusal, is_missing, is_permission, refusal};
+use super::{Operation, is_path_gone};
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::subject::Scope;
@@ -54,12 +54,6 @@ fn elsewhere(kernel: &dyn Kernel, cpu: u32) -> io::Result<Option<(u32, Vec<Strin
     Ok(None)
 }
 
-impl Generator<'_> {
-    fn act(&self) -> Act {
-        Act::AttachPktgen { cpu: self.cpu, device: self.device.into(), orders: self.orders.to_vec() }
-    }
-}
-
 impl Operation for Generator<'_> {
     fn scope(&self) -> Scope<'_> {
         Scope::Network(Some(self.device))
@@ -71,7 +65,7 @@ impl Operation for Generator<'_> {
 
     fn moved(&self, _renamed: Option<(&str, &str)>) -> Option<Act> {
         // Undoing it takes all interfaces from the thread, whatever they are called.
-        Some(self.act())
+        Some(Act::AttachPktgen { cpu: self.cpu, device: self.device.into(), orders: self.orders.to_vec() })
     }
 
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
@@ -85,7 +79,7 @@ impl Operation for Generator<'_> {
     fn examine(&self, kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
         let Value::Devices(devices) = old else { return Ok(()) };
         let (cause, remedy) = match devices.is_empty() {
-            true => match elsewhere(kernel, self.cpu).map_err(|e| refusal(&self.act(), &e))? {
+            true => match elsewhere(kernel, self.cpu).map_err(|e| refusal(self, &e))? {
                 None => return Ok(()),
                 Some((other, devices)) => (
                     format!(
@@ -123,10 +117,7 @@ impl Operation for Generator<'_> {
 
     /// The module was taken out.
     fn is_gone(&self, kernel: &dyn Kernel, error: &io::Error) -> io::Result<bool> {
-        match says_ended(error) || error.raw_os_error() == Some(libc::ENODEV) {
-            true => kernel.exists(&thread_file(self.cpu), None).map(|there| !there),
-            false => Ok(false),
-        }
+        is_path_gone(kernel, error, &thread_file(self.cpu), None)
     }
 
     fn typed(&self, value: Value) -> Value {
@@ -151,24 +142,26 @@ impl Operation for Generator<'_> {
     }
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
-        const ENOTSUPP: i32 = 524;
         let is_many_times = |order: &String| order.starts_with("clone_skb") && order != "clone_skb 0";
         match error.raw_os_error() {
             _ if is_permission(error) => None,
-            _ if is_missing(error) => {
-                Some(Refusal::lacks("it does not exist (any more)", "load the generator: modprobe pktgen"))
-            }
+            _ if is_missing(error) => Some(Refusal::unavailable(
+                "it does not exist (any more)",
+                "load the generator: modprobe pktgen",
+            )),
             Some(libc::EIO | libc::EOPNOTSUPP | ENOTSUPP) if self.orders.iter().any(is_many_times) => {
-                Some(Refusal::lacks(
+                Some(Refusal::unavailable(
                     "the interface cannot send one packet many times",
                     "take clone_skb = 0, or an interface that can: a dummy one, most cards; veth and bridges cannot",
                 ))
             }
-            Some(libc::ENODEV | libc::EINVAL) => Some(Refusal::lacks(
+            Some(libc::ENODEV | libc::EINVAL) => Some(Refusal::unavailable(
                 "there is no such interface, or pktgen does not take it",
                 "see 'ip link'; the kernel's log may say more",
             )),
-            Some(libc::ENETDOWN) => Some(Refusal::lacks("the interface is down", "ip link set DEVICE up")),
+            Some(libc::ENETDOWN) => {
+                Some(Refusal::unavailable("the interface is down", "ip link set DEVICE up"))
+            }
             _ => None,
         }
     }

@@ -7,11 +7,10 @@ use machine::platform_file::Told;
 use machine::{Act, Class, Fault, PlatformFile};
 
 use super::refusal::{Refusal, is_missing, is_permission};
-use super::{Lifetime, Operation, unfit};
-use crate::kernel::Kernel;
-use crate::record::{Entry, Value};
+use super::{Lifetime, Operation, TakenBack};
+use crate::kernel::{self, Kernel};
+use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
-use crate::take_back::{How, TakenBack};
 
 /// Places a file, and informs the program that reads it.
 pub struct PlacedFile<'a> {
@@ -20,13 +19,21 @@ pub struct PlacedFile<'a> {
 }
 
 impl PlacedFile<'_> {
+    /// What is there, as the ledger keeps it.
+    fn found(&self, kernel: &dyn Kernel) -> io::Result<Value> {
+        Ok(match kernel.placed_file(self.file)? {
+            kernel::PlacedFile::Placed(text) => Value::Text(text),
+            kernel::PlacedFile::Missing { folders } => Value::Unplaced { folders },
+        })
+    }
+
     /// Removes it. The program that reads it is informed even when it is gone: an undo that was cut short may not have come to that.
     fn displace(&self, kernel: &dyn Kernel, entry: &Entry, force: bool) -> How {
         let folders: &[PathBuf] = match &entry.old {
             Value::Unplaced { folders } => folders,
             _ => &[],
         };
-        let now = match kernel.platform_file(self.file) {
+        let now = match self.found(kernel) {
             Ok(now) => now,
             Err(error) => return How::Refused { why: error.to_string() },
         };
@@ -58,7 +65,7 @@ impl Operation for PlacedFile<'_> {
     }
 
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
-        kernel.platform_file(self.file)
+        self.found(kernel)
     }
 
     fn is_read_again(&self) -> bool {
@@ -77,10 +84,6 @@ impl Operation for PlacedFile<'_> {
 
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
         kernel.place(self.file, self.content)
-    }
-
-    fn put_back(&self, _kernel: &dyn Kernel, _old: &Value, _now: &Value) -> io::Result<()> {
-        Err(unfit())
     }
 
     fn take_back(&self, kernel: &dyn Kernel, of: &TakenBack, force: bool) -> Option<How> {
@@ -123,7 +126,7 @@ impl Operation for PlacedFile<'_> {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         match error.raw_os_error() {
-            Some(libc::EROFS) => Some(Refusal::lacks(
+            Some(libc::EROFS) => Some(Refusal::unavailable(
                 "/etc is read-only, as in an image-based system or a container",
                 "put the setting into the image, or into what makes the container",
             )),

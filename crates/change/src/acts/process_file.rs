@@ -113,7 +113,7 @@ impl Operation for OwnFile {
                 "values below 0 need CAP_SYS_NICE",
                 "run as root, or choose 0 or more",
             )),
-            _ if error.raw_os_error() == Some(libc::EAGAIN) => Some(Refusal::lacks(
+            _ if error.raw_os_error() == Some(libc::EAGAIN) => Some(Refusal::unavailable(
                 "the kernel takes ten changes of autogroups a second from all but root",
                 "try again in a second",
             )),

@@ -2,9 +2,12 @@
 
 use std::io;
 
-use machine::{Act, Class, Fault};
+use machine::{Class, Fault};
 
-use super::operation;
+use super::Operation;
+
+/// "Operation is not supported", of the kernel alone (include/linux/errno.h), which some drivers and files let out.
+pub const ENOTSUPP: i32 = 524;
 
 /// The meaning of an error.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +22,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// One of something that the machine cannot do.
-    pub fn lacks(meaning: &'static str, remedy: &'static str) -> Self {
+    pub fn unavailable(meaning: &'static str, remedy: &'static str) -> Self {
         Self { class: Class::MachineLacks, meaning, remedy }
     }
 
@@ -40,8 +43,7 @@ impl Refusal {
 }
 
 /// A fault for an act that the kernel refused.
-pub fn refusal(act: &Act, error: &io::Error) -> Fault {
-    let operation = operation(act);
+pub fn refusal(operation: &dyn Operation, error: &io::Error) -> Fault {
     let Refusal { class, meaning, remedy } = operation.refused(error).unwrap_or_else(|| usual(error));
     let cause = match meaning {
         "" => error.to_string(),
@@ -56,13 +58,14 @@ fn usual(error: &io::Error) -> Refusal {
             "",
             "run as root (or with CAP_SYS_NICE for processes of others, CAP_SYS_ADMIN for files and cgroups)",
         ),
-        Some(libc::ENOENT | libc::ESRCH) => {
-            Refusal::lacks("it does not exist (any more)", "the process ended in the meantime: nothing to do")
-        }
+        Some(libc::ENOENT | libc::ESRCH) => Refusal::unavailable(
+            "it does not exist (any more)",
+            "the process ended in the meantime: nothing to do",
+        ),
         _ if error.kind() == io::ErrorKind::Unsupported => {
-            Refusal::lacks("", "leave it: it could not be put back exactly")
+            Refusal::unavailable("", "leave it: it could not be put back exactly")
         }
-        _ => Refusal::lacks("", "see the kernel's documentation of this file or call"),
+        _ => Refusal::unavailable("", "see the kernel's documentation of this file or call"),
     }
 }
 

@@ -6,7 +6,7 @@ use machine::{Act, Scheduling, ThreadRef};
 
 use super::refusal::{Refusal, is_permission, is_root};
 use super::{Operation, of_thread, unfit};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, policy_text};
 use crate::record::Value;
 use crate::subject::Scope;
 
@@ -14,17 +14,6 @@ use crate::subject::Scope;
 pub struct ThreadScheduling {
     pub thread: ThreadRef,
     pub scheduling: Scheduling,
-}
-
-/// A policy in the text form that the knob `scheduling-policy` takes.
-pub fn words(scheduling: &Scheduling) -> String {
-    match scheduling {
-        Scheduling::Other { nice } => format!("other:{nice}"),
-        Scheduling::Batch { nice } => format!("batch:{nice}"),
-        Scheduling::Idle => "idle".into(),
-        Scheduling::Fifo { priority } => format!("fifo:{priority}"),
-        Scheduling::RoundRobin { priority } => format!("rr:{priority}"),
-    }
 }
 
 impl Operation for ThreadScheduling {
@@ -50,7 +39,7 @@ impl Operation for ThreadScheduling {
 
     fn gives_up(&self, old: &Value) -> Option<String> {
         let Value::Scheduling(state) = old else { return None };
-        state.is_lowered_by(&state.with(self.scheduling)).then(|| words(&state.scheduling))
+        state.is_lowered_by(&state.with(self.scheduling)).then(|| policy_text(&state.scheduling))
     }
 
     fn perform(&self, kernel: &dyn Kernel, now: &Value) -> io::Result<()> {
@@ -72,7 +61,7 @@ impl Operation for ThreadScheduling {
     }
 
     fn asked(&self) -> String {
-        words(&self.scheduling)
+        policy_text(&self.scheduling)
     }
 
     fn call(&self) -> String {

@@ -74,11 +74,11 @@ impl Operation for Swapping<'_> {
                 "swap areas need CAP_SYS_ADMIN",
                 "run as root, or leave server.swap_mb out",
             )),
-            Some(libc::EINVAL) => Some(Refusal::lacks(
+            Some(libc::EINVAL) => Some(Refusal::unavailable(
                 "this file system takes no swap files, or none that share or compress their blocks",
                 "name a folder on ext4 or xfs (server.swap_dir)",
             )),
-            Some(libc::ENOMEM) => Some(Refusal::lacks(
+            Some(libc::ENOMEM) => Some(Refusal::unavailable(
                 "there is no memory to bring back what lies there",
                 "end what uses it, and try again",
             )),

@@ -64,7 +64,7 @@ impl Operation for Clamp {
 
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         match error.raw_os_error() {
-            Some(libc::EOPNOTSUPP | libc::E2BIG) => Some(Refusal::lacks(
+            Some(libc::EOPNOTSUPP | libc::E2BIG) => Some(Refusal::unavailable(
                 "this kernel has no utilization clamps (CONFIG_UCLAMP_TASK)",
                 "use the knobs frequency-min or frequency-governor",
             )),

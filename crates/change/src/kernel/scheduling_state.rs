@@ -40,6 +40,17 @@ impl SchedulingState {
     }
 }
 
+/// A policy in the text form that the knob `scheduling-policy` takes.
+pub fn policy_text(scheduling: &Scheduling) -> String {
+    match scheduling {
+        Scheduling::Other { nice } => format!("other:{nice}"),
+        Scheduling::Batch { nice } => format!("batch:{nice}"),
+        Scheduling::Idle => "idle".into(),
+        Scheduling::Fifo { priority } => format!("fifo:{priority}"),
+        Scheduling::RoundRobin { priority } => format!("rr:{priority}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use machine::limits::mounts;
 
 use super::Cgroups;
 use crate::kernel::live::LiveKernel;
-use crate::kernel::{procfs, pseudo_files};
+use crate::kernel::pseudo_files;
+use crate::procfs;
 
 impl Cgroups for LiveKernel {
     fn is_dir(&self, path: &Path) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::sync::OnceLock;
 
 use super::{Identity, subjects};
 use crate::ground::Ground;
@@ -22,7 +23,12 @@ impl Identity for LiveKernel {
     }
 
     fn ground(&self) -> io::Result<Ground> {
-        Ground::of_own()
+        // It does not change while this process runs. Why it is not known may: /proc can be mounted.
+        static KNOWN: OnceLock<Ground> = OnceLock::new();
+        match KNOWN.get() {
+            Some(ground) => Ok(*ground),
+            None => Ground::of_own().map(|ground| *KNOWN.get_or_init(|| ground)),
+        }
     }
 
     fn subject_of(&self, object: &Reference) -> Subject {

@@ -13,11 +13,18 @@ use crate::subject::{Line, Reference, Scope, Subject};
 pub fn of(object: &Reference) -> Subject {
     let nothing = Subject::default();
     match object.scope {
-        Scope::Network(interface) => Subject {
-            network: network_around(object).ok(),
-            interface: interface.and_then(|name| within(object, || found(object, name)).ok()),
-            ..nothing
-        },
+        Scope::Network(interface) => {
+            // Each look into a named namespace takes a thread and a mount: one for both.
+            let look = || {
+                let network = match object.netns {
+                    Some(_) => Namespace::of_network(),
+                    None => network_around(object),
+                };
+                Ok((network.ok(), interface.and_then(|name| found(object, name).ok())))
+            };
+            let (network, interface) = within(object, look).unwrap_or_default();
+            Subject { network, interface, ..nothing }
+        }
         Scope::Cgroup(directory) => Subject { cgroup: cgroup(directory), ..nothing },
         Scope::Line(number) => Subject { line: line(number), ..nothing },
         Scope::Disk(name) => {

@@ -9,7 +9,7 @@ use machine::ProcessRef;
 use machine::processes::irqbalance_running;
 use machine::root::irqbalance_socket::exchange;
 
-use crate::kernel::procfs;
+use crate::procfs;
 
 /// Length of a message that every version reads whole, bytes.
 const SHORT_BYTES: usize = 499;

@@ -15,9 +15,9 @@ use machine::{Class, Fault, MemoryPolicy, ProcessRef, program_path};
 
 use super::Gated;
 use super::launch::{Launch, Stdout};
-use crate::kernel::procfs;
 use crate::kernel::threads::sched;
 use crate::namespace::netns;
+use crate::procfs;
 
 /// Variable that marks the environment of launched processes.
 pub const MARKER: &str = "PINWISE_LAUNCH";

@@ -15,8 +15,8 @@ use rustix::process::{
 use super::launch::Launch;
 use super::{Gated, ProcessSeen, Processes, fork, latency_holder};
 use crate::kernel::live::LiveKernel;
-use crate::kernel::procfs;
 use crate::namespace::Namespace;
+use crate::procfs;
 
 impl LiveKernel {
     /// The running system, seen from the network namespace of this process.

@@ -7,8 +7,8 @@ use machine::{CpuSet, UtilClamp};
 use super::{Threads, sched, util_clamp};
 use crate::capability;
 use crate::kernel::live::LiveKernel;
-use crate::kernel::procfs;
 use crate::kernel::scheduling_state::SchedulingState;
+use crate::procfs;
 
 impl Threads for LiveKernel {
     fn affinity(&self, pid: u32, tid: u32) -> io::Result<CpuSet> {

@@ -1,18 +1,7 @@
 //! Kernel parameters of ours on the command lines of a boot loader: how many are there.
 
-use std::io;
-
-use machine::BootLoader;
-
-use crate::kernel::{Kernel, parameters};
+use crate::kernel::parameters;
 use crate::record::Value;
-
-impl dyn Kernel + '_ {
-    /// [`boot_command_lines`](crate::kernel::Platform::boot_command_lines) in the form that the ledger keeps.
-    pub(crate) fn boot_lines(&self, loader: BootLoader) -> io::Result<Value> {
-        Ok(self.boot_command_lines(loader)?.map_or(Value::Absent, Value::Text))
-    }
-}
 
 /// How many of our words the lines have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

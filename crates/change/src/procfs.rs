@@ -45,6 +45,11 @@ pub fn allowed_cpus(pid: u32, tid: u32) -> io::Result<CpuSet> {
     CpuSet::from_list(list).map_err(invalid)
 }
 
+/// Whether an error about a process or thread says that it has ended.
+pub fn says_ended(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
 /// The entries of a directory whose names are numbers: /proc, /proc/PID/task.
 pub fn numbers(directory: &str) -> io::Result<Vec<u32>> {
     let names = fs::read_dir(directory)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
