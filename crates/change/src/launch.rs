@@ -260,3 +260,41 @@ impl std::fmt::Debug for Launched {
         f.debug_struct("Launched").field("process", &self.process).field("name", &self.name).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use crate::kernel::LiveKernel;
+
+    #[test]
+    fn what_a_process_reads_from_standard_input_is_in_no_ledger() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut hand = Hand::with(Arc::new(LiveKernel::new()), &dir.path().join("ledger"), "test").unwrap();
+        let script = "tr '\\0' ' ' < /proc/$$/cmdline; cat";
+        let launch = |input: &str| Launch {
+            argv: ["sh", "-c", script, "in-the-open"].map(String::from).to_vec(),
+            env: vec![("A_TOKEN".into(), "hunter2-in-env".into())],
+            input: input.into(),
+            log: dir.path().join("log"),
+            stdout: Stdout::Piped,
+            ..Launch::default()
+        };
+        let mut said = |input: &str| {
+            let mut launched = hand.launch(&launch(input)).unwrap();
+            let mut said = String::new();
+            launched.take_stdout().unwrap().read_to_string(&mut said).unwrap();
+            said
+        };
+        // More than a pipe holds: the process gets all of it, and nobody has to write it.
+        let long = "hunter2-XYZ\n".repeat(20_000);
+        let (line, heard) = (said(""), said(&long));
+        assert!(line.trim_end().ends_with("in-the-open") && !line.contains("hunter2"), "{line}");
+        assert_eq!(heard.strip_prefix(&line), Some(long.as_str()));
+        let ledgers =
+            std::fs::read_dir(dir.path().join("ledger")).unwrap().map(|entry| entry.unwrap().path());
+        let kept: String = ledgers.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+        assert!(kept.contains("in-the-open") && !kept.contains("hunter2"), "{kept}");
+    }
+}

@@ -213,7 +213,7 @@ impl ServerSpec {
         }
         self.command.check("server: command", &known)?;
         let nothing = known.iter().map(|name| (*name, String::new())).collect();
-        self.env.values().try_for_each(|value| template::fill(value, &nothing).map(drop))
+        self.env.iter().try_for_each(|variable| filled(variable, &nothing).map(drop))
     }
 
     fn check_running(&self) -> Result<(), Fault> {
@@ -242,6 +242,21 @@ impl ServerSpec {
             Some(_) => Ok(()),
         }
     }
+}
+
+/// A variable with every placeholder filled in. A fault does not quote its value, which may be a secret.
+fn filled(
+    (name, value): (&String, &String),
+    values: &BTreeMap<&str, String>,
+) -> Result<(String, String), Fault> {
+    let unknown = |_| {
+        let known: Vec<String> = values.keys().map(|known| format!("{{{known}}}")).collect();
+        let remedy =
+            format!("choose from {}, or write {{{{word}}}} for the text {{word}} itself", known.join(" "));
+        let cause = "a word in braces in its value is no placeholder";
+        Fault::new(Class::Usage, format!("server: env.{name}"), cause, remedy)
+    };
+    Ok((name.clone(), template::fill(value, values).map_err(unknown)?))
 }
 
 /// A server that runs. Dropping it ends it, if it was started here.
@@ -318,11 +333,11 @@ impl Server {
         let at = SocketAddr::new(spec.address, port);
         let values = values(at, placement.server_cpus.as_ref(), dir)?;
         let argv = spec.command.fill(&values)?;
-        let filled = |(name, value): (&String, &String)| Ok((name.clone(), template::fill(value, &values)?));
         let log = dir.join("server.log");
         let launch = Launch {
             argv: argv.clone(),
-            env: spec.env.iter().map(filled).collect::<Result<_, Fault>>()?,
+            env: spec.env.iter().map(|variable| filled(variable, &values)).collect::<Result<_, Fault>>()?,
+            input: Vec::new(),
             cwd: spec.cwd.clone(),
             netns: spec.netns.clone(),
             cpus: placement.server_cpus.clone(),

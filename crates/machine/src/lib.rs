@@ -44,6 +44,7 @@ pub mod processes;
 pub mod procfs;
 pub mod program_path;
 pub mod root;
+pub mod secret;
 pub mod topology;
 pub mod tree;
 pub mod virtualization;

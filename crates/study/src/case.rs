@@ -6,6 +6,7 @@ mod fact;
 mod ground;
 mod lines;
 mod quoted;
+mod secrets;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::arm::Arm;
 use crate::boots::{Asked as AskedBoot, Boots};
 use crate::design::Order;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Secrets};
 use crate::schedule::{self, Slot};
 use crate::search::Stage;
 use crate::trial::Trial;
@@ -95,6 +96,12 @@ impl Resolved {
         self.recipe.search.is_some() && self.found.is_none()
     }
 
+    /// Without the secrets of its recipe, and those.
+    fn concealed(self) -> Result<(Self, Secrets), Fault> {
+        let (recipe, secrets) = self.recipe.concealed()?;
+        Ok((Self { recipe, ..self }, secrets))
+    }
+
     /// Rounds of computation per request of the built-in string server, where an arm asks for other work than the recipe: in
     /// proportion, so that the speed at which they were measured once holds for all arms.
     pub fn string_rounds_of(&self, arm: &Recipe) -> u64 {
@@ -110,8 +117,10 @@ pub struct Case {
     dir: PathBuf,
     /// The folder as one to write to, or why it is none.
     folder: Result<OwnFolder, Fault>,
-    /// The study as resolved.
+    /// The study as resolved, without its secrets: [`revealed`](Self::revealed) has them.
     pub study: Resolved,
+    /// Those that this process has taken out of it.
+    secrets: Secrets,
     /// Finished trials in the order in which they were run.
     pub trials: Vec<Trial>,
     /// Boots that were asked for, of a study across boots.
@@ -161,6 +170,7 @@ impl Case {
         beside: impl FnOnce(&Self) -> Result<(), Fault>,
     ) -> Result<Self, Fault> {
         let dir = folder.path().to_path_buf();
+        let (study, secrets) = study.concealed()?;
         let lock = lock(&folder)?;
         if folder.holds(STUDY) {
             return Err(occupied(&dir));
@@ -168,7 +178,7 @@ impl Case {
         ground.look().map_err(|e| storage(&dir, &e))?;
         let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
         let (folder, lock, ground) = (Ok(folder), Some(lock), Some(ground));
-        let case = Self { dir, folder, study, trials, asked_boots, mended, _lock: lock, ground };
+        let case = Self { dir, folder, study, secrets, trials, asked_boots, mended, _lock: lock, ground };
         match case.write_first(beside) {
             Ok(()) => Ok(case),
             Err(fault) => {
@@ -192,6 +202,7 @@ impl Case {
     fn write_first(&self, beside: impl FnOnce(&Self) -> Result<(), Fault>) -> Result<(), Fault> {
         self.trials_folder()?;
         beside(self)?;
+        self.write_secrets()?;
         let file = self.dir.join(STUDY);
         let text = toml::to_string(&self.study)
             .map_err(|e| Fault::new(Class::Storage, file.display(), e, "report this as a bug of pinwise"))?;
@@ -219,7 +230,7 @@ impl Case {
 
     /// As [`open`](Self::open), by `bytes_of` its files.
     fn read(dir: &Path, bytes_of: &Read<'_>, folder: Result<OwnFolder, Fault>) -> Result<Self, Fault> {
-        let mut study = read_study(dir, bytes_of)?;
+        let (mut study, secrets) = read_study(dir, bytes_of)?.concealed()?;
         let lines = read_lines(dir, SEARCH, bytes_of)?;
         extend(dir, &mut study, lines.whole)?;
         let added = read_lines::<added::Line>(dir, ADDED, bytes_of)?;
@@ -232,7 +243,7 @@ impl Case {
         let mended = torn.map(|t| t.note()).collect();
         let (trials, asked_boots) = (trials.whole, boots.whole);
         let (dir, _lock, ground) = (dir.to_path_buf(), None, None);
-        Ok(Self { dir, folder, study, trials, asked_boots, mended, _lock, ground })
+        Ok(Self { dir, folder, study, secrets, trials, asked_boots, mended, _lock, ground })
     }
 
     /// Opens a case to run commands that it holds, and to write to it; its trials are not gone on with.

@@ -7,6 +7,7 @@ mod keys;
 pub mod place;
 mod schema;
 mod search;
+mod secrets;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub use self::factor::{BootLevel, Factor, Fill};
 use self::place::Place;
 pub use self::schema::schema;
 pub use self::search::Search;
+pub use self::secrets::Secrets;
 use crate::evidence::Question;
 use crate::expectation::Expectation;
 use crate::statistics::signed_rank::MOST_BLOCKS;
@@ -189,6 +191,10 @@ pub struct Recipe {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub variables: BTreeMap<String, toml::Value>,
+    /// Keys whose texts are secrets beside those that are named like one (`password`, `token`, ...): `load.headers.Authorization`,
+    /// `server.env.REDISCLI_AUTH`. No report, ledger or list of processes shows them (docs/security.md).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// Programs that server and load need, and the packages of Debian that have them: `slapd = "slapd"`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub needs: BTreeMap<String, String>,
@@ -223,6 +229,7 @@ impl Default for Recipe {
             also: Vec::new(),
             disturbed: Disturbed::default(),
             variables: BTreeMap::new(),
+            secrets: Vec::new(),
             budget: Budget::default(),
             precision: Precision::default(),
             server: ServerSpec::default(),
@@ -266,7 +273,7 @@ impl Recipe {
             Fault::new(
                 Class::Usage,
                 position(file, text, &e),
-                e.message(),
+                secrets::kept_out_of_message(e.message(), text),
                 "see docs/study.md for the keys of a recipe",
             )
         })?;
@@ -320,8 +327,17 @@ impl Recipe {
             .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))
     }
 
-    /// Holds the numbers to their ranges.
+    /// Holds the numbers to their ranges, and secrets to where they can be.
+    ///
+    /// # Errors
+    /// What is wrong, without what it quotes of a secret.
     pub fn check(&self) -> Result<(), Fault> {
+        self.check_secrets()?;
+        let (_, secrets) = self.concealed()?;
+        self.check_open().map_err(|fault| secrets.kept_out_of(fault))
+    }
+
+    fn check_open(&self) -> Result<(), Fault> {
         let range = |key: &str, value: f64, low: f64, high: f64| match value >= low && value <= high {
             true => Ok(()),
             false => Err(Fault::new(

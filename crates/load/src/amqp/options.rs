@@ -58,7 +58,7 @@ driven_load! {
         pub message_bytes: u32 = MARK_BYTES as u32,
         /// User to log in as (PLAIN).
         pub user: String = "guest".into(),
-        /// The user's password. It stands in the case, and in the list of processes, as the recipe has it.
+        /// The user's password. No list of processes, ledger or report shows it; a case keeps it in its `secrets.toml`.
         pub password: String = "guest".into(),
         /// Virtual host.
         pub vhost: String = "/".into(),

@@ -63,11 +63,12 @@ pub trait Driven: Keys {
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault>;
 }
 
-/// Runs the load that the flags say to its end, or until SIGTERM or SIGINT; the verb `pinwise drive`. See [`flags`].
+/// Runs the load that the flags say, and standard input where they ask for it, to its end, or until SIGTERM or SIGINT; the verb `pinwise
+/// drive`. See [`flags`].
 ///
 /// Fails as [`Driven::drive`] does, and when a flag is unknown or malformed.
 pub fn run(args: &[String]) -> Result<Document, Fault> {
-    let (server, load) = flags::from_args(args)?;
+    let (server, load) = flags::from_args(args, &mut std::io::stdin())?;
     load.workload().check()?;
     let signals = signals::terminate().map_err(|error| {
         Fault::new(Class::WorkloadFailed, "signalfd", error, "check the limit of open files (ulimit -n)")
@@ -94,9 +95,11 @@ pub(crate) fn start(
         hand.perform(&act)?;
     }
     let mut argv = vec![crate::exe(load.exe()), VERB.into()];
-    argv.extend(flags::to_args(server.address(), &load.spec())?);
+    let (flags, input) = flags::to_start(server.address(), &load.spec())?;
+    argv.extend(flags);
     let launch = Launch {
         argv,
+        input: input.into_bytes(),
         netns: load.netns().cloned(),
         cpus: placement.load_cpus.clone(),
         log: dir.path().join("load.log"),

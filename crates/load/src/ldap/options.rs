@@ -60,7 +60,7 @@ driven_load! {
         /// each connection before its first search; none to stay nobody. In comparisons case does not matter.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub bind_dn: Option<String> = None,
-        /// The password of a bind.
+        /// The password of a bind. No list of processes, ledger or report shows it; a case keeps it in its `secrets.toml`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub password: Option<String> = None,
         /// How many entries take turns: `{n}` is 0 to this less one, uniform, by `seed`.

@@ -18,7 +18,7 @@ driven_load! {
         /// User to log in as, where the server asks who connects.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub user: Option<String> = None,
-        /// The user's password. It stands in the case, and in the list of processes, as the recipe has it.
+        /// The user's password. No list of processes, ledger or report shows it; a case keeps it in its `secrets.toml`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub password: Option<String> = None,
     }

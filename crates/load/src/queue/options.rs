@@ -41,7 +41,7 @@ pub struct QueueFillLoad {
     pub message_bytes: u32,
     /// AMQP: user to log in as (PLAIN).
     pub user: String,
-    /// AMQP: the user's password. It stands in the case, and in the list of processes, as the recipe has it.
+    /// AMQP: the user's password. No list of processes, ledger or report shows it; a case keeps it in its `secrets.toml`.
     pub password: String,
     /// AMQP: virtual host.
     pub vhost: String,

@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::kernel::boot;
+use crate::secret;
 
 /// The part of a file's text that may leave the house; `None` when all of it may.
 ///
@@ -132,11 +133,10 @@ fn is_uuid(text: &str) -> bool {
             .all(|(group, length)| group.len() == length && group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Whether a parameter is named like a secret.
+/// Whether the value of a parameter is a secret, or tells whose machine it is.
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let words = ["pass", "secret", "token", "credential", "apikey", "api_key", "serial", "luks.key", "user"];
-    words.iter().any(|word| name.contains(word))
+    let lower = name.to_ascii_lowercase();
+    secret::is_named(name) || ["pass", "serial", "luks.key", "user"].iter().any(|word| lower.contains(word))
 }
 
 #[cfg(test)]

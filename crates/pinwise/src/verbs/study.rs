@@ -172,7 +172,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     let recipe = flags::recipe(args)?;
     if args.print_recipe {
-        output::text(&guard::toml(recipe.to_toml()?))?;
+        output::text(&guard::toml(recipe.concealed()?.0.to_toml()?))?;
         return Ok(Answer::Done);
     }
     needs::check(&recipe)?;

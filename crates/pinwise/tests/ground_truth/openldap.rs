@@ -1,5 +1,6 @@
 //! slapd from Debian's package: studied by the recipes that we ship, asked with wrong passwords, and killed in the middle of a trial.
 
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,6 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::pinwise::{Bench, wait_at_most};
+
+/// The password of each entry, as an option of a load.
+const EACH: &str = "password = 'secret{n}'";
 
 const SLAPD: &str = "/usr/sbin/slapd";
 
@@ -107,12 +111,18 @@ impl Slapd {
         slapd
     }
 
-    /// The document of a load of half a second with these options.
-    fn driven(&self, bench: &Bench, options: &str) -> Value {
+    /// The document of a load of half a second with these options, and further ones as TOML on standard input.
+    fn driven(&self, bench: &Bench, options: &str, input: &str) -> Value {
         let port = self.at.port().to_string();
-        let mut arguments = vec!["drive", "--driver", "ldap", "--port", &port, "--seconds", "0.5"];
+        let mut arguments =
+            vec!["drive", "--driver", "ldap", "--port", &port, "--seconds", "0.5", "--options", "-"];
         arguments.extend(options.split(' '));
-        bench.json(&arguments)
+        let mut command = bench.command(&arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let out = child.wait_with_output().unwrap();
+        assert!(out.status.success(), "pinwise {arguments:?}");
+        serde_json::from_slice(&out.stdout).unwrap()
     }
 }
 
@@ -136,33 +146,32 @@ fn wrong_passwords_are_failures_and_never_a_faster_result() {
     let of = "--bind-dn uid=user{n},dc=example,dc=com --users";
 
     for kept in ["true", "false"] {
-        let good = slapd.driven(&bench, &format!("{of} 10 --password secret{{n}} --keep-alive {kept}"));
+        let good = slapd.driven(&bench, &format!("{of} 10 --keep-alive {kept}"), EACH);
         assert!(good["broken"].is_null() && figure(&good, "completed") > 100.0, "{good:#}");
         assert_eq!(figure(&good, "failed"), 0.0, "{good:#}");
     }
-    let search_bind = format!(
-        "{of} 10 --password secret{{n}} --operation search-bind --base dc=example,dc=com --filter (uid=user{{n}})"
-    );
-    let good = slapd.driven(&bench, &search_bind);
+    let search_bind =
+        format!("{of} 10 --operation search-bind --base dc=example,dc=com --filter (uid=user{{n}})");
+    let good = slapd.driven(&bench, &search_bind, EACH);
     assert!(
         good["broken"].is_null() && figure(&good, "failed") == 0.0 && figure(&good, "completed") > 100.0,
         "{good:#}"
     );
     let whole =
-        slapd.driven(&bench, "--operation search --base dc=example,dc=com --filter (uid=*) --entries 10");
+        slapd.driven(&bench, "--operation search --base dc=example,dc=com --filter (uid=*) --entries 10", "");
     assert!(
         whole["broken"].is_null() && figure(&whole, "failed") == 0.0 && figure(&whole, "completed") > 100.0,
         "{whole:#}"
     );
 
-    let wrong = slapd.driven(&bench, &format!("{of} 10 --password secret"));
+    let wrong = slapd.driven(&bench, &format!("{of} 10"), "password = 'secret'");
     let cause = wrong["broken"]["cause"].as_str().unwrap_or_default();
     assert!(cause.contains("invalidCredentials (49)"), "{wrong:#}");
     assert_eq!(figure(&wrong, "completed"), 0.0, "{wrong:#}");
     assert!(figure(&wrong, "failed_wrong_answer") > 0.0, "{wrong:#}");
 
     // Half of those who are drawn are not there: slapd turns them away sooner than it looks at a password.
-    let half = slapd.driven(&bench, &format!("{of} 20 --password secret{{n}}"));
+    let half = slapd.driven(&bench, &format!("{of} 20"), EACH);
     let (completed, failed) = (figure(&half, "completed"), figure(&half, "failed_wrong_answer"));
     assert!(completed > 50.0 && (0.5..2.0).contains(&(failed / completed)), "{half:#}");
     let seconds = completed / figure(&half, "requests_per_s");

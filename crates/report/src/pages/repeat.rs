@@ -63,6 +63,13 @@ fn whole_study(html: &mut Html, case: &CaseView, dir: &str) {
             html.within("pre", &[("tabindex", &"0")], |pre| {
                 pre.lines(&toml);
             });
+            if let Err(keys) = case.facts.study.recipe.revealed(&[]) {
+                let keys = keys.join(", ");
+                let text = format!(
+                    "Reports leave secrets out. Put them in, and let nobody else read the file: {keys}."
+                );
+                html.element("p", &[], text);
+            }
         }
         Err(fault) => {
             html.element(
@@ -85,7 +92,7 @@ fn by_hand(html: &mut Html, case: &CaseView) {
     html.element("h3", &[], "One trial by hand");
     let known =
         |line: &str| if line.is_empty() { "not known; see study.toml".to_string() } else { line.to_string() };
-    html.element("p", &[], "Server and load as the study starts them:");
+    html.element("p", &[], "Server and load as the study starts them; a load of pinwise's own has its options from standard input there, and takes secrets from nowhere else (--options -):");
     commands(html, &[known(&case.commands.server), known(&case.commands.load)]);
     html.element(
         "p",

@@ -10,8 +10,9 @@ use machine::own_folder::Reach;
 use machine::{Fault, OwnFolder};
 
 /// What a case may hold before its first trial is finished.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "study.toml",
+    "secrets.toml",
     "machine.json",
     "machine",
     "as_found.json",

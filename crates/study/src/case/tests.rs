@@ -157,3 +157,55 @@ fn what_lay_in_the_folder_before_stays() {
     let mut case = Case::resume(base.path()).unwrap();
     assert!(!case.discard_unbegun(), "another process made it");
 }
+
+fn with_a_password() -> Resolved {
+    let text = "[load]\ndriver = 'nats'\nuser = 'ann'\npassword = 'hunter2-XYZ'\n";
+    Resolved { recipe: Recipe::from_toml(text, "x").unwrap().with_directions().unwrap(), ..resolved() }
+}
+
+#[test]
+fn secrets_lie_in_a_file_of_their_own_and_come_back_to_run_the_study() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Case::create(dir.path(), with_a_password()).unwrap();
+    assert_eq!(made.revealed().unwrap(), with_a_password());
+    drop(made);
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    assert!(read("study.toml").contains("ann") && !read("study.toml").contains("hunter2"));
+    assert_eq!(read("secrets.toml"), "[load]\npassword = \"hunter2-XYZ\"\n");
+    let case = Case::open(dir.path()).unwrap();
+    assert!(!format!("{case:?}").contains("hunter2"));
+    assert_eq!(case.revealed().unwrap(), with_a_password());
+
+    fs::remove_file(dir.path().join("secrets.toml")).unwrap();
+    let fault = case.revealed().unwrap_err();
+    assert!(fault.object.ends_with("secrets.toml") && fault.cause.contains("load.password"), "{fault}");
+    // A study without secrets has no such file, and misses none.
+    let dir = tempfile::tempdir().unwrap();
+    let case = Case::create(dir.path(), resolved()).unwrap();
+    assert!(!dir.path().join("secrets.toml").exists());
+    assert_eq!(case.revealed().unwrap(), resolved());
+}
+
+#[test]
+fn what_an_older_case_has_in_its_study_is_concealed_and_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Case::create(dir.path(), resolved()).unwrap());
+    fs::write(dir.path().join("study.toml"), toml::to_string(&with_a_password()).unwrap()).unwrap();
+    let case = Case::open(dir.path()).unwrap();
+    assert!(!case.study.recipe.to_toml().unwrap().contains("hunter2"));
+    assert_eq!(case.revealed().unwrap(), with_a_password());
+}
+
+#[test]
+fn a_damaged_file_of_secrets_is_named_and_not_quoted() {
+    let dir = tempfile::tempdir().unwrap();
+    let case = Case::create(dir.path(), with_a_password()).unwrap();
+    drop(case);
+    for text in
+        ["[load]\npassword = hunter2-XYZ\n", "password = 'hunter2-XYZ'\n", "[load]\nuser = 'hunter2-XYZ'\n"]
+    {
+        fs::write(dir.path().join("secrets.toml"), text).unwrap();
+        let fault = Case::open(dir.path()).unwrap().revealed().unwrap_err().to_string();
+        assert!(fault.contains("secrets.toml") && !fault.contains("hunter2"), "{fault}");
+    }
+}

@@ -25,7 +25,7 @@ use super::swap::Areas;
 use super::{Planned, Trials, dose, durable, housekeeping, pair, prepare, still_placed};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Secrets};
 use crate::trial::{Parts, Trial};
 
 /// How often a running trial is looked at, beside its end. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
@@ -38,7 +38,10 @@ const SEEN_TO_END: Duration = Duration::from_millis(500);
 pub struct LiveTrials {
     root: Arc<Root>,
     hand: Hand,
+    /// With its secrets.
     study: Resolved,
+    /// What no fault of a trial may quote.
+    secrets: Secrets,
     exe: PathBuf,
     allowed: CpuSet,
     /// Of a machine with several nodes.
@@ -53,6 +56,9 @@ pub struct LiveTrials {
 
 impl LiveTrials {
     /// Trials of `case` on `machine`, this one; `exe` is the pinwise binary that serves as built-in server and load.
+    ///
+    /// # Errors
+    /// As [`Case::revealed`]; the machine tells of no CPU; the ledger cannot be begun.
     pub fn new(
         case: &Case,
         exe: PathBuf,
@@ -60,11 +66,12 @@ impl LiveTrials {
         interrupted: Arc<AtomicBool>,
     ) -> Result<Self, Fault> {
         let (allowed, nodes) = (prepare::usable(machine)?, Nodes::of(machine));
-        let study = case.study.clone();
+        let study = case.revealed()?;
+        let (_, secrets) = study.recipe.concealed()?;
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         let (root, swap) = (Arc::new(Root::live()), Areas::default());
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
-        Ok(Self { root, hand, study, exe, allowed, nodes, data, swap, case, trials, interrupted })
+        Ok(Self { root, hand, study, secrets, exe, allowed, nodes, data, swap, case, trials, interrupted })
     }
 
     /// Ends the session; fails when something could not be taken back.
@@ -340,7 +347,8 @@ impl Trials for LiveTrials {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         let dir = self.trials.fresh_folder(&name, Reach::Passable)?;
-        let recipe = self.study.recipe.with_keys(&planned.arm.keys)?;
+        let with_keys = self.study.recipe.with_keys(&planned.arm.keys);
+        let recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
         // Made here, before what goes with the trial.
         self.swap.of(&recipe.server, &self.case, &mut self.hand)?;
         let mark = self.hand.mark();
@@ -348,7 +356,9 @@ impl Trials for LiveTrials {
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
         let on_disk = durable::sync_folder(&dir, &self.trials);
-        taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial))
+        let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
+        // A server or a load that fails may say what it was given.
+        trial.map_err(|fault| self.secrets.kept_out_of(fault))
     }
 
     fn booted(&self) -> Option<Booted> {

@@ -8,6 +8,7 @@ use machine::kernel::boot;
 use machine::knobs;
 use machine::own_folder::Reach;
 use machine::plan::BOOT_PARAMETERS;
+use machine::secret::CONCEALED;
 use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
 
 use crate::arm::{self, Arm, Role};
@@ -70,6 +71,7 @@ impl Draft {
     /// The recipe asks for what this machine does not have; there is a case in the folder already.
     pub fn new(request: Request) -> Result<Self, Fault> {
         let Request { dir, mut recipe, command, version } = request;
+        recipe.revealed(&[]).map_err(|missing| concealed(&missing))?;
         // Before the seconds of a pilot are spent on it.
         Case::is_free(&dir)?;
         let root = Root::recording(Root::live());
@@ -134,10 +136,7 @@ impl Draft {
             None => Vec::new(),
         };
         Case::create_with(&dir, study, |case| {
-            case.write_json("machine.json", &machine)?;
-            if let Some(capture) = root.take_capture() {
-                capture.write_into(&case.folder()?.make_folder("machine", Reach::Owner)?)?;
-            }
+            snapshot(&root, machine, case)?;
             let mut as_found = steering_as_found(&netns);
             let arms = case.study.arms.iter().flat_map(|arm| arm.placement.all_settings());
             add_what_arms_set(&mut as_found, arms.chain(&of_search));
@@ -147,6 +146,29 @@ impl Draft {
             screening.map_or(Ok(()), |chosen| case.write_json("screening.json", chosen).map(drop))
         })
     }
+}
+
+/// Writes the machine as it was read through the recording `root`: `machine/`, masked as captures are, and `machine.json`, whose kernel is
+/// what `machine/` tells, so that it has no secret of the command line. Interfaces, guests and cgroups have the names there that trials
+/// know them by.
+///
+/// # Errors
+/// The folder cannot be written to, or holds a `machine/`.
+fn snapshot(root: &Root, mut machine: Machine, case: &Case) -> Result<(), Fault> {
+    if let Some(mut capture) = root.take_capture() {
+        capture.mask();
+        let folder = case.folder()?.make_folder("machine", Reach::Owner)?;
+        capture.write_into(&folder)?;
+        machine.kernel = Machine::read(&Root::at(folder.path())?).kernel;
+    }
+    case.write_json("machine.json", &machine).map(drop)
+}
+
+/// A recipe that came out of a report.
+fn concealed(keys: &[String]) -> Fault {
+    let cause = format!("{CONCEALED} stands where a secret was left out");
+    let remedy = "write the secret itself, into a recipe that only you may read (chmod 600)";
+    Fault::new(Class::Usage, keys.join(", "), cause, remedy)
 }
 
 /// Reads the machine and makes the case, without a pilot.
@@ -352,7 +374,7 @@ pub fn free_dir(base: &Path, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Placement;
+    use machine::{Placement, Tree};
 
     #[test]
     fn the_knobs_that_steer_are_knobs() {
@@ -365,6 +387,33 @@ mod tests {
             .map(|knob| knob.about().id)
             .filter(|id| steers(id) && !STEERING.contains(id) && !STEERING_OF_INTERFACES.contains(id));
         assert_eq!(lacking.collect::<Vec<_>>(), ["napi-defer-hard-irqs"], "which says when and not where");
+    }
+
+    #[test]
+    fn the_machine_of_a_case_is_masked_as_a_capture_is() {
+        let tree = Tree::new()
+            .file("/proc/cmdline", "quiet nic.auth_token=hunter2 isolcpus=2-3 ip=10.0.0.7\n")
+            .file("/sys/devices/system/cpu/isolated", "2-3\n")
+            .file("/sys/devices/system/cpu/present", "0-3\n");
+        let root = Root::recording(Root::from_tree(tree).with_fact("nodename", "web7"));
+        let machine = Machine::read(&root);
+        assert!(format!("{machine:?}").contains("hunter2"), "the machine that was read has it");
+        let dir = tempfile::tempdir().unwrap();
+        let case = Case::create(dir.path(), crate::case::tests::resolved()).unwrap();
+        snapshot(&root, machine.clone(), &case).unwrap();
+
+        let mut texts = String::new();
+        for name in ["machine.json", "machine/pinwise-capture.json", "machine/proc/cmdline"] {
+            texts += &std::fs::read_to_string(dir.path().join(name)).unwrap();
+        }
+        for masked in ["hunter2", "10.0.0.7", "web7"] {
+            assert!(!texts.contains(masked), "{masked}: {texts}");
+        }
+        // What is masked is named, and all else is as it was read.
+        assert!(texts.contains("nic.auth_token=masked") && texts.contains("isolcpus=2-3"), "{texts}");
+        let read: Machine = case.read_json("machine.json").unwrap().unwrap();
+        assert_eq!(read.kernel.isolated, machine.kernel.isolated);
+        assert_eq!(Machine { kernel: machine.kernel.clone(), ..read }, machine);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use load::LoadSpec;
 use machine::{Class, Fault};
 use toml::Value;
 
-use super::Recipe;
+use super::{Factor, Recipe};
 
 /// What a level may change: all that concerns server and load, and nothing of how the study itself is made.
 const OPEN: [&str; 4] = ["server.", "load.", "variables.", "work_us"];
@@ -47,6 +47,24 @@ impl Recipe {
         self.overridden(&full)
     }
 
+    /// Every key that a level sets, with its value.
+    pub(super) fn keys_of_levels(&self) -> Vec<(&str, &Value)> {
+        let mut all = Vec::new();
+        let of_factors = self.factors.iter().flat_map(|factor| match factor {
+            Factor::Places { levels, .. } => levels.as_slice(),
+            _ => &[],
+        });
+        for place in self.mis_tuning.iter().chain([&self.baseline]).chain(of_factors) {
+            all.extend(place.keys.iter().map(|(key, value)| (key.as_str(), value)));
+        }
+        for factor in &self.factors {
+            if let Factor::Key { key, values } = factor {
+                all.extend(values.iter().map(|value| (key.as_str(), value)));
+            }
+        }
+        all
+    }
+
     fn put_all(&self, keys: &BTreeMap<String, Value>) -> Result<Self, Fault> {
         let mut whole = Value::try_from(self)
             .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))?;
@@ -68,7 +86,11 @@ impl Recipe {
     }
 
     /// The recipe with its variables in the commands of server and load, and in the server's environment; it has none then.
+    ///
+    /// # Errors
+    /// A command uses a secret; what server or load cannot be.
     pub(super) fn filled(mut self) -> Result<Self, Fault> {
+        self.check_commands()?;
         let texts: BTreeMap<String, String> = std::mem::take(&mut self.variables)
             .into_iter()
             .map(|(name, value)| (name, text(&value)))

@@ -5,13 +5,14 @@
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::{OnceLock, mpsc};
 
 use machine::{Class, Fault, MemoryPolicy, ProcessRef, program_path};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::Gated;
 use super::launch::{Launch, Stdout};
@@ -115,7 +116,7 @@ pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>
         folder: launch.cwd.as_ref().map(|dir| c_string(dir.as_os_str().as_bytes())).transpose()?,
         netns: launch.netns.as_ref().map(|n| netns::open(n).map_err(|e| netns::fault(n, &e))).transpose()?,
         memory: launch.memory.as_ref().map(NodeMask::of),
-        stdin: File::open("/dev/null").map_err(resources)?,
+        stdin: input(&launch.input).map_err(resources)?,
         stdout,
         stderr: log,
         gate: gate_read,
@@ -140,6 +141,17 @@ pub fn fork(launch: &Launch, marker: &str, stays: bool) -> Result<Box<dyn Gated>
     waiting.process.start_time_ticks =
         procfs::start_time(pid as u32, pid as u32).map_err(|e| Fault::io(&object, &e, "mount /proc"))?;
     Ok(Box::new(waiting))
+}
+
+/// What the child reads from standard input: a file in memory, to which no path leads.
+fn input(bytes: &[u8]) -> io::Result<File> {
+    if bytes.is_empty() {
+        return File::open("/dev/null");
+    }
+    let mut file = File::from(memfd_create("pinwise-input", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
 fn c_string(bytes: &[u8]) -> Result<CString, Fault> {

@@ -16,13 +16,15 @@ pub enum Stdout {
     Piped,
 }
 
-/// A process to start. Standard input is /dev/null; standard error goes to the log.
+/// A process to start. Standard error goes to the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Launch {
     /// Program and arguments; a program without a slash is searched for in PATH.
     pub argv: Vec<String>,
-    /// Variables to add to our own environment, or to replace in it.
+    /// Variables to add to our own environment, or to replace in it. No ledger has them.
     pub env: Vec<(String, String)>,
+    /// What it reads from standard input, which no ledger and no list of processes has; empty: /dev/null.
+    pub input: Vec<u8>,
     /// Folder to start in; `None`: ours.
     pub cwd: Option<PathBuf>,
     /// Network namespace (/run/netns/NAME); `None`: ours. Its /sys stays ours.

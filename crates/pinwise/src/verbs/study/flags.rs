@@ -30,7 +30,7 @@ pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     }
     let keys = args.keys.iter().map(|given| key(given)).collect::<Result<BTreeMap<_, _>, Fault>>()?;
     if !keys.is_empty() {
-        recipe = recipe.overridden(&keys)?;
+        recipe = with_keys(&recipe, &keys)?;
     }
     let of_keys = recipe.better.filter(|_| keys.contains_key("better"));
     server_flags(args, &mut recipe)?;
@@ -41,6 +41,16 @@ pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     recipe.better = recipe.better.or(of_keys);
     recipe.check()?;
     recipe.with_directions()
+}
+
+/// The recipe with the keys of `--key`.
+fn with_keys(recipe: &Recipe, keys: &BTreeMap<String, toml::Value>) -> Result<Recipe, Fault> {
+    if let Some((key, _)) = keys.iter().find(|(key, value)| recipe.is_secret(key, value)) {
+        let cause = "it is a secret, and the list of processes shows the command line";
+        let remedy = "put it into a recipe that only you may read (chmod 600)";
+        return Err(Fault::new(Class::Usage, format!("--key {key}"), cause, remedy));
+    }
+    recipe.overridden(keys)
 }
 
 /// `budget.blocks=20`: what is no TOML is text.
