@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(names(&cases), ["own"]);
         assert_eq!(names(&own), ["machine.json", "notes.txt"]);
         assert_eq!(fs::read_to_string(own.join("machine.json")).unwrap(), "mine");
-        assert_eq!(sweep(&cases.join("next")), [PathBuf::new(); 0]);
+        assert!(sweep(&cases.join("next")).is_empty());
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         fs::write(at("looks-alike").join(MARK), "notes of mine").unwrap();
         fs::write(at("looks-alike/machine.json"), "mine").unwrap();
         std::os::unix::fs::symlink(at("runs"), at("link")).unwrap();
-        assert_eq!(sweep(&at("next")), [PathBuf::new(); 0]);
+        assert!(sweep(&at("next")).is_empty());
         assert!(at("result/trials.jsonl").exists() && !at("result").join(MARK).exists());
         assert!(at("runs/study.toml").exists() && at("x/pilot-1/study.toml").exists());
         assert!(at("x/pilot-2/study.toml").exists() && at("adopted/study.toml").exists());
