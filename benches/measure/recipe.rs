@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use change::{Hand, LiveKernel};
 use load::Server;
@@ -24,6 +25,7 @@ pub fn server(name: &str, folder: &Path) -> io::Result<(Hand, Server)> {
     let mut hand = Hand::with(Arc::new(LiveKernel::new()), &folder.join("ledger"), &purpose)
         .map_err(io::Error::other)?;
     let placement = Placement { server_cpus: CpuSet::from_list("0").ok(), ..Placement::default() };
-    let server = Server::start(&recipe.server, &placement, &mut hand, &dir).map_err(io::Error::other)?;
+    let server = Server::start(&recipe.server, &placement, &mut hand, &dir, &AtomicBool::new(false))
+        .map_err(io::Error::other)?;
     Ok((hand, server))
 }

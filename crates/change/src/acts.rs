@@ -36,8 +36,8 @@ use crate::kernel::Kernel;
 use crate::procfs::says_ended;
 
 pub use kernel_file::form;
-pub use lifetime::{Lifetime, outlives_boots};
-pub use operation::{Operation, TakenBack};
+pub use lifetime::outlives_boots;
+pub use operation::{Lifetime, Operation, TakenBack};
 pub use refusal::refusal;
 
 /// What an act means to the kernel.

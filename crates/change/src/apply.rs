@@ -226,7 +226,8 @@ pub fn first_placed(root: &Root, plan: &Plan) -> Option<Setting> {
 /// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
 /// everything is taken back, unless it is to keep going; then the failed setting alone is.
 ///
-/// `told` hears of each setting when it is done. The acts stay in force when the hand is finished.
+/// `told` hears of each setting when it is done. The acts stay in force when the hand is finished. An interruption of which something
+/// could not be taken back is a fault of another class ([`Class::with_something_left`]).
 pub fn apply(
     hand: &mut Hand,
     root: &Root,
@@ -261,6 +262,9 @@ pub fn apply(
         applied.taken_back.extend(hand.undo_to(start));
     }
     applied.acts_in_force = hand.outstanding().count();
+    if let Some(fault) = applied.fault.as_mut().filter(|_| applied.acts_in_force > 0) {
+        fault.class = fault.class.with_something_left();
+    }
     applied
 }
 

@@ -16,6 +16,7 @@ use crate::ledger::{self, Ledger};
 use crate::lock::MachineLock;
 use crate::record::{Entry, FORMAT, Header, Record, Reverter, Value};
 use crate::take_back::{Scope, Undone, marker, take_back, undo_entries};
+use crate::undo::put_away_settled;
 
 /// A point in a session, to which [`Hand::undo_to`] goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +64,7 @@ impl Hand {
         let (dir, kernel) = (ledger::ledger_dir()?, LiveKernel::new());
         let lock = MachineLock::take(&dir)?;
         confirm::none_waits(&dir, &kernel)?;
+        put_away_settled(&dir, &kernel);
         let mut hand = Self::with(Arc::new(kernel), &dir, purpose)?;
         hand.lock = Some(lock);
         Ok(hand)

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use machine::{Class, Fault, Outside};
+use machine::{Class, Fault, Outside, OwnFolder};
 use serde::Serialize;
 
 use crate::acts::{operation, outlives_boots};
@@ -320,6 +320,19 @@ fn undo_session(
     SessionUndone::of(session, undone, problems)
 }
 
+/// Removes what processes that were killed have left among the ledgers in `dir`: ledgers of which nothing is outstanding, and files that
+/// were to become one. For the holder of the lock, who does without what cannot be removed.
+pub(crate) fn put_away_settled(dir: &Path, kernel: &dyn Kernel) {
+    let Ok(folder) = OwnFolder::open(dir) else { return };
+    folder.sweep();
+    let is_settled = |session: &&Session| {
+        session.armed.is_none() && session.outstanding().next().is_none() && !owner_alive(session, kernel)
+    };
+    for session in ledger::sessions(dir).unwrap_or_default().iter().filter(is_settled) {
+        let _ = put_away(session, false);
+    }
+}
+
 /// Removes a ledger of which nothing is outstanding. One with lines that make no sense stays until somebody has
 /// looked; forced, it is put aside under another name.
 fn put_away(session: &Session, force: bool) -> Result<(), Fault> {
@@ -334,5 +347,41 @@ fn put_away(session: &Session, force: bool) -> Result<(), Fault> {
             )),
             _ => Ok(()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use machine::Act;
+
+    use super::*;
+    use crate::{EmulatedKernel, Hand};
+
+    #[test]
+    fn what_killed_processes_left_goes_and_what_is_in_force_or_damaged_stays() {
+        let (dir, kernel) = (tempfile::tempdir().unwrap(), EmulatedKernel::new());
+        let path = "/proc/sys/vm/swappiness";
+        kernel.add_file(path, "60\n");
+        let hand = || Hand::with(Arc::new(kernel.clone()), dir.path(), "test").unwrap();
+        hand().die();
+        let mut in_force = hand();
+        in_force.perform(&Act::WriteFile { netns: None, path: path.into(), value: "10".into() }).unwrap();
+        let kept = format!("{}.jsonl", in_force.session());
+        in_force.die();
+        fs::write(dir.path().join("damaged.jsonl"), "").unwrap();
+        fs::write(dir.path().join(format!(".x.jsonl.{:032x}.part", 7)), "").unwrap();
+        let names = || {
+            let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        put_away_settled(dir.path(), &kernel);
+        assert_eq!(names().len(), 3, "the process still runs: {:?}", names());
+        kernel.remove_thread(1000);
+        put_away_settled(dir.path(), &kernel);
+        assert_eq!(names(), [kept, "damaged.jsonl".into()]);
     }
 }

@@ -138,6 +138,26 @@ fn a_stop_in_the_middle_takes_everything_back() {
 }
 
 #[test]
+fn a_stop_of_which_something_is_left_is_no_plain_interruption() {
+    let bench = Bench::new();
+    let stop = || {
+        // Somebody else sets it while the plan is put in force.
+        let is_set = bench.read(IRQ[0]) == "0";
+        is_set.then(|| bench.kernel.add_file(IRQ[0], "3\n"));
+        is_set.then(|| Fault::new(Class::Interrupted, "apply", "stopped by a signal", ""))
+    };
+    let mut hand = bench.hand();
+    let options = ApplyOptions { keep_going: false, persist: None };
+    let all = plan(&[("38", "0"), ("39", "1")]);
+    let applied = apply(&mut hand, &bench.root(), &all, options, &stop, &mut |_| {});
+    hand.finish().unwrap();
+    assert_eq!((applied.stuck().count(), applied.acts_in_force), (1, 1));
+    assert_eq!(applied.fault.unwrap().class, Class::No);
+    let left = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert_eq!(left.sessions[0].outstanding.len(), 1, "the ledger has it");
+}
+
+#[test]
 fn a_dry_run_touches_nothing_and_tells_of_everything() {
     let bench = Bench::new();
     let changes = bench.kernel.changes();

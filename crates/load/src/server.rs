@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use change::exit_words::exit_words;
@@ -282,21 +283,21 @@ impl Server {
     /// The server of `spec` that runs already, once it accepts connections. Where it runs is for others to say.
     ///
     /// Fails when there is no such process, unit or cgroup, or when it does not answer in time.
-    fn attach(spec: &ServerSpec, running: &str) -> Result<Self, Fault> {
+    fn attach(spec: &ServerSpec, running: &str, stop: &AtomicBool) -> Result<Self, Fault> {
         let attached = Attached::find(running)?;
         let at = SocketAddr::new(spec.address, spec.port.unwrap_or_default());
         let (argv, log) = (vec![running.to_string()], PathBuf::new());
         let life = Life::Theirs(attached);
         let (started, ready_after) = (Instant::now(), Duration::ZERO);
         let server = Self { life, argv, at, log, memory_limit_mb: None, started, ready_after };
-        server.ready(spec)
+        server.ready(spec, stop)
     }
 
     /// Itself, when it accepts connections.
-    fn ready(mut self, spec: &ServerSpec) -> Result<Self, Fault> {
+    fn ready(mut self, spec: &ServerSpec, stop: &AtomicBool) -> Result<Self, Fault> {
         let timeout = Duration::from_secs_f64(spec.ready_timeout_s);
         let netns = spec.netns.as_deref();
-        if let Err(fault) = within(netns, || self.wait_until_ready(timeout)).and_then(|ready| ready) {
+        if let Err(fault) = within(netns, || self.wait_until_ready(timeout, stop)).and_then(|ready| ready) {
             // Before it is stopped: its cgroup goes then.
             let killed = self.killed_for_memory().filter(|_| fault.class != Class::Interrupted);
             // The fault of the start says more than one of the end could.
@@ -311,16 +312,17 @@ impl Server {
     /// `server.log` in `dir`.
     ///
     /// Fails when the spec makes no sense, its port is taken (naming by whom), the program cannot be started, ends
-    /// before it listens, or does not listen in time; what was started is ended then.
+    /// before it listens, does not listen in time, or `stop` is raised meanwhile; what was started is ended then.
     pub fn start(
         spec: &ServerSpec,
         placement: &Placement,
         hand: &mut Hand,
         dir: &Path,
+        stop: &AtomicBool,
     ) -> Result<Self, Fault> {
         spec.check()?;
         if let Some(running) = &spec.running {
-            return Self::attach(spec, running);
+            return Self::attach(spec, running, stop);
         }
         let netns = spec.netns.as_deref();
         let port = match spec.port {
@@ -351,10 +353,10 @@ impl Server {
         let life = Life::Ours(hand.launch(&launch)?);
         let (started, ready_after) = (Instant::now(), Duration::ZERO);
         let memory_limit_mb = spec.memory_limit_mb;
-        Self { life, argv, at, log, memory_limit_mb, started, ready_after }.ready(spec)
+        Self { life, argv, at, log, memory_limit_mb, started, ready_after }.ready(spec, stop)
     }
 
-    fn wait_until_ready(&mut self, timeout: Duration) -> Result<(), Fault> {
+    fn wait_until_ready(&mut self, timeout: Duration, stop: &AtomicBool) -> Result<(), Fault> {
         let mut pause = Duration::from_millis(1);
         loop {
             self.still_runs()?;
@@ -365,6 +367,9 @@ impl Server {
             if connected.is_ok_and(|stream| !by_itself(&stream)) {
                 // Somebody answers; that it is not another process is known while ours lives.
                 return self.still_runs();
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(Fault::new(Class::Interrupted, self.name(), "stopped before it listened", ""));
             }
             if self.started.elapsed() > timeout {
                 let (last, remedy) = match &self.life {

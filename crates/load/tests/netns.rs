@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::process::Command as Program;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use change::{Hand, LiveKernel};
 use machine::{Fault, Placement};
@@ -75,11 +76,12 @@ fn server_and_load_each_live_in_their_namespace() {
         ..ServerSpec::built_in(Some(&exe()), ROUNDS)
     };
     let placement = Placement::default();
-    let server = Server::start(&spec, &placement, &mut hand, dir.path()).unwrap();
+    let server = Server::start(&spec, &placement, &mut hand, dir.path(), &AtomicBool::new(false)).unwrap();
 
     // Taken in there, and free out here.
     let taken = ServerSpec { port: Some(server.address().port()), ..spec.clone() };
-    let fault: Fault = Server::start(&taken, &placement, &mut hand, dir.path()).err().unwrap();
+    let fault: Fault =
+        Server::start(&taken, &placement, &mut hand, dir.path(), &AtomicBool::new(false)).err().unwrap();
     assert!(fault.to_string().contains("string_pair"), "{fault}");
 
     for keep_alive in [false, true] {
@@ -105,6 +107,7 @@ fn server_and_load_each_live_in_their_namespace() {
     server.stop().unwrap();
 
     let nowhere = ServerSpec { netns: Some("pinwise-no-such".into()), ..spec };
-    let fault = Server::start(&nowhere, &placement, &mut hand, dir.path()).err().unwrap();
+    let fault =
+        Server::start(&nowhere, &placement, &mut hand, dir.path(), &AtomicBool::new(false)).err().unwrap();
     assert!(fault.to_string().contains("pinwise-no-such"), "{fault}");
 }

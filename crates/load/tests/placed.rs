@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on is to fail there")]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ impl Bench {
     }
 
     fn start(&mut self, spec: &ServerSpec) -> Result<Server, Fault> {
-        Server::start(spec, &Placement::default(), &mut self.hand, self.dir.path())
+        Server::start(spec, &Placement::default(), &mut self.hand, self.dir.path(), &AtomicBool::new(false))
     }
 
     fn folder(&self) -> OwnFolder {
@@ -115,7 +116,8 @@ fn the_built_in_pair_runs_where_it_is_placed() {
         ..Placement::default()
     };
     let spec = ServerSpec::built_in(Some(&exe()), ROUNDS);
-    let mut server = Server::start(&spec, &placement, &mut bench.hand, bench.dir.path()).unwrap();
+    let mut server =
+        Server::start(&spec, &placement, &mut bench.hand, bench.dir.path(), &AtomicBool::new(false)).unwrap();
     assert_eq!(allowed_on(server.process().pid), CpuSet::single(server_cpu));
     let load = string_load();
     let folder = bench.folder();

@@ -1,7 +1,9 @@
 //! What every error of pinwise says: the object, the cause, the remedy - and which exit code it means.
 
 use std::fmt;
+use std::io;
 
+use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::Outside;
@@ -22,7 +24,7 @@ pub enum Class {
     WorkloadFailed,
     /// Reading or writing our own files failed: disk full, torn or malformed case (exit code 6).
     Storage,
-    /// Stopped by Ctrl-C or SIGTERM, with the machine restored (exit code 130).
+    /// Stopped by a signal (Ctrl-C, SIGTERM, a closed terminal), and the machine is as it was (exit code 130).
     Interrupted,
 }
 
@@ -37,6 +39,14 @@ impl Class {
             Class::WorkloadFailed => 5,
             Class::Storage => 6,
             Class::Interrupted => 130,
+        }
+    }
+
+    /// The class of the same failure where something of it is still in force: an interruption is none then.
+    pub fn with_something_left(self) -> Self {
+        match self {
+            Class::Interrupted => Class::No,
+            other => other,
         }
     }
 }
@@ -67,13 +77,21 @@ impl Fault {
         Self { class, object: object.to_string(), cause: cause.to_string(), remedy: remedy.into() }
     }
 
-    /// A fault for a failed system call or file operation on `object`; permission errors get their own class.
-    pub fn io(object: impl fmt::Display, error: &std::io::Error, remedy: impl Into<String>) -> Self {
+    /// A fault for a failed system call or file operation on `object`; permission errors get their own class, and a file that would
+    /// grow beyond the limit on its size (EFBIG) the remedy that alone helps there.
+    pub fn io(object: impl fmt::Display, error: &io::Error, remedy: impl Into<String>) -> Self {
         let class = match error.kind() {
-            std::io::ErrorKind::PermissionDenied => Class::NotPermitted,
+            io::ErrorKind::PermissionDenied => Class::NotPermitted,
             _ => Class::Storage,
         };
-        Self::new(class, object, error, remedy)
+        // Not by its kind, which a file that is too long to be read has as well.
+        match error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) {
+            true => {
+                let remedy = "raise the limit on the size of files (ulimit -f; LimitFSIZE= of a unit)";
+                Self::new(class, object, error, remedy)
+            }
+            false => Self::new(class, object, error, remedy),
+        }
     }
 }
 
@@ -113,5 +131,20 @@ mod tests {
         assert_eq!(Fault::io("/x", &denied, "run as root").class, Class::NotPermitted);
         let full = std::io::Error::from_raw_os_error(28);
         assert_eq!(Fault::io("/x", &full, "free space").class, Class::Storage);
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_asks_for_another_limit_and_a_full_disk_for_space() {
+        let [too_large, full] = [27, 28].map(io::Error::from_raw_os_error);
+        assert!(Fault::io("/x", &too_large, "free space").remedy.contains("ulimit -f"));
+        assert_eq!(Fault::io("/x", &full, "free space").remedy, "free space");
+        let long = io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 4096 bytes");
+        assert_eq!(Fault::io("/x", &long, "name another").remedy, "name another");
+    }
+
+    #[test]
+    fn an_interruption_of_which_something_is_left_has_another_exit_code() {
+        assert_eq!(Class::Interrupted.with_something_left(), Class::No);
+        assert_eq!(Class::WorkloadFailed.with_something_left(), Class::WorkloadFailed);
     }
 }

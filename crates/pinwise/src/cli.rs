@@ -7,7 +7,7 @@ use crate::verbs;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done; a study that finds no difference is done, too
-  1    the answer is no (a finding was not proved, an expectation does not hold, something could not be undone)
+  1    the answer is no (a finding was not proved, an expectation does not hold, something was not undone)
   2    usage: unknown key or flag, malformed value, CPU that does not exist
   3    not permitted
   4    the machine lacks what was asked for
@@ -15,7 +15,7 @@ Exit codes:
   6    reading or writing files failed (disk full, malformed case)
   7    the study goes on after a reboot: reboot, then pinwise resume CASE
   8    the trials cannot tell whether an expectation holds (pinwise study --expect)
-  130  stopped by Ctrl-C; the machine is as it was
+  130  stopped by a signal (Ctrl-C, SIGTERM, a closed terminal), and the machine is as it was
 
 pinwise works without root and says what it cannot see or do then.
 Report of a first look at this machine:  pinwise study";

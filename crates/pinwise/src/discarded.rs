@@ -15,8 +15,7 @@ pub fn unbegun(case: &mut Case, fault: Fault) -> Fault {
         return fault;
     }
     if fault.class == Class::Interrupted {
-        let cause =
-            "stopped before its first trial was finished; the machine is as it was and nothing is kept";
+        let cause = "stopped before its first trial was finished; nothing is kept";
         return Fault { cause: cause.into(), remedy: "run the same command again".into(), ..fault };
     }
     with_logs
@@ -24,6 +23,10 @@ pub fn unbegun(case: &mut Case, fault: Fault) -> Fault {
 
 /// The fault with what the logs of the case in `dir` say that it does not quote yet: for a case that is about to go.
 pub fn with_logs(dir: &Path, fault: Fault) -> Fault {
+    // Whoever stopped it does not ask why it ended.
+    if fault.class == Class::Interrupted {
+        return fault;
+    }
     let logs = tails(dir, &fault);
     Fault { cause: format!("{}{logs}", fault.cause), ..fault }
 }

@@ -14,6 +14,7 @@ mod conclusion;
 mod discarded;
 mod guard;
 mod interrupt;
+mod left;
 mod more_blocks;
 mod notes;
 mod opened;
@@ -32,7 +33,7 @@ mod window;
 use std::process::ExitCode;
 
 use clap::Parser;
-use machine::{Fault, Outside};
+use machine::{Class, Fault, Outside};
 
 use crate::notes::note;
 
@@ -40,13 +41,22 @@ use crate::notes::note;
 /// `main`. So no file that pinwise opens gets the number of stdout or stderr, and is written over by what pinwise says.
 fn main() -> ExitCode {
     match cli::Cli::try_parse() {
-        Ok(cli) => verbs::run(cli.verb).map_or_else(|fault| failed(&fault), ExitCode::from),
+        Ok(cli) => interrupt::fail_writes_beyond_the_limit()
+            .and_then(|()| verbs::run(cli.verb))
+            .map_or_else(|fault| failed(&fault), ExitCode::from),
         Err(words) => help(&in_words(words)),
     }
 }
 
 fn failed(fault: &Fault) -> ExitCode {
-    note!("pinwise: {fault}");
+    let said = match fault.class {
+        // What the exit code means.
+        Class::Interrupted => {
+            Fault { cause: format!("{}; the machine is as it was", fault.cause), ..fault.clone() }
+        }
+        _ => fault.clone(),
+    };
+    note!("pinwise: {said}");
     fault.class.exit_code().into()
 }
 

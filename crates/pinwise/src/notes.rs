@@ -31,6 +31,15 @@ pub fn pass_on(bytes: &[u8]) {
     let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
 }
 
+/// Says one line that is ours from a signal handler: by write(2) alone, since the handler may have interrupted whoever holds stderr. On a
+/// terminal it stands on a line of its own: the echo of Ctrl-C or a bar may be there.
+pub fn say_in_a_handler(line: &str) {
+    let before = if is_terminal() { "\n" } else { "" };
+    for part in [before, line] {
+        let _ = rustix::io::write(rustix::stdio::stderr(), part.as_bytes());
+    }
+}
+
 /// Whether somebody looks.
 pub fn is_terminal() -> bool {
     std::io::stderr().is_terminal()

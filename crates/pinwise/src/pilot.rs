@@ -7,6 +7,7 @@ use load::Outcome;
 use machine::{Class, Fault};
 use report::{control_words, visible};
 use study::Case;
+use study::case::begun;
 use study::engine::prepare::Draft;
 use study::evidence::Unseen;
 use study::{Pilot, engine, pilot};
@@ -70,7 +71,7 @@ fn is_worth_it(draft: &Draft) -> bool {
 fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
     preliminary::run(
         draft,
-        "pilot",
+        begun::PILOT,
         interrupted,
         |dir| engine::pilot::case(draft.study(), dir),
         |case, live| {

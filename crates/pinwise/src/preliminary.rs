@@ -1,5 +1,6 @@
 //! Short trials before a case is made, in a folder that goes again: what they saw goes into the case, and they are in no comparison.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,8 +11,8 @@ use study::engine::data::Data;
 use study::engine::live::LiveTrials;
 use study::engine::prepare::{Draft, free_dir};
 
-use crate::discarded;
 use crate::run_case::own_binary;
+use crate::{discarded, left};
 
 /// Runs `run` on the case that `make` makes in a folder beside the draft's, named after `name`.
 ///
@@ -29,15 +30,16 @@ pub fn run<T>(
     let dir = free_dir(draft.dir(), name);
     let ran =
         measured(draft, &dir, interrupted, make, run).map_err(|fault| discarded::with_logs(&dir, fault));
-    let removed = match dir.exists() {
-        true => std::fs::remove_dir_all(&dir).map_err(|e| Fault::io(dir.display(), &e, "remove the folder")),
-        false => Ok(()),
+    let removed = match std::fs::remove_dir_all(&dir) {
+        // It was never made, or another start has taken it for one that was left.
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(|e| Fault::io(dir.display(), &e, "remove the folder")),
     };
     if is_new {
         // Not removed where somebody else has put something there meanwhile.
         let _ = std::fs::remove_dir(draft.dir());
     }
-    ran.and_then(|seen| removed.map(|()| seen))
+    left::and_taken_back(ran, removed)
 }
 
 fn measured<T>(
@@ -54,5 +56,5 @@ fn measured<T>(
     if let Ok(data) = Data::of_case(&case) {
         data.remove();
     }
-    ran.and_then(|seen| taken_back.map(|()| seen))
+    left::and_taken_back(ran, taken_back)
 }

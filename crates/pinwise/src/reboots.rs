@@ -18,7 +18,7 @@ use self::unit::ResumeUnit;
 use crate::cli::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
-use crate::{conclusion, run_case};
+use crate::{conclusion, left, run_case};
 
 /// What a study that waits for a restart says in JSON.
 #[derive(Debug, Serialize)]
@@ -115,8 +115,10 @@ pub fn give_up(case: &Path, fault: Fault) -> Fault {
 }
 
 fn with_what_is_left(fault: Fault, taken_back: Result<(), Fault>) -> Fault {
-    let left = taken_back.err().map(|left| format!("; and not all could be taken back: {left}"));
-    Fault { cause: format!("{}{}", fault.cause, left.unwrap_or_default()), ..fault }
+    match taken_back {
+        Ok(()) => fault,
+        Err(left) => left::in_place(fault, &format!("not all could be taken back: {left}")),
+    }
 }
 
 /// Fails when somebody has stopped the study: before the machine is started again, however late.
@@ -136,10 +138,7 @@ fn goes_on(case: &Path, interrupted: &AtomicBool) -> Result<(), Fault> {
 fn with_what_stands(fault: Fault, loader: &LiveBootLoader) -> Fault {
     match loader.standing() {
         Ok(Standing::Words(words)) if words.is_empty() => fault,
-        _ => {
-            let stays = "words of the study stay on the boot loader's lines, which pinwise undo takes off";
-            Fault { cause: format!("{}; {stays}", fault.cause), ..fault }
-        }
+        _ => left::in_place(fault, "words of the study stay on the boot loader's lines"),
     }
 }
 

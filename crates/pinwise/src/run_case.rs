@@ -9,10 +9,11 @@ use study::Case;
 use study::engine::data::Data;
 use study::engine::{self, Ended, live::LiveTrials, needs};
 
+use crate::left;
 use crate::progress::Progress;
 use crate::quit_key::QuitKey;
 
-/// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag`]).
+/// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag_of_changes`]).
 pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ended, Fault> {
     needs::check(&case.study.recipe)?;
     let _quit = QuitKey::listen(interrupted);
@@ -27,7 +28,7 @@ pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ende
     if ran == Ok(Ended::Finished) {
         data.remove();
     }
-    ran.and_then(|ended| taken_back.map(|()| ended))
+    left::and_taken_back(ran, taken_back)
 }
 
 /// The binary that serves as built-in server and load generator.

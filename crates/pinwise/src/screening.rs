@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::Fault;
 use report::screening_words;
+use study::case::begun;
 use study::engine::prepare::Draft;
 use study::{Screening, engine, screening};
 
@@ -23,7 +24,7 @@ pub fn run(draft: Draft, interrupted: &Arc<AtomicBool>) -> Result<(Draft, Option
     let bar = bar::bar("{bar:30} {pos}/{len} CPUs, {eta} left", cpus as u64, notes::is_terminal());
     let chosen = preliminary::run(
         &draft,
-        "screening",
+        begun::SCREENING,
         interrupted,
         |dir| engine::screening::case(study, arms, dir),
         |case, live| {

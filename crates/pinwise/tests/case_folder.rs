@@ -9,7 +9,8 @@ mod place;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use folder_copy::copy;
 use place::Place;
@@ -116,6 +117,111 @@ fn ctrl_c_before_the_first_trial_is_finished_leaves_no_folder() {
     assert_eq!(out.status.code(), Some(130), "{stderr}");
     assert!(stderr.contains("nothing is kept") && !stderr.contains("resume"), "{stderr}");
     assert!(!place.path("case").exists(), "{stderr}");
+}
+
+/// Starts a study and waits until it has come so far that `there` exists.
+fn started(place: &Place, arguments: &[&str], there: &str) -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pinwise"))
+        .args(arguments)
+        .env("PINWISE_STATE_DIR", place.path("state"))
+        .current_dir(place.dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !place.path(there).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself before {there}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn killed(place: &Place, arguments: &[&str], there: &str) {
+    let mut child = started(place, arguments, there);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Long enough to have a pilot.
+const LONG: [&str; 6] = ["study", "--cpus", "0", "--blocks", "30", "--anyway"];
+/// Too short to have one, and with a first trial that is long enough to be killed in.
+const SLOW: [&str; 8] = ["study", "--cpus", "0", "--blocks", "1", "--window", "3", "--warm-up=0"];
+
+#[test]
+fn what_a_killed_start_left_goes_with_the_next_one_and_nothing_else_does() {
+    let place = Place::new();
+    // One was killed in its pilot, one in its first trial; the user has folders of like names.
+    killed(&place, &LONG, "cases/string-server-1/pilot-1/trials/0000/server.log");
+    killed(&place, &[&SLOW[..], &["-o", "elsewhere/a"]].concat(), "elsewhere/a/trials/0000/server.log");
+    fs::rename(place.path("elsewhere/a"), place.path("cases/string-server-2")).unwrap();
+    for folder in ["pilot-1", "string-server-9", "string-server-1/pilot-2"] {
+        fs::create_dir_all(place.path("cases").join(folder)).unwrap();
+        fs::write(place.path("cases").join(folder).join("machine.json"), "mine").unwrap();
+    }
+    let (_, stderr) = place.good(&study(&[]));
+    for gone in ["cases/string-server-1/pilot-1", "cases/string-server-2"] {
+        assert!(stderr.contains(&format!("had left: {gone}\n")), "{stderr}");
+    }
+    assert_eq!(stderr.matches("had left").count(), 2, "{stderr}");
+    // What holds a folder of the user's stays, and its number is taken.
+    assert_eq!(
+        files(&place.path("cases")),
+        ["pilot-1", "string-server-1", "string-server-2", "string-server-9"]
+    );
+    assert_eq!(files(&place.path("cases/string-server-1")), ["pilot-2"]);
+    let case = files(&place.path("cases/string-server-2"));
+    assert!(
+        case.iter().all(|name| !name.starts_with('.')) && case.contains(&"report.html".into()),
+        "{case:?}"
+    );
+    for kept in ["pilot-1", "string-server-9", "string-server-1/pilot-2"] {
+        assert_eq!(fs::read_to_string(place.path("cases").join(kept).join("machine.json")).unwrap(), "mine");
+    }
+    // It holds results now.
+    let (_, stderr) = place.good(&study(&["-o", "cases/next"]));
+    assert!(
+        !stderr.contains("had left") && place.path("cases/string-server-2/trials.jsonl").exists(),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_killed_start_does_not_block_its_folder_and_one_that_runs_keeps_its_draft() {
+    let place = Place::new();
+    killed(&place, &[&LONG[..], &["-o", "case"]].concat(), "case/pilot-1/trials/0000/server.log");
+    killed(&place, &[&SLOW[..], &["-o", "case"]].concat(), "case/trials/0000/server.log");
+    assert!(!place.path("case/pilot-1").exists(), "the second start has removed what the first left");
+    place.good(&study(&["-o", "case"]));
+
+    let mut runs =
+        started(&place, &[&LONG[..], &["-o", "runs"]].concat(), "runs/pilot-1/trials/0000/server.log");
+    let stderr = place.bad(&study(&["-o", "other"]), 1);
+    assert!(!stderr.contains("had left"), "{stderr}");
+    assert!(place.path("runs/pilot-1/study.toml").exists(), "{stderr}");
+    assert!(Command::new("kill").args(["-INT", &runs.id().to_string()]).status().unwrap().success());
+    assert_eq!(runs.wait().unwrap().code(), Some(130));
+    assert!(!place.path("runs").exists());
+}
+
+#[test]
+fn a_killed_case_with_a_result_stays_and_is_gone_on_with() {
+    let place = Place::new();
+    let long = [&LONG[..4], &["9", "--window", "0.3", "--warm-up", "0", "--attempts", "1", "-o", "cases/a"]]
+        .concat();
+    let trials = |case: &str| fs::read_to_string(place.path(case).join("trials.jsonl")).unwrap_or_default();
+    let mut child = started(&place, &long, "cases/a/trials.jsonl");
+    while !trials("cases/a").contains('\n') {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let kept = trials("cases/a");
+    place.good(&["undo"]);
+    let (_, stderr) = place.good(&study(&["-o", "cases/b"]));
+    assert!(!stderr.contains("had left"), "{stderr}");
+    assert_eq!(trials("cases/a"), kept);
+    place.good(&["resume", "cases/a"]);
+    assert!(trials("cases/a").starts_with(&kept));
 }
 
 #[test]

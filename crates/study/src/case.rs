@@ -2,6 +2,7 @@
 
 pub mod added;
 pub mod asked;
+pub mod begun;
 mod fact;
 mod ground;
 mod lines;
@@ -156,6 +157,16 @@ impl Case {
         Self::create_on(Ground::make(dir)?, study, beside)
     }
 
+    /// As [`create`](Self::create), for trials that are in no comparison: it is to go again, finished or not.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with).
+    pub fn create_preliminary(dir: &Path, study: Resolved) -> Result<Self, Fault> {
+        let (mut ground, folder) = Ground::make(dir)?;
+        ground.is_preliminary = true;
+        Self::create_on((ground, folder), study, |_| Ok(()))
+    }
+
     /// As [`create`](Self::create), in the folder `below/name` of another case.
     ///
     /// # Errors
@@ -175,14 +186,18 @@ impl Case {
         if folder.holds(STUDY) {
             return Err(occupied(&dir));
         }
-        ground.look().map_err(|e| storage(&dir, &e))?;
+        if let Err(e) = ground.mark() {
+            let _ = ground.clear();
+            return Err(storage(&dir.join(ground::MARK), &e));
+        }
         let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
         let (folder, lock, ground) = (Ok(folder), Some(lock), Some(ground));
         let case = Self { dir, folder, study, secrets, trials, asked_boots, mended, _lock: lock, ground };
         match case.write_first(beside) {
             Ok(()) => Ok(case),
             Err(fault) => {
-                case.ground.iter().for_each(Ground::clear);
+                // That it could not be written says more than that what was written cannot be removed.
+                let _ = case.ground.as_ref().map(Ground::clear);
                 Err(fault)
             }
         }
@@ -210,14 +225,12 @@ impl Case {
     }
 
     /// Removes a case that this process made and that holds nothing worth keeping: no trial is finished, and no boot was asked
-    /// for. Of a folder that existed before, only what the case put there. Returns whether it was removed.
+    /// for. Of a folder that existed before, only what the case put there. Returns whether it was removed, all of it.
     pub fn discard_unbegun(&mut self) -> bool {
         if !self.trials.is_empty() || !self.asked_boots.is_empty() {
             return false;
         }
-        let Some(ground) = self.ground.take() else { return false };
-        ground.clear();
-        true
+        self.ground.take().is_some_and(|ground| ground.clear().is_ok())
     }
 
     /// Opens a case to read it. A torn last line of one of its lists is left out and noted, not touched.
@@ -295,6 +308,8 @@ impl Case {
         read_study(&dir, &bytes_of)?;
         let lock = lock(&folder)?;
         folder.sweep();
+        // Whoever goes on with it keeps it.
+        ground::unmark(&folder);
         let again = folder.again().map_err(|e| storage(&dir, &e))?;
         let opened = Self::of_own(again)?;
         for name in [SEARCH, ADDED, TRIALS, BOOTS] {
@@ -345,6 +360,9 @@ impl Case {
     /// Appends a finished trial and returns when it is on disk.
     pub fn append(&mut self, trial: Trial) -> Result<(), Fault> {
         self.append_line(TRIALS, &trial)?;
+        if self.trials.is_empty() {
+            self.ground.iter().for_each(Ground::keep);
+        }
         self.trials.push(trial);
         Ok(())
     }
@@ -358,6 +376,7 @@ impl Case {
     /// Appends a boot that was asked for, and returns when it is on disk.
     pub fn append_boot(&mut self, asked: AskedBoot) -> Result<(), Fault> {
         self.append_line(BOOTS, &asked)?;
+        self.ground.iter().for_each(Ground::keep);
         self.asked_boots.push(asked);
         Ok(())
     }

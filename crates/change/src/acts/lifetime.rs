@@ -2,19 +2,8 @@
 
 use machine::{Act, Setting};
 
-use super::operation;
+use super::{Lifetime, operation};
 use crate::record::Entry;
-
-/// How long what an act does lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lifetime {
-    /// Until the next boot at most.
-    Boot,
-    /// The same, but a file that the session has placed may bring it back.
-    BootUnlessKept,
-    /// The machine keeps it while it is off.
-    Lasting,
-}
 
 /// Whether an act is in force in later boots as well: a file that is read at each start, and what such a file among `entries`, those of
 /// its session, sets.

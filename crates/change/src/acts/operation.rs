@@ -4,12 +4,22 @@ use std::io;
 
 use machine::{Act, Fault, ThreadRef};
 
-use super::lifetime::Lifetime;
 use super::refusal::Refusal;
 use super::says_ended;
 use crate::kernel::Kernel;
 use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
+
+/// How long what an act does lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until the next boot at most.
+    Boot,
+    /// The same, but a file that the session has placed may bring it back.
+    BootUnlessKept,
+    /// The machine keeps it while it is off.
+    Lasting,
+}
 
 /// An act that is to be taken back.
 pub struct TakenBack<'a> {

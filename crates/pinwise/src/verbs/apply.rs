@@ -138,7 +138,7 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
     if args.confirm_within.is_some() {
         can_be_confirmed(root, plan)?;
     }
-    let interrupted = interrupt::flag()?;
+    let interrupted = interrupt::flag_of_changes()?;
     let owners = owners::that_run(root);
     let mut hand = Hand::live(&purpose(args, plan))?;
     if !args.over {
@@ -227,7 +227,11 @@ fn conclude(
         Format::Text => output::text(&report::plan_text::applied(applied, left_s)),
     };
     match &applied.fault {
-        Some(fault) => Err(Fault { remedy: String::new(), ..fault.clone() }),
+        Some(fault) => {
+            let left = "see what is left with 'pinwise status', and run 'pinwise undo' to try again";
+            let remedy = if applied.acts_in_force > 0 { left } else { "" };
+            Err(Fault { remedy: remedy.into(), ..fault.clone() })
+        }
         // Whoever sees only that it failed is not to think that nothing is in force.
         None if printed.is_err() => printed.map(|()| Answer::No).map_err(|fault| Fault {
             cause: format!("{}; what was applied is in force all the same", fault.cause),

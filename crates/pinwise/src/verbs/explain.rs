@@ -1,6 +1,8 @@
 //! `pinwise explain`: why a placement is slow; `--prove` moves the cause and measures again.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use advise::{Finding, Standing};
 use machine::Fault;
@@ -45,9 +47,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         note!("pinwise: no finding of this case waits for a proof");
     }
     case.may_be_written()?;
+    let interrupted = interrupt::flag_of_changes()?;
     let mut proofs = facts.proofs;
     for finding in provable {
-        proofs.extend(prove_one(&case, finding)?);
+        proofs.extend(prove_one(&case, finding, &interrupted)?);
         case.write_json("proofs.json", &proofs)?;
     }
     conclusion::conclude(&case, args.format)?;
@@ -60,7 +63,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 }
 
 /// Runs the intervention of one finding.
-fn prove_one(case: &Case, finding: &Finding) -> Result<Option<Proof>, Fault> {
+fn prove_one(case: &Case, finding: &Finding, interrupted: &Arc<AtomicBool>) -> Result<Option<Proof>, Fault> {
     let Some(intervention) = &finding.intervention else { return Ok(None) };
     let name = match finding.cpu {
         Some(cpu) => format!("{}-cpu{cpu}", finding.rule),
@@ -68,6 +71,6 @@ fn prove_one(case: &Case, finding: &Finding) -> Result<Option<Proof>, Fault> {
     };
     note!("pinwise: proving \"{}\": {}", finding.title, intervention.what);
     let mut proof_case = prove::open(case, &name, intervention)?;
-    run_case::to_its_end(&mut proof_case, &interrupt::flag()?)?;
+    run_case::to_its_end(&mut proof_case, interrupted)?;
     Ok(Some(prove::conclude(&finding.title, &name, intervention, &proof_case)))
 }

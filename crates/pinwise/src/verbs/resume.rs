@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if let Some(MoreBlocks(blocks)) = args.blocks {
         add(&mut case, blocks)?;
     }
-    reboots::run(&mut case, &interrupt::flag()?, args.reboot, args.format)
+    reboots::run(&mut case, &interrupt::flag_of_changes()?, args.reboot, args.format)
 }
 
 /// Adds the blocks, and says what there is to run.

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use machine::{CpuSet, Fault};
 use study::Expectation;
+use study::case::begun;
 use study::engine::needs;
 use study::engine::prepare::{Draft, Request, free_dir};
 
 use crate::cli::Format;
+use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{discarded, guard, interrupt, pilot, reboots, screening};
 
@@ -177,15 +179,19 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     needs::check(&recipe)?;
     let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
-    let dir = args.output.clone().unwrap_or_else(|| free_dir(Path::new("cases"), name));
+    let cases = Path::new("cases");
     reboots::may_begin(&recipe, args.reboot)?;
+    for left in begun::sweep(args.output.as_deref().unwrap_or(&cases.join(name))) {
+        note!("pinwise: removed what a study that was killed at its start had left: {}", left.display());
+    }
+    let dir = args.output.clone().unwrap_or_else(|| free_dir(cases, name));
     let request = Request {
         dir,
         recipe,
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         version: env!("CARGO_PKG_VERSION").into(),
     };
-    let interrupted = interrupt::flag()?;
+    let interrupted = interrupt::flag_of_changes()?;
     let (draft, seen) = pilot::run(Draft::new(request)?, args.anyway, &interrupted)?;
     let (draft, chosen) = screening::run(draft, &interrupted)?;
     let mut case = draft.create(seen.as_ref(), chosen.as_ref())?;

@@ -36,7 +36,8 @@ pub struct Args {
 
 /// Counts for the window, then tells.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let stop = interrupt::flag()?;
+    // An instance of tracefs goes at the end.
+    let stop = interrupt::flag_of_changes()?;
     let machine = Machine::read(&Root::live());
     exist(&args.cpu, &machine.online())?;
     let spin = Spin::start(&args.cpu, args.spin)?;

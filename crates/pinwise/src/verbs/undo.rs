@@ -4,6 +4,7 @@ use change::{LiveKernel, Point, UndoOptions, ledger_dir};
 use machine::Fault;
 
 use crate::cli::Format;
+use crate::interrupt;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise undo`.
@@ -28,8 +29,9 @@ pub struct Args {
     format: Format,
 }
 
-/// Undoes; the answer is no when something was left.
+/// Undoes, whatever signal comes; the answer is no when something was left.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
+    interrupt::hold_off()?;
     let (session, to) = (args.session.clone(), args.to.clone());
     let options = UndoOptions { force: args.force, owned_too: false, session, to };
     let report = change::undo(&ledger_dir()?, &LiveKernel::new(), &options)?;

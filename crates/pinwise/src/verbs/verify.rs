@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     verify::goes_across_no_boots(&plan)?;
     let plan = can_be_set(plan)?;
     let mut verification = verify::open(&case, &plan)?;
-    run_case::to_its_end(&mut verification, &interrupt::flag()?)?;
+    run_case::to_its_end(&mut verification, &interrupt::flag_of_changes()?)?;
     let verified = verify::conclude(&verification, &plan);
     case.write_json("verdict.json", &verified)?;
     match args.format {

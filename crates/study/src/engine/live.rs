@@ -76,9 +76,9 @@ impl LiveTrials {
 
     /// Ends the session; fails when something could not be taken back.
     pub fn finish(mut self) -> Result<(), Fault> {
-        own::run_on(&self.allowed)?;
+        let spread = own::run_on(&self.allowed);
         all_taken_back(&self.hand.undo_all())?;
-        self.hand.finish()
+        self.hand.finish().and(spread)
     }
 
     fn run_placed(
@@ -107,7 +107,7 @@ impl LiveTrials {
             self.hand.perform(&Act::SwapOn { path })?;
         }
         let server_began = Instant::now();
-        let mut server = Server::start(&server, placement, &mut self.hand, dir)?;
+        let mut server = Server::start(&server, placement, &mut self.hand, dir, &self.interrupted)?;
         let server_start_s = server_began.elapsed().as_secs_f64();
         if let (Some(processes), Some(cpus)) = (server.ran_before(), &placement.server_cpus) {
             for setting in pinned(processes, cpus) {
@@ -390,15 +390,13 @@ fn pinned(processes: &[ProcessRef], cpus: &CpuSet) -> Vec<Setting> {
 
 /// Fails when something of a trial is still in force.
 fn all_taken_back(undone: &[Undone]) -> Result<(), Fault> {
-    match undone.iter().find(|u| !u.how.is_final()) {
-        None => Ok(()),
-        Some(left) => Err(Fault::new(
-            Class::Storage,
-            &left.object,
-            format!("it could not be taken back: {left}"),
-            "look at it, then: pinwise undo",
-        )),
+    let left: Vec<&Undone> = undone.iter().filter(|undone| !undone.how.is_final()).collect();
+    if left.is_empty() {
+        return Ok(());
     }
+    let all: Vec<String> = left.iter().map(|left| left.to_string()).collect();
+    let cause = format!("not everything could be taken back: {}", all.join("; "));
+    Err(Fault::new(Class::No, "the machine is not as it was", cause, "look at it, then run 'pinwise undo'"))
 }
 
 fn timed_out(recipe: &Recipe) -> Fault {

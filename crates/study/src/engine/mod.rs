@@ -182,7 +182,7 @@ fn interruption(case: &Case) -> Fault {
         Class::Interrupted,
         case.dir().display(),
         format!(
-            "stopped after {} of {} trials; the machine is as it was",
+            "stopped after {} of {} trials",
             case.trials.len(),
             schedule::expected(&case.study, &case.trials)
         ),

@@ -13,7 +13,7 @@ use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
 
 use crate::arm::{self, Arm, Role};
 use crate::boots::{self, Boots};
-use crate::case::{Case, FORMAT, Resolved};
+use crate::case::{Case, FORMAT, Resolved, begun};
 use crate::design;
 use crate::engine::{boot_words, housekeeping};
 use crate::facts::Calibration;
@@ -363,12 +363,9 @@ fn calibrate(cpu: Option<u32>) -> Calibration {
     Calibration { interrupt_cost_ns, missing: notes.into_vec() }
 }
 
-/// A free folder name for a case in the current directory: `cases/2026-11-21-string-1`.
+/// A free folder name for a case in `base`: `cases/string-server-1`.
 pub fn free_dir(base: &Path, name: &str) -> PathBuf {
-    (1..)
-        .map(|n| base.join(format!("{name}-{n}")))
-        .find(|dir| !dir.exists())
-        .unwrap_or_else(|| base.join(name))
+    begun::numbered(base, name).find(|dir| !dir.exists()).unwrap_or_else(|| base.join(name))
 }
 
 #[cfg(test)]

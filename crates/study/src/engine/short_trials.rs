@@ -30,7 +30,7 @@ pub(super) fn case(
     recipe.budget.warm_up_cap_s = recipe.budget.warm_up_cap_s.min(WARM_UP_S);
     recipe.budget.looks = Vec::new();
     let order = design::draw_order(arms.len(), rounds, recipe.seed.unwrap_or_default() ^ salt);
-    Case::create(
+    Case::create_preliminary(
         dir,
         Resolved { order, boots: None, recipe, arms, stages: Vec::new(), found: None, ..study.clone() },
     )
@@ -47,7 +47,7 @@ pub(super) fn one(
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), Fault> {
     if interrupted() {
-        let cause = "stopped before its first block; nothing was measured yet, and the machine is as it was";
+        let cause = "stopped before its first block; nothing was measured yet";
         return Err(Fault::new(Class::Interrupted, "study", cause, "run it again"));
     }
     let arm: Arm = case.study.arms[at].clone();
