@@ -1,7 +1,7 @@
 //! Files that the user names: they may lie anywhere, and be a pipe or a device.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,13 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC};
 use rustix::io::Errno;
 
 use super::{owner, replace};
+use crate::foreign;
 
 /// As many links as the kernel follows (path_resolution(7)).
 const MOST_LINKS: usize = 40;
+
+/// The longest file that is read: a case of somebody else must not fill the memory. A list of 160,000 trials has some 250 MB.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Mode of new files, less what umask(2) takes: the user has chosen their place.
 const MODE: Mode = Mode::from_raw_mode(0o666);
@@ -52,10 +56,16 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
 /// Reads the regular file at `path`, whosever it is.
 ///
 /// # Errors
-/// It is something else, as a pipe, which would never end, or a device, which may act on being opened.
+/// It is something else, as a pipe, which would never end, or a device, which may act on being opened; `FileTooLarge` where it is
+/// longer than 1 GiB.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let found = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    match FileType::from_raw_mode(rustix::fs::fstat(&found)?.st_mode) {
+    let about = rustix::fs::fstat(&found)?;
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile if about.st_size > MOST_BYTES as i64 => {
+            let why = format!("it is longer than {} MiB", MOST_BYTES >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
         FileType::RegularFile => {}
         FileType::Directory => return Err(Errno::ISDIR.into()),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
@@ -68,9 +78,8 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
         }
         opened => opened?,
     };
-    let mut bytes = Vec::new();
-    (&opened).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    // It may grow meanwhile.
+    foreign::read_open(opened, MOST_BYTES)
 }
 
 /// As [`read`], of text.
