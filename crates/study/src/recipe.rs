@@ -433,6 +433,14 @@ mod tests {
     }
 
     #[test]
+    fn a_baseline_that_has_a_name_alone_keeps_it() {
+        let recipe = Recipe::from_toml("[baseline]\nname = 'free to move'\n", "x.toml").unwrap();
+        assert_eq!(Recipe::from_toml(&recipe.to_toml().unwrap(), "again").unwrap(), recipe);
+        let unnamed = Recipe::from_toml("[baseline]\n", "x.toml").unwrap().to_toml().unwrap();
+        assert!(!unnamed.contains("baseline"), "{unnamed}");
+    }
+
+    #[test]
     fn an_unknown_key_is_named_with_its_place() {
         let fault = Recipe::from_toml("metric = \"x\"\n\n[budget]\nblock = 3\n", "x.toml").unwrap_err();
         assert_eq!(fault.class, Class::Usage);
