@@ -214,8 +214,9 @@ impl fmt::Display for CpuSet {
         let mut separator = "";
         while let Some(from) = numbers.next() {
             let mut to = from;
-            while numbers.next_if_eq(&(to + 1)).is_some() {
-                to += 1;
+            // Whoever makes a set of numbers may have any.
+            while let Some(next) = numbers.next_if(|next| to.checked_add(1) == Some(*next)) {
+                to = next;
             }
             match from == to {
                 true => write!(f, "{separator}{from}")?,
@@ -308,6 +309,14 @@ mod tests {
 
     fn list(text: &str) -> Vec<u32> {
         CpuSet::from_list(text).unwrap().iter().collect()
+    }
+
+    #[test]
+    fn the_highest_number_of_all_is_printed() {
+        let mut set = CpuSet::single(u32::MAX);
+        assert_eq!(set.to_list(), "4294967295");
+        set.extend([7, u32::MAX - 1]);
+        assert_eq!(set.to_list(), "7,4294967294-4294967295");
     }
 
     #[test]

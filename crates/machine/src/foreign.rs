@@ -32,17 +32,27 @@ pub fn read_named(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_open(open_named(path)?, most_bytes)
 }
 
+/// The text of a file that the user named, which may also be a pipe, of at most `most_bytes`.
+///
+/// # Errors
+/// Those of open(2) and read(2); `FileTooLarge` where it is longer, as a device without end is; `InvalidData` for what is no UTF-8.
+pub fn read_text(path: &Path, most_bytes: u64) -> io::Result<String> {
+    let content = read_open(File::open(path)?, most_bytes)?;
+    String::from_utf8(content).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
 /// The rest of an open file, of at most `most_bytes`; `FileTooLarge` where it is longer. The length that the file system
-/// tells does not count: in /proc it is 0, and a file can grow.
+/// tells is not enough: in /proc it is 0, and a file can grow.
 pub(crate) fn read_open(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let too_long =
+        || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most_bytes} bytes"));
+    // Where a length is known, nothing is read in vain.
+    if file.metadata()?.len() > most_bytes {
+        return Err(too_long());
+    }
     let mut content = Vec::new();
     file.take(most_bytes.saturating_add(1)).read_to_end(&mut content)?;
-    match content.len() as u64 > most_bytes {
-        true => {
-            Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most_bytes} bytes")))
-        }
-        false => Ok(content),
-    }
+    if content.len() as u64 > most_bytes { Err(too_long()) } else { Ok(content) }
 }
 
 /// What is opened cannot make the reader wait, nor become its terminal.
@@ -114,6 +124,7 @@ mod tests {
         let error = read_named(&path, 4096).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(error.to_string().contains("4096 bytes"), "{error}");
+        assert_eq!(read_text(Path::new("/dev/zero"), 4096).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert!(
             !read_named(Path::new("/proc/self/stat"), 4096).unwrap().is_empty(),
             "its length is told as 0"

@@ -1,7 +1,5 @@
 //! Plans: settings worth keeping, in order, each with its reason. A file that people write and read.
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -74,11 +72,7 @@ impl Plan {
     /// # Errors
     /// When the file cannot be read, is malformed (with line and column), or has no setting.
     pub fn read(path: &Path) -> Result<Self, Fault> {
-        let text = File::open(path)
-            .and_then(|file| foreign::read_open(file, MOST_BYTES))
-            .and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
-            })
+        let text = foreign::read_text(path, MOST_BYTES)
             .map_err(|e| Fault::io(path.display(), &e, "name a plan file that can be read"))?;
         Self::parse(&text).map_err(|why| Fault::new(Class::Usage, path.display(), why, REMEDY))
     }

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use machine::distances::FACT;
-use machine::{Class, Distances, Fault, Machine, Root};
+use machine::{Class, Distances, Fault, Machine, Root, foreign};
+
+/// The distances of 256 CPUs, each from each, take some 20 MB. They may come out of a pipe.
+const LONGEST_BYTES: u64 = 256 << 20;
 
 /// The root with the distances of a file; the root as it is without one.
 ///
@@ -11,7 +14,7 @@ use machine::{Class, Distances, Fault, Machine, Root};
 /// The file cannot be read, is none of ours, or was made on another machine than that of the root.
 pub fn distances(root: Root, path: Option<&Path>) -> Result<Root, Fault> {
     let Some(path) = path else { return Ok(root) };
-    let text = std::fs::read_to_string(path)
+    let text = foreign::read_text(path, LONGEST_BYTES)
         .map_err(|e| Fault::io(path.display(), &e, "check the path and its mode"))?;
     let distances = Distances::parse(&text).map_err(|why| {
         let cause = format!("it holds no measured distances: {why}");
@@ -57,5 +60,7 @@ mod tests {
         let root = of(&serde_json::to_string(&told).unwrap()).unwrap();
         assert_eq!(Machine::read(&root).measured_distances, Some(told));
         assert!(distances(Root::live(), Some(&folder.path().join("none"))).is_err());
+        let endless = distances(Root::live(), Some(Path::new("/dev/zero"))).unwrap_err();
+        assert!(endless.cause.contains("longer than"), "{endless}");
     }
 }

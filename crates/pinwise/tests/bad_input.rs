@@ -55,6 +55,14 @@ fn a_recipe_that_is_not_there() {
 }
 
 #[test]
+fn a_recipe_or_shape_without_end_is_refused() {
+    let place = Place::new();
+    place.refuses(&["study", "/dev/zero"], 2, &["/dev/zero", "longer than"]);
+    std::os::unix::fs::symlink("/dev/zero", place.path("s.toml")).unwrap();
+    place.refuses(&["rehearse", "--like", "s.toml", "--", "true"], 6, &["s.toml", "longer than"]);
+}
+
+#[test]
 fn a_server_that_does_not_exist() {
     Place::new().refuses(
         &short(&["--server", "./no-such-server {port}"]),

@@ -96,7 +96,7 @@ fn doubts(cores: &CoreDistances) -> String {
             text += &format!("  and {} more (--format json)\n", number::count(rest));
         }
     }
-    let sum = |of: fn(&CorePair) -> u64| cores.pairs.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&CorePair) -> u64| cores.pairs.iter().map(of).fold(0, u64::saturating_add);
     let (batches, slow) = (sum(|pair| pair.batches), sum(|pair| pair.slow_batches));
     text + &format!(
         "{} of {} batches of {} round trips took more than twice their median; they count as the others do\n",

@@ -214,7 +214,7 @@ pub fn of_recipe(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> 
     let factors = if recipe.factors.is_empty() { &usual[..] } else { &recipe.factors };
     let levels = levels::of_factors(factors, machine, common.load())?;
     let mut arms = common.baselines()?;
-    for combination in combine::combinations(&levels, recipe.most_arms) {
+    for combination in combine::combinations(&levels, recipe.most_arms)? {
         arms.push(common.candidate(&combination)?);
     }
     arms.extend(common.positive_control(&arms)?);

@@ -26,6 +26,7 @@ use crate::design::Order;
 use crate::recipe::{Recipe, Secrets};
 use crate::schedule::{self, Slot};
 use crate::search::Stage;
+use crate::statistics::signed_rank::MOST_BLOCKS;
 use crate::trial::Trial;
 
 use self::added::Added;
@@ -479,7 +480,9 @@ fn extend(dir: &Path, study: &mut Resolved, lines: Vec<Line>) -> Result<(), Faul
     for (number, line) in lines.into_iter().enumerate() {
         study.extend(line).map_err(|why| malformed(place_of(dir, SEARCH, number), why))?;
     }
-    Ok(())
+    // The others are in no evidence.
+    let confirming = study.stages.iter().filter(|stage| **stage == Stage::Confirm).count();
+    bounded_blocks(confirming).map_err(|why| malformed(dir.join(SEARCH).display(), why))
 }
 
 fn occupied(dir: &Path) -> Fault {
@@ -536,8 +539,20 @@ fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
     if study.order.iter().flatten().any(|arm| *arm >= study.arms.len()) {
         return Err(malformed(path.display(), "order names an arm that does not exist"));
     }
+    study.recipe.check_numbers().map_err(|fault| malformed(path.display(), fault))?;
+    bounded_blocks(study.order.len()).map_err(|why| malformed(path.display(), why))?;
     study.recipe = study.recipe.with_directions()?;
     Ok(study)
+}
+
+/// Whether so many blocks can be weighed: more would take very long.
+///
+/// Errors: in words.
+fn bounded_blocks(blocks: usize) -> Result<(), String> {
+    match blocks <= MOST_BLOCKS {
+        true => Ok(()),
+        false => Err(format!("it has {blocks} blocks, and {MOST_BLOCKS} is the most")),
+    }
 }
 
 /// One writer a case: a second `resume` would run the same trials beside the first.

@@ -4,6 +4,8 @@
 //! combinations are chosen by exchange (Fedorov 1972) so that the determinant of the information about the main effects, and
 //! about the interactions of two where there is room for them, is largest: a D-optimal fraction.
 
+use machine::{Class, Fault};
+
 use crate::levels::Level;
 use crate::model::{Model, Terms};
 use crate::statistics::draws::Draws;
@@ -14,21 +16,28 @@ pub type Combination<'a> = Vec<(&'a str, &'a Level)>;
 /// Starts of the exchange; more find nothing better for factors as studies have them.
 const STARTS: u64 = 6;
 
+/// Most combinations of several factors: they are listed and weighed against each other. Twelve factors of two levels have as many.
+const MOST_LISTED: usize = 4096;
+
 /// The combinations of one level of each factor: all, or `most` of them.
-pub fn combinations(factors: &[(String, Vec<Level>)], most: usize) -> Vec<Combination<'_>> {
+///
+/// # Errors
+/// Several factors have more than 4096 combinations.
+pub fn combinations(factors: &[(String, Vec<Level>)], most: usize) -> Result<Vec<Combination<'_>>, Fault> {
     let sizes: Vec<usize> = factors.iter().map(|(_, levels)| levels.len()).collect();
+    let count = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
+    if sizes.len() > 1 && count.is_none_or(|count| count > MOST_LISTED) {
+        let cause = format!("their levels have more than {MOST_LISTED} combinations");
+        let remedy = "leave out factors or levels, or have them searched ([search] with cpus = false)";
+        return Err(Fault::new(Class::Usage, "factors", cause, remedy));
+    }
     let all = full(&sizes);
     let chosen = if all.len() <= most || sizes.len() == 1 { all } else { fraction(&sizes, all, most) };
-    chosen
-        .into_iter()
-        .map(|choice| {
-            choice
-                .iter()
-                .zip(factors)
-                .map(|(level, (name, levels))| (name.as_str(), &levels[*level]))
-                .collect()
-        })
-        .collect()
+    let named = |choice: &Vec<usize>| {
+        let levels = choice.iter().zip(factors);
+        levels.map(|(level, (name, levels))| (name.as_str(), &levels[*level])).collect()
+    };
+    Ok(chosen.iter().map(named).collect())
 }
 
 /// Every choice, the last factor changing fastest.
@@ -95,7 +104,7 @@ mod tests {
 
     fn names(sizes: &[usize], most: usize) -> Vec<String> {
         let factors = factors(sizes);
-        let combined = combinations(&factors, most);
+        let combined = combinations(&factors, most).unwrap();
         combined
             .iter()
             .map(|c| c.iter().map(|(_, level)| level.name.as_str()).collect::<Vec<_>>().join(" "))
@@ -106,6 +115,16 @@ mod tests {
     fn few_are_all_tried() {
         assert_eq!(names(&[2, 2], 16), ["00 10", "00 11", "01 10", "01 11"]);
         assert_eq!(names(&[40], 16).len(), 40, "the levels of one factor alone are all asked for");
+    }
+
+    #[test]
+    fn combinations_that_would_fill_the_memory_are_refused() {
+        for sizes in [vec![3; 40], vec![2; 13], vec![2; 64]] {
+            let fault = combinations(&factors(&sizes), 16).unwrap_err();
+            assert!(fault.class == Class::Usage && fault.cause.contains("4096"), "{fault}");
+        }
+        assert_eq!(combinations(&factors(&[5_000]), 16).unwrap().len(), 5_000);
+        assert_eq!(combinations(&factors(&[64, 64]), 4_096).unwrap().len(), 4_096);
     }
 
     #[test]

@@ -327,10 +327,10 @@ impl Recipe {
             .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))
     }
 
-    /// Holds the numbers to their ranges, and secrets to where they can be.
+    /// Holds the recipe to what a study can do, and secrets to where they can be.
     ///
     /// # Errors
-    /// What is wrong, without what it quotes of a secret.
+    /// A number outside its range, keys that do not go together, a key or value that a level cannot set; without what it quotes of a secret.
     pub fn check(&self) -> Result<(), Fault> {
         self.check_secrets()?;
         let (_, secrets) = self.concealed()?;
@@ -338,15 +338,31 @@ impl Recipe {
     }
 
     fn check_open(&self) -> Result<(), Fault> {
-        let range = |key: &str, value: f64, low: f64, high: f64| match value >= low && value <= high {
-            true => Ok(()),
-            false => Err(Fault::new(
-                Class::Usage,
-                key,
-                format!("{value} is outside {low} to {high}"),
-                "choose a value in that range",
-            )),
-        };
+        self.check_numbers()?;
+        for factor in &self.factors {
+            if let Factor::Key { key, values } = factor {
+                for value in values {
+                    self.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
+                }
+            }
+        }
+        if self.metric.is_empty() {
+            return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
+        }
+        if let Some(search) = &self.search {
+            search.check(self)?;
+        }
+        if !self.full.is_empty() {
+            self.clone().at_full_size()?;
+        }
+        self.clone().filled().map(drop)
+    }
+
+    /// Holds the numbers to their ranges: those of a case as well, which may come from anybody.
+    ///
+    /// # Errors
+    /// A number outside its range; the fault names its key.
+    pub(crate) fn check_numbers(&self) -> Result<(), Fault> {
         range("budget.blocks", self.budget.blocks as f64, 0.0, MOST_BLOCKS as f64)?;
         range("budget.window_s", self.budget.window_s, 0.2, 3600.0)?;
         range("budget.warm_up_cap_s", self.budget.warm_up_cap_s, 0.0, 3600.0)?;
@@ -363,26 +379,15 @@ impl Recipe {
         self.dose.check()?;
         range("most_arms", self.most_arms as f64, 2.0, 400.0)?;
         for factor in &self.factors {
-            match factor {
-                Factor::AllAlike { copies } => range("factors.copies", *copies as f64, 1.0, 64.0)?,
-                Factor::Key { key, values } => {
-                    for value in values {
-                        self.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
-                    }
-                }
-                _ => {}
+            if let Factor::AllAlike { copies } = factor {
+                range("factors.copies", *copies as f64, 1.0, 64.0)?;
             }
         }
-        if self.metric.is_empty() {
-            return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
-        }
         if let Some(search) = &self.search {
-            search.check(self)?;
+            range("search.trials", search.trials as f64, 2.0, 4000.0)?;
+            range("search.arms_a_block", search.arms_a_block as f64, 2.0, 64.0)?;
         }
-        if !self.full.is_empty() {
-            self.clone().at_full_size()?;
-        }
-        self.clone().filled().map(drop)
+        Ok(())
     }
 
     /// Whether it says of any trial which words its kernel is booted with.
@@ -402,6 +407,19 @@ impl Recipe {
             self.server.check()?;
         }
         self.load.workload().check()
+    }
+}
+
+/// Holds the value of a key to a range, both ends included.
+fn range(key: &str, value: f64, low: f64, high: f64) -> Result<(), Fault> {
+    match value >= low && value <= high {
+        true => Ok(()),
+        false => Err(Fault::new(
+            Class::Usage,
+            key,
+            format!("{value} is outside {low} to {high}"),
+            "choose a value in that range",
+        )),
     }
 }
 
@@ -425,6 +443,14 @@ mod tests {
         assert!(recipe.factors.is_empty());
         let again = Recipe::from_toml(&recipe.to_toml().unwrap(), "again").unwrap();
         assert_eq!(again, recipe);
+    }
+
+    #[test]
+    fn a_baseline_that_has_a_name_alone_keeps_it() {
+        let recipe = Recipe::from_toml("[baseline]\nname = 'free to move'\n", "x.toml").unwrap();
+        assert_eq!(Recipe::from_toml(&recipe.to_toml().unwrap(), "again").unwrap(), recipe);
+        let unnamed = Recipe::from_toml("[baseline]\n", "x.toml").unwrap().to_toml().unwrap();
+        assert!(!unnamed.contains("baseline"), "{unnamed}");
     }
 
     #[test]

@@ -269,3 +269,16 @@ fn only_regular_files_are_read_whosever_they_are() {
     assert_eq!(named::read_to_string(&dir.path().join("link")).unwrap(), "text");
     assert!(named::read(dir.path()).is_err());
 }
+
+#[test]
+fn a_file_that_would_fill_the_memory_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sparse");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let refused = named::read(&path).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+    assert!(refused.to_string().contains("1024 MiB"), "{refused}");
+    file.set_len(4).unwrap();
+    assert_eq!(named::read(&path).unwrap(), [0; 4]);
+}

@@ -99,8 +99,9 @@ impl CpuAccount {
 
     /// What does not add up, ns.
     pub fn unaccounted_ns(&self) -> i64 {
-        let accounted = self.target_ns + self.other_ns + self.idle_ns + self.interrupted_ns + self.unknown_ns;
-        self.wall_ns as i64 - accounted as i64
+        let parts = [self.target_ns, self.other_ns, self.idle_ns, self.interrupted_ns, self.unknown_ns];
+        let accounted = parts.into_iter().fold(0, u64::saturating_add);
+        (self.wall_ns as i64).saturating_sub(accounted as i64)
     }
 }
 

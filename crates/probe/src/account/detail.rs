@@ -39,8 +39,9 @@ impl Account {
         if self.detail_of.is_none() {
             return;
         }
-        let apart_ns = detail.from_ns.abs_diff(span.from_ns) + detail.to_ns.abs_diff(span.to_ns);
-        let is_near = apart_ns * NEAR <= span.to_ns.saturating_sub(span.from_ns);
+        let apart_ns =
+            detail.from_ns.abs_diff(span.from_ns).saturating_add(detail.to_ns.abs_diff(span.to_ns));
+        let is_near = apart_ns.saturating_mul(NEAR) <= span.to_ns.saturating_sub(span.from_ns);
         if !is_near {
             let sources = self.cpus.iter_mut().flat_map(|cpu| cpu.sources.values_mut());
             sources.for_each(|seen| seen.all = seen.all.without_quantiles());

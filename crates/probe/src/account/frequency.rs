@@ -43,7 +43,7 @@ impl Frequency {
 
     /// These readings and others.
     pub(super) fn and(&self, other: &Self) -> Self {
-        let readings = self.readings + other.readings;
+        let readings = self.readings.saturating_add(other.readings);
         let sum = self.mean_mhz * self.readings as f64 + other.mean_mhz * other.readings as f64;
         Self {
             readings,

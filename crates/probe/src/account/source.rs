@@ -145,7 +145,7 @@ impl Interruptions {
 
     /// What it took from the target: while it ran, and while it waited.
     pub fn took_ns(&self) -> u64 {
-        self.on_target.total_ns + self.while_waiting.total_ns
+        self.on_target.total_ns.saturating_add(self.while_waiting.total_ns)
     }
 }
 

@@ -86,8 +86,8 @@ pub(super) struct Told<'a> {
 /// Ranks everything that took time, what took most first.
 pub(super) fn takers(told: &Told<'_>) -> Vec<Taker> {
     let wanted_ns = match told.together {
-        Some(target) => target.had_ns() + target.kept_off_ns(),
-        None => told.cpus.iter().map(|cpu| cpu.wall_ns).sum(),
+        Some(target) => target.had_ns().saturating_add(target.kept_off_ns()),
+        None => told.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add),
     };
     let mut takers = interrupts(told);
     takers.extend(tasks(told.tasks, told.together.is_some()));
@@ -140,7 +140,7 @@ fn interrupts(told: &Told<'_>) -> Vec<Taker> {
 
 fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
     let (count, took_ns) = match has_target {
-        true => (seen.on_target.count + seen.while_waiting.count, seen.took_ns()),
+        true => (seen.on_target.count.saturating_add(seen.while_waiting.count), seen.took_ns()),
         false => (seen.all.count, seen.all.total_ns),
     };
     if took_ns == 0 {
@@ -148,8 +148,8 @@ fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
     }
     sum.and_longest(seen.all.longest());
     sum.cpus.insert(cpu);
-    sum.count += count;
-    sum.took_ns += took_ns;
+    sum.count = sum.count.saturating_add(count);
+    sum.took_ns = sum.took_ns.saturating_add(took_ns);
 }
 
 /// What would mend it, and by which knob.
@@ -210,8 +210,8 @@ fn tasks(tasks: &[TaskAccount], has_target: bool) -> Vec<Taker> {
         let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name, remedy));
         // How long slices were is told of what they took alone.
         sum.and_longest(if has_target { task.took.longest() } else { None });
-        sum.count += count;
-        sum.took_ns += took_ns;
+        sum.count = sum.count.saturating_add(count);
+        sum.took_ns = sum.took_ns.saturating_add(took_ns);
         by_cpu.keys().for_each(|cpu| {
             sum.cpus.insert(*cpu);
         });
@@ -278,10 +278,10 @@ fn others(told: &Told<'_>) -> Vec<Taker> {
         "a limit of the wake-up latency (PM QoS) or busy polling keeps CPUs out of deep idle states; in a guest, so does haltpoll",
     );
     for cpu in told.cpus.iter().filter(|cpu| cpu.idle_while_waited_ns > 0) {
-        idle.took_ns += cpu.idle_while_waited_ns;
+        idle.took_ns = idle.took_ns.saturating_add(cpu.idle_while_waited_ns);
         idle.cpus.insert(cpu.cpu);
     }
-    idle.count = target.from_idle.iter().map(|state| state.count).sum();
+    idle.count = target.from_idle.iter().map(|state| state.count).fold(0, u64::saturating_add);
     let mut unknown =
         taker(TakerKind::Unknown, "not known: it waited when counting began", "watch it for longer");
     unknown.took_ns = told.taken_by_unknown_ns;

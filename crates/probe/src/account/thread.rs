@@ -90,7 +90,8 @@ pub struct Migrations {
 impl Migrations {
     /// All.
     pub fn count(&self) -> u64 {
-        self.same_core + self.same_cache + self.same_node + self.across_nodes + self.unknown
+        let parts = [self.same_core, self.same_cache, self.same_node, self.across_nodes, self.unknown];
+        parts.into_iter().fold(0, u64::saturating_add)
     }
 }
 
@@ -173,16 +174,18 @@ impl ThreadAccount {
 
     /// On a CPU, interrupts included, ns.
     pub fn had_ns(&self) -> u64 {
-        self.on_cpu.total_ns + self.interrupted_ns
+        self.on_cpu.total_ns.saturating_add(self.interrupted_ns)
     }
 
     /// Able to run, but not on a CPU, ns.
     pub fn kept_off_ns(&self) -> u64 {
-        self.preempted.total_ns + self.run_queue.total_ns + self.throttled.total_ns
+        let parts = [&self.preempted, &self.run_queue, &self.throttled].map(|part| part.total_ns);
+        parts.into_iter().fold(0, u64::saturating_add)
     }
 
     pub(super) fn accounted_ns(&self) -> u64 {
-        self.had_ns() + self.kept_off_ns() + self.asleep.total_ns + self.blocked.total_ns
+        let parts = [self.had_ns(), self.kept_off_ns(), self.asleep.total_ns, self.blocked.total_ns];
+        parts.into_iter().fold(0, u64::saturating_add)
     }
 }
 

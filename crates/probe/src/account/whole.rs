@@ -60,7 +60,7 @@ impl Whole {
         self.intervals += 1;
         self.about.to_ns = to_ns;
         self.about.window_s += window_s;
-        self.about.taken_by_unknown_ns += taken_by_unknown_ns;
+        self.about.taken_by_unknown_ns = self.about.taken_by_unknown_ns.saturating_add(taken_by_unknown_ns);
         self.about.nearness = nearness.or(self.about.nearness.take());
         self.about.paging = match self.intervals {
             1 => paging,

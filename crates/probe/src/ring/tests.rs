@@ -6,7 +6,10 @@ use super::frame::{Head, Kind, MAGIC};
 use super::replay::Tables;
 use super::segment;
 use super::*;
-use crate::account::{Account, CpuAccount, Stretches, TaskAccount, ThreadAccount};
+use crate::account::{
+    Account, CpuAccount, Detail, FromIdle, Interruptions, LineAccount, Migrations, Part, Route, Source,
+    Stretches, TaskAccount, ThreadAccount,
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const UNIX_NS: u64 = 1_795_255_200 * SECOND_NS;
@@ -181,6 +184,56 @@ fn a_torn_end_is_told_and_costs_one_entry() {
     assert_eq!((both.intervals, both.sessions), (19, 2));
     let gap = "2026-11-21 10:00:09 UTC to 2026-11-21 10:00:20 UTC: nobody recorded";
     assert!(facts(&both).iter().any(|fact| fact.starts_with(gap)), "{:?}", facts(&both));
+}
+
+/// In a forged ring; its sums are wrong, as its numbers are.
+#[test]
+fn numbers_without_bound_are_added_up() {
+    let most = |ns: u64| Stretches { count: ns, total_ns: ns, longest_ns: Some(ns), ..Stretches::default() };
+    let part = Part { count: u64::MAX, total_ns: u64::MAX };
+    let seen = Interruptions {
+        all: most(u64::MAX),
+        on_target: part,
+        while_waiting: part,
+        ..Interruptions::default()
+    };
+    let account = |second: u64| {
+        let mut account = interval(second, 20);
+        for thread in &mut account.threads {
+            let (on_cpu, preempted) = (most(u64::MAX), most(u64::MAX));
+            (thread.wall_ns, thread.interrupted_ns, thread.unaccounted_ns) = (u64::MAX, u64::MAX, i64::MIN);
+            (thread.on_cpu, thread.preempted, thread.page_faults) = (on_cpu, preempted, Some(u64::MAX));
+            thread.migrations =
+                Migrations { same_core: u64::MAX, unknown: u64::MAX, ..Migrations::default() };
+            let state =
+                FromIdle { state: 1, name: None, exit_latency_us: None, count: u64::MAX, total_ns: u64::MAX };
+            thread.from_idle = vec![state];
+        }
+        let cpu = &mut account.cpus[0];
+        (cpu.cpu, cpu.wall_ns, cpu.target_ns, cpu.other_ns) = (u32::MAX, u64::MAX, u64::MAX, u64::MAX);
+        (cpu.idle_while_waited_ns, cpu.steal_ns) = (u64::MAX, Some(u64::MAX));
+        cpu.sources.insert(Source::Tick, seen.clone());
+        let task = &mut account.tasks[0];
+        (task.slices, task.took, task.on_cpu_ns) = (u64::MAX, most(u64::MAX), Some(u64::MAX));
+        task.took_by_cpu = [(u32::MAX, u64::MAX)].into();
+        account.lines = vec![LineAccount { irq: 1, name: None, cpu: u32::MAX, seen: seen.clone() }];
+        account.routes = vec![Route { from: 0, to: 1, times: u64::MAX }];
+        account.taken_by_unknown_ns = u64::MAX;
+        account.detail_of = Some(Detail { from_ns: u64::MAX, to_ns: 0 });
+        account
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::open(folder.path(), PLENTY, session("a", 0, "7")).unwrap();
+    (0..3).for_each(|second| recorder.add(&account(second), ends_unix_ns(second)).unwrap());
+    let ring = Ring::open(folder.path()).unwrap();
+    let all = ring.replay(Range::ALL, |one| drop(one.account_filled_up())).unwrap().account;
+    let together = all.together.unwrap();
+    assert_eq!(
+        (together.wall_ns, together.had_ns(), together.migrations.count()),
+        (u64::MAX, u64::MAX, u64::MAX)
+    );
+    assert_eq!((all.cpus[0].wall_ns, all.routes[0].times), (u64::MAX, u64::MAX));
+    assert!(all.cpus[0].unaccounted_ns() <= 0 && all.takers.iter().any(|taker| taker.took_ns == u64::MAX));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use machine::{Class, CpuSet, Fault};
+use machine::{Class, CpuSet, Fault, foreign};
 use serde::Deserialize;
 
 use super::{Core, Disk, IdleState, Nic, Node, Shape};
@@ -54,12 +54,15 @@ struct Group {
     cpus: Vec<Vec<u32>>,
 }
 
+/// A shape takes some thousand bytes, and may come out of a pipe.
+const LONGEST_BYTES: u64 = 64 << 20;
+
 /// Reads a shape file.
 ///
 /// # Errors
 /// When it cannot be read, is malformed (with line and column), or describes what cannot be made.
 pub(super) fn read(path: &Path) -> Result<Shape, Fault> {
-    let text = std::fs::read_to_string(path)
+    let text = foreign::read_text(path, LONGEST_BYTES)
         .map_err(|e| Fault::io(path.display(), &e, "name a shape file that can be read"))?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
     parse(&name, &text)

@@ -65,7 +65,7 @@ pub(super) fn thread(row: &ThreadAccount) -> Vec<Cell> {
         off_cpu_lengths: _,
     } = row;
     let Migrations { same_core, same_cache, same_node, across_nodes, unknown } = *migrations;
-    let from_idle = |of: fn(&FromIdle) -> u64| from_idle.iter().map(of).sum::<u64>();
+    let from_idle = |of: fn(&FromIdle) -> u64| from_idle.iter().map(of).fold(0, u64::saturating_add);
     let mut cells = vec![
         Cell::whole("tid", u64::from(*tid)),
         Cell::whole("pid", u64::from(*pid)),
@@ -145,7 +145,11 @@ pub(super) fn cpu(row: &CpuAccount) -> Vec<Cell> {
         sources: _,
     } = row;
     let kept_for = |is_wanted: fn(TickDependency) -> bool| {
-        tick_kept.iter().filter(|kept| is_wanted(kept.dependency)).map(|kept| kept.times).sum::<u64>()
+        tick_kept
+            .iter()
+            .filter(|kept| is_wanted(kept.dependency))
+            .map(|kept| kept.times)
+            .fold(0, u64::saturating_add)
     };
     vec![
         Cell::whole("cpu", u64::from(*cpu)),
@@ -161,7 +165,7 @@ pub(super) fn cpu(row: &CpuAccount) -> Vec<Cell> {
         Cell::whole("unknown_ns", *unknown_ns),
         Cell::whole("idle_while_waited_ns", *idle_while_waited_ns),
         Cell::whole("tick_stopped_count", *tick_stopped),
-        Cell::whole("tick_kept_count", tick_kept.iter().map(|kept| kept.times).sum::<u64>()),
+        Cell::whole("tick_kept_count", tick_kept.iter().map(|kept| kept.times).fold(0, u64::saturating_add)),
         Cell::whole("tick_kept_posix_timer_count", kept_for(|why| why == TickDependency::PosixTimer)),
         Cell::whole("tick_kept_perf_events_count", kept_for(|why| why == TickDependency::PerfEvents)),
         Cell::whole("tick_kept_sched_count", kept_for(|why| why == TickDependency::Sched)),

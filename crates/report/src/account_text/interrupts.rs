@@ -55,11 +55,11 @@ fn ranked(account: &Account, most: usize) -> (Vec<&CpuAccount>, &'static str) {
     let mut cpus: Vec<&CpuAccount> = account.cpus.iter().collect();
     let title = match account.together.is_some() {
         true if cpus.len() > most => {
-            cpus.sort_by_key(|cpu| Reverse((cpu.target_ns, cpu.other_ns + cpu.interrupted_ns)));
+            cpus.sort_by_key(|cpu| Reverse((cpu.target_ns, cpu.other_ns.saturating_add(cpu.interrupted_ns))));
             "CPUs, those with most of it first"
         }
         false if cpus.len() > most.min(SHOWN) => {
-            cpus.sort_by_key(|cpu| Reverse(cpu.other_ns + cpu.interrupted_ns));
+            cpus.sort_by_key(|cpu| Reverse(cpu.other_ns.saturating_add(cpu.interrupted_ns)));
             "CPUs, busiest first (tasks and interrupts)"
         }
         _ => "CPUs",

@@ -8,8 +8,8 @@ use crate::grid::{self, Side};
 /// By node; empty where there is one node only.
 pub(super) fn section(account: &Account) -> String {
     let Some(nearness) = &account.nearness else { return String::new() };
-    let bytes: u64 = nearness.nodes.values().map(|node| node.memory_bytes).sum();
-    let ns: u64 = nearness.nodes.values().map(|node| node.on_cpu_ns).sum();
+    let bytes: u64 = nearness.nodes.values().map(|node| node.memory_bytes).fold(0, u64::saturating_add);
+    let ns: u64 = nearness.nodes.values().map(|node| node.on_cpu_ns).fold(0, u64::saturating_add);
     let mut rows = vec![["NODE", "MEMORY", "CPU TIME"].map(String::from).to_vec()];
     rows.extend(nearness.nodes.iter().map(|(node, share)| {
         vec![node.to_string(), percent(share.memory_bytes, bytes), percent(share.on_cpu_ns, ns)]

@@ -16,11 +16,11 @@ const NOBODYS: u64 = 10;
 /// The three largest takers in words, each with what would mend it.
 pub(super) fn verdict(account: &Account) -> String {
     let Some(target) = &account.together else { return without_target(account) };
-    let wanted_ns = target.had_ns() + target.kept_off_ns();
+    let wanted_ns = target.had_ns().saturating_add(target.kept_off_ns());
     if wanted_ns == 0 {
         return "It did not want a CPU in this window.\n".into();
     }
-    let lost_ns = target.interrupted_ns + target.kept_off_ns();
+    let lost_ns = target.interrupted_ns.saturating_add(target.kept_off_ns());
     let mut text = format!(
         "It wanted CPUs for {} and had them for {} of that ({}); {} were taken.\n",
         time(wanted_ns),
@@ -35,7 +35,7 @@ pub(super) fn verdict(account: &Account) -> String {
 
 /// What was taken and is told of no taker, where that is much.
 fn nobodys(account: &Account, lost_ns: u64) -> String {
-    let named_ns: u64 = account.takers.iter().map(|taker| taker.took_ns).sum();
+    let named_ns: u64 = account.takers.iter().map(|taker| taker.took_ns).fold(0, u64::saturating_add);
     let rest_ns = lost_ns.saturating_sub(named_ns);
     if rest_ns == 0 || (!account.takers.is_empty() && rest_ns < lost_ns / NOBODYS) {
         return String::new();
@@ -48,9 +48,9 @@ fn nobodys(account: &Account, lost_ns: u64) -> String {
 }
 
 fn without_target(account: &Account) -> String {
-    let wall_ns: u64 = account.cpus.iter().map(|cpu| cpu.wall_ns).sum();
-    let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).sum();
-    let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).sum();
+    let wall_ns: u64 = account.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add);
+    let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).fold(0, u64::saturating_add);
+    let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).fold(0, u64::saturating_add);
     let mut text = format!(
         "Tasks ran on {} for {} of the time, interrupts took {}.\n",
         counted(account.cpus.len(), "CPU"),

@@ -132,3 +132,43 @@ fn what_is_counted_only_is_marked_so() {
     );
     assert!(!shown(Vec::new()).contains("/proc/interrupts"));
 }
+
+/// As a forged ring has them.
+#[test]
+fn numbers_without_bound_are_shown() {
+    use probe::account::{CpuAccount, Nearness, NodeShare, Stretches, Taker, TakerKind, ThreadAccount};
+    let share = NodeShare { memory_bytes: u64::MAX, on_cpu_ns: u64::MAX };
+    let nearness = Nearness { nodes: [(0, share), (1, share)].into(), expected_remote_share: Some(f64::MAX) };
+    let most = Stretches { count: u64::MAX, total_ns: u64::MAX, ..Stretches::default() };
+    let together =
+        ThreadAccount { on_cpu: most, preempted: most, interrupted_ns: u64::MAX, ..ThreadAccount::default() };
+    let cpu = |cpu: u32| CpuAccount {
+        cpu,
+        wall_ns: u64::MAX,
+        other_ns: u64::MAX,
+        interrupted_ns: u64::MAX,
+        ..CpuAccount::default()
+    };
+    let taker = Taker {
+        kind: TakerKind::Unknown,
+        name: "x".into(),
+        cpus: machine::CpuSet::single(u32::MAX),
+        count: u64::MAX,
+        took_ns: u64::MAX,
+        longest_ns: None,
+        longest_at_most_ns: None,
+        share: f64::MAX,
+        remedy: String::new(),
+    };
+    let account = Account {
+        takers: vec![taker; 5],
+        cpus: (0..40).map(cpu).collect(),
+        nearness: Some(nearness),
+        window_s: f64::MAX,
+        ..Account::default()
+    };
+    for account in [account.clone(), Account { together: Some(together), ..account }] {
+        let text = render(&account, "", Wanted { all: false });
+        assert!(text.contains("and 28 more CPUs"), "{text}");
+    }
+}

@@ -149,7 +149,7 @@ fn bars(title: &str, lengths: &Distribution) -> String {
     for (shortest_ns, _, times) in lengths.steps() {
         // Two readings of a clock that does not go on in between: how far that is from the shortest length is no gap.
         let Some(bits) = shortest_ns.checked_ilog2() else {
-            none += times;
+            none = none.saturating_add(times);
             continue;
         };
         let power = 1u64 << bits;
@@ -159,7 +159,7 @@ fn bars(title: &str, lengths: &Distribution) -> String {
             powers.push((next, 0));
         }
         match powers.last_mut() {
-            Some((last, sum)) if *last == power => *sum += times,
+            Some((last, sum)) if *last == power => *sum = sum.saturating_add(times),
             _ => powers.push((power, times)),
         }
     }

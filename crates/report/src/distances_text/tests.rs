@@ -152,3 +152,13 @@ fn a_map_of_the_machine_has_groups_and_nodes() {
     );
     assert_eq!(within_a_map(&Distances::default()), "");
 }
+
+#[test]
+fn counts_without_bound_are_added_up() {
+    let mut distances = both(8, 2);
+    for pair in &mut distances.cores.as_mut().unwrap().pairs {
+        (pair.batches, pair.slow_batches) = (u64::MAX, u64::MAX);
+    }
+    let text = render(&distances, Style::default());
+    assert!(text.contains("took more than twice their median"), "{text}");
+}

@@ -8,7 +8,7 @@ use std::ops::Range;
 use machine::{Class, Fault};
 use serde::{Deserialize, Serialize};
 
-use super::Resolved;
+use super::{Resolved, bounded_blocks};
 use crate::arm::Role;
 use crate::boots;
 use crate::design::{self, Order};
@@ -125,6 +125,7 @@ impl Resolved {
         if self.boots.is_some() && boots.len() != order.len() {
             return Err(format!("it has {} blocks and the boots of {}", order.len(), boots.len()));
         }
+        bounded_blocks(first_block + order.len())?;
         self.added.push(Added { first_block, blocks: order.len(), made_unix_s });
         self.order.extend(order);
         if let Some(known) = &mut self.boots {

@@ -78,6 +78,46 @@ fn a_malformed_line_in_the_middle_is_named() {
     assert!(fault.object.ends_with("trials.jsonl:1"), "{fault}");
 }
 
+/// A case is open to anybody who hands it over: with these numbers the reader would count for years.
+#[test]
+fn numbers_that_no_study_has_are_refused_with_their_key() {
+    let refused = |change: &dyn Fn(&mut Resolved)| {
+        let (dir, mut study) = (tempfile::tempdir().unwrap(), resolved());
+        change(&mut study);
+        fs::write(dir.path().join(STUDY), toml::to_string(&study).unwrap()).unwrap();
+        Case::open(dir.path()).unwrap_err().to_string()
+    };
+    let most = i64::MAX as usize;
+    assert!(refused(&|study| study.recipe.budget.attempts = most).contains("budget.attempts"));
+    assert!(refused(&|study| study.recipe.precision.alpha = f64::NAN).contains("precision.alpha"));
+    let endless = || Some(crate::recipe::Search { trials: most, ..Default::default() });
+    assert!(refused(&|study| study.recipe.search = endless()).contains("search.trials"));
+    assert!(refused(&|study| study.order = vec![vec![0]; 401]).contains("it has 401 blocks, and 400"));
+}
+
+#[test]
+fn blocks_that_are_added_or_confirm_a_search_are_bounded_too() {
+    let (dir, mut study) = (tempfile::tempdir().unwrap(), resolved());
+    let write =
+        |name: &str, line: &str, times: usize| fs::write(dir.path().join(name), line.repeat(times)).unwrap();
+    write(STUDY, &toml::to_string(&study).unwrap(), 1);
+    let added = added::Line { first_block: 2, made_unix_s: 0, order: vec![vec![0]; 399], boots: Vec::new() };
+    write(ADDED, &(serde_json::to_string(&added).unwrap() + "\n"), 1);
+    let fault = Case::open(dir.path()).unwrap_err();
+    assert!(fault.object.ends_with("added.jsonl:1") && fault.cause.contains("401 blocks"), "{fault}");
+    fs::remove_file(dir.path().join(ADDED)).unwrap();
+    study.recipe.search = Some(Default::default());
+    write(STUDY, &toml::to_string(&study).unwrap(), 1);
+    let block = |stage| {
+        serde_json::to_string(&Line::Block(Asked { stage, arms: Vec::new(), order: vec![0] })).unwrap() + "\n"
+    };
+    write(SEARCH, &block(Stage::Race), 2_000);
+    assert_eq!(Case::open(dir.path()).unwrap().study.order.len(), 2_002);
+    write(SEARCH, &block(Stage::Confirm), 401);
+    let fault = Case::open(dir.path()).unwrap_err();
+    assert!(fault.object.ends_with("search.jsonl") && fault.cause.contains("401 blocks"), "{fault}");
+}
+
 #[test]
 fn a_second_writer_is_kept_out() {
     let dir = tempfile::tempdir().unwrap();

@@ -43,9 +43,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether it says nothing at all.
+    /// Whether it says nothing at all, not even a name.
     pub fn is_empty(&self) -> bool {
-        *self == Self { name: self.name.clone(), ..Self::default() }
+        *self == Self::default()
     }
 
     /// Its name, or one made from what it says.

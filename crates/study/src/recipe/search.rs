@@ -36,12 +36,6 @@ impl Search {
     /// Holds it to what a search can do, beside the other keys of `recipe`.
     pub(super) fn check(&self, recipe: &Recipe) -> Result<(), Fault> {
         let wrong = |key: &str, cause: &str, remedy: &str| Err(Fault::new(Class::Usage, key, cause, remedy));
-        if !(2..=4000).contains(&self.trials) {
-            return wrong("search.trials", "it is outside 2 to 4000", "choose a value in that range");
-        }
-        if !(2..=64).contains(&self.arms_a_block) {
-            return wrong("search.arms_a_block", "it is outside 2 to 64", "choose a value in that range");
-        }
         if self.server.contains(&0) {
             return wrong("search.server", "a server on 0 CPUs is none", "leave the 0 out");
         }

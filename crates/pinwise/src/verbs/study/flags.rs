@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use load::drive::Driven;
 use load::{Command, CommandLoad, Extract, LoadSpec};
-use machine::{Class, CpuSet, Fault, Neighbour, Setting};
+use machine::{Class, CpuSet, Fault, Neighbour, Setting, foreign};
 use study::Recipe;
 use study::recipe::place::Place;
 use study::recipe::{Direction, Factor};
@@ -15,12 +15,15 @@ use super::{Args, Better};
 const FIRST_BUILD: &str = "server-a";
 const SECOND_BUILD: &str = "server-b";
 
+/// A recipe takes some thousand bytes, and may come out of a pipe.
+const LONGEST_RECIPE_BYTES: u64 = 64 << 20;
+
 /// The recipe that file and flags mean together.
 pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path)
+            let text = foreign::read_text(path, LONGEST_RECIPE_BYTES)
                 .map_err(|e| Fault::new(Class::Usage, path.display(), e, "name a recipe that can be read"))?;
             Recipe::from_toml(&text, &path.display().to_string())?
         }

@@ -46,22 +46,24 @@ impl Row for CpuAccount {
         }
         Self {
             cpu: self.cpu,
-            wall_ns: self.wall_ns + later.wall_ns,
-            target_ns: self.target_ns + later.target_ns,
-            other_ns: self.other_ns + later.other_ns,
-            idle_ns: self.idle_ns + later.idle_ns,
-            interrupted_ns: self.interrupted_ns + later.interrupted_ns,
+            wall_ns: self.wall_ns.saturating_add(later.wall_ns),
+            target_ns: self.target_ns.saturating_add(later.target_ns),
+            other_ns: self.other_ns.saturating_add(later.other_ns),
+            idle_ns: self.idle_ns.saturating_add(later.idle_ns),
+            interrupted_ns: self.interrupted_ns.saturating_add(later.interrupted_ns),
             // It is known from the first tick on.
-            steal_ns: self.steal_ns.map_or(later.steal_ns, |ns| Some(ns + later.steal_ns.unwrap_or(0))),
+            steal_ns: self
+                .steal_ns
+                .map_or(later.steal_ns, |ns| Some(ns.saturating_add(later.steal_ns.unwrap_or(0)))),
             frequency: match (self.frequency, later.frequency) {
                 (Some(one), Some(other)) => Some(one.and(&other)),
                 (one, other) => one.or(other),
             },
-            switches: self.switches + later.switches,
-            untold_switches: self.untold_switches + later.untold_switches,
-            unknown_ns: self.unknown_ns + later.unknown_ns,
-            idle_while_waited_ns: self.idle_while_waited_ns + later.idle_while_waited_ns,
-            tick_stopped: self.tick_stopped + later.tick_stopped,
+            switches: self.switches.saturating_add(later.switches),
+            untold_switches: self.untold_switches.saturating_add(later.untold_switches),
+            unknown_ns: self.unknown_ns.saturating_add(later.unknown_ns),
+            idle_while_waited_ns: self.idle_while_waited_ns.saturating_add(later.idle_while_waited_ns),
+            tick_stopped: self.tick_stopped.saturating_add(later.tick_stopped),
             tick_kept: tick_kept_plus(&self.tick_kept, &later.tick_kept),
             sources,
         }
@@ -101,7 +103,7 @@ fn tick_kept_plus(earlier: &[TickKept], later: &[TickKept]) -> Vec<TickKept> {
     let mut both = earlier.to_vec();
     for kept in later {
         match both.iter_mut().find(|both| both.dependency == kept.dependency) {
-            Some(both) => both.times += kept.times,
+            Some(both) => both.times = both.times.saturating_add(kept.times),
             None => both.push(*kept),
         }
     }
@@ -130,8 +132,8 @@ impl Interruptions {
 
     pub(super) fn plus(&self, other: &Self) -> Self {
         let part = |one: Part, other: Part| Part {
-            count: one.count + other.count,
-            total_ns: one.total_ns + other.total_ns,
+            count: one.count.saturating_add(other.count),
+            total_ns: one.total_ns.saturating_add(other.total_ns),
         };
         let mut lengths = self.lengths.clone();
         lengths.merge(&other.lengths);

@@ -47,10 +47,10 @@ impl Row for TaskAccount {
             cgroup: later.cgroup.clone(),
             of_kernel: later.of_kernel,
             of_target: self.of_target,
-            slices: self.slices + later.slices,
-            on_cpu_ns: self.on_cpu_ns.zip(later.on_cpu_ns).map(|(one, other)| one + other),
+            slices: self.slices.saturating_add(later.slices),
+            on_cpu_ns: self.on_cpu_ns.zip(later.on_cpu_ns).map(|(one, other)| one.saturating_add(other)),
             on_cpu_by_cpu: by_cpu_then(&self.on_cpu_by_cpu, &later.on_cpu_by_cpu),
-            preempted: self.preempted + later.preempted,
+            preempted: self.preempted.saturating_add(later.preempted),
             took: self.took.plus(&later.took),
             took_by_cpu: by_cpu_then(&self.took_by_cpu, &later.took_by_cpu),
         }
@@ -71,7 +71,8 @@ fn by_cpu_since(now: &BTreeMap<u32, u64>, before: &BTreeMap<u32, u64>) -> BTreeM
 fn by_cpu_then(one: &BTreeMap<u32, u64>, later: &BTreeMap<u32, u64>) -> BTreeMap<u32, u64> {
     let mut sum = one.clone();
     for (cpu, ns) in later {
-        *sum.entry(*cpu).or_default() += ns;
+        let of_cpu = sum.entry(*cpu).or_default();
+        *of_cpu = of_cpu.saturating_add(*ns);
     }
     sum
 }
@@ -136,7 +137,7 @@ impl Row for CountedInterrupts {
     }
 
     fn then(&self, later: &Self) -> Self {
-        Self { count: self.count + later.count, ..later.clone() }
+        Self { count: self.count.saturating_add(later.count), ..later.clone() }
     }
 
     fn rank(&self) -> impl Ord + use<> {
@@ -158,7 +159,7 @@ impl Row for Route {
     }
 
     fn then(&self, later: &Self) -> Self {
-        Self { from: self.from, to: self.to, times: self.times + later.times }
+        Self { from: self.from, to: self.to, times: self.times.saturating_add(later.times) }
     }
 
     fn rank(&self) -> impl Ord + use<> {

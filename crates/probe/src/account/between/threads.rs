@@ -76,24 +76,33 @@ impl ThreadAccount {
             began_ns: self.began_ns,
             ended: self.ended,
             last_cpu: self.last_cpu,
-            wall_ns: self.wall_ns + other.wall_ns,
+            wall_ns: self.wall_ns.saturating_add(other.wall_ns),
             on_cpu: self.on_cpu.plus(&other.on_cpu).sorted_by(&on_cpu_lengths),
-            interrupted_ns: self.interrupted_ns + other.interrupted_ns,
+            interrupted_ns: self.interrupted_ns.saturating_add(other.interrupted_ns),
             preempted: self.preempted.plus(&other.preempted),
             run_queue: self.run_queue.plus(&other.run_queue),
             throttled: self.throttled.plus(&other.throttled),
             asleep: self.asleep.plus(&other.asleep),
             blocked: self.blocked.plus(&other.blocked),
             migrations: self.migrations.plus(&other.migrations),
-            woken_elsewhere: self.woken_elsewhere + other.woken_elsewhere,
-            page_faults: self.page_faults.zip(other.page_faults).map(|(mine, theirs)| mine + theirs),
-            minor_faults: self.minor_faults.zip(other.minor_faults).map(|(mine, theirs)| mine + theirs),
-            major_faults: self.major_faults.zip(other.major_faults).map(|(mine, theirs)| mine + theirs),
+            woken_elsewhere: self.woken_elsewhere.saturating_add(other.woken_elsewhere),
+            page_faults: self
+                .page_faults
+                .zip(other.page_faults)
+                .map(|(mine, theirs)| mine.saturating_add(theirs)),
+            minor_faults: self
+                .minor_faults
+                .zip(other.minor_faults)
+                .map(|(mine, theirs)| mine.saturating_add(theirs)),
+            major_faults: self
+                .major_faults
+                .zip(other.major_faults)
+                .map(|(mine, theirs)| mine.saturating_add(theirs)),
             reclaim: self.reclaim.plus(&other.reclaim),
             from_idle: from_idle_plus(self.from_idle, &other.from_idle),
             took_from_target: self.took_from_target.plus(&other.took_from_target),
-            preempted_others: self.preempted_others + other.preempted_others,
-            unaccounted_ns: self.unaccounted_ns + other.unaccounted_ns,
+            preempted_others: self.preempted_others.saturating_add(other.preempted_others),
+            unaccounted_ns: self.unaccounted_ns.saturating_add(other.unaccounted_ns),
             on_cpu_lengths,
             off_cpu_lengths,
         }
@@ -113,11 +122,11 @@ impl Migrations {
 
     fn plus(&self, other: &Self) -> Self {
         Self {
-            same_core: self.same_core + other.same_core,
-            same_cache: self.same_cache + other.same_cache,
-            same_node: self.same_node + other.same_node,
-            across_nodes: self.across_nodes + other.across_nodes,
-            unknown: self.unknown + other.unknown,
+            same_core: self.same_core.saturating_add(other.same_core),
+            same_cache: self.same_cache.saturating_add(other.same_cache),
+            same_node: self.same_node.saturating_add(other.same_node),
+            across_nodes: self.across_nodes.saturating_add(other.across_nodes),
+            unknown: self.unknown.saturating_add(other.unknown),
         }
     }
 }
@@ -142,8 +151,8 @@ fn from_idle_plus(mut mine: Vec<FromIdle>, theirs: &[FromIdle]) -> Vec<FromIdle>
     for state in theirs {
         match mine.iter_mut().find(|mine| mine.state == state.state) {
             Some(mine) => {
-                mine.count += state.count;
-                mine.total_ns += state.total_ns;
+                mine.count = mine.count.saturating_add(state.count);
+                mine.total_ns = mine.total_ns.saturating_add(state.total_ns);
             }
             None => mine.push(state.clone()),
         }
