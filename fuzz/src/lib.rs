@@ -2,4 +2,17 @@
 //! must be a target.
 
 #[cfg(test)]
+mod case;
+#[cfg(test)]
+mod edits;
+#[cfg(test)]
+#[path = "../../crates/change/tests/every_act/mod.rs"]
+mod every_act;
+#[cfg(test)]
+mod given;
+#[cfg(test)]
+mod ledger;
+#[cfg(test)]
 mod machine;
+#[cfg(test)]
+mod ring;
