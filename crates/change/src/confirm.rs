@@ -113,9 +113,8 @@ pub fn confirm(dir: &Path, kernel: &dyn Kernel, session: Option<&str>) -> Result
 /// not known, and its revert must not have to wait for a study to end.
 ///
 /// # Errors
-/// One waits; the ledgers cannot be read.
-pub fn none_waits(dir: &Path, kernel: &dyn Kernel) -> Result<(), Fault> {
-    let sessions = ledger::sessions(dir)?;
+/// One waits.
+pub fn none_waits(sessions: &[Session], kernel: &dyn Kernel) -> Result<(), Fault> {
     let mut waiting = sessions.iter().filter(|found| found.armed.is_some() && same_boot(found, kernel));
     waiting.next().map_or(Ok(()), |found| {
         let cause = "it waits to be confirmed, and until then nothing else is changed";

@@ -59,12 +59,13 @@ impl Hand {
     ///
     /// # Errors
     /// Another pinwise is changing the machine; a session waits to be confirmed, and whether the machine as it is now can be
-    /// reached is not known; the ledger cannot be written.
+    /// reached is not known; the ledgers cannot be read or written.
     pub fn live(purpose: &str) -> Result<Self, Fault> {
         let (dir, kernel) = (ledger::ledger_dir()?, LiveKernel::new());
         let lock = MachineLock::take(&dir)?;
-        confirm::none_waits(&dir, &kernel)?;
-        put_away_settled(&dir, &kernel);
+        let earlier = ledger::sessions(&dir)?;
+        confirm::none_waits(&earlier, &kernel)?;
+        put_away_settled(&dir, &earlier, &kernel);
         let mut hand = Self::with(Arc::new(kernel), &dir, purpose)?;
         hand.lock = Some(lock);
         Ok(hand)

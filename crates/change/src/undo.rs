@@ -320,15 +320,15 @@ fn undo_session(
     SessionUndone::of(session, undone, problems)
 }
 
-/// Removes what processes that were killed have left among the ledgers in `dir`: ledgers of which nothing is outstanding, and files that
-/// were to become one. For the holder of the lock, who does without what cannot be removed.
-pub(crate) fn put_away_settled(dir: &Path, kernel: &dyn Kernel) {
+/// Removes what processes that were killed have left among the ledgers in `dir`: those of `sessions` of which nothing is outstanding, and
+/// files that were to become one. For the holder of the lock, who has read the ledgers and does without what cannot be removed.
+pub(crate) fn put_away_settled(dir: &Path, sessions: &[Session], kernel: &dyn Kernel) {
     let Ok(folder) = OwnFolder::open(dir) else { return };
     folder.sweep();
     let is_settled = |session: &&Session| {
         session.armed.is_none() && session.outstanding().next().is_none() && !owner_alive(session, kernel)
     };
-    for session in ledger::sessions(dir).unwrap_or_default().iter().filter(is_settled) {
+    for session in sessions.iter().filter(is_settled) {
         let _ = put_away(session, false);
     }
 }
@@ -378,10 +378,11 @@ mod tests {
             names.sort();
             names
         };
-        put_away_settled(dir.path(), &kernel);
+        let put_away = || put_away_settled(dir.path(), &ledger::sessions(dir.path()).unwrap(), &kernel);
+        put_away();
         assert_eq!(names().len(), 3, "the process still runs: {:?}", names());
         kernel.remove_thread(1000);
-        put_away_settled(dir.path(), &kernel);
+        put_away();
         assert_eq!(names(), [kept, "damaged.jsonl".into()]);
     }
 }

@@ -10,6 +10,7 @@ use machine::{Class, Fault, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds, not_left_alone};
 use pinwise_change::confirm;
 use pinwise_change::emulated_kernel::EmulatedThread;
+use pinwise_change::ledger::sessions;
 use pinwise_change::record::Reverter;
 use pinwise_change::revert::{Revert, Reverted};
 use pinwise_change::{EmulatedKernel, Hand, MachineLock, Point, Processes, UndoOptions, status, undo};
@@ -238,7 +239,7 @@ fn armed(bench: &Bench, within_ticks: u64) -> String {
 #[test]
 fn what_is_not_confirmed_is_taken_back() {
     let bench = Bench::new();
-    let waits = || confirm::none_waits(bench.dir.path(), &bench.kernel);
+    let waits = || confirm::none_waits(&sessions(bench.dir.path()).unwrap(), &bench.kernel);
     waits().unwrap();
     let session = armed(&bench, 5);
     let fault = waits().unwrap_err();
@@ -343,7 +344,7 @@ fn an_apply_that_cannot_even_be_killed_does_not_keep_the_revert() {
 fn nothing_else_begins_while_a_session_waits_to_be_confirmed() {
     let bench = Bench::new();
     let session = armed(&bench, 1_000);
-    let fault = confirm::none_waits(bench.dir.path(), &bench.kernel).unwrap_err();
+    let fault = confirm::none_waits(&sessions(bench.dir.path()).unwrap(), &bench.kernel).unwrap_err();
     assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
 }
 
