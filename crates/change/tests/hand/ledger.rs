@@ -30,11 +30,9 @@ fn a_malformed_line_is_named_and_the_rest_is_undone_nevertheless() {
 #[test]
 fn no_flipped_bit_makes_undo_write_something_else_or_lose_a_change_in_silence() {
     let desk = Desk::new();
-    let mut hand = desk.hand();
-    hand.perform(&write(RPS, "3")).unwrap();
-    hand.finish().unwrap();
+    let path = desk.ledger_of_a_change();
     desk.kernel.remove_thread(1000);
-    let (changed, path) = (desk.kernel.state(), sessions(desk.dir.path()).unwrap()[0].path.clone());
+    let changed = desk.kernel.state();
     let whole = std::fs::read(&path).unwrap();
     for bit in (0..whole.len() * 8).step_by(3) {
         let mut damaged = whole.clone();
@@ -54,9 +52,7 @@ fn no_flipped_bit_makes_undo_write_something_else_or_lose_a_change_in_silence() 
 #[test]
 fn an_empty_ledger_is_kept_and_reported_and_blocks_no_other() {
     let desk = Desk::new();
-    let mut hand = desk.hand();
-    hand.perform(&write(RPS, "3")).unwrap();
-    hand.finish().unwrap();
+    desk.ledger_of_a_change();
     let empty = desk.dir.path().join("1-1.jsonl");
     std::fs::write(&empty, "").unwrap();
     let unreadable = desk.dir.path().join("2-2.jsonl");
@@ -80,10 +76,7 @@ fn a_ledger_of_another_user_is_not_obeyed() {
         return;
     }
     let desk = Desk::new();
-    let mut hand = desk.hand();
-    hand.perform(&write(RPS, "3")).unwrap();
-    hand.finish().unwrap();
-    let path = sessions(desk.dir.path()).unwrap()[0].path.clone();
+    let path = desk.ledger_of_a_change();
     std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
     let report = desk.undo_after_death(true);
     assert!(!report.is_clean() && report.sessions[0].undone.is_empty(), "{report}");

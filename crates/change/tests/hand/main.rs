@@ -3,7 +3,7 @@
 
 mod ledger;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use machine::{Act, Class, CpuSet, ProcessRef, Scheduling, ThreadRef};
@@ -42,6 +42,14 @@ impl Desk {
 
     fn hand(&self) -> Hand {
         Hand::with(Arc::new(self.kernel.clone()), self.dir.path(), "test").unwrap()
+    }
+
+    /// Sets RPS to 3 and ends; the ledger of it.
+    fn ledger_of_a_change(&self) -> PathBuf {
+        let mut hand = self.hand();
+        hand.perform(&write(RPS, "3")).unwrap();
+        hand.finish().unwrap();
+        sessions(self.dir.path()).unwrap()[0].path.clone()
     }
 
     fn read(&self, path: &str) -> String {
@@ -345,9 +353,7 @@ fn a_dropped_hand_undoes_and_a_finished_one_leaves_its_acts_for_undo() {
 #[test]
 fn a_reboot_makes_run_time_changes_expire_and_nothing_is_written() {
     let desk = Desk::new();
-    let mut hand = desk.hand();
-    hand.perform(&write(RPS, "3")).unwrap();
-    hand.finish().unwrap();
+    desk.ledger_of_a_change();
     desk.kernel.reboot();
     let changes = desk.kernel.changes();
     let report = undo(desk.dir.path(), &desk.kernel, &UndoOptions::default()).unwrap();
