@@ -324,7 +324,13 @@ impl Recipe {
     /// The recipe as TOML.
     pub fn to_toml(&self) -> Result<String, Fault> {
         toml::to_string_pretty(self)
-            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))
+            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a bug of pinwise"))
+    }
+
+    /// The recipe by its keys.
+    fn as_value(&self) -> Result<toml::Value, Fault> {
+        toml::Value::try_from(self)
+            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a bug of pinwise"))
     }
 
     /// Holds the recipe to what a study can do, and secrets to where they can be.

@@ -21,7 +21,7 @@ impl Case {
             Ok(recipe) => recipe,
             Err(_) => {
                 let revealed = concealed.revealed(&[&self.secrets, &self.kept_secrets()?]);
-                revealed.map_err(|missing| self.lacks(&missing))?
+                revealed.map_err(|missing| self.without(&missing))?
             }
         };
         Ok(Resolved { recipe, ..self.study.clone() })
@@ -38,7 +38,7 @@ impl Case {
         Secrets::parse(&text).map_err(|why| malformed(path.display(), why))
     }
 
-    fn lacks(&self, missing: &[String]) -> Fault {
+    fn without(&self, missing: &[String]) -> Fault {
         let cause = format!("it has no {}, without which no trial can be run", missing.join(", "));
         let remedy = "copy the file from where the case was made, or write it, with mode 0600 and in the form of a recipe: [load], \
                       password = \"...\"";

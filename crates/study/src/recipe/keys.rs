@@ -66,8 +66,7 @@ impl Recipe {
     }
 
     fn put_all(&self, keys: &BTreeMap<String, Value>) -> Result<Self, Fault> {
-        let mut whole = Value::try_from(self)
-            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))?;
+        let mut whole = self.as_value()?;
         let metric = keys.get("metric").and_then(Value::as_str);
         if metric.is_some_and(|metric| metric != self.metric)
             && let Some(table) = whole.as_table_mut()

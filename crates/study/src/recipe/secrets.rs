@@ -190,11 +190,6 @@ impl Recipe {
             )),
         }
     }
-
-    fn as_value(&self) -> Result<Value, Fault> {
-        Value::try_from(self)
-            .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a fault of pinwise"))
-    }
 }
 
 /// What a parser says of a recipe, without what it quotes of a secret.
