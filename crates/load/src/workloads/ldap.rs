@@ -17,7 +17,7 @@ pub static ABOUT: About = About {
           (\"search-bind\"), or by searches (\"search\"). `{n}` in bind_dn, password, base, filter and expect_dn is a number below `users`, \
           drawn for each request. Connections are kept, or each request has its own; closed loop over `connections`, or open at \
           `rate_per_s`. An answer is right when it belongs to the request, its result code is 0 and the number of entries (and \
-          their DN, where given) is as told; the first wrong one is told in words. Gives the figures of the string load.",
+          their DN, where given) is as expected; the first wrong one is reported with what was wrong. Gives the figures of the string load.",
     example: "driver = \"ldap\"\noperation = \"bind\"\nbind_dn = \"uid=user{n},dc=example,dc=com\"\npassword = \"secret{n}\"\n\
               users = 100000\nconnections = 4\n",
 };

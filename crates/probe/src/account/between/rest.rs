@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::row::Row;
+use super::row::{Row, known_sum};
 use crate::account::counted::CountedInterrupts;
 use crate::account::sheet::{FunctionAccount, FunctionKind, LineAccount, Route};
 use crate::account::source::Interruptions;
@@ -48,7 +48,7 @@ impl Row for TaskAccount {
             of_kernel: later.of_kernel,
             of_target: self.of_target,
             slices: self.slices.saturating_add(later.slices),
-            on_cpu_ns: self.on_cpu_ns.zip(later.on_cpu_ns).map(|(one, other)| one.saturating_add(other)),
+            on_cpu_ns: known_sum(self.on_cpu_ns, later.on_cpu_ns),
             on_cpu_by_cpu: by_cpu_then(&self.on_cpu_by_cpu, &later.on_cpu_by_cpu),
             preempted: self.preempted.saturating_add(later.preempted),
             took: self.took.plus(&later.took),

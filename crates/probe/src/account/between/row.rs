@@ -59,6 +59,11 @@ impl<'a, R: Row> Before<'a, R> {
     }
 }
 
+/// Two counts together; `None` where one of them is not known.
+pub(super) fn known_sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.saturating_add(other?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

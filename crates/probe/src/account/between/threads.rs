@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::row::Row;
+use super::row::{Row, known_sum};
 use crate::account::thread::{FromIdle, Migrations, ThreadAccount};
 
 impl Row for ThreadAccount {
@@ -86,18 +86,9 @@ impl ThreadAccount {
             blocked: self.blocked.plus(&other.blocked),
             migrations: self.migrations.plus(&other.migrations),
             woken_elsewhere: self.woken_elsewhere.saturating_add(other.woken_elsewhere),
-            page_faults: self
-                .page_faults
-                .zip(other.page_faults)
-                .map(|(mine, theirs)| mine.saturating_add(theirs)),
-            minor_faults: self
-                .minor_faults
-                .zip(other.minor_faults)
-                .map(|(mine, theirs)| mine.saturating_add(theirs)),
-            major_faults: self
-                .major_faults
-                .zip(other.major_faults)
-                .map(|(mine, theirs)| mine.saturating_add(theirs)),
+            page_faults: known_sum(self.page_faults, other.page_faults),
+            minor_faults: known_sum(self.minor_faults, other.minor_faults),
+            major_faults: known_sum(self.major_faults, other.major_faults),
             reclaim: self.reclaim.plus(&other.reclaim),
             from_idle: from_idle_plus(self.from_idle, &other.from_idle),
             took_from_target: self.took_from_target.plus(&other.took_from_target),
