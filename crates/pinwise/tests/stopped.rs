@@ -314,7 +314,9 @@ fn an_apply_and_an_undo_are_stopped_by_no_number_of_signals_before_all_is_as_it_
     let values = || (0..MANY).map(|n| 11 + n % 2);
     plan(&place, values());
     let mut apply = place.command(&["apply", "plan.toml", "--format", "json"]).spawn().unwrap();
-    wait_for("an act is done", &mut apply, || place.ledgers().contains("\"done\""));
+    // So many that taking them back takes a while on a fast disk, too.
+    let done = || place.ledgers().matches("\"done\"").count();
+    wait_for("most acts are done", &mut apply, || done() > MANY as usize / 2);
     send(&apply, libc::SIGINT);
     wait_for("an act is taken back", &mut apply, || place.ledgers().contains("\"undone\""));
     [libc::SIGINT, libc::SIGHUP, libc::SIGTERM].into_iter().for_each(|signal| send(&apply, signal));
