@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use machine::knobs::MaySet;
 use machine::{Machine, Root, diff, knobs};
 
 /// Files whose content moves while nobody changes a setting, `*` for any one folder, and why.
@@ -40,8 +41,13 @@ const LOOKS: usize = 3;
 pub struct Whole {
     machine: Machine,
     files: BTreeMap<String, Vec<u8>>,
-    settings: BTreeMap<String, String>,
+    settings: BTreeMap<Setting, String>,
+    /// When each process began: a number that was given to another process since says nothing.
+    starts: BTreeMap<u32, u64>,
 }
+
+/// Knob and target.
+type Setting = (&'static str, String);
 
 impl Whole {
     /// The machine as it is now.
@@ -56,14 +62,14 @@ impl Whole {
             }
             for target in knob.targets(&root).unwrap_or_default() {
                 if let Ok(value) = knob.read(&root, &target.id) {
-                    settings.insert(format!("{id} of {}", target.id), value);
+                    settings.insert((id, target.id), value);
                 }
             }
         }
         let capture = root.take_capture().unwrap();
         let files = capture.files().filter(|path| !MOVING.iter().any(|(moving, _)| is_like(path, moving)));
         let files = files.map(|path| (path.to_string(), capture.content(path).unwrap().to_vec())).collect();
-        Self { machine, files, settings }
+        Self { machine, files, settings, starts: starts(&root) }
     }
 
     /// Fails, with what differs, unless the machine is now what it was then.
@@ -81,19 +87,37 @@ impl Whole {
     /// What differs, a line each. Processes come and go, so what only one of the two has is told by the facts alone.
     fn differing(&self, now: &Self) -> Vec<String> {
         let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(300).collect::<String>();
+        let is_same = |pid: Option<u32>| pid.is_none_or(|pid| self.starts.get(&pid) == now.starts.get(&pid));
         let facts = diff::between(&self.machine, &now.machine).unwrap().into_iter();
         let facts = facts.filter(|d| !MOVING_FACTS.contains(&d.fact.as_str()));
         let facts = facts.map(|d| format!("{}: {:?} -> {:?}", d.fact, d.before, d.after));
         let files = self.files.iter().filter_map(|(path, was)| {
-            let is = now.files.get(path).filter(|is| *is != was)?;
+            let is = now.files.get(path).filter(|is| *is != was && is_same(process_of_file(path)))?;
             Some(format!("{path}: {} -> {}", shown(was), shown(is)))
         });
         let settings = self.settings.iter().filter_map(|(setting, was)| {
-            let is = now.settings.get(setting).filter(|is| *is != was)?;
-            Some(format!("{setting}: {was} -> {is}"))
+            let is = now.settings.get(setting).filter(|is| *is != was && is_same(process_of(setting)))?;
+            Some(format!("{} of {}: {was} -> {is}", setting.0, setting.1))
         });
         facts.chain(files).chain(settings).collect()
     }
+}
+
+/// When each process that runs began, clock ticks after boot.
+fn starts(root: &Root) -> BTreeMap<u32, u64> {
+    let pids = root.list("/proc").unwrap_or_default().into_iter().filter_map(|name| name.parse().ok());
+    pids.filter_map(|pid| Some((pid, probe::identify(root, pid)?.start_time_ticks))).collect()
+}
+
+/// The process that a file of /proc is about.
+fn process_of_file(path: &str) -> Option<u32> {
+    path.strip_prefix("/proc/")?.split('/').next()?.parse().ok()
+}
+
+/// The process that a setting is of; `PID`, `PID/TID`.
+fn process_of((knob, target): &Setting) -> Option<u32> {
+    let of_a_process = knobs::find(knob).is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses);
+    of_a_process.then(|| target.split('/').next()?.parse().ok()).flatten()
 }
 
 /// Whether a path is one of a pattern.
