@@ -59,8 +59,14 @@ static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (vo
 static void (*const bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
 static void *(*const bpf_task_storage_get)(void *map, void *task, void *value, u64 flags) = (void *)156;
 static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static struct pt_regs *(*const bpf_task_pt_regs)(void *task) = (void *)175;
 
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
+
+/* Helpers that not every kernel with typed trace points has: 5.15 and later. */
+enum bpf_func_id { BPF_FUNC_task_pt_regs = 175 };
+
+#define helper_exists(name) __builtin_preserve_enum_value(*(enum bpf_func_id *)BPF_FUNC_##name, 0)
 
 /*
  * Reads a field through a pointer that the kernel gave. A program of kind tp_btf may follow such a pointer by itself, a
@@ -113,6 +119,18 @@ struct css_set {
 
 struct thread_info {
 	u32 cpu;
+	u32 status; /* x86 */
+};
+
+/* x86: the number of the system call; -1 outside of any. */
+struct pt_regs {
+	u64 orig_ax;
+};
+
+/* arm64: the same. */
+struct pt_regs___arm64 {
+	s32 syscallno;
+	u64 pstate;
 };
 
 struct ns_common {
@@ -144,6 +162,7 @@ struct task_struct {
 	int on_rq;
 	int prio;
 	struct sched_entity se;
+	u64 jobctl;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;

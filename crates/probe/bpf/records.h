@@ -196,7 +196,24 @@ enum thread_state {
 /* How far a thread moved between two CPUs on which it ran. */
 enum distance { WITHIN_CORE, WITHIN_CACHE, WITHIN_NODE, ACROSS_NODES, DISTANCE_UNKNOWN, DISTANCES };
 
-enum { THREAD_UNUSED = 5 };
+/* What a thread that is asleep waits for, by the system call in which it sleeps (src/bpf/system_calls.rs). */
+enum sleep_reason {
+	SLEEP_UNKNOWN, /* which call it is in cannot be told */
+	SLEEP_FUTEX,
+	SLEEP_INPUT,
+	SLEEP_TIMER,
+	SLEEP_OUTPUT,
+	SLEEP_SYNC,
+	SLEEP_CHILD,
+	SLEEP_STOPPED, /* by a signal, a tracer or a freezer, whatever call it is in */
+	SLEEP_OTHER, /* another call, or none: threads of the kernel, one that is being born */
+	SLEEP_REASONS,
+};
+
+/* System calls that are told apart, by their number. */
+enum { SYSTEM_CALLS = 512 };
+
+enum { THREAD_UNUSED = 4 };
 
 /* One thread of the target. */
 struct thread_seen {
@@ -212,15 +229,17 @@ struct thread_seen {
 	struct stretches on_cpu; /* slices, net of interrupts */
 	u64 interrupted_ns; /* what interrupts took of its slices */
 	struct stretches waiting;
-	struct sum asleep;
 	struct sum blocked;
+	u32 sleeps_for; /* enum sleep_reason, while it is asleep */
+	u32 unused_half;
+	u64 woken_elsewhere; /* woken on another CPU than the one where it ran last */
+	struct sum asleep_for[SLEEP_REASONS];
 
 	struct stretches preempted;
 	struct stretches throttled;
 	struct stretches took; /* as a taker: what its slices took from other threads of the target */
 	u64 preempted_others;
 	u64 migrations[DISTANCES];
-	u64 woken_elsewhere; /* woken on another CPU than the one where it ran last */
 	u64 unseen_waiting_ns; /* waiting that had begun before it was watched: who ran meanwhile is not known */
 	u64 page_faults; /* in its own code */
 	struct faults faults; /* as last looked at */

@@ -10,6 +10,7 @@
 #define PINWISE_THREADS_H
 
 #include "clock.h"
+#include "sleep.h"
 #include "tasks.h"
 #include "waiting.h"
 
@@ -237,8 +238,8 @@ inline_always u64 interrupted_of(struct cpu_seen *cpu, u64 slice)
 	return cpu->slice_interrupted_ns < slice ? cpu->slice_interrupted_ns : slice;
 }
 
-/* A thread of the target leaves the CPU. */
-inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 state, u64 now)
+/* A thread of the target leaves the CPU; `reason` is why, where it goes to sleep. */
+inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 state, u32 reason, u64 now)
 {
 	u64 slice = now - thread->since_ns;
 	u64 interrupted = interrupted_of(cpu, slice);
@@ -252,6 +253,7 @@ inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 
 		waits(thread, state, cpu, id, now);
 	} else {
 		thread->state = state;
+		thread->sleeps_for = reason;
 		thread->since_ns = now;
 	}
 	thread->version++;
@@ -285,7 +287,7 @@ inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, 
 		break;
 	case THREAD_ASLEEP:
 		/* Its wake-up was not seen. */
-		add(&thread->asleep, stretch);
+		slept(thread, stretch);
 		return;
 	case THREAD_BLOCKED:
 		add(&thread->blocked, stretch);
@@ -422,7 +424,7 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	else
 		cpu->unknown_ns += slice - interrupted;
 	if (before)
-		leaves(before, cpu, id, THREAD_NONE, not_before(before, since));
+		leaves(before, cpu, id, THREAD_NONE, SLEEP_UNKNOWN, not_before(before, since));
 	if (thread && thread->state != THREAD_RUNNING)
 		gets(thread, cpu, id, 0, not_before(thread, since));
 	cpu->current_slot = thread ? thread->slot + 1 : 0;
@@ -456,7 +458,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	struct cpu_seen *cpu = cpu_of(id);
 	struct thread_seen *thread = 0, *incoming;
 	u64 now, slice, taken, interrupted;
-	u32 state = THREAD_RUNNING, from_idle_state = 0;
+	u32 state = THREAD_RUNNING, reason = SLEEP_UNKNOWN, from_idle_state = 0;
 	int told;
 
 	if (!counting || !cpu)
@@ -490,7 +492,9 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 		state = state_after(prev, preempted, waits_for);
 		if (unlikely(state == THREAD_ENDED))
 			see_faults(&thread->faults, prev);
-		leaves(thread, cpu, id, state, now);
+		if (state == THREAD_ASLEEP)
+			reason = sleep_reason(prev, waits_for);
+		leaves(thread, cpu, id, state, reason, now);
 	}
 
 	if (state == THREAD_PREEMPTED)
@@ -564,7 +568,10 @@ inline_always int woken(struct task_struct *task)
 		return 0;
 	now = not_before(thread, woken_at(cpu, queue_clock(task)));
 	thread->version++;
-	add(thread->state == THREAD_BLOCKED ? &thread->blocked : &thread->asleep, now - thread->since_ns);
+	if (thread->state == THREAD_BLOCKED)
+		add(&thread->blocked, now - thread->since_ns);
+	else
+		slept(thread, now - thread->since_ns);
 	if (id != thread->cpu)
 		thread->woken_elsewhere++;
 	waits(thread, THREAD_WAITING, cpu, id, now);
@@ -616,8 +623,10 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 		return 0;
 	thread = adopt((void *)arguments[1], bpf_ktime_get_ns());
 	/* Before counting its end would not be seen either: the walk will tell what it does. */
-	if (thread && counting)
+	if (thread && counting) {
+		thread->sleeps_for = SLEEP_OTHER;
 		thread->state = THREAD_ASLEEP;
+	}
 	return 0;
 }
 
@@ -712,14 +721,16 @@ inline_always void runs_from_the_start(struct task_struct *task, struct thread_s
 /* How a thread began of which no event was seen by now. */
 inline_always void say_state(struct thread_seen *thread, struct task_struct *task)
 {
-	u32 state = state_of_task(task);
+	u32 waits_for = state_of_task(task);
+	u32 state = THREAD_WAITING;
 
 	if (task->on_cpu)
 		state = THREAD_RUNNING;
-	else if (!state)
-		state = THREAD_WAITING;
-	else
-		state = state_after(task, 0, state);
+	else if (waits_for)
+		state = state_after(task, 0, waits_for);
+	/* Before its state: whoever sees that it is asleep finds why. */
+	if (state == THREAD_ASLEEP)
+		__sync_val_compare_and_swap(&thread->sleeps_for, SLEEP_UNKNOWN, sleep_reason(task, waits_for));
 	__sync_val_compare_and_swap(&thread->state, THREAD_NONE, state);
 }
 

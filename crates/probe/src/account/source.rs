@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
+use super::part::Part;
 use super::stretches::Stretches;
 use crate::bpf::{SOURCE_SOFTIRQ, SOURCES, SourceSeen};
 
@@ -122,15 +123,6 @@ pub struct Interruptions {
     /// All by their length.
     #[serde(default, skip_serializing_if = "Distribution::is_empty")]
     pub lengths: Distribution,
-}
-
-/// A part of the interruptions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Part {
-    /// How many.
-    pub count: u64,
-    /// Their time, ns.
-    pub total_ns: u64,
 }
 
 impl Interruptions {

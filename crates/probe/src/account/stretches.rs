@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
 use super::extreme::Extreme;
+use super::part::Part;
 use crate::bpf::{StretchesSeen, Sum, Tally};
 
 /// Stretches of one kind.
@@ -63,6 +64,12 @@ impl Stretches {
     /// Out of a sum: neither shortest nor longest.
     pub(super) fn summed(sum: &Sum) -> Self {
         Self { count: sum.count, total_ns: sum.total_ns, ..Self::default() }.with_mean()
+    }
+
+    /// Out of all its parts: neither shortest nor longest.
+    pub(super) fn all_of<'a>(parts: impl Iterator<Item = &'a Part>) -> Self {
+        let all = parts.fold(Part::default(), |all, part| all.plus(part));
+        Self::summed(&Sum { count: all.count, total_ns: all.total_ns })
     }
 
     /// The same with one more that goes on.

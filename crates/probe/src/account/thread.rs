@@ -1,9 +1,13 @@
 //! Where the time of a thread went.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
 use super::names::Names;
+use super::part::Part;
+use super::sleep::{self, SleepReason};
 use super::stretches::Stretches;
 use crate::bpf::{CpuHead, Faults, ThreadSeen, thread_state};
 
@@ -39,6 +43,9 @@ pub struct ThreadAccount {
     pub throttled: Stretches,
     /// It waited for something, by its own will. No theft.
     pub asleep: Stretches,
+    /// What for: the parts add up to `asleep`, in count and time. Empty where it never slept, and in rings of before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asleep_for: BTreeMap<SleepReason, Part>,
     /// The same in a way that no signal ends (state D): disk, swap, locks of the kernel.
     pub blocked: Stretches,
     /// How often it ran on another CPU than before.
@@ -114,6 +121,7 @@ impl ThreadAccount {
     /// Out of the kernel's record, read at `at_ns`; `cpu` is the CPU on which it ran last, for what goes on there.
     pub(super) fn of(at_ns: u64, seen: &ThreadSeen, cpu: Option<&CpuHead>, names: &Names) -> Self {
         let faults = faults(seen);
+        let asleep_for = sleep::ended(seen);
         let [same_core, same_cache, same_node, across_nodes, unknown] = seen.migrations;
         let pid = if seen.own_tgid > 0 { seen.own_tgid } else { seen.tgid };
         let mut account = Self {
@@ -130,7 +138,8 @@ impl ThreadAccount {
             preempted: Stretches::without_shortest(&seen.preempted),
             run_queue: Stretches::without_shortest(&seen.waiting),
             throttled: Stretches::without_shortest(&seen.throttled),
-            asleep: Stretches::summed(&seen.asleep),
+            asleep: Stretches::all_of(asleep_for.values()),
+            asleep_for,
             blocked: Stretches::summed(&seen.blocked),
             migrations: Migrations { same_core, same_cache, same_node, across_nodes, unknown },
             woken_elsewhere: seen.woken_elsewhere,
@@ -165,7 +174,10 @@ impl ThreadAccount {
             thread_state::PREEMPTED => &mut self.preempted,
             thread_state::WAITING => &mut self.run_queue,
             thread_state::THROTTLED => &mut self.throttled,
-            thread_state::ASLEEP => return self.asleep = self.asleep.and_sum(stretch_ns),
+            thread_state::ASLEEP => {
+                sleep::goes_on(&mut self.asleep_for, seen, stretch_ns);
+                return self.asleep = self.asleep.and_sum(stretch_ns);
+            }
             thread_state::BLOCKED => return self.blocked = self.blocked.and_sum(stretch_ns),
             _ => return,
         };

@@ -8,6 +8,7 @@ use super::hooks::{BIRTHS, INTERRUPTS, NAMES_AND_IDLING, PAGE_FAULTS, RUN_QUEUES
 use super::loading::{Loaded, Programs};
 use super::objects;
 use super::records::{FUNCTION_ROWS, FUNCTIONS, SOURCES, STEPS_LINES};
+use super::system_calls;
 
 /// How large the tables are made; each record that does not fit is counted as lost.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +66,7 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
         ],
         raw_tables: vec![("slots", sizes.threads)],
         numbers: vec![("every_task", u32::from(options.every_task)), ("room_for_cpus", sizes.cpus)],
+        typed_bytes: vec![("reasons_of_calls", system_calls::reasons().to_vec())],
         core: [BIRTHS, RUN_QUEUES].into_iter().flatten().collect(),
         others: [NAMES_AND_IDLING, INTERRUPTS, PAGE_FAULTS, SUMS, softirqs].into_iter().flatten().collect(),
         typed: options.typed,

@@ -51,6 +51,7 @@ impl HandingOut {
             tables: vec![("cpus", self.cpus), ("events", self.ring_bytes), ("wanted", self.wanted)],
             raw_tables: vec![("marks", self.marks)],
             numbers: vec![("everything", u32::from(self.everything))],
+            typed_bytes: Vec::new(),
             core: [BIRTHS, WAKES, of_target(RUN_QUEUES)].into_iter().flatten().collect(),
             others: others.collect(),
             typed: self.typed,

@@ -36,6 +36,8 @@ pub(super) struct Programs {
     pub(super) raw_tables: Vec<(&'static str, u32)>,
     /// Constants of the programs.
     pub(super) numbers: Vec<(&'static str, u32)>,
+    /// Constants that only the set for trace points with types has.
+    pub(super) typed_bytes: Vec<(&'static str, Vec<u8>)>,
     /// Without these there is nothing to tell: they fail the loading. sched_switch comes last, when all else is there.
     pub(super) core: Vec<&'static Hook>,
     /// The others, left out where the kernel has no such trace point.
@@ -107,6 +109,9 @@ impl Loaded {
         }
         if typed {
             loader.override_global("namespace_inum", &programs.namespace, true);
+            for (name, bytes) in &programs.typed_bytes {
+                loader.override_global(name, bytes.as_slice(), true);
+            }
         }
         let raw_tables = if typed { &[][..] } else { &programs.raw_tables };
         for (table, entries) in programs.tables.iter().chain(raw_tables) {

@@ -18,6 +18,7 @@ mod mapped;
 mod objects;
 mod stack_records;
 mod stack_sums;
+mod system_calls;
 mod tables;
 
 pub(crate) use accounting::{Options, Sizes, load};
@@ -31,9 +32,9 @@ pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use records::{
     BUCKETS, Control, CpuHead, CpuSeen, FUNCTION_ROWS, FUNCTIONS, FUNCTIONS_IN_ROW, Faults, FunctionSeen,
-    FunctionsCame, KnownFunction, LineKey, LineSeen, Lost, Made, Place, Record, RouteKey, SOURCE_SOFTIRQ,
-    SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen, Sum, TakerKey,
-    TakerSeen, Tally, ThreadSeen, thread_state,
+    FunctionsCame, KnownFunction, LineKey, LineSeen, Lost, Made, Place, Record, RouteKey, SLEEP_REASONS,
+    SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen,
+    Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
 };
 pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackKey, StackSum, stack_hash};
 pub(crate) use stack_sums::{StackTables, load as load_stacks};

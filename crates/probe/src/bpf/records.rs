@@ -27,8 +27,13 @@ pub(crate) const TICK_DEPENDENCIES: usize = 8;
 /// Distances of a migration, `enum distance`.
 pub(crate) const DISTANCES: usize = 5;
 
+/// Why a thread sleeps, `enum sleep_reason`.
+pub(crate) const SLEEP_REASONS: usize = 9;
+/// System calls that are told apart.
+pub(super) const SYSTEM_CALLS: usize = 512;
+
 /// Words that bring the record of a thread to a whole number of cache lines.
-const THREAD_UNUSED: usize = 5;
+const THREAD_UNUSED: usize = 4;
 
 /// `enum thread_state`.
 pub(crate) mod thread_state {
@@ -41,6 +46,18 @@ pub(crate) mod thread_state {
     pub(crate) const ASLEEP: u32 = 5;
     pub(crate) const BLOCKED: u32 = 6;
     pub(crate) const ENDED: u32 = 7;
+}
+
+/// `enum sleep_reason`, those that a system call can stand for.
+pub(super) mod sleep_reason {
+    pub(crate) const UNKNOWN: u32 = 0;
+    pub(crate) const FUTEX: u32 = 1;
+    pub(crate) const INPUT: u32 = 2;
+    pub(crate) const TIMER: u32 = 3;
+    pub(crate) const OUTPUT: u32 = 4;
+    pub(crate) const SYNC: u32 = 5;
+    pub(crate) const CHILD: u32 = 6;
+    pub(crate) const OTHER: u32 = 8;
 }
 
 /// A record that the kernel shares with this process.
@@ -162,14 +179,16 @@ records! {
         on_cpu: StretchesSeen,
         interrupted_ns: u64,
         waiting: StretchesSeen,
-        asleep: Sum,
         blocked: Sum,
+        sleeps_for: u32,
+        unused_half: u32,
+        woken_elsewhere: u64,
+        asleep_for: [Sum; SLEEP_REASONS],
         preempted: StretchesSeen,
         throttled: StretchesSeen,
         took: StretchesSeen,
         preempted_others: u64,
         migrations: [u64; DISTANCES],
-        woken_elsewhere: u64,
         unseen_waiting_ns: u64,
         page_faults: u64,
         faults: Faults,
@@ -258,6 +277,16 @@ mod tests {
             ("FUNCTION_ROWS", FUNCTION_ROWS),
             ("FUNCTIONS_IN_LINE", FUNCTIONS_IN_LINE),
             ("KNOWN_THREADS", KNOWN_THREADS),
+            ("SLEEP_REASONS", SLEEP_REASONS),
+            ("SYSTEM_CALLS", SYSTEM_CALLS),
+            ("SLEEP_UNKNOWN", sleep_reason::UNKNOWN as usize),
+            ("SLEEP_FUTEX", sleep_reason::FUTEX as usize),
+            ("SLEEP_INPUT", sleep_reason::INPUT as usize),
+            ("SLEEP_TIMER", sleep_reason::TIMER as usize),
+            ("SLEEP_OUTPUT", sleep_reason::OUTPUT as usize),
+            ("SLEEP_SYNC", sleep_reason::SYNC as usize),
+            ("SLEEP_CHILD", sleep_reason::CHILD as usize),
+            ("SLEEP_OTHER", sleep_reason::OTHER as usize),
             ("THREAD_NONE", thread_state::NONE as usize),
             ("THREAD_RUNNING", thread_state::RUNNING as usize),
             ("THREAD_PREEMPTED", thread_state::PREEMPTED as usize),

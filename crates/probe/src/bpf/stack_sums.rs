@@ -29,6 +29,7 @@ pub(crate) fn load() -> Result<Loaded, Missing> {
         tables: vec![("stacks", STACKS), ("sums", SUMS), ("wanted", WANTED)],
         raw_tables: Vec::new(),
         numbers: Vec::new(),
+        typed_bytes: Vec::new(),
         core: [BIRTHS, WOKEN].into_iter().flatten().collect(),
         others: Vec::new(),
         typed: true,

@@ -79,21 +79,27 @@ fn slept(thread: &ThreadAccount, interval_ns: u64) -> Option<ThreadAccount> {
         return None;
     }
     let mut still = thread.clone();
-    (still.wall_ns, still.asleep.total_ns) = (0, 0);
+    set_asleep(&mut still, 0);
     Some(still)
 }
 
 /// The row again.
 pub(super) fn asleep_for(known: &ThreadAccount, ns: u64) -> ThreadAccount {
     let mut thread = known.clone();
-    (thread.wall_ns, thread.asleep.total_ns) = (ns, ns);
+    set_asleep(&mut thread, ns);
     thread
+}
+
+/// It slept all the time, in one stretch and so for one reason.
+fn set_asleep(thread: &mut ThreadAccount, ns: u64) {
+    (thread.wall_ns, thread.asleep.total_ns) = (ns, ns);
+    thread.asleep_for.values_mut().for_each(|part| part.total_ns = ns);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Stretches;
+    use crate::account::{Part, SleepReason, Stretches};
 
     fn thread(tid: u32, asleep_ns: u64) -> ThreadAccount {
         let asleep = Stretches { total_ns: asleep_ns, ..Stretches::default() };
@@ -115,6 +121,20 @@ mod tests {
         let woken = vec![thread(1, 1_000), thread(2, 999), thread(3, 7), thread(4, 1_000)];
         let second = Entry::of(&account(woken), &mut known);
         assert_eq!((second.asleep.as_slice(), second.known.len()), (&[(0, 1), (2, 1)][..], 0));
+    }
+
+    #[test]
+    fn what_it_slept_for_comes_back_and_another_reason_is_made_known_anew() {
+        let mut known = Known::default();
+        let sleeps = |reason| {
+            let part = Part { count: 0, total_ns: 1_000 };
+            ThreadAccount { asleep_for: [(reason, part)].into(), ..thread(1, 1_000) }
+        };
+        let first = Entry::of(&account(vec![sleeps(SleepReason::Input)]), &mut known);
+        assert_eq!(asleep_for(&first.known[0], 1_000), sleeps(SleepReason::Input));
+        let second = Entry::of(&account(vec![sleeps(SleepReason::Stopped)]), &mut known);
+        assert_eq!((second.asleep.as_slice(), second.known.len()), (&[(1, 1)][..], 1));
+        assert_eq!(asleep_for(&second.known[0], 1_000), sleeps(SleepReason::Stopped));
     }
 
     #[test]

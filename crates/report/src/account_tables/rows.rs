@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use machine::CpuSet;
 use probe::account::{
     Account, CountedInterrupts, CpuAccount, FromIdle, FunctionAccount, FunctionKind, Interruptions,
-    LineAccount, Migrations, Route, Source, Stretches, Taker, TakerKind, TaskAccount, ThreadAccount,
+    LineAccount, Migrations, Route, SleepReason, Source, Stretches, Taker, TakerKind, TaskAccount,
+    ThreadAccount,
 };
 use probe::ticks::TickDependency;
 use serde::Serialize;
@@ -50,6 +51,7 @@ pub(super) fn thread(row: &ThreadAccount) -> Vec<Cell> {
         run_queue,
         throttled,
         asleep,
+        asleep_for,
         blocked,
         migrations,
         woken_elsewhere,
@@ -85,9 +87,18 @@ pub(super) fn thread(row: &ThreadAccount) -> Vec<Cell> {
     cells.extend(stretches!("preempted", preempted));
     cells.extend(stretches!("run_queue", run_queue));
     cells.extend(stretches!("throttled", throttled));
+    cells.extend([Cell::whole("asleep_count", asleep.count), Cell::whole("asleep_ns", asleep.total_ns)]);
+    // Rings of before do not say.
+    let is_told = !asleep_for.is_empty() || asleep.total_ns == 0;
+    cells.extend(SleepReason::ALL.into_iter().flat_map(|reason| {
+        let part = is_told.then(|| asleep_for.get(&reason).copied().unwrap_or_default());
+        let [count, total_ns] = asleep_columns(reason);
+        [
+            Cell::whole(count, part.map(|part| part.count)),
+            Cell::whole(total_ns, part.map(|part| part.total_ns)),
+        ]
+    }));
     cells.extend([
-        Cell::whole("asleep_count", asleep.count),
-        Cell::whole("asleep_ns", asleep.total_ns),
         Cell::whole("blocked_count", blocked.count),
         Cell::whole("blocked_ns", blocked.total_ns),
         Cell::whole("migrations_same_core_count", same_core),
@@ -109,6 +120,21 @@ pub(super) fn thread(row: &ThreadAccount) -> Vec<Cell> {
         Cell::signed("unaccounted_ns", *unaccounted_ns),
     ]);
     cells
+}
+
+/// Names of the columns of what threads sleep for: count and time.
+fn asleep_columns(reason: SleepReason) -> [&'static str; 2] {
+    match reason {
+        SleepReason::Unknown => ["asleep_unknown_count", "asleep_unknown_ns"],
+        SleepReason::Futex => ["asleep_futex_count", "asleep_futex_ns"],
+        SleepReason::Input => ["asleep_input_count", "asleep_input_ns"],
+        SleepReason::Timer => ["asleep_timer_count", "asleep_timer_ns"],
+        SleepReason::Output => ["asleep_output_count", "asleep_output_ns"],
+        SleepReason::Sync => ["asleep_sync_count", "asleep_sync_ns"],
+        SleepReason::Child => ["asleep_child_count", "asleep_child_ns"],
+        SleepReason::Stopped => ["asleep_stopped_count", "asleep_stopped_ns"],
+        SleepReason::Other => ["asleep_other_count", "asleep_other_ns"],
+    }
 }
 
 pub(super) fn taker(row: &Taker) -> Vec<Cell> {

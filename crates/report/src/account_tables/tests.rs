@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use probe::account::{Stretches, ThreadAccount};
+use probe::account::{Part, SleepReason, Stretches, ThreadAccount};
 
 use super::*;
 
@@ -67,6 +67,25 @@ fn csv_quotes_what_has_to_be_quoted_and_leaves_empty_what_is_not_known() {
     assert_eq!((cell("wall_ns"), cell("unaccounted_ns")), ("18446744073709551615", "-3"));
     assert_eq!((cell("on_cpu_longest_ns"), cell("on_cpu_longest_at_most_ns")), ("", "9"));
     assert!(bytes.ends_with(b"\r\n"));
+}
+
+#[test]
+fn what_a_thread_slept_for_is_0_where_it_was_not_that_and_empty_where_nobody_says() {
+    let asleep = Stretches { count: 2, total_ns: 9, ..Stretches::default() };
+    let old = ThreadAccount { asleep, ..ThreadAccount::default() };
+    let asleep_for = [(SleepReason::Input, Part { count: 2, total_ns: 9 })].into();
+    let told = ThreadAccount { asleep_for, ..old.clone() };
+    let cells = |thread: &ThreadAccount| {
+        let values: Vec<_> = rows::thread(thread)
+            .into_iter()
+            .filter(|cell| ["asleep_input_ns", "asleep_input_count", "asleep_futex_ns"].contains(&cell.name))
+            .map(|cell| cell.value)
+            .collect();
+        values
+    };
+    // In the order of the reasons.
+    assert_eq!(cells(&told), [Some(0), Some(2), Some(9)].map(cell::Value::Whole));
+    assert_eq!(cells(&old), [None; 3].map(cell::Value::Whole));
 }
 
 #[test]

@@ -83,6 +83,37 @@ fn waited(missing: Vec<machine::Missing>) -> Account {
 }
 
 #[test]
+fn what_is_slept_for_stands_below_all_sleep_the_longest_first() {
+    use probe::account::{Part, SleepReason, Stretches, ThreadAccount};
+    let asleep = Stretches { count: 4, total_ns: 620, ..Stretches::default() };
+    let part = |count, total_ns| Part { count, total_ns };
+    let asleep_for = [
+        (SleepReason::Futex, part(1, 20)),
+        (SleepReason::Input, part(2, 500)),
+        (SleepReason::Stopped, part(1, 100)),
+    ];
+    let thread = ThreadAccount { wall_ns: 1_000, asleep, ..ThreadAccount::default() };
+    let sheet = |thread: ThreadAccount| {
+        let account = Account { together: Some(thread.clone()), threads: vec![thread], ..Account::default() };
+        render(&account, "process 7", Wanted::default())
+    };
+    let text = sheet(ThreadAccount { asleep_for: asleep_for.into(), ..thread.clone() });
+    let rows: Vec<String> = text
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with("asleep"))
+        .take(5)
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert!(rows[0].starts_with("asleep 620 ns"), "{text}");
+    assert!(rows[1].starts_with("for input 500 ns") && rows[1].ends_with(" 2 250 ns"), "{text}");
+    assert!(rows[2].starts_with("stopped or frozen 100 ns"), "{text}");
+    assert!(rows[3].starts_with("for a futex (lock, condition) 20 ns"), "{text}");
+    assert!(rows[4].starts_with("migrations"), "{text}");
+    // A ring of before does not say.
+    assert!(!sheet(thread).contains("for input"));
+}
+
+#[test]
 fn the_verdict_says_what_nobody_is_named_for() {
     let cpus = machine::CpuSet::from_list("2-3").unwrap();
     let text = render(&waited(vec![Account::elsewhere(&cpus)]), "process 7", Wanted::default());

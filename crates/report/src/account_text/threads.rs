@@ -1,6 +1,8 @@
 //! Threads of the target.
 
-use probe::account::{Account, Distribution, ThreadAccount};
+use std::cmp::Reverse;
+
+use probe::account::{Account, Distribution, Part, SleepReason, ThreadAccount};
 
 use super::{and_more, count, longest, percent, time, time_or_dash};
 use crate::grid::{self, Side};
@@ -36,6 +38,7 @@ pub(super) fn sum(account: &Account) -> String {
             rows.push([vec!["  interrupted there".into()], interrupted.to_vec()].concat());
         }
     }
+    rows.extend(asleep_for(all));
     let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Right, Side::Right];
     let moved = &all.migrations;
     let mut text = format!(
@@ -52,6 +55,36 @@ pub(super) fn sum(account: &Account) -> String {
     text.push_str(&memory(all));
     text.push_str(&from_idle(all));
     text
+}
+
+/// What was slept for, the longest first: rows below that of all sleep, which is the last.
+fn asleep_for(all: &ThreadAccount) -> Vec<Vec<String>> {
+    let mut parts: Vec<_> = all.asleep_for.iter().collect();
+    parts.sort_by_key(|(reason, part)| (Reverse(part.total_ns), **reason));
+    let row = |(reason, part): (&SleepReason, &Part)| {
+        vec![
+            format!("  {}", words(*reason)),
+            time(part.total_ns),
+            percent(part.total_ns, all.wall_ns),
+            count(part.count),
+            time_or_dash(part.total_ns.checked_div(part.count)),
+        ]
+    };
+    parts.into_iter().map(row).collect()
+}
+
+fn words(reason: SleepReason) -> &'static str {
+    match reason {
+        SleepReason::Unknown => "not known for what",
+        SleepReason::Futex => "for a futex (lock, condition)",
+        SleepReason::Input => "for input",
+        SleepReason::Timer => "for a timer",
+        SleepReason::Output => "for room to write",
+        SleepReason::Sync => "for a sync to storage",
+        SleepReason::Child => "for a child to end",
+        SleepReason::Stopped => "stopped or frozen",
+        SleepReason::Other => "for something else",
+    }
 }
 
 /// What memory it had to wait for.

@@ -25,6 +25,7 @@ mod reclaim;
 mod recorded;
 mod remote_calls;
 mod ring;
+mod sleeps;
 mod sums;
 mod thief;
 mod timers;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::actor::{Actor, spin};
 use super::figures::number;
+use super::sleeps::parts_are_all;
 use super::watching::{Sheet, Stage, when_told};
 
 /// What may not be accounted for: a thousandth.
@@ -25,6 +26,7 @@ fn check(sheet: &Sheet) {
         let states = ["on_cpu", "preempted", "run_queue", "throttled", "asleep", "blocked"];
         let parts: u64 = states.iter().map(|state| number(&row[*state]["total_ns"])).sum();
         let parts = parts + number(&row["interrupted_ns"]);
+        parts_are_all(row);
         worst = worst.max(adds_up(&format!("thread {row:#}"), number(&row["wall_ns"]), parts));
     }
     eprintln!("{} threads, worst sum {worst:.2e} off", sheet.rows("threads").len());

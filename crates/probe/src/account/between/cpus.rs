@@ -6,7 +6,7 @@ use super::row::Row;
 use crate::account::by_source::BySource;
 use crate::account::cpu::{CpuAccount, TickKept};
 use crate::account::frequency::Frequency;
-use crate::account::source::{Interruptions, Part};
+use crate::account::source::Interruptions;
 
 impl Row for CpuAccount {
     type Key = u32;
@@ -117,30 +117,22 @@ fn most_frequent_first(mut kept: Vec<TickKept>) -> Vec<TickKept> {
 
 impl Interruptions {
     pub(super) fn since(&self, before: &Self) -> Self {
-        let part = |now: Part, before: Part| Part {
-            count: now.count.saturating_sub(before.count),
-            total_ns: now.total_ns.saturating_sub(before.total_ns),
-        };
         let lengths = self.lengths.since(&before.lengths);
         Self {
             all: self.all.since(&before.all, Some(&lengths)).sorted_by(&lengths),
-            on_target: part(self.on_target, before.on_target),
-            while_waiting: part(self.while_waiting, before.while_waiting),
+            on_target: self.on_target.since(&before.on_target),
+            while_waiting: self.while_waiting.since(&before.while_waiting),
             lengths,
         }
     }
 
     pub(super) fn plus(&self, other: &Self) -> Self {
-        let part = |one: Part, other: Part| Part {
-            count: one.count.saturating_add(other.count),
-            total_ns: one.total_ns.saturating_add(other.total_ns),
-        };
         let mut lengths = self.lengths.clone();
         lengths.merge(&other.lengths);
         Self {
             all: self.all.plus(&other.all).sorted_by(&lengths),
-            on_target: part(self.on_target, other.on_target),
-            while_waiting: part(self.while_waiting, other.while_waiting),
+            on_target: self.on_target.plus(&other.on_target),
+            while_waiting: self.while_waiting.plus(&other.while_waiting),
             lengths,
         }
     }

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::{
-    CountedInterrupts, CpuAccount, Distribution, Extreme, FunctionAccount, FunctionKind, Interruptions,
-    Route, Source, Stretches, TaskAccount, ThreadAccount, Whole,
+    CountedInterrupts, CpuAccount, Distribution, Extreme, FunctionAccount, FunctionKind, Interruptions, Part,
+    Route, SleepReason, Source, Stretches, TaskAccount, ThreadAccount, Whole,
 };
 use crate::bpf::{StretchesSeen, Tally};
 
@@ -60,6 +60,49 @@ fn counts_without_times_are_differences_and_add_up_again() {
     let json = serde_json::to_string(&Account::default()).unwrap();
     assert!(!json.contains("counted_only"));
     assert_eq!(serde_json::from_str::<Account>(&json).unwrap(), Account::default());
+}
+
+#[test]
+fn what_was_slept_for_adds_up_to_all_sleep_however_it_is_cut() {
+    let at = |parts: &[(SleepReason, u64, u64)]| {
+        let parts = parts
+            .iter()
+            .map(|(reason, count, total_ns)| (*reason, Part { count: *count, total_ns: *total_ns }));
+        let asleep_for: std::collections::BTreeMap<_, _> = parts.collect();
+        let asleep = Stretches::all_of(asleep_for.values());
+        let thread = ThreadAccount { tid: 7, asleep, asleep_for, ..ThreadAccount::default() };
+        Account { threads: vec![thread], ..Account::default() }
+    };
+    let first = at(&[(SleepReason::Input, 3, 30), (SleepReason::Timer, 1, 50)]);
+    let last = at(&[(SleepReason::Futex, 1, 4), (SleepReason::Input, 3, 75), (SleepReason::Timer, 1, 50)]);
+    let between = last.since(&first);
+    let part = |count, total_ns| Part { count, total_ns };
+    // What goes on was counted before; what did not go on is left out.
+    let expected = [(SleepReason::Futex, part(1, 4)), (SleepReason::Input, part(0, 45))].into();
+    assert_eq!(between.threads[0].asleep_for, expected);
+    let mut whole = Whole::default();
+    whole.add(first.clone());
+    whole.add(between.clone());
+    assert_eq!(whole.account().threads[0].asleep_for, last.threads[0].asleep_for);
+    for account in [first, between, last] {
+        let thread = &account.threads[0];
+        let all = Stretches::all_of(thread.asleep_for.values());
+        assert_eq!((all.count, all.total_ns), (thread.asleep.count, thread.asleep.total_ns));
+    }
+}
+
+#[test]
+fn a_thread_of_a_ring_that_does_not_say_what_it_slept_for_is_read() {
+    let asleep = Stretches { count: 1, total_ns: 5, ..Stretches::default() };
+    let thread = ThreadAccount { asleep, ..ThreadAccount::default() };
+    let json = serde_json::to_string(&thread).unwrap();
+    assert!(!json.contains("asleep_for"));
+    assert_eq!(serde_json::from_str::<ThreadAccount>(&json).unwrap(), thread);
+    let part = Part { count: 1, total_ns: 5 };
+    let told = ThreadAccount { asleep_for: [(SleepReason::Input, part)].into(), ..thread };
+    let json = serde_json::to_value(&told).unwrap();
+    assert_eq!(json["asleep_for"], serde_json::json!({ "input": { "count": 1, "total_ns": 5 } }));
+    assert_eq!(serde_json::from_value::<ThreadAccount>(json).unwrap(), told);
 }
 
 #[test]

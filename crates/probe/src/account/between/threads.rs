@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::row::{Row, known_sum};
+use crate::account::sleep;
 use crate::account::thread::{FromIdle, Migrations, ThreadAccount};
 
 impl Row for ThreadAccount {
@@ -35,6 +36,7 @@ impl Row for ThreadAccount {
             run_queue: self.run_queue.since(&before.run_queue, Some(&off_cpu_lengths)),
             throttled: self.throttled.since(&before.throttled, Some(&off_cpu_lengths)),
             asleep: self.asleep.since(&before.asleep, None),
+            asleep_for: sleep::since(&self.asleep_for, &before.asleep_for),
             blocked: self.blocked.since(&before.blocked, None),
             migrations: self.migrations.since(&before.migrations),
             woken_elsewhere: self.woken_elsewhere.saturating_sub(before.woken_elsewhere),
@@ -83,6 +85,7 @@ impl ThreadAccount {
             run_queue: self.run_queue.plus(&other.run_queue),
             throttled: self.throttled.plus(&other.throttled),
             asleep: self.asleep.plus(&other.asleep),
+            asleep_for: sleep::plus(self.asleep_for, &other.asleep_for),
             blocked: self.blocked.plus(&other.blocked),
             migrations: self.migrations.plus(&other.migrations),
             woken_elsewhere: self.woken_elsewhere.saturating_add(other.woken_elsewhere),

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a thread sleeps for. */
+#ifndef PINWISE_SLEEP_H
+#define PINWISE_SLEEP_H
+
+#include "maps.h"
+#include "tasks.h"
+
+/* include/linux/sched.h: __TASK_STOPPED, __TASK_TRACED; TASK_FROZEN (6.1 and later). */
+enum { STATE_STOPPED = 0x4, STATE_TRACED = 0x8, STATE_FROZEN = 0x8000 };
+
+/* include/linux/sched/jobctl.h: JOBCTL_TRAP_FREEZE. In a frozen cgroup of version 2 a thread sleeps in an ordinary state. */
+enum { JOB_TRAP_FREEZE = 0x800000 };
+
+/*
+ * include/linux/sched.h: PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER (6.4 and later). They never were in user space: what stands where
+ * others have their registers is a copy of their creator's, or nothing.
+ */
+enum { NEVER_IN_USER_SPACE = FLAG_KTHREAD | 0x10 | 0x4000 };
+
+inline_always int is_stopped(struct task_struct *task, u32 waits_for)
+{
+	return (waits_for & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN)) || (follow(task, jobctl) & JOB_TRAP_FREEZE);
+}
+
+#ifndef RAW_TRACEPOINTS
+/* What each of them sleeps for, by its number on this architecture: set by pinwise before it loads the programs. */
+const volatile u8 reasons_of_calls[SYSTEM_CALLS] = {};
+
+/* arch/x86/include/asm/thread_info.h: TS_COMPAT; arch/arm64/include/asm/ptrace.h: PSR_MODE32_BIT. */
+enum { X86_COMPAT = 0x2, ARM64_MODE32 = 0x10 };
+
+/* Calls of 32-bit programs have other numbers. */
+enum { FOREIGN_CALL = SYSTEM_CALLS };
+
+/* The system call that a thread is in. */
+inline_always s32 system_call_of(struct task_struct *task)
+{
+	struct pt_regs *registers = bpf_task_pt_regs(task);
+	struct pt_regs___arm64 *arm64 = (void *)registers;
+
+	if (field_exists(registers->orig_ax))
+		return task->thread_info.status & X86_COMPAT ? FOREIGN_CALL : (s32)registers->orig_ax;
+	if (field_exists(arm64->syscallno))
+		return arm64->pstate & ARM64_MODE32 ? FOREIGN_CALL : arm64->syscallno;
+	return FOREIGN_CALL;
+}
+
+inline_always u32 reason_of_call(struct task_struct *task)
+{
+	s32 call;
+
+	if (!helper_exists(task_pt_regs))
+		return SLEEP_UNKNOWN;
+	if (task->flags & NEVER_IN_USER_SPACE)
+		return SLEEP_OTHER;
+	call = system_call_of(task);
+	/* In a page fault that another process handles, for one. */
+	if (call < 0)
+		return SLEEP_OTHER;
+	return call < SYSTEM_CALLS ? reasons_of_calls[call] : SLEEP_UNKNOWN;
+}
+#endif
+
+/* Why a thread that leaves the CPU, or has left it, is asleep. */
+inline_always u32 sleep_reason(struct task_struct *task, u32 waits_for)
+{
+	if (is_stopped(task, waits_for))
+		return SLEEP_STOPPED;
+#ifdef RAW_TRACEPOINTS
+	return SLEEP_UNKNOWN;
+#else
+	return reason_of_call(task);
+#endif
+}
+
+/* Books a stretch of sleep that ends. */
+inline_always void slept(struct thread_seen *thread, u64 ns)
+{
+	u64 reason = thread->sleeps_for;
+
+	/* The verifier has to see the very number that is compared (as in book_before). */
+	asm volatile("" : "+r"(reason));
+	if (reason >= SLEEP_REASONS)
+		reason = SLEEP_UNKNOWN;
+	add(&thread->asleep_for[reason], ns);
+}
+
+#endif
