@@ -190,6 +190,16 @@ fn interrupts_that_wake_a_server_that_sleeps_take_nothing_from_it() {
 }
 
 #[test]
+fn sleeps_without_bound_are_added_up() {
+    let mut facts = ACase::of_cpus(2).slow(0, 0.7).irq("CAL", "", |_, _| 40.0).sleeping(|_| 10.0).build();
+    for observation in facts.trials.iter_mut().filter_map(|seen| seen.observation.as_mut()) {
+        observation.threads.extend(observation.threads.clone());
+        observation.threads.iter_mut().for_each(|thread| thread.voluntary_switches = Some(u64::MAX));
+    }
+    assert_eq!(about(&examine(&facts), 0), [("CPU 0 is slow, unexplained", Standing::Unexplained)]);
+}
+
+#[test]
 fn nothing_is_named_when_nothing_is_slow() {
     let quiet = counted(ACase::of_cpus(2), |_, _| false);
     assert_eq!(examine(&quiet.build()), []);

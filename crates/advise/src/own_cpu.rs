@@ -149,7 +149,7 @@ fn sleeps_per_s(observations: &[&Observation]) -> Option<f64> {
     let of = |observation: &&Observation| -> Option<f64> {
         let window_s = Some(observation.window_s()).filter(|window_s| *window_s > 0.0)?;
         let switches = observation.threads.iter().map(|thread| thread.voluntary_switches);
-        let all: u64 = switches.collect::<Option<Vec<u64>>>()?.iter().sum();
+        let all = switches.collect::<Option<Vec<u64>>>()?.into_iter().fold(0, u64::saturating_add);
         (!observation.threads.is_empty()).then(|| all as f64 / window_s)
     };
     median(&observations.iter().filter_map(of).collect::<Vec<_>>())

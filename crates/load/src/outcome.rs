@@ -113,7 +113,8 @@ impl Outcome {
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Result<BTreeMap<String, f64>, Missing> {
         let inside: Vec<&Interval> =
             self.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns).collect();
-        let seconds = inside.iter().map(|i| i.to_ns.saturating_sub(i.from_ns)).sum::<u64>() as f64 / 1e9;
+        let sum = |of: fn(&Interval) -> u64| inside.iter().map(|i| of(i)).fold(0, u64::saturating_add) as f64;
+        let seconds = sum(|i| i.to_ns.saturating_sub(i.from_ns)) / 1e9;
         let fact = || {
             let within_s = |ns: u64| ns as f64 / 1e9 - self.from_ns as f64 / 1e9;
             format!("figures from {:.3} s to {:.3} s of the run", within_s(from_ns), within_s(to_ns))
@@ -126,11 +127,11 @@ impl Outcome {
             return Err(Missing::new(fact(), why));
         }
         let latency = merge(&inside).map_err(|why| Missing::new(fact(), why))?;
-        let completed = inside.iter().map(|i| i.completed).sum::<u64>() as f64;
+        let completed = sum(|i| i.completed);
         let mut figures = latency.figures();
         figures.insert(self.counted.rate().into(), completed / seconds);
         figures.insert("completed".into(), completed);
-        figures.insert("failed".into(), inside.iter().map(|i| i.failed).sum::<u64>() as f64);
+        figures.insert("failed".into(), sum(|i| i.failed));
         Ok(figures)
     }
 
@@ -202,6 +203,14 @@ mod tests {
         assert_eq!(figures["requests_per_s"], 3.0 / 0.2);
         assert_eq!((figures["completed"], figures["failed"]), (3.0, 3.0));
         assert_eq!((figures["latency_p50_us"], figures["latency_max_us"]), (20.0, 30.0));
+    }
+
+    #[test]
+    fn counts_without_bound_are_added_up() {
+        let mut forged = outcome();
+        forged.intervals.iter_mut().for_each(|i| (i.completed, i.failed) = (u64::MAX, u64::MAX));
+        let figures = forged.window(0, 400_000_000).unwrap();
+        assert_eq!((figures["completed"], figures["failed"]), (u64::MAX as f64, u64::MAX as f64));
     }
 
     #[test]

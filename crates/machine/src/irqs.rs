@@ -39,6 +39,13 @@ pub struct Irq {
     pub counts: Option<BTreeMap<u32, u64>>,
 }
 
+impl Irq {
+    /// How often it came since boot on all CPUs together, at most `u64::MAX`; 0 where no count is known.
+    pub fn came(&self) -> u64 {
+        self.counts.iter().flat_map(BTreeMap::values).copied().fold(0, u64::saturating_add)
+    }
+}
+
 /// Reads the lines that somebody has asked for.
 pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<Irq> {
     some(root, |_| true, notes)
@@ -167,6 +174,15 @@ mod tests {
         let mut notes = Notes::new();
         let irqs = read(&Root::from_tree(tree), &mut notes);
         (irqs, notes.into_vec().into_iter().map(|m| m.fact).collect())
+    }
+
+    #[test]
+    fn counts_of_all_cpus_are_added_up_whatever_they_are() {
+        let came = |counts: &[(u32, u64)]| {
+            Irq { counts: Some(counts.iter().copied().collect()), ..Irq::default() }.came()
+        };
+        assert_eq!((came(&[(0, 2), (3, 5)]), came(&[]), Irq::default().came()), (7, 0, 0));
+        assert_eq!(came(&[(0, u64::MAX), (1, 1)]), u64::MAX);
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn steal_share(root: &Root) -> Result<f64, ReadError> {
     let text = root.read(file)?;
     let stat = stat::parse(&text).map_err(|e| ReadError::malformed(file, e))?;
     let all = stat.all.ok_or_else(|| ReadError::malformed(file, "it has no line cpu"))?;
-    let total: u64 = all.ticks().iter().take(STEAL + 1).sum();
+    let total = all.ticks().iter().take(STEAL + 1).copied().fold(0, u64::saturating_add);
     let steal = all.get(STEAL).ok_or_else(|| ReadError::malformed(file, "it has no column steal"))?;
     Ok(if total == 0 { 0.0 } else { steal as f64 / total as f64 })
 }
@@ -155,6 +155,9 @@ mod tests {
             |stat: &str| Tree::new().file("/proc/cpuinfo", "flags : hypervisor\n").file("/proc/stat", stat);
         let (guest, _) = of(tree("cpu  50 0 20 20 0 0 0 10 0 0\ncpu0 50 0 20 20 0 0 0 10 0 0\n"));
         assert_eq!(guest.steal_share, Some(0.1));
+        let most = u64::MAX;
+        let (forged, _) = of(tree(&format!("cpu  {most} {most} 0 0 0 0 0 {most} 0 0\n")));
+        assert_eq!(forged.steal_share, Some(1.0));
         let (torn, missing) = of(tree("cpu  50 x\n"));
         assert_eq!((torn.steal_share, missing), (None, 2));
     }

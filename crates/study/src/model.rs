@@ -15,9 +15,23 @@ pub enum Terms {
 impl Terms {
     /// Interactions where so many arms leave room for them.
     pub fn that_fit(sizes: &[usize], arms: usize) -> Self {
-        match Model::new(sizes, Self::Interactions).width <= arms {
+        match Self::Interactions.width(sizes) <= arms {
             true => Self::Interactions,
             false => Self::Main,
+        }
+    }
+
+    /// Length of a row: 1, each factor's codes, and the products of those of two.
+    fn width(self, sizes: &[usize]) -> usize {
+        let codes = |size: &usize| size.saturating_sub(1);
+        let main = sizes.iter().map(codes).fold(0, usize::saturating_add);
+        let products = sizes.iter().map(codes).scan(main, |rest, codes| {
+            *rest = rest.saturating_sub(codes);
+            Some(codes.saturating_mul(*rest))
+        });
+        match self {
+            Self::Main => main.saturating_add(1),
+            Self::Interactions => products.fold(main.saturating_add(1), usize::saturating_add),
         }
     }
 }
@@ -36,14 +50,12 @@ pub type At = (usize, usize);
 impl Model {
     /// The model of factors with `sizes` levels each.
     pub fn new(sizes: &[usize], terms: Terms) -> Self {
-        let mut model = Self { sizes: sizes.to_vec(), terms, width: 0 };
-        model.width = model.row(&vec![0; sizes.len()]).len();
-        model
+        Self { sizes: sizes.to_vec(), terms, width: terms.width(sizes) }
     }
 
-    /// Which effects it has.
-    pub fn terms(&self) -> Terms {
-        self.terms
+    /// Length of its rows: as many arms at least tell all its effects.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// The model's row of a combination.
@@ -67,36 +79,20 @@ impl Model {
         row
     }
 
-    /// Log of the determinant of the information of `rows`; a tiny ridge keeps a singular choice comparable.
-    pub fn log_determinant<'a>(&self, rows: impl Iterator<Item = &'a [f64]>) -> f64 {
+    /// The information of `rows`; a tiny ridge keeps a singular choice comparable.
+    pub fn information<'a>(&self, rows: impl Iterator<Item = &'a [f64]>) -> Option<Information> {
         const RIDGE: f64 = 1e-6;
-        let information = information(rows, self.width, RIDGE);
-        cholesky(&information)
-            .map_or(f64::NEG_INFINITY, |factor| (0..self.width).map(|i| 2.0 * factor[i][i].ln()).sum())
+        cholesky(&information(rows, self.width, RIDGE)).map(|lower| Information { lower })
     }
 
-    /// Weights of the arms whose sum is the effect of level `to` against level `from` of a factor, averaged over the other
-    /// factors; `None` when these arms do not tell it.
-    pub fn main_effect(&self, arms: &[Vec<usize>], from: At, to: At) -> Option<Vec<f64>> {
-        let difference = self.difference(&[to], &[from]);
-        self.weights(arms, &difference)
-    }
-
-    /// Weights of the arms whose sum is the interaction of two factors: how much more `a` against the first level of its
-    /// factor does at `b` than at the first level of that one.
-    pub fn interaction(&self, arms: &[Vec<usize>], a: At, b: At) -> Option<Vec<f64>> {
-        if self.terms == Terms::Main {
+    /// Fitted to these arms; `None` where they do not tell all effects.
+    pub fn fitted(self, arms: &[Vec<usize>]) -> Option<Fitted> {
+        if arms.len() < self.width {
             return None;
         }
-        let at = |a: At, b: At| self.averaged(&[a, b]);
-        let (a0, b0) = ((a.0, 0), (b.0, 0));
-        let (both, one, other, none) = (at(a, b), at(a, b0), at(a0, b), at(a0, b0));
-        let target: Vec<f64> = (0..self.width).map(|i| both[i] - one[i] - other[i] + none[i]).collect();
-        self.weights(arms, &target)
-    }
-
-    fn difference(&self, to: &[At], from: &[At]) -> Vec<f64> {
-        self.averaged(to).iter().zip(self.averaged(from)).map(|(a, b)| a - b).collect()
+        let rows: Vec<Vec<f64>> = arms.iter().map(|choice| self.row(choice)).collect();
+        let lower = cholesky(&information(rows.iter().map(Vec::as_slice), self.width, 0.0))?;
+        Some(Fitted { model: self, rows, lower })
     }
 
     /// The model's row with these levels, averaged over all other factors: their codes sum to zero.
@@ -109,13 +105,60 @@ impl Model {
             .collect();
         self.expanded(&codes)
     }
+}
+
+/// What some rows tell together: M = X'X as L L'.
+#[derive(Debug, Clone)]
+pub struct Information {
+    lower: Vec<Vec<f64>>,
+}
+
+impl Information {
+    /// Log of its determinant.
+    pub fn log_determinant(&self) -> f64 {
+        self.lower.iter().enumerate().map(|(i, row)| 2.0 * row[i].ln()).sum()
+    }
+
+    /// What one row more adds to that: det(M + x x') = det(M) (1 + x' M^-1 x).
+    pub fn gain_of(&self, row: &[f64]) -> f64 {
+        forward(&self.lower, row).iter().map(|part| part * part).sum::<f64>().ln_1p()
+    }
+}
+
+/// A model and arms that tell all its effects.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    model: Model,
+    rows: Vec<Vec<f64>>,
+    lower: Vec<Vec<f64>>,
+}
+
+impl Fitted {
+    /// Weights of the arms whose sum is the effect of level `to` against level `from` of a factor, averaged over the other
+    /// factors.
+    pub fn main_effect(&self, from: At, to: At) -> Vec<f64> {
+        let (to, from) = (self.model.averaged(&[to]), self.model.averaged(&[from]));
+        let difference: Vec<f64> = to.iter().zip(from).map(|(a, b)| a - b).collect();
+        self.weights(&difference)
+    }
+
+    /// Weights of the arms whose sum is the interaction of two factors: how much more `a` against the first level of its
+    /// factor does at `b` than at the first level of that one; `None` of a model of main effects alone.
+    pub fn interaction(&self, a: At, b: At) -> Option<Vec<f64>> {
+        if self.model.terms == Terms::Main {
+            return None;
+        }
+        let at = |a: At, b: At| self.model.averaged(&[a, b]);
+        let (a0, b0) = ((a.0, 0), (b.0, 0));
+        let (both, one, other, none) = (at(a, b), at(a, b0), at(a0, b), at(a0, b0));
+        let target: Vec<f64> = (0..both.len()).map(|i| both[i] - one[i] - other[i] + none[i]).collect();
+        Some(self.weights(&target))
+    }
 
     /// Least-squares weights: `target` (X'X)^-1 X'.
-    fn weights(&self, arms: &[Vec<usize>], target: &[f64]) -> Option<Vec<f64>> {
-        let rows: Vec<Vec<f64>> = arms.iter().map(|choice| self.row(choice)).collect();
-        let factor = cholesky(&information(rows.iter().map(Vec::as_slice), self.width, 0.0))?;
-        let solved = solve(&factor, target);
-        Some(rows.iter().map(|row| row.iter().zip(&solved).map(|(a, b)| a * b).sum()).collect())
+    fn weights(&self, target: &[f64]) -> Vec<f64> {
+        let solved = solve(&self.lower, target);
+        self.rows.iter().map(|row| row.iter().zip(&solved).map(|(a, b)| a * b).sum()).collect()
     }
 }
 
@@ -166,14 +209,20 @@ fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     Some(lower)
 }
 
+/// The x with L x = `right`.
+fn forward(lower: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
+    let mut x: Vec<f64> = Vec::with_capacity(right.len());
+    for (row, right) in lower.iter().zip(right) {
+        let sum: f64 = row.iter().zip(&x).map(|(l, x)| l * x).sum();
+        x.push((right - sum) / row[x.len()]);
+    }
+    x
+}
+
 /// The x with L L' x = `right`.
 fn solve(lower: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     let n = right.len();
-    let mut x = right.to_vec();
-    for i in 0..n {
-        let sum: f64 = (0..i).map(|k| lower[i][k] * x[k]).sum();
-        x[i] = (x[i] - sum) / lower[i][i];
-    }
+    let mut x = forward(lower, right);
     for i in (0..n).rev() {
         let sum: f64 = (i + 1..n).map(|k| lower[k][i] * x[k]).sum();
         x[i] = (x[i] - sum) / lower[i][i];
@@ -197,27 +246,48 @@ mod tests {
 
     #[test]
     fn with_all_combinations_an_effect_is_a_difference_of_means() {
-        let model = Model::new(&[2, 2], Terms::Interactions);
-        let arms = all(&[2, 2]);
-        let main = model.main_effect(&arms, (0, 0), (0, 1)).unwrap();
+        let fitted = Model::new(&[2, 2], Terms::Interactions).fitted(&all(&[2, 2])).unwrap();
+        let main = fitted.main_effect((0, 0), (0, 1));
         assert!(close(&main, &[-0.5, -0.5, 0.5, 0.5]), "{main:?}");
-        let both = model.interaction(&arms, (0, 1), (1, 1)).unwrap();
+        let both = fitted.interaction((0, 1), (1, 1)).unwrap();
         assert!(close(&both, &[1.0, -1.0, -1.0, 1.0]), "{both:?}");
-        let three = Model::new(&[3, 2], Terms::Interactions);
-        let main = three.main_effect(&all(&[3, 2]), (0, 0), (0, 2)).unwrap();
+        let three = Model::new(&[3, 2], Terms::Interactions).fitted(&all(&[3, 2])).unwrap();
+        let main = three.main_effect((0, 0), (0, 2));
         assert!(close(&main, &[-0.5, -0.5, 0.0, 0.0, 0.5, 0.5]), "{main:?}");
     }
 
     #[test]
     fn arms_that_do_not_tell_an_effect_give_none() {
         let model = Model::new(&[2, 2], Terms::Main);
-        assert!(
-            model.main_effect(&[vec![0, 0], vec![1, 1]], (0, 0), (0, 1)).is_none(),
-            "both changed together"
-        );
-        assert!(model.interaction(&all(&[2, 2]), (0, 1), (1, 1)).is_none());
+        let together = [vec![0, 0], vec![1, 1]];
+        assert!(model.clone().fitted(&together).is_none(), "fewer arms than effects");
+        let twice = [&together[..], &together[..]].concat();
+        assert!(model.clone().fitted(&twice).is_none(), "both changed together");
+        assert!(model.fitted(&all(&[2, 2])).unwrap().interaction((0, 1), (1, 1)).is_none());
         assert_eq!(Terms::that_fit(&[2, 2, 2, 2], 8), Terms::Main);
         assert_eq!(Terms::that_fit(&[2, 2], 4), Terms::Interactions);
+    }
+
+    #[test]
+    fn a_row_more_adds_what_it_is_said_to_add() {
+        for (sizes, terms) in [(vec![3, 2, 2], Terms::Main), (vec![3, 2, 4], Terms::Interactions)] {
+            let model = Model::new(&sizes, terms);
+            let rows: Vec<Vec<f64>> = all(&sizes).iter().map(|choice| model.row(choice)).collect();
+            assert_eq!(rows[0].len(), model.width());
+            let of = |rows: &[Vec<f64>]| model.information(rows.iter().map(Vec::as_slice)).unwrap();
+            for few in [2, model.width(), rows.len() - 1] {
+                let (before, after) = (of(&rows[..few]), of(&rows[..=few]));
+                let (told, is) =
+                    (before.gain_of(&rows[few]), after.log_determinant() - before.log_determinant());
+                assert!((told - is).abs() < 1e-6, "{few} rows: {told} {is}");
+            }
+        }
+    }
+
+    #[test]
+    fn very_many_levels_have_a_width() {
+        assert_eq!(Terms::Interactions.width(&[usize::MAX, usize::MAX, 0]), usize::MAX);
+        assert_eq!(Terms::that_fit(&[1 << 20, 1 << 20], 400), Terms::Main);
     }
 
     proptest::proptest! {
@@ -225,12 +295,12 @@ mod tests {
         fn known_effects_come_out_of_a_fraction(effects in proptest::collection::vec(-1.0f64..1.0, 5), offset in -9.0f64..9.0) {
             // Main effects of 3 x 2 x 2 x 2 levels, from 9 of the 24 combinations.
             let sizes = [3, 2, 2, 2];
-            let model = Model::new(&sizes, Terms::Main);
             let arms: Vec<Vec<usize>> = all(&sizes).into_iter().enumerate().filter(|(i, _)| [0, 3, 5, 9, 10, 12, 15, 18, 22].contains(i)).map(|(_, c)| c).collect();
             let value = |c: &[usize]| offset + [0.0, effects[0], effects[1]][c[0]] + effects[2] * c[1] as f64 + effects[3] * c[2] as f64 + effects[4] * c[3] as f64;
+            let fitted = Model::new(&sizes, Terms::Main).fitted(&arms).unwrap();
             let of = |weights: Vec<f64>| weights.iter().zip(&arms).map(|(w, c)| w * value(c)).sum::<f64>();
             for (from, to, truth) in [((0, 0), (0, 1), effects[0]), ((0, 1), (0, 2), effects[1] - effects[0]), ((1, 0), (1, 1), effects[2]), ((3, 0), (3, 1), effects[4])] {
-                let found = of(model.main_effect(&arms, from, to).unwrap());
+                let found = of(fitted.main_effect(from, to));
                 proptest::prop_assert!((found - truth).abs() < 1e-9, "{} {}", found, truth);
             }
         }

@@ -27,6 +27,9 @@ use crate::evidence::Question;
 use crate::expectation::Expectation;
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
+/// Most combinations of the levels of several factors that a study tries.
+pub(crate) const MOST_ARMS: usize = 400;
+
 /// What size of difference matters, and how sure a claim must be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -383,7 +386,7 @@ impl Recipe {
         range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
         range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
         self.dose.check()?;
-        range("most_arms", self.most_arms as f64, 2.0, 400.0)?;
+        range("most_arms", self.most_arms as f64, 2.0, MOST_ARMS as f64)?;
         for factor in &self.factors {
             if let Factor::AllAlike { copies } = factor {
                 range("factors.copies", *copies as f64, 1.0, 64.0)?;

@@ -66,7 +66,8 @@ pub enum Remark {
 /// All remarks on a server, the weightiest first.
 pub fn of(server: &Server, machine: &Machine) -> Vec<Remark> {
     let mut remarks = memory(server, machine);
-    let swapped: u64 = server.processes.iter().filter_map(|process| process.swap_bytes).sum();
+    let swapped = server.processes.iter().filter_map(|process| process.swap_bytes);
+    let swapped = swapped.fold(0, u64::saturating_add);
     if swapped > 0 {
         remarks.push(Remark::Swapped { bytes: swapped });
     }
@@ -229,6 +230,20 @@ mod tests {
         let mut unknown = machine();
         unknown.kernel.isolated = None;
         assert!(isolated(&server(&["0-3"], 1, 1), &unknown).is_empty());
+    }
+
+    #[test]
+    fn swapped_bytes_are_added_up_whatever_they_are() {
+        let of_two = |bytes: u64| {
+            let process = Process { swap_bytes: Some(bytes), ..Process::default() };
+            of(
+                &Server { processes: vec![process.clone(), process], ..Server::default() },
+                &Machine::default(),
+            )
+        };
+        assert_eq!(of_two(4096), [Remark::Swapped { bytes: 8192 }]);
+        assert_eq!(of_two(u64::MAX), [Remark::Swapped { bytes: u64::MAX }]);
+        assert!(of_two(0).is_empty());
     }
 
     #[test]

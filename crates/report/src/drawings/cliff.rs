@@ -53,7 +53,7 @@ pub fn by_operation(arm: &str, operations: &[Operation], broke: Option<&Break>) 
 /// The time from the beginning of the sequence to the end of each operation.
 pub fn cumulative(arm: &str, operations: &[Operation], broke: Option<&Break>) -> Html {
     let area = CUMULATIVE;
-    let done_s = |operation: &Operation| (operation.begun_us + operation.took_us) as f64 / 1e6;
+    let done_s = |operation: &Operation| operation.begun_us.saturating_add(operation.took_us) as f64 / 1e6;
     let end_s = operations.iter().map(done_s).fold(0.0, f64::max);
     let (x, y) = (across(operations, area), Scale::linear((0.0, end_s), (area.bottom(), area.top)));
     let title = format!("Time until the end of each operation, {arm}");
@@ -147,8 +147,9 @@ mod tests {
 
     #[test]
     fn short_and_strange_sequences_can_be_drawn() {
-        for operations in [operations(1), vec![Operation { took_us: 0, ..operations(1)[0] }], operations(30)]
-        {
+        let endless = Operation { begun_us: u64::MAX, took_us: u64::MAX, ..operations(1)[0] };
+        let at_once = Operation { took_us: 0, ..operations(1)[0] };
+        for operations in [operations(1), vec![at_once], vec![endless], operations(30)] {
             for html in [by_operation("a<b", &operations, None), cumulative("a<b", &operations, None)] {
                 let html = html.into_string();
                 assert!(html.contains("a&lt;b") && !html.contains("NaN") && !html.contains("inf"), "{html}");

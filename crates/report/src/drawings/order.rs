@@ -81,7 +81,7 @@ fn shade_blocks(svg: &mut Html, trials: &[(&Trial, f64)], x: &Scale) {
                 "tick",
                 ((left + right) / 2.0, AREA.bottom() + 16.0),
                 "middle",
-                &(block + 1).to_string(),
+                &block.saturating_add(1).to_string(),
             );
         }
     }
@@ -135,7 +135,7 @@ fn draw_trial(svg: &mut Html, facts: &Facts, trial: &Trial, at: (f64, f64), coun
         true => format!(
             "trial {:04}, block {}, {}: {} {unit}",
             trial.index,
-            trial.block + 1,
+            trial.block.saturating_add(1),
             trial.arm,
             number::figure(value)
         ),

@@ -154,7 +154,7 @@ fn served_row(machine: &Machine, served: &Served) -> Vec<String> {
     let set = |set: &Option<CpuSet>| set.as_ref().map_or("-".into(), CpuSet::to_list);
     let nodes: Vec<String> = served.nodes.iter().map(u32::to_string).collect();
     let remote = if served.remote == Some(true) { " (not the device's)" } else { "" };
-    let count = machine.irq(served.irq).and_then(|irq| irq.counts.as_ref());
+    let counted = machine.irq(served.irq).filter(|irq| irq.counts.is_some());
     let dash = |text: String| if text.is_empty() { "-".into() } else { text };
     vec![
         dash(served.queues.join(" ")),
@@ -162,7 +162,7 @@ fn served_row(machine: &Machine, served: &Served) -> Vec<String> {
         set(&served.asked),
         set(&served.effective),
         dash(nodes.join(",")) + remote,
-        count.map_or("-".into(), |counts| number::grouped(counts.values().sum::<u64>() as f64, 0)),
+        counted.map_or("-".into(), |irq| number::grouped(irq.came() as f64, 0)),
         served.name.clone(),
     ]
 }

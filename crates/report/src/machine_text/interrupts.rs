@@ -14,14 +14,14 @@ const SHOWN: usize = 12;
 
 /// The busiest lines, the rest summed up.
 pub(super) fn section(machine: &Machine) -> String {
-    let came = busiest_first(machine).into_iter().filter(|irq| total(irq) > 0);
+    let came = busiest_first(machine).into_iter().filter(|irq| irq.came() > 0);
     let came: Vec<&Irq> = came.take(SHOWN).collect();
     let rest: Vec<&Irq> =
         machine.irqs.iter().filter(|irq| !came.iter().any(|shown| shown.irq == irq.irq)).collect();
     if machine.irqs.is_empty() {
         return String::new();
     }
-    let sum: u64 = rest.iter().map(|irq| total(irq)).sum();
+    let sum = rest.iter().map(|irq| irq.came()).fold(0, u64::saturating_add);
     let rest = match (rest.len(), sum) {
         (0, _) => String::new(),
         (1, 0) => "  and 1 line that has not come, or whose count is not known\n".into(),
@@ -50,7 +50,7 @@ pub fn in_full(machine: &Machine) -> String {
         rows[0].push("IRQBALANCE".into());
     }
     for irq in busiest_first(machine) {
-        let mut cells = row(irq, total(irq));
+        let mut cells = row(irq, irq.came());
         let name = cells.pop().unwrap_or_default();
         let node = cells.pop().unwrap_or_default();
         cells.push(or_dash(listed(&irq.hint)));
@@ -78,21 +78,17 @@ fn moved_by_irqbalance(machine: &Machine) -> Option<&[u32]> {
 
 fn busiest_first(machine: &Machine) -> Vec<&Irq> {
     let mut irqs: Vec<&Irq> = machine.irqs.iter().collect();
-    irqs.sort_by_key(|irq| (std::cmp::Reverse(total(irq)), irq.irq));
+    irqs.sort_by_key(|irq| (std::cmp::Reverse(irq.came()), irq.irq));
     irqs
 }
 
 fn table(irqs: &[&Irq]) -> String {
     let head = ["IRQ", "COUNT", "TAKEN BY", "RUNS ON", "MAY RUN ON", "NODE", "NAME"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    rows.extend(irqs.iter().map(|irq| row(irq, total(irq))));
+    rows.extend(irqs.iter().map(|irq| row(irq, irq.came())));
     let mut sides = vec![Side::Left; head.len()];
     (sides[0], sides[1], sides[5]) = (Side::Right, Side::Right, Side::Right);
     grid::lines(&sides, &rows, 2)
-}
-
-fn total(irq: &Irq) -> u64 {
-    irq.counts.iter().flat_map(|counts| counts.values()).sum()
 }
 
 fn listed(set: &Option<CpuSet>) -> Option<String> {
@@ -163,6 +159,14 @@ mod tests {
         assert!(lines[2].trim().starts_with("3  2,003  CPU 0 >99 %, CPU 1 <1 %"), "{text}");
         assert!(lines[3].trim().starts_with("1      5  CPU 0"), "{text}");
         assert!(lines[4].contains("and 2 lines"), "{text}");
+    }
+
+    #[test]
+    fn counts_without_bound_are_added_up() {
+        let forged = |number| irq(number, &[(0, u64::MAX), (1, u64::MAX)]);
+        let machine = Machine { irqs: (0..SHOWN as u32 + 2).map(forged).collect(), ..Machine::default() };
+        assert!(section(&machine).contains("and 2 more, 18,446,744,073,709,551,6"), "{}", section(&machine));
+        assert_eq!(in_full(&machine).lines().count(), 2 + machine.irqs.len());
     }
 
     #[test]

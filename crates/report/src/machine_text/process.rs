@@ -162,7 +162,7 @@ impl Alike<'_> {
 
     fn sum(&self, of: impl Fn(&Thread) -> Option<u64>) -> Option<u64> {
         // A sum of some of them would read as that of all.
-        self.threads.iter().map(|thread| of(thread)).sum()
+        self.threads.iter().try_fold(0, |sum: u64, thread| Some(sum.saturating_add(of(thread)?)))
     }
 
     fn row(&self) -> Vec<String> {
@@ -297,6 +297,17 @@ mod tests {
             system_us: Some(0),
             ..Thread::default()
         }
+    }
+
+    #[test]
+    fn times_without_bound_are_added_up_and_one_that_is_not_known_leaves_no_sum() {
+        let of = |times: &[Option<u64>]| {
+            let threads: Vec<Thread> =
+                times.iter().map(|us| Thread { user_us: *us, ..thread("io", "0", 0) }).collect();
+            Alike { threads: threads.iter().collect() }.sum(Thread::cpu_us)
+        };
+        assert_eq!((of(&[Some(2), Some(3)]), of(&[Some(2), None])), (Some(5), None));
+        assert_eq!(of(&[Some(u64::MAX), Some(u64::MAX)]), Some(u64::MAX));
     }
 
     fn server() -> Server {

@@ -65,7 +65,7 @@ fn sheet(part: &mut Html, machine: &Machine) {
 
 fn interrupts(part: &mut Html, machine: &Machine) {
     let mut came: Vec<(&Irq, u64)> =
-        machine.irqs.iter().map(|irq| (irq, total(irq))).filter(|(_, count)| *count > 0).collect();
+        machine.irqs.iter().map(|irq| (irq, irq.came())).filter(|(_, count)| *count > 0).collect();
     came.sort_by_key(|(irq, count)| (std::cmp::Reverse(*count), irq.irq));
     let (busy, quiet) = (came.len(), machine.irqs.len() - came.len());
     came.truncate(MOST_LINES);
@@ -86,10 +86,6 @@ fn interrupts(part: &mut Html, machine: &Machine) {
     if !rest.is_empty() {
         part.element("p", &[("class", &"caption")], format!("Not in the table: {}.", rest.join("; ")));
     }
-}
-
-fn total(irq: &Irq) -> u64 {
-    irq.counts.iter().flat_map(|counts| counts.values()).sum()
 }
 
 fn row(irq: &Irq, count: u64) -> Vec<String> {

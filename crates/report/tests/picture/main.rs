@@ -175,6 +175,17 @@ fn the_page_has_picture_sheet_interrupts_and_what_is_missing() {
 }
 
 #[test]
+fn counts_without_bound_are_shown() {
+    let mut machine = machines::artemis();
+    for counts in machine.irqs.iter_mut().filter_map(|irq| irq.counts.as_mut()) {
+        counts.insert(0, u64::MAX);
+        counts.insert(1, u64::MAX);
+    }
+    let page = picture::page(&machine, Heat::interrupts(&machine).as_ref());
+    assert!(page.contains("CPU 0 100 %, CPU 1 100 %"), "the sum ends at the end of its type");
+}
+
+#[test]
 fn pictures_to_look_at() {
     let Some(dir) = std::env::var_os("PINWISE_PICTURES").map(PathBuf::from) else {
         eprintln!("skipped: PINWISE_PICTURES names no folder to write the pictures to");

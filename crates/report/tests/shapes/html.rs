@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use report::{CaseView, Commands, html};
+use report::{CaseView, Commands, html, junit};
 use study::Facts;
 
 use crate::{build, e5, others, scaling};
@@ -46,6 +46,17 @@ fn check_nesting(html: &str) {
         rest = &rest[end + 1..];
     }
     assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn numbers_without_bound_are_shown() {
+    let facts = others::boundless();
+    check_nesting(&of(&facts));
+    let timed = |facts: &Facts| junit::render(facts).unwrap().unwrap().contains("time=\"");
+    assert!(!timed(&facts), "no time can say how long its trials took");
+    let mut sound = facts;
+    sound.trials.iter_mut().for_each(|seen| seen.trial.took_s = 2.9);
+    assert!(timed(&sound));
 }
 
 #[test]

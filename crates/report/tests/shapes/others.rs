@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use machine::{CpuSet, Missing};
+use study::evidence::{Judgement, Outcome};
 use study::{Arm, Facts, Role};
 
 use crate::build::{self, Shape, deviate};
@@ -129,6 +130,25 @@ pub fn hostile() -> Facts {
             rename(&mut counter.name);
         }
     }
+    facts
+}
+
+/// The two-CPU case with numbers at the end of their types, which no study has.
+pub fn boundless() -> Facts {
+    let mut facts = two_cpus();
+    for seen in &mut facts.trials {
+        (seen.trial.block, seen.trial.took_s) = (usize::MAX, f64::MAX);
+    }
+    let expectation: study::Expectation = "requests_per_s of \"cpu 1\" >= 1 x baseline".parse().unwrap();
+    facts.evidence.expectations = vec![Judgement {
+        expectation,
+        arm: "cpu 1".into(),
+        blocks: 10,
+        value: Some(1.2),
+        interval: None,
+        confidence: 0.95,
+        outcome: Outcome::Passed,
+    }];
     facts
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Comparison, Gains, Verdict};
 use crate::arm::{Arm, Role};
-use crate::model::{At, Model, Terms};
+use crate::model::{At, Fitted, Model, Terms};
+use crate::recipe::MOST_ARMS;
 
 /// What the level of a factor does, averaged over the levels of all others; or how that depends on the level of another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,13 +76,18 @@ struct Told {
     weights: Vec<f64>,
 }
 
-/// The effects of `arms`, whose gains by block are `gains`; none where there are fewer than two factors.
+/// The effects of `arms`, whose gains by block are `gains`; none where there are fewer than two factors, more arms than a study tries, or
+/// too few to tell all effects.
 pub(super) fn of(comparison: &Comparison, arms: &[Arm], gains: &[Gains]) -> Vec<Effect> {
     let tried: Vec<(&Arm, &Gains)> = arms
         .iter()
         .zip(gains)
         .filter(|(arm, _)| arm.role == Role::Candidate && !arm.levels.is_empty())
         .collect();
+    // The time to fit them grows by the cube of their number, and a case may come from anybody.
+    if tried.len() > MOST_ARMS {
+        return Vec::new();
+    }
     let factors = Factors::of(&tried.iter().map(|(arm, _)| *arm).collect::<Vec<_>>());
     if factors.names.len() < 2 {
         return Vec::new();
@@ -90,8 +96,8 @@ pub(super) fn of(comparison: &Comparison, arms: &[Arm], gains: &[Gains]) -> Vec<
         return Vec::new();
     };
     let model = Model::new(&factors.sizes(), Terms::that_fit(&factors.sizes(), choices.len()));
-    let (main, interactions) =
-        (main_effects(&model, &factors, &choices), interactions(&model, &factors, &choices));
+    let Some(fitted) = model.fitted(&choices) else { return Vec::new() };
+    let (main, interactions) = (main_effects(&fitted, &factors), interactions(&fitted, &factors));
     let by_block = |told: &Told| -> Vec<f64> {
         (0..comparison.blocks)
             .map(|block| {
@@ -136,17 +142,15 @@ fn others(factors: &Factors) -> impl Iterator<Item = At> {
         .flat_map(|(factor, size)| (1..size).map(move |level| (factor, level)))
 }
 
-fn main_effects(model: &Model, factors: &Factors, choices: &[Vec<usize>]) -> Vec<Told> {
-    let told = |of: At| Some(Told { of, with: None, weights: model.main_effect(choices, (of.0, 0), of)? });
-    others(factors).filter_map(told).collect()
+fn main_effects(fitted: &Fitted, factors: &Factors) -> Vec<Told> {
+    let told = |of: At| Told { of, with: None, weights: fitted.main_effect((of.0, 0), of) };
+    others(factors).map(told).collect()
 }
 
-fn interactions(model: &Model, factors: &Factors, choices: &[Vec<usize>]) -> Vec<Told> {
+fn interactions(fitted: &Fitted, factors: &Factors) -> Vec<Told> {
     let all: Vec<At> = others(factors).collect();
     let pairs = all.iter().flat_map(|a| all.iter().filter(move |b| b.0 > a.0).map(move |b| (*a, *b)));
     pairs
-        .filter_map(|(of, with)| {
-            Some(Told { of, with: Some(with), weights: model.interaction(choices, of, with)? })
-        })
+        .filter_map(|(of, with)| Some(Told { of, with: Some(with), weights: fitted.interaction(of, with)? }))
         .collect()
 }

@@ -191,7 +191,10 @@ impl Seen<'_> {
         match lost.into_iter().next() {
             None => true,
             Some((index, why)) => {
-                missing.push(Missing::new(format_args!("block {}, trials/{index:04}", block + 1), why));
+                missing.push(Missing::new(
+                    format_args!("block {}, trials/{index:04}", block.saturating_add(1)),
+                    why,
+                ));
                 false
             }
         }

@@ -367,3 +367,21 @@ fn no_trials_give_no_evidence_and_no_panic() {
     assert_eq!(evidence.blocks, 0);
     assert!(evidence.against_baseline.is_empty());
 }
+
+/// A case may come from anybody: the time to fit its arms grows by the cube of their number.
+#[test]
+fn effects_are_told_of_as_many_arms_as_a_study_tries_and_no_more() {
+    let tried = |sizes: [usize; 2]| {
+        let mut arms = all_alike(sizes[0] * sizes[1], &set("0-3")).unwrap();
+        let candidates = arms.iter_mut().filter(|arm| arm.role == Role::Candidate);
+        for (at, arm) in candidates.enumerate() {
+            let level = |at: usize| format!("{at:03}");
+            arm.levels = [("a".into(), level(at / sizes[1])), ("b".into(), level(at % sizes[1]))]
+                .into_iter()
+                .collect();
+        }
+        weigh_all(&arms, &simulate(&arms, 6, 3, |_| 0.0)).effects
+    };
+    assert_eq!(tried([20, 3]).len(), 19 + 2 + 19 * 2, "main effects and interactions");
+    assert!(tried([134, 3]).is_empty(), "402 combinations");
+}

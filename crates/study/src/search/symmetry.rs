@@ -207,7 +207,7 @@ fn marks(machine: &Machine, interrupts_per_s: Option<&BTreeMap<u32, f64>>) -> BT
 
 fn since_boot(machine: &Machine, cpu: u32) -> f64 {
     let of = |irq: &machine::irqs::Irq| irq.counts.as_ref().and_then(|counts| counts.get(&cpu).copied());
-    machine.irqs.iter().filter_map(of).sum::<u64>() as f64
+    machine.irqs.iter().filter_map(of).fold(0, u64::saturating_add) as f64
 }
 
 fn memory_classes(machine: &Machine) -> BTreeMap<u32, usize> {

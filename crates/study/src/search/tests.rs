@@ -93,6 +93,14 @@ fn a_network_card_and_a_busy_cpu_break_the_symmetry() {
 }
 
 #[test]
+fn counts_without_bound_are_added_up() {
+    let mut of = machine(1, 1, 4, 1);
+    let line = |irq| machine::irqs::Irq { irq, counts: Some([(2, u64::MAX)].into()), ..Default::default() };
+    of.irqs = vec![line(1), line(2)];
+    assert_eq!(symmetry(&of).count(&[Sizes::server(1)]), Count::Exact(2), "CPU 2, or one of the others");
+}
+
+#[test]
 fn uneven_distances_leave_fewer_moves() {
     let mut of = machine(1, 4, 2, 1);
     for node in &mut of.nodes {

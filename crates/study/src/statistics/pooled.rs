@@ -29,19 +29,23 @@ impl Pool {
         for (block, runs) in blocks.iter().enumerate() {
             for (value, count) in runs.iter().flat_map(|counts| counts.iter()) {
                 if let Ok(at) = values.binary_search(value) {
-                    up_to[at * blocks.len() + block] += count;
+                    let of_block: &mut u64 = &mut up_to[at * blocks.len() + block];
+                    *of_block = of_block.saturating_add(*count);
                 }
             }
         }
         for at in blocks.len()..up_to.len() {
-            up_to[at] += up_to[at - blocks.len()];
+            up_to[at] = up_to[at].saturating_add(up_to[at - blocks.len()]);
         }
         Self { values, up_to, blocks: blocks.len() }
     }
 
     /// How many values all blocks have.
     pub fn count(&self) -> u64 {
-        self.values.len().checked_sub(1).map_or(0, |last| self.row(last).iter().sum())
+        self.values
+            .len()
+            .checked_sub(1)
+            .map_or(0, |last| self.row(last).iter().copied().fold(0, u64::saturating_add))
     }
 
     /// How many blocks have values.
@@ -56,7 +60,7 @@ impl Pool {
     /// The smallest value that at least `share` of the values of the chosen blocks are not above, as HDR histograms have it; NaN
     /// where they have no value. A block that is chosen several times counts as often.
     pub fn quantile(&self, share: f64, chosen: &[usize]) -> f64 {
-        let up_to = |at: usize| chosen.iter().map(|block| self.row(at)[*block]).sum::<u64>();
+        let up_to = |at: usize| chosen.iter().map(|block| self.row(at)[*block]).fold(0, u64::saturating_add);
         let all = self.values.len().checked_sub(1).map_or(0, up_to);
         if all == 0 {
             return f64::NAN;
@@ -131,6 +135,12 @@ mod tests {
             3.0,
             "two runs of a block are one"
         );
+    }
+
+    #[test]
+    fn counts_without_bound_are_added_up() {
+        let of = pool(&[vec![(1, u64::MAX), (5, u64::MAX)], vec![(1, u64::MAX)]]);
+        assert_eq!((of.count(), of.quantile(1.0, &[0, 1, 1])), (u64::MAX, 1.0));
     }
 
     #[test]
