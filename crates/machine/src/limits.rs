@@ -1,6 +1,7 @@
 //! What this process may use: its own affinity, its cgroups' CPU and node sets, its CPU quota.
 
 pub mod cgroups;
+pub mod memory_use;
 pub mod mounts;
 pub mod quotas;
 

@@ -7,18 +7,22 @@
 
 pub(crate) mod cgroup_tree;
 pub mod containers;
+mod cpu_times;
 pub mod guests;
 pub mod kernel_threads;
 pub mod numa_memory;
 pub mod owners;
+mod peers;
 pub mod process;
 pub mod remarks;
 pub(crate) mod scan;
 pub mod server;
 mod services;
 mod target;
+mod task;
 
 pub use containers::{Container, Containers, Inside};
+pub use cpu_times::{CpuTime, cpu_times};
 pub use guests::{Guest, GuestThread, Role};
 pub use kernel_threads::{IrqThread, KernelThreads, Kind};
 pub use numa_memory::NumaMemory;
@@ -26,6 +30,7 @@ pub(crate) use owners::irqbalance::foresee;
 pub use owners::irqbalance::{INTERVAL_S, Irqbalance};
 pub use owners::irqbalance_running;
 pub use owners::{Owner, OwnerSetting};
+pub use peers::{Connections, Listener, Peer, connections};
 pub use process::{Process, Thread};
 pub use remarks::Remark;
 pub use server::Server;
@@ -33,6 +38,7 @@ pub(crate) use services::has_systemd;
 pub use services::services;
 pub(crate) use target::unescaped;
 pub use target::{FoundServer, find};
+pub use task::{Autogroup, Task};
 
 use crate::limits::mounts::Mounts;
 use crate::{Notes, ReadError, Root};

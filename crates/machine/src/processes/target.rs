@@ -31,8 +31,8 @@ pub struct FoundServer {
 }
 
 /// Finds the processes of `asked`: a process number, a path of a cgroup (it begins with `/`), a unit's name with or
-/// without its kind, a container by its id (its first 8 digits at least) or name, a guest by its name. What is both a unit and
-/// something else is the unit.
+/// without its kind, a container by its id (its first 8 digits at least) or name, a guest by its name, the only process of that name.
+/// What is both a unit and something else is the unit.
 ///
 /// # Errors
 /// No such process, unit, cgroup, container or guest, with near names; several of the name, which are named; refused files.
@@ -49,9 +49,33 @@ pub fn find(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
         },
         _ if asked.starts_with('/') => of_cgroup(root, asked),
         _ => match of_unit(root, asked) {
-            Err(fault) if fault.class == Class::MachineLacks => by_name::find(root, asked)?.ok_or(fault),
+            Err(fault) if fault.class == Class::MachineLacks => match by_name::find(root, asked)? {
+                Some(found) => Ok(found),
+                None => of_command(root, asked, fault),
+            },
             found => found,
         },
+    }
+}
+
+/// The only process whose command is called so, with its descendants; workers of a master of the same name are the master's.
+fn of_command(root: &Root, asked: &str, nothing: Fault) -> Result<FoundServer, Fault> {
+    // The kernel keeps 15 bytes of the name (TASK_COMM_LEN).
+    let name =
+        asked.char_indices().find(|(at, c)| at + c.len_utf8() > 15).map_or(asked, |(at, _)| &asked[..at]);
+    let running = scan::read(root).map(|scan| called(&scan, name)).unwrap_or_default();
+    match running.as_slice() {
+        [] => Err(nothing),
+        [pid] => of_process(root, pid),
+        several => {
+            let cause = format!("there are several processes of this name: {}", several.join(", "));
+            Err(Fault::new(
+                Class::Usage,
+                format!("process {asked}"),
+                cause,
+                "give the number of the one that is meant",
+            ))
+        }
     }
 }
 

@@ -10,6 +10,8 @@ mod columns;
 pub(crate) mod guest_command_line;
 pub mod interrupts;
 pub mod key_values;
+pub mod net_counters;
+pub mod net_tcp;
 pub mod numa_maps;
 pub mod pid_memory;
 pub mod pid_sched;

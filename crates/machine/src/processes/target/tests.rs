@@ -85,8 +85,23 @@ fn a_unit_that_is_not_there_gets_near_names() {
     let without_systemd = Tree::new()
         .file("/proc/self/mountinfo", "1 0 0:1 / /c rw - cgroup2 c rw\n")
         .file("/proc/700/stat", stat(700, "redis-server", 1, 0));
-    let fault = refused(&without_systemd, "redis-server");
+    let fault = refused(&without_systemd, "redis-server.service");
     assert!(fault.cause.contains("not run by systemd") && fault.remedy.contains("700"), "{fault}");
+}
+
+#[test]
+fn the_only_process_of_a_name_is_meant_by_it_with_its_workers() {
+    let process = |tree: Tree, pid: u32, comm: &str, parent| {
+        tree.file(&format!("/proc/{pid}/stat"), stat(pid, comm, parent, 0))
+            .file(&format!("/proc/{pid}/status"), format!("Tgid:\t{pid}\n"))
+    };
+    let one = process(process(v2(), 700, "redis-server", 1), 701, "redis-server", 700);
+    assert_eq!(pids(&one, "redis-server"), [700, 701]);
+    // The kernel keeps 15 bytes of a name.
+    assert_eq!(pids(&process(v2(), 9, "a-very-long-nam", 1), "a-very-long-name-indeed"), [9]);
+    let two = process(one, 900, "redis-server", 1);
+    let fault = refused(&two, "redis-server");
+    assert!(fault.class == Class::Usage && fault.cause.contains("700, 900"), "{fault}");
 }
 
 #[test]

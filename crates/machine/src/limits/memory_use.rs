@@ -1,0 +1,117 @@
+//! Memory of a process's cgroup and of those above it that have a limit: how near each is to it
+//! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst).
+
+use serde::{Deserialize, Serialize};
+
+use super::cgroups::{self, Cgroup};
+use super::mounts;
+use crate::procfs::key_values;
+use crate::{Notes, Root};
+
+/// v1 prints the largest multiple of a page below 2^63 where there is no limit.
+const NO_LIMIT: u64 = 1 << 62;
+
+/// A cgroup whose memory is limited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// Its path below its hierarchy.
+    pub cgroup: String,
+    /// The file that holds the limit.
+    pub file: String,
+    /// Most that may be used, bytes.
+    pub limit_bytes: u64,
+    /// In use, bytes; page cache counts.
+    pub used_bytes: Option<u64>,
+    /// Of it anonymous memory, which only swap can take, bytes.
+    pub anonymous_bytes: Option<u64>,
+    /// In swap, bytes.
+    pub swapped_bytes: Option<u64>,
+}
+
+/// The cgroups with a memory limit that process `pid` is in, the nearest first. `whose` they are in words, for what is missing.
+///
+/// Source: `memory.max`, `memory.high`, `memory.current`, `memory.stat`, `memory.swap.current` (v2); `memory.limit_in_bytes`,
+/// `memory.usage_in_bytes`, `memory.stat` (v1). Cgroups above a container's own cannot be seen from inside.
+pub fn of_process(root: &Root, pid: u32, whose: &str, notes: &mut Notes) -> Vec<MemoryUse> {
+    let mounts = mounts::read(root);
+    let cgroups = cgroups::read(root, &mounts, &pid.to_string(), whose, notes);
+    let mut found = Vec::new();
+    for cgroup in cgroups.iter().filter(|cgroup| cgroup.has("memory")) {
+        for directory in cgroup.upwards() {
+            found.extend(at(root, cgroup, &directory));
+        }
+    }
+    found
+}
+
+fn at(root: &Root, cgroup: &Cgroup, directory: &str) -> Option<MemoryUse> {
+    let names: &[&str] =
+        if cgroup.version == 2 { &["memory.max", "memory.high"] } else { &["memory.limit_in_bytes"] };
+    let number = |file: &str| root.number::<u64>(format!("{directory}/{file}")).ok();
+    let limits =
+        names.iter().filter_map(|name| Some((number(name).filter(|bytes| *bytes < NO_LIMIT)?, *name)));
+    let (limit_bytes, name) = limits.min()?;
+    let stat = root.read(format!("{directory}/memory.stat")).unwrap_or_default();
+    let (used, anonymous, swapped) = match cgroup.version {
+        2 => (number("memory.current"), key_values::value(&stat, "anon"), number("memory.swap.current")),
+        _ => (
+            number("memory.usage_in_bytes"),
+            key_values::value(&stat, "total_rss"),
+            key_values::value(&stat, "total_swap"),
+        ),
+    };
+    let mount = cgroup.mount.as_deref().unwrap_or_default();
+    let path = directory.strip_prefix(mount).filter(|path| !path.is_empty()).unwrap_or("/");
+    Some(MemoryUse {
+        cgroup: path.to_string(),
+        file: format!("{directory}/{name}"),
+        limit_bytes,
+        used_bytes: used,
+        anonymous_bytes: anonymous,
+        swapped_bytes: swapped,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    #[test]
+    fn the_limits_of_a_cgroup_and_of_those_above_it() {
+        let tree = Tree::new()
+            .file("/proc/self/mountinfo", "1 0 0:1 / /cg rw - cgroup2 cgroup2 rw\n")
+            .file("/proc/7/cgroup", "0::/box/server\n")
+            .file("/cg/box/memory.max", "200000\n")
+            .file("/cg/box/memory.current", "150000\n")
+            .file("/cg/box/server/memory.max", "max\n")
+            .file("/cg/box/server/memory.high", "100000\n")
+            .file("/cg/box/server/memory.current", "99000\n")
+            .file("/cg/box/server/memory.swap.current", "5000\n")
+            .file("/cg/box/server/memory.stat", "anon 90000\nfile 9000\n");
+        let mut notes = Notes::new();
+        let found = of_process(&Root::from_tree(tree), 7, "the server", &mut notes);
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            found[0],
+            MemoryUse {
+                cgroup: "/box/server".into(),
+                file: "/cg/box/server/memory.high".into(),
+                limit_bytes: 100_000,
+                used_bytes: Some(99_000),
+                anonymous_bytes: Some(90_000),
+                swapped_bytes: Some(5_000),
+            }
+        );
+        assert_eq!((found[1].cgroup.as_str(), found[1].anonymous_bytes), ("/box", None));
+    }
+
+    #[test]
+    fn without_a_limit_there_is_nothing() {
+        let tree = Tree::new()
+            .file("/proc/self/mountinfo", "1 0 0:1 / /cg rw - cgroup cgroup rw,memory\n")
+            .file("/proc/7/cgroup", "3:memory:/a\n")
+            .file("/cg/a/memory.limit_in_bytes", "9223372036854771712\n");
+        assert!(of_process(&Root::from_tree(tree), 7, "the server", &mut Notes::new()).is_empty());
+    }
+}

@@ -1,0 +1,201 @@
+//! Who is at the other end of a server's connections on the same host, and how many connections wait to be accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{numbers, text};
+use crate::procfs::net_tcp::{self, State};
+use crate::{Missing, Root};
+
+/// A process of this host with connections to the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub comm: String,
+    /// TCP connections between the two.
+    pub connections: u64,
+}
+
+/// A port on which the server waits for connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listener {
+    /// TCP port.
+    pub port: u16,
+    /// Connections that it has not accepted yet.
+    pub waiting: u64,
+}
+
+/// The TCP connections of a server at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Connections {
+    /// Where it listens, by port.
+    pub listeners: Vec<Listener>,
+    /// Connections to other processes of this host, those with most first.
+    pub peers: Vec<Peer>,
+    /// Connections that come in from elsewhere: other hosts, other network namespaces, processes that cannot be seen.
+    pub from_elsewhere: u64,
+    /// Connections that the server itself made: to a backend, a database, another node.
+    pub made: u64,
+    /// What is not known, and why.
+    pub missing: Vec<Missing>,
+}
+
+/// Reads the connections of these processes, which share a network namespace.
+///
+/// Source: /proc/PID/net/tcp, tcp6 and /proc/PID/fd; root is needed to see processes of other users. Unix sockets and UDP are not
+/// looked at.
+pub fn connections(root: &Root, pids: &[u32]) -> Connections {
+    let mut found = Connections::default();
+    let Some(first) = pids.first() else { return found };
+    let mut tables = Vec::new();
+    for file in ["tcp", "tcp6"] {
+        match root.read(format!("/proc/{first}/net/{file}")) {
+            Ok(table) => tables.push(table),
+            Err(e) if e.is_absent() => {}
+            Err(e) => found.missing.push(Missing::new("connections of the server", e)),
+        }
+    }
+    let sockets: Vec<_> = tables.iter().flat_map(|table| net_tcp::parse(table)).collect();
+    let own = open_sockets(root, pids, &mut found.missing);
+    let listening =
+        sockets.iter().filter(|socket| socket.state == State::Listen && own.contains(&socket.inode));
+    let mut listeners: BTreeMap<u16, u64> = BTreeMap::new();
+    for socket in listening {
+        *listeners.entry(socket.port).or_default() += socket.receive_queue;
+    }
+    let mut other_ends: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for socket in sockets.iter().filter(|socket| socket.state == State::Established) {
+        other_ends.insert((socket.local, socket.remote), socket.inode);
+    }
+    let mut by_inode: BTreeMap<u64, u64> = BTreeMap::new();
+    for socket in sockets.iter().filter(|s| s.state == State::Established && own.contains(&s.inode)) {
+        match other_ends.get(&(socket.remote, socket.local)) {
+            // Its own threads or processes among each other are no load.
+            Some(inode) if own.contains(inode) => {}
+            _ if !listeners.contains_key(&socket.port) => found.made += 1,
+            Some(inode) if *inode != 0 => *by_inode.entry(*inode).or_default() += 1,
+            _ => found.from_elsewhere += 1,
+        }
+    }
+    found.listeners = listeners.into_iter().map(|(port, waiting)| Listener { port, waiting }).collect();
+    found.name(root, pids, by_inode);
+    found
+}
+
+impl Connections {
+    /// Finds whose sockets these are.
+    fn name(&mut self, root: &Root, own: &[u32], mut by_inode: BTreeMap<u64, u64>) {
+        if by_inode.is_empty() {
+            return;
+        }
+        let own: BTreeSet<u32> = own.iter().copied().collect();
+        for pid in numbers(&root.list("/proc").unwrap_or_default()) {
+            if own.contains(&pid) || by_inode.is_empty() {
+                continue;
+            }
+            let held = inodes(root, pid).unwrap_or_default();
+            let connections: u64 = held.iter().filter_map(|inode| by_inode.remove(inode)).sum();
+            if connections > 0 {
+                let comm = text(root, &format!("/proc/{pid}/comm")).unwrap_or_default();
+                self.peers.push(Peer { pid, comm: comm.trim_end().to_string(), connections });
+            }
+        }
+        self.from_elsewhere += by_inode.values().sum::<u64>();
+        self.peers.sort_by_key(|peer| std::cmp::Reverse(peer.connections));
+    }
+}
+
+/// Sockets that these processes have open.
+fn open_sockets(root: &Root, pids: &[u32], missing: &mut Vec<Missing>) -> BTreeSet<u64> {
+    let mut open = BTreeSet::new();
+    for pid in pids {
+        match inodes(root, *pid) {
+            Ok(inodes) => open.extend(inodes),
+            Err(why) => {
+                let fact = "connections of the server";
+                if !missing.iter().any(|known: &Missing| known.fact == fact) {
+                    missing.push(Missing::new(fact, why));
+                }
+            }
+        }
+    }
+    open
+}
+
+/// Inodes of the sockets of a process; the reason where its files may not be looked at.
+fn inodes(root: &Root, pid: u32) -> Result<BTreeSet<u64>, String> {
+    let folder = format!("/proc/{pid}/fd");
+    let files = match root.list(&folder) {
+        Err(e) if e.is_absent() => return Ok(BTreeSet::new()),
+        files => files.map_err(|e| e.to_string())?,
+    };
+    let inode = |file: &String| {
+        let link = root.link(format!("{folder}/{file}")).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    Ok(files.iter().filter_map(inode).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+
+    const HEAD: &str =
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+
+    fn line(local: &str, remote: &str, state: &str, queue: &str, inode: u64) -> String {
+        format!(
+            " 0: {local} {remote} {state} 00000000:{queue} 00:00000000 00000000 0 0 {inode} 1 0 20 4 30 10 -1\n"
+        )
+    }
+
+    fn host() -> Tree {
+        const SERVER: &str = "0100007F:1F90";
+        let table = [
+            line(SERVER, "00000000:0000", "0A", "00000002", 10),
+            // Two connections of a client on this host, both ends.
+            line(SERVER, "0100007F:9001", "01", "00000000", 11),
+            line("0100007F:9001", SERVER, "01", "00000000", 21),
+            line(SERVER, "0100007F:9002", "01", "00000000", 12),
+            line("0100007F:9002", SERVER, "01", "00000000", 22),
+            // One from another host, one to a database.
+            line("0A00000A:1F90", "0B00000A:8888", "01", "00000000", 13),
+            line("0A00000A:9999", "0C00000A:1538", "01", "00000000", 14),
+        ];
+        let mut tree = Tree::new()
+            .file("/proc/7/net/tcp", format!("{HEAD}{}", table.concat()))
+            .file("/proc/9/comm", "wrk\n");
+        for (pid, inodes) in [(7, vec![10, 11, 12, 13, 14]), (9, vec![21, 22])] {
+            for (fd, inode) in inodes.iter().enumerate() {
+                tree = tree.link(&format!("/proc/{pid}/fd/{fd}"), &format!("socket:[{inode}]"));
+            }
+        }
+        tree
+    }
+
+    #[test]
+    fn clients_of_this_host_are_named_and_others_are_counted() {
+        let found = connections(&Root::from_tree(host()), &[7]);
+        assert_eq!(found.listeners, [Listener { port: 8080, waiting: 2 }]);
+        assert_eq!(found.peers, [Peer { pid: 9, comm: "wrk".into(), connections: 2 }]);
+        assert_eq!((found.from_elsewhere, found.made), (1, 1));
+        assert!(found.missing.is_empty(), "{:?}", found.missing);
+    }
+
+    #[test]
+    fn workers_that_talk_to_each_other_are_no_clients() {
+        let found = connections(&Root::from_tree(host()), &[7, 9]);
+        assert_eq!((found.peers.len(), found.from_elsewhere, found.made), (0, 1, 1));
+    }
+
+    #[test]
+    fn without_the_files_nothing_is_made_up() {
+        let found = connections(&Root::from_tree(Tree::new()), &[7]);
+        assert_eq!(found, Connections::default());
+    }
+}

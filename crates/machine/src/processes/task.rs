@@ -1,0 +1,112 @@
+//! How a task competes for CPUs: policy, nice value, session, cgroup, and where it may run.
+
+use serde::{Deserialize, Serialize};
+
+use super::process::policy_name;
+use super::text;
+use crate::limits::cgroups;
+use crate::procfs::{pid_stat, pid_status};
+use crate::{CpuSet, ReadError, Root};
+
+/// A session that competes with other sessions as one (sched(7), "The autogroup feature").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Autogroup {
+    /// Number of the session's group, as /proc/PID/autogroup has it.
+    pub id: u64,
+    /// Nice value of the session.
+    pub nice: i32,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Task {
+    /// Number of the thread.
+    pub tid: u32,
+    /// Its name.
+    pub comm: String,
+    /// Start, clock ticks after boot: tells a reused number apart.
+    pub start_time_ticks: u64,
+    /// Whether it is a thread of the kernel.
+    pub of_kernel: bool,
+    /// Scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext` (sched(7)).
+    pub policy: Option<String>,
+    /// Real-time priority, 1 to 99; `None` for the other policies.
+    pub realtime_priority: Option<u32>,
+    /// Nice value, -20 to 19.
+    pub nice: Option<i32>,
+    /// CPUs on which it may run.
+    pub cpus: Option<CpuSet>,
+    /// Its session's group; `None` where it is in none.
+    pub autogroup: Option<Autogroup>,
+    /// Path of its cgroup: in version 2, and where all are at the top of that, in version 1.
+    pub cgroup: Option<String>,
+}
+
+impl Task {
+    /// Reads a task by its number.
+    ///
+    /// # Errors
+    /// It has ended, or its `stat` cannot be read. What other files do not tell is `None`.
+    pub fn read(root: &Root, tid: u32) -> Result<Self, ReadError> {
+        let path = format!("/proc/{tid}/stat");
+        let line = text(root, &path)?;
+        let stat = pid_stat::parse(&line).map_err(|why| ReadError::malformed(&path, why))?;
+        let status = text(root, &format!("/proc/{tid}/status")).unwrap_or_default();
+        let cgroup = root.read(format!("/proc/{tid}/cgroup")).unwrap_or_default();
+        Ok(Self {
+            tid,
+            comm: stat.comm.to_string(),
+            start_time_ticks: stat.start_time_ticks,
+            of_kernel: stat.is_kernel_thread(),
+            policy: stat.policy.map(policy_name),
+            realtime_priority: stat.realtime_priority.and_then(|p| u32::try_from(p).ok()).filter(|p| *p > 0),
+            nice: stat.nice,
+            cpus: pid_status::parse(&status).ok().and_then(|status| status.cpus_allowed()),
+            autogroup: root.line(format!("/proc/{tid}/autogroup")).ok().as_deref().and_then(autogroup),
+            cgroup: cgroups::path_of_process(&cgroup),
+        })
+    }
+
+    /// Whether it comes before all tasks of the ordinary policies.
+    pub fn is_realtime(&self) -> bool {
+        self.policy.as_deref().is_some_and(|policy| ["fifo", "rr", "deadline"].contains(&policy))
+    }
+}
+
+/// `/autogroup-123 nice 0`.
+fn autogroup(line: &str) -> Option<Autogroup> {
+    let (id, nice) = line.strip_prefix("/autogroup-")?.split_once(" nice ")?;
+    Some(Autogroup { id: id.parse().ok()?, nice: nice.trim().parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tree;
+    use crate::processes::scan::tests::stat;
+
+    #[test]
+    fn what_the_kernel_says_of_a_task() {
+        let tree = Tree::new()
+            .file("/proc/8/stat", stat(8, "hog", 1, 0))
+            .file("/proc/8/status", "Name:\thog\nCpus_allowed_list:\t1\n")
+            .file("/proc/8/autogroup", "/autogroup-44 nice 5\n")
+            .file("/proc/8/cgroup", "0::/user.slice/a\n");
+        let task = Task::read(&Root::from_tree(tree), 8).unwrap();
+        assert_eq!((task.comm.as_str(), task.cgroup.as_deref()), ("hog", Some("/user.slice/a")));
+        assert_eq!(task.autogroup, Some(Autogroup { id: 44, nice: 5 }));
+        assert_eq!(task.cpus.unwrap().to_list(), "1");
+    }
+
+    #[test]
+    fn what_is_not_told_is_not_made_up() {
+        let root = Root::from_tree(Tree::new().file("/proc/8/stat", stat(8, "hog", 1, 0)));
+        let task = Task::read(&root, 8).unwrap();
+        assert_eq!((task.autogroup, task.cgroup, task.cpus), (None, None, None));
+        assert!(Task::read(&root, 9).unwrap_err().is_absent());
+        for line in ["", "/autogroup-x nice 0", "/autogroup-1", "/autogroup-1 nice"] {
+            assert_eq!(autogroup(line), None, "{line:?}");
+        }
+    }
+}

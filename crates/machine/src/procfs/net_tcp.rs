@@ -1,0 +1,88 @@
+//! /proc/PID/net/tcp and tcp6: the TCP sockets of a network namespace (net/ipv4/tcp_ipv4.c, `get_tcp4_sock`).
+
+/// State of a socket that is connected (TCP_ESTABLISHED of include/net/tcp_states.h).
+const ESTABLISHED: &str = "01";
+/// State of a socket that waits for connections (TCP_LISTEN).
+const LISTEN: &str = "0A";
+
+/// What a socket does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is connected.
+    Established,
+    /// It waits for connections.
+    Listen,
+    /// It is being opened or closed.
+    Other,
+}
+
+/// One socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpSocket<'a> {
+    /// Its own address and port, as the kernel writes them: `0100007F:1F90`.
+    pub local: &'a str,
+    /// Address and port of the other end, in the same form.
+    pub remote: &'a str,
+    /// Its own port.
+    pub port: u16,
+    /// What it does.
+    pub state: State,
+    /// Bytes that nobody has read yet; of a socket that listens, connections that nobody has accepted yet.
+    pub receive_queue: u64,
+    /// Number of its inode: `/proc/PID/fd/N` of whoever has it open reads `socket:[INODE]`. 0 where nobody has.
+    pub inode: u64,
+}
+
+/// The sockets of the file, one a line. Lines of another form are left out.
+pub fn parse(text: &str) -> impl Iterator<Item = TcpSocket<'_>> {
+    text.lines().skip(1).filter_map(socket)
+}
+
+fn socket(line: &str) -> Option<TcpSocket<'_>> {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
+    let (_, receive_queue) = fields.next()?.split_once(':')?;
+    let inode = fields.nth(4)?.parse().ok()?;
+    let (_, port) = local.rsplit_once(':')?;
+    let state = match state {
+        ESTABLISHED => State::Established,
+        LISTEN => State::Listen,
+        _ => State::Other,
+    };
+    Some(TcpSocket {
+        local,
+        remote,
+        port: u16::from_str_radix(port, 16).ok()?,
+        state,
+        receive_queue: u64::from_str_radix(receive_queue, 16).ok()?,
+        inode,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000003 00:00000000 00000000     0        0 24680 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:1F90 0100007F:D431 01 00000000:00000000 00:00000000 00000000     0        0 13579 1 0000000000000000 20 4 30 10 -1
+";
+
+    #[test]
+    fn who_listens_and_who_is_connected() {
+        let sockets: Vec<TcpSocket<'_>> = parse(TABLE).collect();
+        assert_eq!(sockets.len(), 2);
+        assert_eq!(
+            (sockets[0].port, sockets[0].state, sockets[0].receive_queue, sockets[0].inode),
+            (8080, State::Listen, 3, 24680)
+        );
+        assert_eq!((sockets[1].remote, sockets[1].state), ("0100007F:D431", State::Established));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(sl\n)?([0-9A-F:]{0,12}[ \n]?){0,40}") {
+            let _ = parse(&text).count();
+        }
+    }
+}
