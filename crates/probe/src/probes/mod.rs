@@ -5,6 +5,7 @@ mod cpuidle;
 mod energy;
 mod interrupts;
 mod memory;
+mod network;
 mod pressure;
 mod quota;
 mod softirqs;
@@ -52,6 +53,7 @@ pub static ALL: &[&dyn Probe] = &[
     &stat::Stat,
     &pressure::Pressure,
     &memory::Memory,
+    &network::Network,
     &threads::Threads,
     &quota::Quota,
     &cpuidle::Cpuidle,
