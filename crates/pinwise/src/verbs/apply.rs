@@ -10,7 +10,7 @@ use change::record::Reverter;
 use change::{Hand, LiveKernel, confirm, ledger};
 use machine::kept::{Manner, NotKept};
 use machine::processes::owners;
-use machine::{Class, Fault, Plan, Root};
+use machine::{Class, Fault, Plan, Planned, Root};
 use serde::Serialize;
 
 use crate::cli::Format;
@@ -32,10 +32,15 @@ Examples:
   pinwise apply plan.toml --confirm-within 60s       taken back by itself unless 'pinwise confirm' follows in time
   pinwise apply plan.toml --persist                  also by files of the platform, so that it outlives a restart
   pinwise apply plan.toml --server nginx             'server' in the plan is this unit, process or cgroup
+  pinwise apply --set process-affinity:4711=2-3      one setting, or several, without a file
   pinwise undo                                       takes it back")]
 pub struct Args {
     /// The plan: a file of settings, by hand or from 'pinwise plan'
-    plan: PathBuf,
+    #[arg(required_unless_present = "set")]
+    plan: Option<PathBuf>,
+    /// A setting, in place of a plan; without TARGET of the whole machine. Several are applied in this order
+    #[arg(long, value_name = "KNOB[:TARGET]=VALUE", value_parser = one_setting, conflicts_with = "plan")]
+    set: Vec<Planned>,
     /// Show what would be done, and touch nothing
     #[arg(long)]
     dry_run: bool,
@@ -95,7 +100,11 @@ struct DryRun {
 /// Applies, or shows what that would be; the answer is no when something is not in force.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let root = Root::live();
-    let plan = target::named(&root, Plan::read(&args.plan)?, args.server.as_deref())?;
+    let plan = match &args.plan {
+        Some(file) => Plan::read(file)?,
+        None => Plan { settings: args.set.clone(), ..Plan::default() },
+    };
+    let plan = target::named(&root, plan, args.server.as_deref())?;
     match args.dry_run {
         true => show(args, &root, &plan),
         false => apply(args, &root, &plan),
@@ -184,7 +193,29 @@ fn can_be_confirmed(root: &Root, plan: &Plan) -> Result<(), Fault> {
 
 fn purpose(args: &Args, plan: &Plan) -> String {
     let of = plan.purpose.as_ref().map(|purpose| format!(": {purpose}")).unwrap_or_default();
-    format!("apply {}{of}", args.plan.display())
+    match &args.plan {
+        Some(file) => format!("apply {}{of}", file.display()),
+        None => {
+            let settings = args.set.iter().map(|planned| format!("{}:{}", planned.knob, planned.target));
+            format!("apply --set {}", settings.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// `process-affinity:4711=2-3`, `swappiness=1`.
+fn one_setting(text: &str) -> Result<Planned, String> {
+    let form = "give it as KNOB:TARGET=VALUE, or KNOB=VALUE for the whole machine";
+    let (what, value) = text.split_once('=').ok_or(form)?;
+    let (knob, target) = what.split_once(':').unwrap_or((what, machine::plan::MACHINE));
+    match knob.is_empty() || target.is_empty() || value.is_empty() {
+        true => Err(form.into()),
+        false => Ok(Planned {
+            knob: knob.into(),
+            target: target.into(),
+            value: value.into(),
+            ..Planned::default()
+        }),
+    }
 }
 
 /// Arms the revert, before anything is written; until when it can be confirmed.
@@ -240,5 +271,24 @@ fn conclude(
         }),
         None if applied.left_out().next().is_some() || !applied.not_kept.is_empty() => Ok(Answer::No),
         None => Ok(Answer::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_knob_target_and_value() {
+        let parts = |text: &str| one_setting(text).map(|p| [p.knob, p.target, p.value]);
+        assert_eq!(parts("process-affinity:4711=2-3").unwrap(), ["process-affinity", "4711", "2-3"]);
+        assert_eq!(parts("rps-cpus:lab:veth0/rx-0=none").unwrap(), ["rps-cpus", "lab:veth0/rx-0", "none"]);
+        assert_eq!(
+            parts("boot-parameters=nohz_full=2-3").unwrap(),
+            ["boot-parameters", "machine", "nohz_full=2-3"]
+        );
+        for bad in ["swappiness", "=1", "swappiness:=1", "swappiness="] {
+            assert!(one_setting(bad).unwrap_err().contains("KNOB:TARGET=VALUE"), "{bad}");
+        }
     }
 }
