@@ -11,7 +11,7 @@ PINWISE = $(TARGET_DIR)/$(TARGET)/release/pinwise
 # scripts/setup puts cargo-nextest there if it is not installed.
 export PATH := $(abspath $(TARGET_DIR))/tools/bin:$(PATH)
 
-.PHONY: study test test-quick soak bench build setup setup-release setup-tests lint deny clean
+.PHONY: study test test-quick soak score bench build setup setup-release setup-tests lint deny clean
 
 ## Builds pinwise for this machine and studies the built-in string server; writes a case and its report.
 study: setup
@@ -31,6 +31,11 @@ test-quick: setup-tests
 ## What takes too long for CI: statistics, searches, kills and parsers at length (docs/testing.md).
 soak: setup-tests
 	scripts/soak
+
+## Makes each cause of scenarios/ on this machine, as root, and prints which of them pinwise names (docs/score.md); on a quiet machine, some 4 min.
+score: setup-tests
+	$(CARGO) build --workspace
+	$(TARGET_DIR)/debug/score live --pinwise $(TARGET_DIR)/debug/pinwise
 
 ## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine. Or prints some parts of it:
 ## make bench PARTS="account noise". Built for the same C library: what is measured within the measuring process costs there what it costs in pinwise.

@@ -10,6 +10,7 @@
 )]
 
 mod by_hand;
+pub mod diagnosis;
 pub mod finding;
 pub mod judge;
 pub mod loss;

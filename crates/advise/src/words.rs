@@ -54,6 +54,11 @@ pub fn slow(facts: &Facts, cpu: u32, contrast: &Contrast) -> String {
     }
 }
 
+/// `CPU`, `CPUs`.
+pub fn plural(word: &str, count: usize) -> String {
+    if count == 1 { word.to_string() } else { format!("{word}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,8 @@ pub enum Verb {
     Map(verbs::map::Args),
     /// Take the machine home: copy exactly the files that the readers read into an archive
     Capture(verbs::capture::Args),
+    /// What is wrong with a running server: which limit holds, who causes it, and the next command
+    Diagnose(verbs::diagnose::Args),
     /// Who takes CPU time from a server, how long and why; without one, from whom each CPU is taken
     Watch(Box<verbs::watch::Args>),
     /// Run a study: by default the built-in string server on each CPU in turn

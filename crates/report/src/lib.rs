@@ -19,6 +19,7 @@ mod arrangement;
 pub mod compare_text;
 pub mod control_words;
 pub mod counters_text;
+pub mod diagnosis_text;
 pub mod distances_text;
 mod drawings;
 mod expectation_words;

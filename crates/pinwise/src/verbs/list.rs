@@ -100,7 +100,17 @@ fn rows(what: What) -> Result<Vec<Row>, Fault> {
             .iter()
             .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None })
             .collect(),
-        What::Rules => rows_of!(advise::rules::ALL),
+        What::Rules => {
+            let mut rows: Vec<Row> = rows_of!(advise::rules::ALL);
+            let of_a_window = advise::diagnosis::rules::all().map(|rule| rule.about());
+            rows.extend(of_a_window.map(|about| Row {
+                id: about.id,
+                title: about.title.to_string(),
+                docs: about.docs,
+                knob: None,
+            }));
+            rows
+        }
         What::Pages => rows_of!(::report::pages::ALL),
         What::Shapes => return shapes(),
     })

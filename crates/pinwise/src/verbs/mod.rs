@@ -10,6 +10,7 @@ pub mod capture;
 pub mod compare;
 pub mod completions;
 pub mod confirm;
+pub mod diagnose;
 pub mod explain;
 pub mod hold_latency;
 pub mod list;
@@ -36,6 +37,7 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
     match verb {
         Verb::Map(args) => map::run(&args),
         Verb::Capture(args) => capture::run(&args),
+        Verb::Diagnose(args) => diagnose::run(&args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Study(args) => study::run(&args),
         Verb::Noise(args) => noise::run(&args),

@@ -3,12 +3,12 @@
 mod args;
 mod counters;
 mod folded;
-mod joining;
+pub(super) mod joining;
 mod live;
 mod perfetto;
 mod record;
 mod replay;
-mod target;
+pub(super) mod target;
 mod tell;
 
 use std::io::IsTerminal as _;

@@ -10,6 +10,7 @@
 mod applied;
 mod beside_oslat;
 mod broker;
+mod diagnosed;
 mod distances;
 mod dosed;
 mod idle;

@@ -1,0 +1,102 @@
+//! What is wrong with a running server: where its time went in one window, which limit holds, and who causes it.
+//!
+//! [`diagnose`] is pure: it takes a [`Situation`] and gives a [`Diagnosis`]. Each rule ([`rules`]) looks at one mechanism and says
+//! that it found a cause, that all is well, or that it could not look. The order of judgement is: did the server want a CPU (else it
+//! slept: then the load, a lock or a timer is the limit), was it kept from one, by whom, and did the CPU work slower than it can.
+
+pub mod cause;
+pub mod limit;
+pub mod rules;
+pub mod scene;
+pub mod situation;
+pub mod time;
+
+use machine::Missing;
+use serde::Serialize;
+
+pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
+pub use limit::Limit;
+pub use rules::{Looked, OwnWork, Rule};
+pub use scene::Scene;
+pub use situation::{Busy, Situation};
+pub use time::ServerTime;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Diagnosis {
+    /// Where the server's time went; `None` where none of its threads was seen.
+    pub time: Option<ServerTime>,
+    /// Which limit holds.
+    pub limit: Limit,
+    /// Causes, those that cost most first; those whose cost is not known last.
+    pub causes: Vec<Cause>,
+    /// Cost that is the server's own work.
+    pub own_work: Vec<OwnWork>,
+    /// What pinwise itself took from the server while it looked, share of the same time; `None` where it is not known.
+    pub observer: Option<f64>,
+    /// Rules that looked and found nothing, by id.
+    pub ruled_out: Vec<&'static str>,
+    /// What could not be seen, and why.
+    pub missing: Vec<Missing>,
+}
+
+/// Judges one window of a running server.
+pub fn diagnose(situation: &Situation) -> Diagnosis {
+    let Some(scene) = Scene::of(situation) else {
+        let why = "none of its threads was seen in the window: it has ended, or belongs to another user (run as root)";
+        let mut missing = vec![Missing::new("time of the server's threads", why)];
+        missing.extend(situation.all_missing());
+        return Diagnosis { missing, ..Diagnosis::default() };
+    };
+    let (mut causes, mut own_work, mut ruled_out, mut missing) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for rule in rules::all() {
+        match rule.examine(&scene) {
+            Looked::Found(found) => causes.extend(found),
+            Looked::Fine => ruled_out.push(rule.about().id),
+            Looked::OwnWork(own) => own_work.push(own),
+            Looked::DoesNotApply => {}
+            Looked::CannotTell(why) => missing.push(why),
+        }
+    }
+    consequences(&scene, &mut causes);
+    cause::rank(&mut causes);
+    missing.extend(situation.all_missing());
+    missing.dedup();
+    let limit = limit::of(&scene, &causes);
+    Diagnosis {
+        time: Some(scene.time.clone()),
+        limit,
+        causes,
+        own_work,
+        observer: observer(&scene),
+        ruled_out,
+        missing,
+    }
+}
+
+/// What pinwise itself took from the server.
+fn observer(scene: &Scene<'_>) -> Option<f64> {
+    let (own, account) = (scene.situation.observer?, scene.situation.account.as_ref()?);
+    let took = account.tasks.iter().filter(|task| task.pid == own && !task.of_target);
+    Some(scene.time.share(took.map(|task| task.took.total_ns as f64).sum()))
+}
+
+/// Marks causes that go when another one goes: what the disk does because memory is short, or because the server waits for it.
+fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
+    let of_disk =
+        causes.iter().find(|cause| ["swap", "page-cache", "blocked"].contains(&cause.id.rule.as_str()));
+    let Some(root) = of_disk.map(|cause| cause.id.clone()) else { return };
+    for cause in causes {
+        let is_disk = match (&*cause.id.rule, &cause.id.subject) {
+            ("device-interrupts", Subject::Irq { irq }) => {
+                rules::interrupts::device_interrupts::is_disk(scene, *irq)
+            }
+            ("softirqs", Subject::Interrupt { source }) => source == "softirq_block",
+            _ => false,
+        };
+        if is_disk {
+            cause.follows_from = Some(root.clone());
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! A cause: who or what costs the server time, how much, and what can be done.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a cause is about. With the rule it is the cause's identity, in this window and the next.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Subject {
+    /// The server as a whole.
+    Server,
+    /// Another process.
+    Process {
+        /// Its number.
+        pid: u32,
+    },
+    /// Threads of the kernel of one kind: `kworker`, `ksoftirqd`.
+    KernelThread {
+        /// The name without numbers.
+        name: String,
+    },
+    /// A line of a device.
+    Irq {
+        /// Its number.
+        irq: u32,
+    },
+    /// A kind of interrupt or softirq that has no line.
+    Interrupt {
+        /// Its id: `tick`, `softirq_rcu`.
+        source: String,
+    },
+    /// A network interface.
+    Interface {
+        /// Its name.
+        name: String,
+    },
+    /// A cgroup.
+    Cgroup {
+        /// Its path below its hierarchy.
+        path: String,
+    },
+    /// The machine or its hypervisor.
+    Machine,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server => f.write_str("server"),
+            Self::Process { pid } => write!(f, "process:{pid}"),
+            Self::KernelThread { name } => write!(f, "kernel-thread:{name}"),
+            Self::Irq { irq } => write!(f, "irq:{irq}"),
+            Self::Interrupt { source } => write!(f, "interrupt:{source}"),
+            Self::Interface { name } => write!(f, "interface:{name}"),
+            Self::Cgroup { path } => write!(f, "cgroup:{path}"),
+            Self::Machine => f.write_str("machine"),
+        }
+    }
+}
+
+/// What a cause is known by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CauseId {
+    /// Id of the rule.
+    pub rule: String,
+    /// What it is about.
+    pub subject: Subject,
+}
+
+impl fmt::Display for CauseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.rule, self.subject)
+    }
+}
+
+/// How much is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// The time that it took from the server was seen.
+    Seen,
+    /// It is so, and what it costs was not measured.
+    Possible,
+}
+
+/// A number that a cause rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Name, as a program would look for it: `switches_per_s`.
+    pub name: String,
+    /// Value.
+    pub value: f64,
+}
+
+/// What can be done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Remedy {
+    /// In words, as an order: `Raise the quota of /a to 1.2 CPUs`.
+    pub words: String,
+    /// The setting that does it, for `pinwise apply --set`: knob, target, value; `None` where no knob does it.
+    pub setting: Option<machine::Setting>,
+}
+
+impl Remedy {
+    /// One that no knob does.
+    pub fn by_hand(words: impl Into<String>) -> Self {
+        Self { words: words.into(), setting: None }
+    }
+
+    /// One that a knob does.
+    pub fn set(
+        words: impl Into<String>,
+        knob: &str,
+        target: impl fmt::Display,
+        value: impl fmt::Display,
+    ) -> Self {
+        let setting =
+            machine::Setting { knob: knob.into(), target: target.to_string(), value: value.to_string() };
+        Self { words: words.into(), setting: Some(setting) }
+    }
+}
+
+/// Something that costs the server time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// What it is known by.
+    pub id: CauseId,
+    /// Share of the time in which the server tried to go on, 0 to 1; `None` where it is not known.
+    pub share: Option<f64>,
+    /// How much is known.
+    pub certainty: Certainty,
+    /// What is so, in one sentence.
+    pub claim: String,
+    /// What it rests on, in one sentence each.
+    pub evidence: Vec<String>,
+    /// The same as numbers.
+    pub figures: Vec<Figure>,
+    /// What can be done, the likeliest to help first.
+    pub remedies: Vec<Remedy>,
+    /// The cause that it follows from: it goes when that goes.
+    pub follows_from: Option<CauseId>,
+}
+
+impl Cause {
+    /// A cause of a rule whose cost was seen.
+    pub fn seen(rule: &str, subject: Subject, share: f64, claim: impl Into<String>) -> Self {
+        Self {
+            id: CauseId { rule: rule.into(), subject },
+            share: Some(share),
+            certainty: Certainty::Seen,
+            claim: claim.into(),
+            evidence: Vec::new(),
+            figures: Vec::new(),
+            remedies: Vec::new(),
+            follows_from: None,
+        }
+    }
+
+    /// A cause of a rule whose cost is not known.
+    pub fn possible(rule: &str, subject: Subject, claim: impl Into<String>) -> Self {
+        Self { share: None, certainty: Certainty::Possible, ..Self::seen(rule, subject, 0.0, claim) }
+    }
+
+    /// The same with a line of evidence.
+    #[must_use]
+    pub fn because(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence.push(evidence.into());
+        self
+    }
+
+    /// The same with a number.
+    #[must_use]
+    pub fn figure(mut self, name: &str, value: f64) -> Self {
+        self.figures.push(Figure { name: name.into(), value });
+        self
+    }
+
+    /// The same with something that can be done.
+    #[must_use]
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
+        self
+    }
+}
+
+/// A cause below this share comes after those of which the cost is not known.
+const SMALL: f64 = 0.05;
+
+/// What costs most first; then what costs something that is not known; then what costs little. What follows from another cause comes after
+/// those that stand for themselves.
+pub(crate) fn rank(causes: &mut [Cause]) {
+    causes.sort_by(|a, b| {
+        let cost = |cause: &Cause| cause.share.unwrap_or(0.0);
+        let tier = |cause: &Cause| match (cause.certainty, cost(cause) >= SMALL) {
+            (Certainty::Seen, true) => 0,
+            (Certainty::Possible, _) => 1,
+            (Certainty::Seen, false) => 2,
+        };
+        tier(a)
+            .cmp(&tier(b))
+            .then(a.follows_from.is_some().cmp(&b.follows_from.is_some()))
+            .then(cost(b).total_cmp(&cost(a)))
+            .then_with(|| a.id.cmp(&b.id))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_most_comes_first_and_what_costs_little_last() {
+        let seen = |rule: &str, share| Cause::seen(rule, Subject::Server, share, "");
+        let mut follows = seen("d", 0.9);
+        follows.follows_from = Some(seen("b", 0.0).id);
+        let mut causes = vec![
+            Cause::possible("c", Subject::Server, ""),
+            follows,
+            seen("e", 0.02),
+            seen("a", 0.1),
+            seen("b", 0.3),
+        ];
+        rank(&mut causes);
+        let order: Vec<&str> = causes.iter().map(|cause| cause.id.rule.as_str()).collect();
+        assert_eq!(order, ["b", "a", "d", "c", "e"]);
+    }
+
+    #[test]
+    fn an_id_is_rule_and_subject_and_says_nothing_of_words() {
+        let one = Cause::seen("busy-task", Subject::Process { pid: 7 }, 0.1, "one thing");
+        let other = Cause::seen("busy-task", Subject::Process { pid: 7 }, 0.2, "in other words");
+        assert_eq!(one.id, other.id);
+        assert_eq!(one.id.to_string(), "busy-task/process:7");
+        assert_ne!(one.id, Cause::seen("busy-task", Subject::Process { pid: 8 }, 0.1, "one thing").id);
+    }
+}

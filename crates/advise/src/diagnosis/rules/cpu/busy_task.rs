@@ -1,0 +1,132 @@
+//! Another process has the CPU while the server waits for it.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+use machine::processes::Task;
+use probe::account::TaskAccount;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent, plural};
+
+/// The rule `busy-task`.
+pub struct BusyTask;
+
+static ABOUT: About = About {
+    id: "busy-task",
+    title: "other processes",
+    docs: "The server waits for a CPU while another process runs there. The kernel's account names it: the waiting of the server's threads \
+           is charged to whoever was on that CPU meanwhile. A task of the ordinary policies shares the CPU by weight (nice, cpu.weight); one \
+           of a real-time policy keeps it until it sleeps. Look-alikes: clients on the same CPU (client-beside-server), the server's own \
+           threads (own-threads), a quota (quota): each is charged apart. A busy task on a CPU that the server does not use costs it \
+           nothing and is not named.",
+};
+
+/// What one process took.
+#[derive(Default)]
+pub(super) struct Took<'a> {
+    pub(super) ns: f64,
+    slices: u64,
+    preempted: u64,
+    pub(super) cpus: CpuSet,
+    /// The thread of it that took most.
+    pub(super) worst: Option<&'a TaskAccount>,
+}
+
+/// What other processes took that are neither the server, nor its clients where `clients` is false, by process.
+pub(super) fn took<'a>(scene: &'a Scene<'_>, clients: bool) -> BTreeMap<u32, Took<'a>> {
+    let mut by_process: BTreeMap<u32, Took<'a>> = BTreeMap::new();
+    let tasks = scene.situation.account.iter().flat_map(|account| &account.tasks);
+    let is_other = |task: &&TaskAccount| {
+        !task.of_target
+            && !task.of_kernel
+            && scene.is_client(task.pid) == clients
+            && Some(task.pid) != scene.situation.observer
+    };
+    for task in tasks.filter(is_other) {
+        let sum = by_process.entry(task.pid).or_default();
+        sum.ns += task.took.total_ns as f64;
+        sum.slices += task.took.count;
+        sum.preempted += task.preempted;
+        task.took_by_cpu.keys().for_each(|cpu| {
+            sum.cpus.insert(*cpu);
+        });
+        if sum.worst.is_none_or(|worst| worst.took.total_ns < task.took.total_ns) {
+            sum.worst = Some(task);
+        }
+    }
+    by_process.retain(|_, took| took.ns > 0.0);
+    by_process
+}
+
+impl Rule for BusyTask {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        if scene.situation.account.is_none() {
+            return Looked::needs_account(&ABOUT);
+        }
+        let took = took(scene, false);
+        let costly = took.iter().filter(|(_, took)| scene.time.share(took.ns) >= MATTERS);
+        Looked::of(costly.filter_map(|(pid, took)| cause(scene, *pid, took)).collect())
+    }
+}
+
+fn cause(scene: &Scene<'_>, pid: u32, took: &Took<'_>) -> Option<Cause> {
+    let worst = took.worst?;
+    let task = scene.task(worst.tid);
+    let share = scene.time.share(took.ns);
+    let (word, cpus) = (plural("CPU", took.cpus.len()), &took.cpus);
+    let who = who(&worst.comm, pid, task);
+    let claim = format!("{who} runs on {word} {cpus} while the server waits for it");
+    let mut cause = Cause::seen(ABOUT.id, Subject::Process { pid }, share, claim)
+        .because(format!(
+            "the server waited {} of its time for it, in {} slices ({}), and was preempted by it {} times",
+            percent(share),
+            took.slices,
+            per_second(scene.per_s(took.slices)),
+            took.preempted
+        ))
+        .figure("waited_s", took.ns / 1e9)
+        .figure("slices", took.slices as f64)
+        .figure("preempted", took.preempted as f64);
+    if let Some(busy) = scene.situation.busy.iter().find(|busy| busy.pid == pid) {
+        cause = cause.because(format!("it had {} of a CPU", percent(busy.cpus))).figure("cpus", busy.cpus);
+    }
+    Some(remedies(scene, pid, took, task).into_iter().fold(cause, Cause::remedy))
+}
+
+/// `hog (process 14819, nice 19)`.
+fn who(comm: &str, pid: u32, task: Option<&Task>) -> String {
+    let Some(task) = task else { return format!("{comm} (process {pid})") };
+    let class = match (task.is_realtime(), task.policy.as_deref(), task.realtime_priority) {
+        (true, Some(policy), Some(priority)) => format!(", {policy} priority {priority}"),
+        (true, Some(policy), None) => format!(", {policy}"),
+        (_, Some("other"), _) => task.nice.map(|nice| format!(", nice {nice}")).unwrap_or_default(),
+        (_, Some(policy), _) => format!(", {policy}"),
+        _ => String::new(),
+    };
+    let cgroup = task.cgroup.as_deref().filter(|path| *path != "/").map(|path| format!(", cgroup {path}"));
+    format!("{comm} (process {pid}{class}{})", cgroup.unwrap_or_default())
+}
+
+fn remedies(scene: &Scene<'_>, pid: u32, took: &Took<'_>, task: Option<&Task>) -> Vec<Remedy> {
+    let mut remedies = Vec::new();
+    let spare = scene.spare().difference(&took.cpus);
+    if !spare.is_empty() {
+        let words = format!("Give it {} {spare}, which the server does not use", plural("CPU", spare.len()));
+        remedies.push(Remedy::set(words, "process-affinity", pid, &spare));
+    }
+    if task.is_some_and(Task::is_realtime) {
+        let words = "Take its real-time policy away: it comes before every ordinary task";
+        remedies.push(Remedy::set(words, "scheduling-policy", pid, "other"));
+    } else if spare.is_empty() {
+        let words = "There is no CPU that the server leaves free: give it the lowest weight";
+        remedies.push(Remedy::set(words, "scheduling-policy", pid, "idle"));
+    }
+    remedies
+}

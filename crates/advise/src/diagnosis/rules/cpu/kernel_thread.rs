@@ -1,0 +1,116 @@
+//! Threads of the kernel have the CPU while the server waits for it.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent, plural};
+use probe::account::FunctionKind;
+
+/// The rule `kernel-thread`.
+pub struct KernelThread;
+
+static ABOUT: About = About {
+    id: "kernel-thread",
+    title: "kernel threads",
+    docs: "Threads of the kernel run where the server wants to: work items (kworker), softirqs that were too many (ksoftirqd), RCU, \
+           writeback, threads of a loop device or of a file system. Work items are named by their function. Bound threads (of one CPU) \
+           cannot be moved, only what gives them work. Look-alike: softirqs that run within the server's own time are charged to \
+           themselves (receive-work, softirqs).",
+};
+
+#[derive(Default)]
+struct Took {
+    ns: f64,
+    slices: u64,
+    cpus: CpuSet,
+    /// The name of the thread that took most, with its numbers.
+    worst: (u64, String),
+}
+
+impl Rule for KernelThread {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        let mut kinds: BTreeMap<&str, Took> = BTreeMap::new();
+        for task in account.tasks.iter().filter(|task| task.of_kernel && task.took.total_ns > 0) {
+            let took = kinds.entry(kind(&task.comm)).or_default();
+            took.ns += task.took.total_ns as f64;
+            took.slices += task.took.count;
+            task.took_by_cpu.keys().for_each(|cpu| {
+                took.cpus.insert(*cpu);
+            });
+            if took.worst.0 <= task.took.total_ns {
+                took.worst = (task.took.total_ns, task.comm.clone());
+            }
+        }
+        let costly = kinds.into_iter().filter(|(_, took)| scene.time.share(took.ns) >= MATTERS);
+        Looked::of(costly.map(|(kind, took)| cause(scene, kind, &took)).collect())
+    }
+}
+
+/// `kworker` of `kworker/0:1-events`; `loop` of `loop0`.
+fn kind(comm: &str) -> &str {
+    let base = comm.split(['/', ':']).next().unwrap_or(comm);
+    let base = base.trim_end_matches(|c: char| c.is_ascii_digit());
+    if base.is_empty() { comm } else { base }
+}
+
+fn cause(scene: &Scene<'_>, kind: &str, took: &Took) -> Cause {
+    let share = scene.time.share(took.ns);
+    let claim = format!(
+        "Kernel threads {kind} ({} most) run on {} {}",
+        took.worst.1,
+        plural("CPU", took.cpus.len()),
+        took.cpus
+    );
+    let mut cause = Cause::seen(ABOUT.id, Subject::KernelThread { name: kind.into() }, share, claim)
+        .because(format!(
+            "the server waited {} of its time for them, in {} slices ({})",
+            percent(share),
+            took.slices,
+            per_second(scene.per_s(took.slices))
+        ))
+        .figure("waited_s", took.ns / 1e9)
+        .figure("slices", took.slices as f64);
+    if kind == "kworker"
+        && let Some((name, times)) = busiest_work(scene, &took.cpus)
+    {
+        cause = cause
+            .because(format!("the commonest work item there is {name} ({})", per_second(scene.per_s(times))));
+    }
+    cause.remedy(remedy(kind))
+}
+
+/// The work item that ran most often on these CPUs.
+fn busiest_work<'a>(scene: &'a Scene<'_>, cpus: &CpuSet) -> Option<(&'a str, u64)> {
+    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+    let functions = scene.situation.account.iter().flat_map(|account| &account.functions);
+    for function in functions.filter(|f| f.kind == FunctionKind::Work && cpus.contains(f.cpu)) {
+        *by_name.entry(&function.name).or_default() += function.ran.count;
+    }
+    by_name.into_iter().max_by_key(|(_, times)| *times)
+}
+
+fn remedy(kind: &str) -> Remedy {
+    Remedy::by_hand(match kind {
+        "kworker" => {
+            "Keep unbound work items off these CPUs (knobs workqueue-cpus, writeback-cpus) and find out who queues the bound ones"
+        }
+        "ksoftirqd" => "Move what raises the softirqs (knobs irq-affinity, rps-cpus)",
+        "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
+            "Boot with rcu_nocbs= for these CPUs (knob boot-parameters), then move the threads (knob kernel-thread-affinity)"
+        }
+        "migration" => "The scheduler moves tasks: give each its own CPUs (knobs cpuset, process-affinity)",
+        "loop" => {
+            "Somebody uses a loop device: move its thread (knob kernel-thread-affinity), or whoever writes to it"
+        }
+        _ => "Move them (knob kernel-thread-affinity), or keep what gives them work off these CPUs",
+    })
+}

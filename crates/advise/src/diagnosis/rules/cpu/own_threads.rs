@@ -1,0 +1,54 @@
+//! The server has more threads that want to run than CPUs.
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{percent, plural};
+
+/// The rule `own-threads`.
+pub struct OwnThreads;
+
+static ABOUT: About = About {
+    id: "own-threads",
+    title: "its own threads",
+    docs: "Threads of the server wait while others of its own have the CPUs: more want to run than it may use. A runtime that counts the \
+           machine's CPUs instead of those it may use (worker processes 'auto', GOMAXPROCS, JVM pools) or threads that poll make it so. It \
+           costs nothing where all of them do useful work and the CPUs are full; it costs switches, and time where they poll or hold locks. \
+           Look-alikes: one lock (threads sleep, and do not wait for a CPU), a quota (throttled), an affinity that is too narrow \
+           (narrow-affinity: other CPUs are idle).",
+};
+
+impl Rule for OwnThreads {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(ns) = scene.own_took_ns() else { return Looked::needs_account(&ABOUT) };
+        let time = &scene.time;
+        let share = time.share(ns);
+        if share < MATTERS {
+            return Looked::Fine;
+        }
+        let cpus = scene.allowed().len();
+        let wanted = time.in_cpus(time.had_ns() + time.queued_ns() + time.throttled_ns);
+        let claim = format!(
+            "Its own threads wait for each other: {} {} want {wanted:.1} CPUs and may use {cpus}",
+            time.threads,
+            plural("thread", time.threads)
+        );
+        let words = format!("Give it fewer threads that run at once (about {cpus}), or more CPUs");
+        // Waiting for each other is no loss by itself: the CPU works for the server meanwhile.
+        let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+            .because(format!(
+                "{} of its time threads of its own had the CPU that another wanted",
+                percent(share)
+            ))
+            .figure("waited_share", share)
+            .figure("threads", time.threads as f64)
+            .figure("wanted_cpus", wanted)
+            .figure("allowed_cpus", cpus as f64)
+            .remedy(Remedy::by_hand(words));
+        Looked::Found(vec![cause])
+    }
+}

@@ -1,0 +1,91 @@
+//! A device's interrupts arrive at the server's CPUs.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+use machine::devices::DeviceKind;
+use machine::irqs::Irq;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent, plural};
+
+/// The rule `device-interrupts`.
+pub struct DeviceInterrupts;
+
+static ABOUT: About = About {
+    id: "device-interrupts",
+    title: "device interrupts",
+    docs: "Handlers of a device's line run on a CPU of the server: a network card's or a disk's. Each takes a few us and comes again some \
+           thousand times a second. The line is named; it can be moved unless the kernel manages it (multi-queue disks, some cards): then \
+           the server is moved instead. Look-alikes: receive work of a card (receive-work) follows its line, and is charged apart; a disk \
+           that swaps because memory is short (swap) goes quiet when memory suffices.",
+};
+
+impl Rule for DeviceInterrupts {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        let mut lines: BTreeMap<u32, (f64, u64, CpuSet)> = BTreeMap::new();
+        for line in account.lines.iter().filter(|line| line.seen.took_ns() > 0) {
+            let (ns, count, cpus) = lines.entry(line.irq).or_default();
+            *ns += line.seen.took_ns() as f64;
+            *count += line.seen.on_target.count + line.seen.while_waiting.count;
+            cpus.insert(line.cpu);
+        }
+        let costly = lines.into_iter().filter(|(_, (ns, ..))| scene.time.share(*ns) >= MATTERS);
+        Looked::of(costly.map(|(irq, (ns, count, cpus))| cause(scene, irq, ns, count, &cpus)).collect())
+    }
+}
+
+/// A line of the machine by its number.
+pub(super) fn line<'a>(scene: &'a Scene<'_>, irq: u32) -> Option<&'a Irq> {
+    scene.situation.machine.irqs.iter().find(|line| line.irq == irq)
+}
+
+fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cause {
+    let share = scene.time.share(ns);
+    let known = line(scene, irq);
+    let name =
+        known.map(|line| line.name.as_str()).filter(|name| !name.is_empty()).unwrap_or("device not known");
+    let devices = known.map(|line| line.devices.join(", ")).filter(|devices| !devices.is_empty());
+    let of = devices.map(|devices| format!(" of {devices}")).unwrap_or_default();
+    let claim = format!(
+        "IRQ {irq} ({name}){of} arrives at {} {cpus}, where the server runs",
+        plural("CPU", cpus.len())
+    );
+    let cause = Cause::seen(ABOUT.id, Subject::Irq { irq }, share, claim)
+        .because(format!(
+            "its handlers took {} of the server's time: {} that hit it",
+            percent(share),
+            per_second(scene.per_s(count))
+        ))
+        .figure("interrupts_per_s", scene.per_s(count));
+    let spare = scene.spare();
+    let remedy = match (known.and_then(|line| line.managed), spare.is_empty()) {
+        (Some(true), _) => Remedy::by_hand(
+            "The kernel manages this line and refuses another CPU: place the server elsewhere",
+        ),
+        (_, true) => Remedy::by_hand(
+            "There is no CPU that the server leaves free: keep one for interrupts, by placing the server on the others",
+        ),
+        (_, false) => {
+            let words = format!("Move the line to {} {spare}", plural("CPU", spare.len()));
+            Remedy::set(words, "irq-affinity", irq, &spare)
+        }
+    };
+    cause.remedy(remedy)
+}
+
+/// Whether a line belongs to a disk.
+pub(in crate::diagnosis) fn is_disk(scene: &Scene<'_>, irq: u32) -> bool {
+    let Some(line) = line(scene, irq) else { return false };
+    let devices = &scene.situation.machine.devices;
+    line.devices
+        .iter()
+        .any(|name| devices.iter().any(|device| device.kind == DeviceKind::Block && device.name == *name))
+}

@@ -1,0 +1,88 @@
+//! Other CPUs have functions run on the server's CPU.
+
+use std::collections::BTreeMap;
+
+use probe::account::{FunctionKind, Source};
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent, plural};
+
+/// The rule `remote-calls`.
+pub struct RemoteCalls;
+
+static ABOUT: About = About {
+    id: "remote-calls",
+    title: "interrupts from other CPUs",
+    docs: "Another CPU interrupts the server's to have a function run there: flush_tlb_func when memory that both map is unmapped, moved or \
+           protected (munmap, NUMA balancing, compaction), ipi_mb and its kind for membarrier(2), and others that are named. The server \
+           itself can be the sender: its threads share their memory. Look-alikes: calls that only wake an idle CPU (wake-ups, RPS) cost \
+           nothing while the server runs; packets that RPS hands over are receive-work.",
+};
+
+impl Rule for RemoteCalls {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        if scene.situation.account.is_none() {
+            return Looked::needs_account(&ABOUT);
+        }
+        let (several, one) =
+            (scene.taken_by(Source::CallFunction), scene.taken_by(Source::CallFunctionSingle));
+        // A call that comes while the server waits is, most of the time, the one that wakes the CPU for it.
+        let share = scene.time.share(several.on_target_ns + one.on_target_ns);
+        if share < MATTERS {
+            return Looked::Fine;
+        }
+        let cpus: machine::CpuSet = several.cpus.iter().chain(one.cpus.iter()).collect();
+        let count = several.on_target + one.on_target;
+        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+        let functions = scene.situation.account.iter().flat_map(|account| &account.functions);
+        for function in functions.filter(|f| f.kind == FunctionKind::Call && cpus.contains(f.cpu)) {
+            *by_name.entry(&function.name).or_default() += function.ran.count;
+        }
+        let busiest = by_name.into_iter().max_by_key(|(_, times)| *times);
+        let (what, remedy) = told(busiest.map(|(name, _)| name));
+        let claim =
+            format!("Other CPUs interrupt the server on {} {cpus}: {what}", plural("CPU", cpus.len()));
+        let mut cause =
+            Cause::seen(ABOUT.id, Subject::Interrupt { source: "call_function".into() }, share, claim)
+                .because(format!(
+                    "function-call interrupts took {} of the server's time: {}",
+                    percent(share),
+                    per_second(scene.per_s(count))
+                ))
+                .figure("interrupts_per_s", scene.per_s(count));
+        if let Some((name, times)) = busiest {
+            cause = cause.because(format!("the function is {name} ({})", per_second(scene.per_s(times))));
+        }
+        Looked::Found(vec![cause.remedy(Remedy::by_hand(remedy))])
+    }
+}
+
+/// What a function is for, and what to do.
+fn told(function: Option<&str>) -> (&'static str, &'static str) {
+    match function {
+        Some(name) if name.contains("flush_tlb") => (
+            "memory that they share with it is unmapped or moved (TLB shootdowns)",
+            "Whoever unmaps shares memory with the server, often the server itself: have it keep memory instead of returning it (allocator \
+             settings), switch NUMA balancing off (knob numa-balancing), or keep its threads on fewer CPUs",
+        ),
+        Some(name) if name.starts_with("ipi_") => (
+            "somebody calls membarrier(2)",
+            "A global membarrier interrupts every CPU that runs a registered process: find the caller (pinwise watch --format folded), have it \
+             use the private expedited form, or keep it off these CPUs",
+        ),
+        Some(_) => (
+            "a function of the kernel, named below",
+            "Look at what asks for it: pinwise watch --full names functions and CPUs",
+        ),
+        None => (
+            "which function is not known",
+            "Look at what asks for it: pinwise watch --full names functions and CPUs",
+        ),
+    }
+}

@@ -1,0 +1,113 @@
+//! Deferred work of interrupts on the server's CPU, other than receiving packets.
+
+use probe::account::Source;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent, plural};
+
+/// The rule `softirqs`.
+pub struct Softirqs;
+
+/// Source, what it is, what to do.
+const KINDS: [(Source, &str, &str, &str); 9] = [
+    (
+        Source::SoftirqNetTx,
+        "softirq_net_tx",
+        "Sent packets are cleaned up",
+        "Move the card's lines (knob irq-affinity) or its transmit queues (knob xps-cpus)",
+    ),
+    (
+        Source::SoftirqBlock,
+        "softirq_block",
+        "I/O of a disk is completed",
+        "Move the disk's lines (knob irq-affinity); where the kernel manages them, place the server elsewhere",
+    ),
+    (
+        Source::SoftirqIrqPoll,
+        "softirq_irq_poll",
+        "I/O of a disk is polled",
+        "Move the disk's lines (knob irq-affinity)",
+    ),
+    (
+        Source::SoftirqTimer,
+        "softirq_timer",
+        "Timers of the kernel fire",
+        "Keep those who set them off these CPUs (knobs process-affinity, cpuset)",
+    ),
+    (
+        Source::SoftirqHrtimer,
+        "softirq_hrtimer",
+        "Timers of high resolution fire",
+        "Keep those who set them off these CPUs (knobs process-affinity, cpuset)",
+    ),
+    (
+        Source::SoftirqRcu,
+        "softirq_rcu",
+        "Memory of the kernel is freed (RCU)",
+        "Boot with rcu_nocbs= for these CPUs (knob boot-parameters)",
+    ),
+    (
+        Source::SoftirqSched,
+        "softirq_sched",
+        "The scheduler balances load",
+        "Take the CPUs out of balancing: an isolated cpuset partition, or isolcpus= (knob boot-parameters)",
+    ),
+    (
+        Source::SoftirqTasklet,
+        "softirq_tasklet",
+        "Tasklets of a driver run",
+        "Move the lines of the device that raises them (knob irq-affinity)",
+    ),
+    (
+        Source::SoftirqHi,
+        "softirq_hi",
+        "Tasklets of a driver run",
+        "Move the lines of the device that raises them (knob irq-affinity)",
+    ),
+];
+
+static ABOUT: About = About {
+    id: "softirqs",
+    title: "softirqs",
+    docs: "Deferred work of interrupts runs on a CPU of the server: completed I/O (BLOCK), sent packets (NET_TX), timers, RCU, load balancing \
+           (SCHED). It runs where it was raised: what raises it is moved, not the softirq. Look-alike: receiving packets (NET_RX) is \
+           receive-work; threads that run softirqs when they are too many (ksoftirqd) are kernel-thread.",
+};
+
+impl Rule for Softirqs {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        if scene.situation.account.is_none() {
+            return Looked::needs_account(&ABOUT);
+        }
+        let mut causes = Vec::new();
+        for (source, id, what, remedy) in KINDS {
+            let taken = scene.taken_by(source);
+            let share = scene.time.share(taken.ns);
+            if share < MATTERS {
+                continue;
+            }
+            let claim = format!(
+                "{what} on {} {}, where the server runs",
+                plural("CPU", taken.cpus.len()),
+                taken.cpus
+            );
+            let cause = Cause::seen(ABOUT.id, Subject::Interrupt { source: id.into() }, share, claim)
+                .because(format!(
+                    "{} took {} of the server's time: {}",
+                    source.words(),
+                    percent(share),
+                    per_second(scene.per_s(taken.count))
+                ))
+                .figure("runs_per_s", scene.per_s(taken.count))
+                .remedy(Remedy::by_hand(remedy));
+            causes.push(cause);
+        }
+        Looked::of(causes)
+    }
+}

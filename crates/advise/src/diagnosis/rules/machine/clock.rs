@@ -1,0 +1,67 @@
+//! The server's CPUs run slower than they can.
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+
+/// The rule `clock`.
+pub struct Clock;
+
+/// A busy CPU is slow below this share of the highest clock that it is allowed.
+const SLOW: f64 = 0.8;
+/// A CPU tells its clock only while it is busy: from this share of the window on.
+const BUSY: f64 = 0.3;
+
+static ABOUT: About = About {
+    id: "clock",
+    title: "clock",
+    docs: "CPUs that the server kept busy ran well below the highest clock that they have: a governor or energy preference that saves power, a \
+           maximum that somebody set, heat, or a power limit. The governor is changed; heat is not: if the clock stays low with the \
+           governor 'performance', look at cooling and power limits. Look-alike: an idle CPU, whose clock says nothing. Most guests are \
+           told no clock.",
+};
+
+impl Rule for Clock {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let policies = &scene.situation.machine.power.frequency;
+        if policies.is_empty() {
+            return Looked::DoesNotApply;
+        }
+        let mut slowest: Option<(u32, f64, f64)> = None;
+        for cpu in scene.time.cpus.iter() {
+            let busy = scene.idle_share(cpu).is_some_and(|idle| 1.0 - idle >= BUSY);
+            let mhz = scene.cpu(cpu).and_then(|seen| seen.frequency).map(|seen| seen.mean_mhz);
+            let policy = policies.iter().find(|policy| policy.cpus.contains(cpu));
+            let highest = policy.and_then(|policy| policy.hardware_max_khz).map(|khz| khz as f64 / 1e3);
+            let (true, Some(mhz), Some(highest)) = (busy, mhz, highest) else { continue };
+            if mhz < SLOW * highest && slowest.is_none_or(|(_, now, of)| mhz / highest < now / of) {
+                slowest = Some((cpu, mhz, highest));
+            }
+        }
+        let Some((cpu, mhz, highest)) = slowest else { return Looked::Fine };
+        let policy = policies.iter().find(|policy| policy.cpus.contains(cpu));
+        let governor = policy.and_then(|policy| policy.governor.as_deref()).unwrap_or("not known");
+        let claim = format!("CPU {cpu}, busy with the server, ran at {mhz:.0} MHz of {highest:.0}");
+        let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
+            .because(format!("its governor is {governor}"))
+            .figure("mhz", mhz)
+            .figure("highest_mhz", highest);
+        let capped = policy.and_then(|p| Some(p.max_khz? < p.hardware_max_khz?)).unwrap_or(false);
+        let remedy = match (capped, governor) {
+            (true, _) => {
+                Remedy::by_hand("Somebody has lowered the highest clock that is allowed: knob frequency-max")
+            }
+            (false, "performance") => {
+                Remedy::by_hand("The governor is not it: look at heat and power limits (turbostat, IPMI)")
+            }
+            (false, _) => {
+                Remedy::by_hand("Have the clock stay high: governor performance (knob frequency-governor)")
+            }
+        };
+        Looked::Found(vec![cause.remedy(remedy)])
+    }
+}

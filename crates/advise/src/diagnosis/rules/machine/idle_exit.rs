@@ -1,0 +1,72 @@
+//! Idle CPUs take long to come up when the server is woken.
+
+use std::collections::BTreeMap;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::percent;
+
+/// The rule `idle-exit`.
+pub struct IdleExit;
+
+static ABOUT: About = About {
+    id: "idle-exit",
+    title: "idle CPUs waking up",
+    docs: "A thread of the server was woken onto an idle CPU, and the CPU took time to come up: out of a deep C-state, or, in a guest, out of \
+           the hypervisor's hands. It costs latency at each request of a lightly loaded server and nothing at full load. A limit of the \
+           wake-up latency (PM QoS), shallower states, or busy polling cure it at the price of energy. Look-alikes: a CPU that is busy \
+           (run queue: busy-task), one that another CPU wakes far away (cross-CPU wake-ups).",
+};
+
+impl Rule for IdleExit {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        let ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
+        let share = scene.time.share(ns);
+        let mut states: BTreeMap<(u32, String), (u64, u64)> = BTreeMap::new();
+        for state in account.threads.iter().flat_map(|thread| &thread.from_idle) {
+            let name = state.name.clone().unwrap_or_else(|| "idle".into());
+            let sum = states.entry((state.state, name)).or_default();
+            sum.0 = sum.0.saturating_add(state.count);
+            sum.1 = sum.1.saturating_add(state.total_ns);
+        }
+        let count: u64 = states.values().map(|(count, _)| count).sum();
+        if share < MATTERS || count == 0 {
+            return Looked::Fine;
+        }
+        let claim =
+            format!("Idle CPUs take {:.0} us to come up when the server is woken", ns / count as f64 / 1e3);
+        let mut cause = Cause::seen(ABOUT.id, Subject::Machine, share, claim)
+            .because(format!("{} wake-ups onto idle CPUs, {} of its time", count, percent(share)))
+            .figure("wake_ups_per_s", scene.per_s(count))
+            .figure("mean_us", ns / count as f64 / 1e3);
+        if let Some(((_, name), (times, total))) = states.iter().max_by_key(|(_, (_, total))| *total) {
+            cause = cause.because(format!(
+                "most out of {name}: {times} times, {:.0} us each",
+                *total as f64 / (*times).max(1) as f64 / 1e3
+            ));
+        }
+        Looked::Found(vec![cause.remedy(remedy(scene))])
+    }
+}
+
+fn remedy(scene: &Scene<'_>) -> Remedy {
+    let idle = &scene.situation.machine.idle;
+    let is_guest = scene.situation.machine.virtualization.guest == Some(true);
+    match (is_guest, idle.states.len()) {
+        (true, _) => Remedy::by_hand(
+            "The hypervisor halts the CPU: haltpoll in the guest or kvm.halt_poll_ns on the host keep it near; so does busy polling (knobs busy-poll, busy-read)",
+        ),
+        (false, 0 | 1) => Remedy::by_hand(
+            "There are no C-states to choose from: busy polling (knobs busy-poll, busy-read) keeps the CPU up",
+        ),
+        (false, _) => {
+            Remedy::set("Keep wake-ups short while it runs (PM QoS)", "cpu-dma-latency", "machine", 2)
+        }
+    }
+}

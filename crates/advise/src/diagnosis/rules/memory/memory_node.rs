@@ -1,0 +1,64 @@
+//! The server's memory lies on another node than it runs on.
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::percent;
+
+/// The rule `memory-node`.
+pub struct MemoryNode;
+
+/// A share of remote memory below this is not worth a word.
+const FAR: f64 = 0.2;
+
+static ABOUT: About = About {
+    id: "memory-node",
+    title: "memory on other nodes",
+    docs: "Memory lies on another NUMA node than the CPUs on which the server ran: each miss of the cache goes over the interconnect. What \
+           that costs depends on how much it misses, which no counter of the kernel tells: the share is what is to be expected if every \
+           page were used alike, and the cost is measured by a study (near against far), or seen where the CPU counts cycles. It shows as \
+           CPU time of the server's own: look-alikes are a busy hyper-thread, a low clock, more work.",
+};
+
+impl Rule for MemoryNode {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        if scene.situation.machine.nodes.len() < 2 {
+            return Looked::DoesNotApply;
+        }
+        let Some(nearness) = scene.situation.account.as_ref().and_then(|account| account.nearness.as_ref())
+        else {
+            return Looked::needs_account(&ABOUT);
+        };
+        let Some(remote) = nearness.expected_remote_share.filter(|share| *share >= FAR) else {
+            return Looked::Fine;
+        };
+        let by = |of: fn(&probe::account::NodeShare) -> u64| {
+            nearness.nodes.iter().max_by_key(|(_, share)| of(share)).map(|(node, _)| *node)
+        };
+        let (Some(memory), Some(cpus)) = (by(|share| share.memory_bytes), by(|share| share.on_cpu_ns)) else {
+            return Looked::Fine;
+        };
+        let claim = match memory == cpus {
+            true => {
+                format!("About {} of the server's memory is on another node than it runs on", percent(remote))
+            }
+            false => format!("The server runs on node {cpus}, and most of its memory is on node {memory}"),
+        };
+        let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+            .because(format!("{} of its memory accesses are expected to be remote", percent(remote)))
+            .figure("expected_remote_share", remote);
+        let node_cpus =
+            scene.situation.machine.nodes.iter().find(|node| node.id == memory).map(|node| &node.cpus);
+        if let (Some(pid), Some(near)) =
+            (scene.situation.pids.first(), node_cpus.filter(|cpus| !cpus.is_empty()))
+        {
+            let words = format!("Run it on node {memory}, where its memory is");
+            cause = cause.remedy(Remedy::set(words, "process-affinity", pid, near));
+        }
+        Looked::Found(vec![cause])
+    }
+}

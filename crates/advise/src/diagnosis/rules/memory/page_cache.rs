@@ -1,0 +1,68 @@
+//! The server waits for files that it maps to be read.
+
+use super::swap::is_full;
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent};
+
+/// The rule `page-cache`.
+pub struct PageCache;
+
+/// Fewer major faults a second than this are those of any program.
+const FEW_PER_S: f64 = 10.0;
+
+static ABOUT: About = About {
+    id: "page-cache",
+    title: "mapped files",
+    docs: "Page faults of the server have to read, and nothing comes from swap: files that it maps, its own program among them, do not stay in \
+           the page cache. Near a memory limit the cache is thrown out and read again (thrashing). At its start, or after a restart of the \
+           host, it is only warming up. Look-alikes: swap; reads and fsync by system call (blocked), which are no faults.",
+};
+
+impl Rule for PageCache {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let (Some(blocked_ns), Some(faults)) = (scene.time.blocked_ns, scene.major_faults()) else {
+            return Looked::needs_account(&ABOUT);
+        };
+        let share = scene.time.share(blocked_ns);
+        let paged_in =
+            scene.situation.account.as_ref().and_then(|account| account.paging.as_ref()?.swapped_in_pages);
+        let per_s = scene.per_s(faults);
+        if share < MATTERS || per_s < FEW_PER_S || paged_in.unwrap_or(0) * 2 >= faults {
+            return Looked::Fine;
+        }
+        let full = scene.situation.memory.iter().find(|memory| is_full(memory));
+        let (subject, claim, remedy) = match full {
+            Some(memory) => (
+                Subject::Cgroup { path: memory.cgroup.clone() },
+                format!(
+                    "Mapped files do not stay in memory: cgroup {} is at its limit of {} MiB",
+                    memory.cgroup,
+                    memory.limit_bytes >> 20
+                ),
+                format!("Raise the limit ({})", memory.file),
+            ),
+            None => (
+                Subject::Server,
+                "The server reads files that it maps: it is warming up, or they do not fit into memory"
+                    .to_string(),
+                "Look again when it has run for a while; else give it memory, or lock what it needs (mlock)"
+                    .to_string(),
+            ),
+        };
+        let cause = Cause::seen(ABOUT.id, subject, share, claim)
+            .because(format!(
+                "blocked for {} of its time; {} major faults, none from swap",
+                percent(share),
+                per_second(per_s)
+            ))
+            .figure("major_faults_per_s", per_s)
+            .remedy(Remedy::by_hand(remedy));
+        Looked::Found(vec![cause])
+    }
+}

@@ -1,0 +1,92 @@
+//! The server waits for its own memory to come back from swap.
+
+use machine::limits::memory_use::MemoryUse;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent};
+
+/// The rule `swap`.
+pub struct Swap;
+
+const MIB: u64 = 1 << 20;
+
+static ABOUT: About = About {
+    id: "swap",
+    title: "swap",
+    docs: "The server touches memory that was swapped out and waits for the disk: it is blocked, page faults have to read (major faults), and \
+           pages come in from swap. Either the machine is short of memory, or the server's cgroup is at its limit while the machine has \
+           plenty. Look-alikes: files that are read again (page-cache: major faults and no pages from swap); interrupts of the disk that \
+           holds the swap space, which follow from it.",
+};
+
+impl Rule for Swap {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        if scene.situation.machine.memory.swap_total_bytes == Some(0) {
+            return Looked::DoesNotApply;
+        }
+        let Some(blocked_ns) = scene.time.blocked_ns else { return Looked::needs_account(&ABOUT) };
+        let share = scene.time.share(blocked_ns);
+        let faults = scene.major_faults().unwrap_or(0);
+        let paged_in =
+            scene.situation.account.as_ref().and_then(|account| account.paging.as_ref()?.swapped_in_pages);
+        let from_swap = paged_in.unwrap_or(0).min(faults.saturating_mul(readahead_pages()));
+        // A few stray pages mean nothing: half of what it had to read at least must have come from swap.
+        if share < MATTERS || faults == 0 || from_swap * 2 < faults {
+            return Looked::Fine;
+        }
+        let per_s = scene.per_s(faults);
+        let evidence = format!(
+            "blocked for {} of the time in which it tried to go on; {} major faults",
+            percent(share),
+            per_second(per_s)
+        );
+        let full = scene.situation.memory.iter().find(|memory| is_full(memory));
+        let cause = match full {
+            Some(memory) => of_limit(memory, share),
+            None => {
+                let claim = "The server waits for memory from swap, and no limit of a cgroup holds it back: the machine is short of memory";
+                Cause::seen(ABOUT.id, Subject::Machine, share, claim)
+                    .remedy(Remedy::by_hand("Give the machine more memory, or the server less to keep; find out who else uses it (pinwise map --server)"))
+            }
+        };
+        Looked::Found(vec![cause.because(evidence).figure("major_faults_per_s", per_s)])
+    }
+}
+
+/// How many pages one fault may bring in: the kernel reads 2^page-cluster at once, 8 by default (mm/swap_state.c).
+fn readahead_pages() -> u64 {
+    8
+}
+
+/// Whether a cgroup is at its limit, or has swapped because of it.
+pub(super) fn is_full(memory: &MemoryUse) -> bool {
+    let near = memory.used_bytes.is_some_and(|used| used as f64 >= 0.95 * memory.limit_bytes as f64);
+    near || memory.swapped_bytes.is_some_and(|swapped| {
+        swapped >= 16 * MIB && memory.used_bytes.is_some_and(|used| used * 10 >= memory.limit_bytes * 8)
+    })
+}
+
+fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
+    let mib = |bytes: u64| bytes.div_ceil(MIB);
+    let swapped = memory.swapped_bytes.unwrap_or(0);
+    let claim = format!(
+        "The memory limit of cgroup {} is reached, and the server waits for pages from swap: limit {} MiB, in use {}, in swap {}",
+        memory.cgroup,
+        mib(memory.limit_bytes),
+        memory.used_bytes.map_or("?".into(), |used| format!("{} MiB", mib(used))),
+        mib(swapped)
+    );
+    // What it has in swap has to fit as well, and a tenth for what grows.
+    let wanted = (memory.limit_bytes + swapped) / 10 * 11;
+    let words = format!("Raise the limit to {} MiB ({})", mib(wanted).div_ceil(16) * 16, memory.file);
+    Cause::seen(ABOUT.id, Subject::Cgroup { path: memory.cgroup.clone() }, share, claim)
+        .figure("limit_bytes", memory.limit_bytes as f64)
+        .figure("swapped_bytes", swapped as f64)
+        .remedy(Remedy::by_hand(words))
+}

@@ -1,0 +1,77 @@
+//! The server waits for a disk, or for a lock of the kernel.
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::memory::{page_cache, swap};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::percent;
+
+/// The rule `blocked`.
+pub struct Blocked;
+
+/// From this share of the window on in which somebody waited for I/O (PSI), the wait is for a disk.
+const IO_SOME: f64 = 0.5;
+
+static ABOUT: About = About {
+    id: "blocked",
+    title: "disk and kernel locks",
+    docs: "Threads of the server are blocked in the kernel (state D) and not because memory is short: a write that is made durable (fsync), a \
+           read that the page cache does not have, or a lock of the kernel. Writeback of others makes fsync slow: the log of a database \
+           waits behind a copy. Pressure of I/O (PSI) tells a disk from a lock of the kernel. Look-alikes: swap and mapped files (major \
+           faults).",
+};
+
+impl Rule for Blocked {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(blocked_ns) = scene.time.blocked_ns else { return Looked::needs_account(&ABOUT) };
+        let share = scene.time.share(blocked_ns);
+        if share < MATTERS {
+            return Looked::Fine;
+        }
+        let memory = [swap::Swap.examine(scene), page_cache::PageCache.examine(scene)];
+        if memory.iter().any(|looked| matches!(looked, Looked::Found(_))) {
+            return Looked::Fine;
+        }
+        let pressure = scene.system_per_s("pressure", "io some").map(|us| us / 1e6);
+        let blocked_of_window = scene.time.in_cpus(blocked_ns);
+        let is_io = pressure.map(|some| some >= IO_SOME * blocked_of_window.min(1.0));
+        let claim = match is_io {
+            Some(true) => "The server waits for a disk",
+            Some(false) => {
+                "The server waits in the kernel for something that is no I/O, a lock of the kernel most likely"
+            }
+            None => "The server waits in the kernel for a disk or a lock",
+        };
+        let mut cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
+            .because(format!(
+                "blocked (state D) for {} of the time in which it tried to go on",
+                percent(share)
+            ))
+            .figure("blocked_share", share);
+        if let Some(some) = pressure {
+            cause = cause
+                .because(format!("somebody waited for I/O for {} of the window (PSI)", percent(some)))
+                .figure("io_some_share", some);
+        }
+        let writes = scene.system_per_s("memory", "pgpgout");
+        if let Some(kib_per_s) = writes.filter(|kib| *kib > 1024.0) {
+            cause = cause
+                .because(format!("the machine wrote {:.0} MiB/s", kib_per_s / 1024.0))
+                .figure("written_kib_per_s", kib_per_s);
+        }
+        let remedy = match is_io {
+            Some(false) => {
+                "Find the lock: pinwise watch --process PID --format folded shows the stacks in which it waits"
+            }
+            _ => {
+                "Find out who writes (pinwise watch, iotop): keep big writers off the disk of its log, bound what they dirty (knobs dirty-bytes, \
+                 dirty-background-bytes), or give the log a disk of its own"
+            }
+        };
+        Looked::Found(vec![cause.remedy(Remedy::by_hand(remedy))])
+    }
+}

@@ -1,0 +1,73 @@
+//! Connections come in faster than the server accepts them.
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::per_second;
+
+/// The rule `listen-queue`.
+pub struct ListenQueue;
+
+/// Retransmissions as a share of segments, above which the path loses packets.
+const LOSES: f64 = 0.01;
+
+static ABOUT: About = About {
+    id: "listen-queue",
+    title: "listen queue and retransmissions",
+    docs: "The accept queue of a port was full when connections came (ListenOverflows): clients try again after a second, and latency has \
+           steps of 1, 3, 7 s. The server accepts too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. More than 1 % of \
+           segments sent again says that the path loses packets: drops of the card, a full backlog, the network. The counters are of the \
+           whole network namespace.",
+};
+
+impl Rule for ListenQueue {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let row = |name| scene.system_per_s("network", name);
+        let Some(overflows) = row("listen overflows") else {
+            return Looked::CannotTell(::machine::Missing::new(
+                ABOUT.title,
+                "the kernel's counters of TCP were not read",
+            ));
+        };
+        let mut causes = Vec::new();
+        if overflows > 0.0 {
+            let claim = "Connections came while an accept queue was full: clients wait a second or more and try again";
+            let mut cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+                .because(format!(
+                    "{} in the server's network namespace (ListenOverflows)",
+                    per_second(overflows)
+                ))
+                .figure("overflows_per_s", overflows);
+            let waiting =
+                scene.situation.connections.listeners.iter().filter(|listener| listener.waiting > 0);
+            for listener in waiting {
+                cause = cause.because(format!(
+                    "port {}: {} connections wait to be accepted",
+                    listener.port, listener.waiting
+                ));
+            }
+            causes.push(cause.remedy(Remedy::by_hand("Raise the backlog of the server and net.core.somaxconn; find out what keeps it from accepting")));
+        }
+        if let (Some(again), Some(sent)) = (row("retransmitted"), row("segments sent"))
+            && sent > 100.0
+            && again / sent >= LOSES
+        {
+            let claim = format!(
+                "{:.1} % of TCP segments are sent again: the path loses packets",
+                100.0 * again / sent
+            );
+            let cause = Cause::possible(ABOUT.id, Subject::Interface { name: "TCP".into() }, claim)
+                .because(format!("{} of {}", per_second(again), per_second(sent)))
+                .figure("retransmitted_share", again / sent)
+                .remedy(Remedy::by_hand(
+                    "Look at drops of the card (ethtool -S), of the backlog (softnet_stat), and at the path",
+                ));
+            causes.push(cause);
+        }
+        Looked::of(causes)
+    }
+}

@@ -1,0 +1,46 @@
+//! The server sleeps for a time that it has chosen itself.
+
+use probe::account::SleepReason;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::percent;
+
+/// The rule `own-sleep`.
+pub struct OwnSleep;
+
+/// Sleep below this share of the time of the threads at work is that of any server.
+const MUCH: f64 = 0.1;
+
+static ABOUT: About = About {
+    id: "own-sleep",
+    title: "pauses of its own",
+    docs: "Threads that serve sleep in nanosleep or clock_nanosleep: a pause that the program itself makes - a poll with a delay, a back-off, a \
+           rate limit, a garbage collector that waits. No placement changes it. Threads that do nothing else (housekeeping) are left out, for \
+           they do not work. Look-alikes: a server that waits for requests (slow-client) sleeps in epoll or read, with a timeout or \
+           without; one that is stopped (stopped).",
+};
+
+impl Rule for OwnSleep {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(share) = scene.time.asleep_share(SleepReason::Timer) else {
+            return Looked::needs_account(&ABOUT);
+        };
+        if share < MUCH {
+            return Looked::Fine;
+        }
+        let claim = "The server pauses by itself: its threads sleep for a time that it has chosen";
+        let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
+            .because(format!("{} of the time of its threads, in nanosleep(2) or clock_nanosleep(2)", percent(share)))
+            .figure("asleep_share", share)
+            .remedy(Remedy::by_hand(
+                "Find the pause in its code or settings: pinwise watch --process PID --format folded has the stacks in which it sleeps",
+            ));
+        Looked::Found(vec![cause])
+    }
+}

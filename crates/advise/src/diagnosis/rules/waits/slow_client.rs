@@ -1,0 +1,125 @@
+//! The server waits for requests: its clients are the limit.
+
+use probe::TreeSeen;
+use probe::account::SleepReason;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::limit;
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::{percent, plural};
+
+/// The rule `slow-client`.
+pub struct SlowClient;
+
+/// A client is busy from this share of a CPU on.
+const BUSY: f64 = 0.5;
+/// From this share of its sleep on, input is what it waits for.
+const MOSTLY: f64 = 0.5;
+/// A client waits for a CPU from this share of the window on.
+const WAITS: f64 = 0.1;
+
+static ABOUT: About = About {
+    id: "slow-client",
+    title: "clients",
+    docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in \
+           flight: no placement of the server makes it faster. A client that waits for a CPU beside a hog looks like a slow server from \
+           outside. Look-alikes: a server that sleeps at a lock or in a timer of its own; clients of other hosts, which cannot be seen \
+           from here.",
+};
+
+impl Rule for SlowClient {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let (connections, saturation) = (&scene.situation.connections, limit::saturation(scene));
+        let Some(clients) = scene.clients().filter(|clients| !clients.threads.is_empty()) else {
+            return Looked::DoesNotApply;
+        };
+        // It sleeps for another reason: a lock, a pause of its own, a stop.
+        let waits_for_input = scene.time.asleep_ns <= 0.0
+            || scene
+                .time
+                .asleep_share(SleepReason::Input)
+                .is_none_or(|input| input * scene.time.wall_ns >= MOSTLY * scene.time.asleep_ns);
+        if saturation >= limit::HAS_ROOM || !waits_for_input {
+            return Looked::Fine;
+        }
+        let window_us = scene.situation.observation.window_s() * 1e6;
+        let followed_us = if clients.followed_us > 0 { clients.followed_us as f64 } else { window_us };
+        let busy = sum(clients, |thread| thread.on_cpu_us) / followed_us;
+        let waits = sum(clients, |thread| thread.waited_us) / followed_us;
+        let in_flight: u64 = connections.peers.iter().map(|peer| peer.connections).sum();
+        let Some(first) = connections.peers.first() else { return Looked::DoesNotApply };
+        let who = match connections.peers.len() {
+            1 => format!("Its client {} (process {})", first.comm, first.pid),
+            n => format!("Its {n} clients ({}, process {}, and others)", first.comm, first.pid),
+        };
+        let claim = match (waits >= WAITS, busy >= BUSY) {
+            (true, _) => {
+                format!("{who} waited for a CPU for {} of the window: something has it", percent(waits))
+            }
+            (false, true) => format!("{who} is busy with its own work for {} of a CPU", percent(busy)),
+            (false, false) => {
+                format!("{who} asks little: {in_flight} {}", plural("connection", in_flight as usize))
+            }
+        };
+        let subject = Subject::Process { pid: first.pid };
+        // Without an account it is not known what the server sleeps for.
+        let cause = match scene.situation.account {
+            Some(_) => Cause::seen(ABOUT.id, subject, 1.0 - saturation, claim),
+            None => Cause::possible(ABOUT.id, subject, claim),
+        };
+        let cause = cause
+            .because(format!(
+                "the server had nothing to do for {} of what it could",
+                percent(1.0 - saturation)
+            ))
+            .figure("client_busy_cpus", busy)
+            .figure("client_waited_share", waits)
+            .figure("connections", in_flight as f64);
+        let cause = match connections.made {
+            0 => cause,
+            made => cause.because(format!(
+                "it has {made} {} of its own making: it may wait for what is at their other end",
+                plural("connection", made as usize)
+            )),
+        };
+        Looked::Found(vec![with_remedy(scene, cause, waits, first.pid)])
+    }
+}
+
+/// Of a client that waits for a CPU, whoever has it; else more load.
+fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64, client: u32) -> Cause {
+    if waits < WAITS {
+        return cause.remedy(Remedy::by_hand("Give it more connections, more requests in flight, or more clients; no placement of the server gains much"));
+    }
+    let on =
+        scene.clients().into_iter().flat_map(|clients| &clients.threads).flat_map(|thread| &thread.seen_on);
+    let on = on.max_by_key(|(_, times)| **times).map(|(cpu, _)| *cpu);
+    let is_other = |pid: u32| pid != client && !scene.is_client(pid) && !scene.situation.pids.contains(&pid);
+    let hog = scene.situation.busy.iter().find(|busy| {
+        is_other(busy.pid) && busy.last_cpu.is_some() && busy.last_cpu == on && busy.cpus >= WAITS
+    });
+    match (hog, on) {
+        (Some(hog), Some(cpu)) => cause
+            .because(format!(
+                "{} (process {}) had {} of CPU {cpu}, where the client runs",
+                hog.comm,
+                hog.pid,
+                percent(hog.cpus)
+            ))
+            .figure("hog_pid", f64::from(hog.pid))
+            .remedy(Remedy::by_hand(format!(
+                "Move {} (process {}) off CPU {cpu}, or the client to another CPU",
+                hog.comm, hog.pid
+            ))),
+        _ => cause.remedy(Remedy::by_hand("Give the client a CPU of its own (knob process-affinity)")),
+    }
+}
+
+fn sum(clients: &TreeSeen, of: fn(&probe::ThreadSeen) -> Option<u64>) -> f64 {
+    clients.threads.iter().filter_map(of).sum::<u64>() as f64
+}

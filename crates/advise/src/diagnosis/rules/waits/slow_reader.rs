@@ -1,0 +1,43 @@
+//! The server waits for somebody to read what it sends.
+
+use probe::account::SleepReason;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::percent;
+
+/// The rule `slow-reader`.
+pub struct SlowReader;
+
+/// Sleep below this share of the time of the threads at work is that of any server.
+const MUCH: f64 = 0.1;
+
+static ABOUT: About = About {
+    id: "slow-reader",
+    title: "readers of its answers",
+    docs: "Threads of the server sleep in write or send: the buffer of a socket or a pipe is full, because whoever is at the other end reads \
+           slowly, or the network between is slow. No placement of the server changes it. Look-alikes: a server that waits for requests \
+           (slow-client) sleeps in read or epoll; one whose log is made durable (blocked) is in state D.",
+};
+
+impl Rule for SlowReader {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(share) = scene.time.asleep_share(SleepReason::Output) else {
+            return Looked::needs_account(&ABOUT);
+        };
+        if share < MUCH {
+            return Looked::Fine;
+        }
+        let claim = "The server waits for its answers to be read: the buffer of a socket or a pipe is full";
+        let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
+            .because(format!("{} of the time of its threads, in write(2), send(2) or the like", percent(share)))
+            .figure("asleep_share", share)
+            .remedy(Remedy::by_hand("Look at who reads: a slow client, a log collector at a pipe, the network (ss -tm shows full queues)"));
+        Looked::Found(vec![cause])
+    }
+}

@@ -1,0 +1,45 @@
+//! The server is stopped: by a signal, a debugger or the freezer.
+
+use probe::account::SleepReason;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::percent;
+
+/// The rule `stopped`.
+pub struct Stopped;
+
+static ABOUT: About = About {
+    id: "stopped",
+    title: "stops",
+    docs: "Threads of the server neither ran nor waited for anything: a signal (SIGSTOP, SIGTSTP), a debugger or the freezer of its cgroup \
+           holds them (docker pause, cgroup.freeze). From outside it looks like a server without work. Told from sleep by the state of the \
+           thread when it left the CPU.",
+};
+
+impl Rule for Stopped {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        // By counters: a server that is stopped all through the window has states that say so.
+        let states: Vec<char> = scene.situation.server.threads().map(|thread| thread.state).collect();
+        let all_stopped = !states.is_empty() && states.iter().all(|state| matches!(state, 'T' | 't'));
+        let of_wall = scene.time.asleep_share(SleepReason::Stopped).unwrap_or(0.0);
+        if of_wall < MATTERS && !all_stopped {
+            return Looked::Fine;
+        }
+        let claim = match all_stopped {
+            true => "The server is stopped (state T): it does nothing until it is let go on".to_string(),
+            false => format!("The server was stopped for {} of the window", percent(of_wall)),
+        };
+        let share = if all_stopped { of_wall.max(MATTERS) } else { of_wall };
+        let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
+            .because("by a signal, a debugger, or the freezer of its cgroup")
+            .figure("stopped_share", of_wall)
+            .remedy(Remedy::by_hand("Find out who stops it: kill -CONT lets it go on; look at cgroup.freeze, a debugger, a job control of a shell"));
+        Looked::Found(vec![cause])
+    }
+}

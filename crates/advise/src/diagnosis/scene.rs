@@ -1,0 +1,157 @@
+//! A situation with what every rule asks of it.
+
+use machine::processes::Task;
+use machine::{CpuSet, Setting};
+use probe::account::{CpuAccount, Source};
+use probe::{Party, TreeSeen};
+
+use super::situation::Situation;
+use super::time::ServerTime;
+
+/// A cost below this share of the time in which the server tried to go on is not worth a word, and no remedy is given for it.
+pub const MATTERS: f64 = 0.01;
+
+/// What rules look at.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// Everything that is known.
+    pub situation: &'a Situation,
+    /// Where the server's time went.
+    pub time: ServerTime,
+}
+
+impl<'a> Scene<'a> {
+    /// Adds up the server's time; `None` where none of its threads was seen.
+    pub fn of(situation: &'a Situation) -> Option<Self> {
+        let observation = &situation.observation;
+        let time = match &situation.account {
+            Some(account) => ServerTime::of_account(account, observation),
+            None => ServerTime::of_counters(observation),
+        }?;
+        Some(Self { situation, time })
+    }
+
+    /// CPUs on which the server's threads may run and that are online; all that are online where it is not known.
+    pub fn allowed(&self) -> CpuSet {
+        let online = self.situation.online();
+        let allowed = self.situation.server.cpus().intersection(&online);
+        if allowed.is_empty() { online } else { allowed }
+    }
+
+    /// CPUs that the server does not use: those that it may not use, or, where it may use all, those where it hardly ran.
+    pub fn spare(&self) -> CpuSet {
+        let online = self.situation.online();
+        let outside = online.difference(&self.allowed());
+        if outside.is_empty() { online.difference(&self.time.cpus) } else { outside }
+    }
+
+    /// The record of a CPU.
+    pub fn cpu(&self, cpu: u32) -> Option<&CpuAccount> {
+        self.situation.account.as_ref()?.cpus.iter().find(|seen| seen.cpu == cpu)
+    }
+
+    /// Share of the window in which a CPU was idle.
+    pub fn idle_share(&self, cpu: u32) -> Option<f64> {
+        if let Some(seen) = self.cpu(cpu) {
+            return (seen.wall_ns > 0).then(|| seen.idle_ns as f64 / seen.wall_ns as f64);
+        }
+        let row = |name| self.situation.observation.rate("stat", name, cpu);
+        Some((row("idle")? + row("iowait").unwrap_or(0.0)) / 1e6)
+    }
+
+    /// Idle time of these CPUs, in CPUs; `None` where it is not known of any.
+    pub fn idle_cpus(&self, cpus: &CpuSet) -> Option<f64> {
+        let known: Vec<f64> = cpus.iter().filter_map(|cpu| self.idle_share(cpu)).collect();
+        (!known.is_empty()).then(|| known.iter().sum())
+    }
+
+    /// A task that took the CPU from the server.
+    pub fn task(&self, tid: u32) -> Option<&Task> {
+        self.situation.tasks.get(&tid)
+    }
+
+    /// Whether a process is a client of the server on this host.
+    pub fn is_client(&self, pid: u32) -> bool {
+        self.situation.connections.peers.iter().any(|peer| peer.pid == pid)
+    }
+
+    /// Clients on this host; `None` where there are none, or none was seen to run.
+    pub fn clients(&self) -> Option<&TreeSeen> {
+        self.situation.observation.beside.get(&Party::Load)
+    }
+
+    /// What threads of the server waited while others of its own had the CPU, ns; `None` without an account.
+    pub fn own_took_ns(&self) -> Option<f64> {
+        let account = self.situation.account.as_ref()?;
+        Some(account.tasks.iter().filter(|task| task.of_target).map(|task| task.took.total_ns as f64).sum())
+    }
+
+    /// What they waited while clients of this host had it, ns.
+    pub fn clients_took_ns(&self) -> f64 {
+        let tasks = self.situation.account.iter().flat_map(|account| &account.tasks);
+        tasks
+            .filter(|task| !task.of_target && self.is_client(task.pid))
+            .map(|task| task.took.total_ns as f64)
+            .sum()
+    }
+
+    /// What they waited for others than the server itself, ns: all waiting where it is not known for whom.
+    pub fn kept_by_others_ns(&self) -> f64 {
+        (self.time.queued_ns() - self.own_took_ns().unwrap_or(0.0)).max(0.0)
+    }
+
+    /// What a source took from the server: while it ran, and while it waited, ns; how often; on which CPUs.
+    pub fn taken_by(&self, source: Source) -> Taken {
+        let mut taken = Taken::default();
+        for cpu in self.situation.account.iter().flat_map(|account| &account.cpus) {
+            for (_, seen) in cpu.sources.iter().filter(|(known, seen)| *known == source && seen.took_ns() > 0)
+            {
+                taken.ns += seen.took_ns() as f64;
+                taken.count += seen.on_target.count.saturating_add(seen.while_waiting.count);
+                taken.on_target += seen.on_target.count;
+                taken.on_target_ns += seen.on_target.total_ns as f64;
+                taken.cpus.insert(cpu.cpu);
+            }
+        }
+        taken
+    }
+
+    /// Events a second of the window.
+    pub fn per_s(&self, count: u64) -> f64 {
+        if self.situation.window_s > 0.0 { count as f64 / self.situation.window_s } else { 0.0 }
+    }
+
+    /// A counter of the whole system, events (or us) a second; `None` where it was not read.
+    pub fn system_per_s(&self, probe: &str, name: &str) -> Option<f64> {
+        let window_s = self.situation.observation.window_s();
+        let value = self.situation.observation.system(probe, name)?.value;
+        (window_s > 0.0).then(|| value as f64 / window_s)
+    }
+
+    /// Major page faults of the server's threads; `None` where they were not counted.
+    pub fn major_faults(&self) -> Option<u64> {
+        let account = self.situation.account.as_ref()?;
+        let known: Vec<u64> = account.threads.iter().filter_map(|thread| thread.major_faults).collect();
+        (!known.is_empty()).then(|| known.iter().fold(0u64, |sum, more| sum.saturating_add(*more)))
+    }
+
+    /// A command that puts a setting in force.
+    pub fn command(setting: &Setting) -> String {
+        format!("pinwise apply --set {}:{}={}", setting.knob, setting.target, setting.value)
+    }
+}
+
+/// What was taken from the server by something.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Taken {
+    /// Time, ns.
+    pub ns: f64,
+    /// How often, while the server ran or waited.
+    pub count: u64,
+    /// How often while it ran.
+    pub on_target: u64,
+    /// Of the time, what came while it ran, ns.
+    pub on_target_ns: f64,
+    /// On which CPUs.
+    pub cpus: CpuSet,
+}

@@ -1,0 +1,77 @@
+//! Everything that is known of a running server in one window.
+
+use std::collections::BTreeMap;
+
+use machine::limits::memory_use::MemoryUse;
+use machine::processes::{Connections, Server, Task};
+use machine::{CpuSet, Machine, Missing};
+use probe::Observation;
+use probe::account::Account;
+use serde::{Deserialize, Serialize};
+
+/// A process that had much of a CPU in the window, whoever's it is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Busy {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub comm: String,
+    /// CPU time of all its threads, in CPUs.
+    pub cpus: f64,
+    /// The CPU on which its first thread ran last.
+    pub last_cpu: Option<u32>,
+}
+
+/// One window of a running server from every side. Kept as JSON it can be judged again anywhere.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Situation {
+    /// The server as it was asked for, in words: `process 4711`, `nginx (3 processes)`.
+    pub target: String,
+    /// Its processes when the window began, the one that was asked for first.
+    pub pids: Vec<u32>,
+    /// The pinwise that looked.
+    pub observer: Option<u32>,
+    /// Length of the window, s.
+    pub window_s: f64,
+    /// The machine at the beginning.
+    pub machine: Machine,
+    /// The kernel's account of the server's threads; `None` without root or eBPF (`missing` says why).
+    pub account: Option<Account>,
+    /// Counters of the same window, with the server's threads and those of its clients on this host.
+    pub observation: Observation,
+    /// The server's processes at the end: where they may run, how they are scheduled, their cgroups.
+    pub server: Server,
+    /// How tasks that took the CPU from it compete, by thread number.
+    pub tasks: BTreeMap<u32, Task>,
+    /// Processes that had most of the CPUs, the busiest first.
+    pub busy: Vec<Busy>,
+    /// Its connections at the end of the window.
+    pub connections: Connections,
+    /// Its memory limits, the nearest cgroup first.
+    pub memory: Vec<MemoryUse>,
+    /// What is not known beside what the parts say themselves, and why.
+    pub missing: Vec<Missing>,
+}
+
+impl Situation {
+    /// Everything that is not known, once.
+    pub fn all_missing(&self) -> Vec<Missing> {
+        let account = self.account.iter().flat_map(|account| &account.missing);
+        let parts =
+            [&self.missing, &self.observation.missing, &self.connections.missing, &self.server.missing];
+        let mut all: Vec<Missing> = Vec::new();
+        for missing in parts.into_iter().flatten().chain(account) {
+            if !all.contains(missing) {
+                all.push(missing.clone());
+            }
+        }
+        all
+    }
+
+    /// CPUs that are online.
+    pub fn online(&self) -> CpuSet {
+        self.machine.online()
+    }
+}

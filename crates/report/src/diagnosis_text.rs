@@ -1,0 +1,284 @@
+//! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
+
+use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, Scene, ServerTime, rules};
+
+use crate::number::grouped;
+use crate::visible::one_line;
+
+/// Causes that are shown when not all are asked for.
+const SHOWN: usize = 3;
+/// Lines of evidence of each, likewise.
+const EVIDENCE: usize = 2;
+/// What could not be seen: lines, likewise.
+const MISSING: usize = 3;
+/// Width of the bar, characters.
+const BAR: usize = 60;
+
+/// What is to be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Every cause with all its evidence, and all that is missing.
+    pub all: bool,
+}
+
+/// The whole diagnosis of `server`, 24 lines at most unless all is wanted.
+pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
+    let mut text = format!("{}\n", headline(diagnosis, &one_line(server)));
+    if let Some(time) = &diagnosis.time {
+        text.push_str(&bar(time));
+    }
+    let most = if wanted.all { usize::MAX } else { SHOWN };
+    for (number, cause) in diagnosis.causes.iter().take(most).enumerate() {
+        text.push_str(&self::cause(number + 1, cause, wanted));
+    }
+    if diagnosis.causes.len() > most {
+        let rest: Vec<String> = diagnosis.causes[most..].iter().map(|cause| cause.id.to_string()).collect();
+        text.push_str(&format!("And {} more (--full): {}\n", rest.len(), one_line(&rest.join(", "))));
+    }
+    if diagnosis.causes.is_empty() && diagnosis.time.is_some() {
+        text.push_str("Nothing was found that costs it 1 % of its time.\n");
+    }
+    text.push_str(&own_work(diagnosis));
+    text.push_str(&ruled_out(diagnosis));
+    text.push_str(&missing(diagnosis, if wanted.all { usize::MAX } else { MISSING }));
+    text
+}
+
+/// `10.0 s`.
+fn length(ns: f64) -> String {
+    format!("{} s", grouped(ns / 1e9, 1))
+}
+
+/// `71 %`.
+fn percent(share: f64) -> String {
+    match share {
+        _ if !share.is_finite() => "n/a".into(),
+        _ if share > 0.0 && share < 0.0995 => format!("{:.1} %", share * 100.0),
+        _ => format!("{:.0} %", share * 100.0),
+    }
+}
+
+/// Which limit holds, in one sentence or two.
+fn headline(diagnosis: &Diagnosis, server: &str) -> String {
+    let Some(time) = &diagnosis.time else { return format!("{server}: nothing of it was seen.") };
+    format!("{server} {} {}", demand(time), limit(diagnosis.limit, time))
+}
+
+/// What it wanted, and what it had.
+fn demand(time: &ServerTime) -> String {
+    let wanted = time.in_cpus(time.had_ns() + time.queued_ns() + time.throttled_ns);
+    let had = time.in_cpus(time.had_ns());
+    match time.threads {
+        1 => format!(
+            "wanted a CPU for {} of {} and had one for {}.",
+            percent(wanted),
+            length(time.window_ns),
+            percent(had)
+        ),
+        n => format!(
+            "({n} threads at work) wanted {wanted:.2} CPUs over {} and had {had:.2}.",
+            length(time.window_ns)
+        ),
+    }
+}
+
+fn limit(limit: Limit, time: &ServerTime) -> String {
+    let idle = 1.0 - time.in_cpus(time.active_ns()) / time.threads.max(1) as f64;
+    match limit {
+        Limit::Stopped => "It is stopped.".into(),
+        Limit::Quota => format!(
+            "Limit: its CPU quota, which held it back for {}.",
+            percent(time.share(time.throttled_ns))
+        ),
+        Limit::Cpu => format!(
+            "Limit: CPU. It waited for one for {} of its time.",
+            percent(time.share(time.queued_ns()))
+        ),
+        Limit::Memory => format!(
+            "Limit: memory. It was blocked for {} of its time.",
+            percent(time.share(time.blocked_ns.unwrap_or(0.0)))
+        ),
+        Limit::Blocked => format!(
+            "Limit: waiting in the kernel, for {} of its time.",
+            percent(time.share(time.blocked_ns.unwrap_or(0.0)))
+        ),
+        Limit::Lock => "Limit: a lock of its own.".into(),
+        Limit::OneThread => {
+            format!("Limit: one thread ({}), busy with the server's own work.", one_line(&time.busiest.comm))
+        }
+        Limit::OwnWork => "Limit: its CPUs are full of its own work.".into(),
+        Limit::Load => format!("The server is not the limit: it slept for {} of the time.", percent(idle)),
+        Limit::Unknown => "Which limit holds is not known.".into(),
+    }
+}
+
+/// Where the time of the threads at work went, as one line and its legend.
+fn bar(time: &ServerTime) -> String {
+    let parts = [
+        ('#', "on a CPU", time.on_cpu_ns),
+        ('!', "interrupted", time.interrupted_ns),
+        ('<', "waiting for a CPU", time.queued_ns()),
+        ('=', "held back by a quota", time.throttled_ns),
+        ('x', "blocked", time.blocked_ns.unwrap_or(0.0)),
+        ('.', "asleep", time.asleep_ns),
+    ];
+    let all: f64 = parts.iter().map(|(.., ns)| ns).sum();
+    if all <= 0.0 {
+        return String::new();
+    }
+    let mut line = String::new();
+    let mut drawn = 0.0;
+    for (sign, _, ns) in parts {
+        drawn += ns;
+        let end = (drawn / all * BAR as f64).round() as usize;
+        (line.len()..end).for_each(|_| line.push(sign));
+    }
+    let legend = parts.iter().filter(|(.., ns)| *ns / all >= 0.001);
+    let legend: Vec<String> =
+        legend.map(|(sign, what, ns)| format!("{sign} {what} {}", percent(ns / all))).collect();
+    format!("  [{line}]\n  {}\n", legend.join("   "))
+}
+
+fn cause(number: usize, cause: &Cause, wanted: Wanted) -> String {
+    let cost = match (cause.share, cause.certainty) {
+        (Some(share), Certainty::Seen) => percent(share),
+        _ => "cost not measured".into(),
+    };
+    let follows = cause.follows_from.as_ref().map(|id| format!(" (follows from {id})")).unwrap_or_default();
+    let mut text = format!("{number}. {}: {cost}{}\n", one_line(&cause.claim), one_line(&follows));
+    let most = if wanted.all { usize::MAX } else { EVIDENCE };
+    for line in cause.evidence.iter().take(most) {
+        text.push_str(&format!("   {}\n", one_line(line)));
+    }
+    for remedy in cause.remedies.iter().take(if wanted.all { usize::MAX } else { 1 }) {
+        match &remedy.setting {
+            Some(setting) => text.push_str(&format!(
+                "   -> {}:  {}\n",
+                one_line(&remedy.words),
+                one_line(&Scene::command(setting))
+            )),
+            None => text.push_str(&format!("   -> {}\n", one_line(&remedy.words))),
+        }
+    }
+    text
+}
+
+/// What is cost and no theft, and what looking cost.
+fn own_work(diagnosis: &Diagnosis) -> String {
+    let own =
+        diagnosis.own_work.iter().map(|own| format!("{} {} (its own work)", own.what, percent(own.share)));
+    let observer = diagnosis.observer.filter(|share| *share >= 0.001);
+    let observer = observer.map(|share| format!("pinwise itself {}", percent(share)));
+    let parts: Vec<String> = own.chain(observer).collect();
+    if parts.is_empty() { String::new() } else { format!("Besides: {}.\n", parts.join(", ")) }
+}
+
+/// `Ruled out: quota, swap.`
+fn ruled_out(diagnosis: &Diagnosis) -> String {
+    let title = |id: &&&str| {
+        rules::all().map(|rule| rule.about()).find(|about| about.id == **id).map(|about| about.title)
+    };
+    let titles: Vec<&str> = diagnosis.ruled_out.iter().filter_map(|id| title(&id)).collect();
+    if titles.is_empty() { String::new() } else { format!("Ruled out: {}.\n", titles.join(", ")) }
+}
+
+fn missing(diagnosis: &Diagnosis, most: usize) -> String {
+    let mut text = String::new();
+    for missing in diagnosis.missing.iter().take(most) {
+        text.push_str(&format!("Not seen: {}: {}\n", one_line(&missing.fact), one_line(&missing.why)));
+    }
+    let more = diagnosis.missing.len().saturating_sub(most);
+    if more > 0 {
+        text.push_str(&format!("Not seen: {more} more (--full)\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use advise::diagnosis::time::{Busiest, Means};
+    use advise::diagnosis::{Remedy, Subject};
+    use machine::{CpuSet, Missing};
+
+    use super::*;
+
+    fn time() -> ServerTime {
+        ServerTime {
+            means: Means::Account,
+            window_ns: 1e10,
+            threads: 1,
+            of_threads: 1,
+            wall_ns: 1e10,
+            on_cpu_ns: 6e9,
+            user_share: None,
+            interrupted_ns: 1e9,
+            preempted_ns: 2e9,
+            run_queue_ns: 0.0,
+            throttled_ns: 0.0,
+            blocked_ns: Some(0.0),
+            asleep_ns: 1e9,
+            asleep_for_ns: BTreeMap::new(),
+            busiest: Busiest::default(),
+            cpus: CpuSet::single(1),
+        }
+    }
+
+    fn hog(pid: u32) -> Cause {
+        Cause::seen("busy-task", Subject::Process { pid }, 0.22, format!("hog (process {pid}) runs on CPU 1"))
+            .because("one")
+            .because("two")
+            .because("three")
+            .remedy(Remedy::set("Give it CPU 0", "process-affinity", pid, 0))
+    }
+
+    #[test]
+    fn the_limit_comes_first_and_each_cause_has_its_command() {
+        let diagnosis =
+            Diagnosis { time: Some(time()), limit: Limit::Cpu, causes: vec![hog(7)], ..Diagnosis::default() };
+        let text = render(&diagnosis, "process 5", Wanted::default());
+        let mut lines = text.lines();
+        assert_eq!(
+            lines.next().unwrap(),
+            "process 5 wanted a CPU for 90 % of 10.0 s and had one for 70 %. Limit: CPU. It waited for one for 22 % of its time."
+        );
+        let bar = lines.next().unwrap().trim();
+        assert_eq!((bar.len(), bar.matches('#').count(), bar.matches('<').count()), (62, 36, 12), "{bar}");
+        assert!(text.contains("1. hog (process 7) runs on CPU 1: 22 %\n   one\n   two\n   -> Give it CPU 0:  pinwise apply --set process-affinity:7=0\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_and_all_is_there_when_it_is_wanted() {
+        let missing = (0..9).map(|n| Missing::new(n, "why")).collect();
+        let causes = (1..6).map(hog).collect();
+        let diagnosis =
+            Diagnosis { time: Some(time()), limit: Limit::Cpu, causes, missing, ..Diagnosis::default() };
+        let short = render(&diagnosis, "s", Wanted::default());
+        assert!(
+            short.contains("And 2 more (--full): busy-task/process:4, busy-task/process:5")
+                && short.contains("6 more (--full)"),
+            "{short}"
+        );
+        let full = render(&diagnosis, "s", Wanted { all: true });
+        assert!(full.contains("5. hog") && full.contains("three") && !full.contains("--full"), "{full}");
+    }
+
+    #[test]
+    fn names_from_outside_stay_on_their_line() {
+        let mut cause = hog(7);
+        cause.claim = "evil\n1. nothing is wrong\u{1b}[2J".into();
+        let diagnosis = Diagnosis { time: Some(time()), causes: vec![cause], ..Diagnosis::default() };
+        let text = render(&diagnosis, "a\nb", Wanted::default());
+        assert!(
+            !text.contains('\u{1b}') && !text.contains("\n1. nothing") && !text.contains("a\nb"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_was_not_seen_is_not_judged() {
+        let text = render(&Diagnosis::default(), "process 5", Wanted::default());
+        assert_eq!(text, "process 5: nothing of it was seen.\n");
+    }
+}

@@ -1,0 +1,59 @@
+# What scripts of scenarios begin with: cgroups of their own, whichever version of cgroups this machine has.
+
+# The folder of cgroup $2 in the hierarchy of controller $1.
+cg_dir() {
+    if [ -e "/sys/fs/cgroup/$1/cgroup.procs" ] && [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+        echo "/sys/fs/cgroup/$1/$2"
+    else
+        echo "/sys/fs/cgroup/$2"
+    fi
+}
+
+# Makes cgroup $2 with controller $1.
+cg_make() {
+    dir=$(cg_dir "$1" "$2")
+    if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+        echo "+$1" > /sys/fs/cgroup/cgroup.subtree_control
+        parent=$(dirname "$2")
+        if [ "$parent" != . ]; then
+            mkdir -p "/sys/fs/cgroup/$parent" && echo "+$1" > "/sys/fs/cgroup/$parent/cgroup.subtree_control"
+        fi
+    fi
+    mkdir -p "$dir"
+}
+
+# Lets cgroup $1 have $2 us of CPU time in each 100 ms.
+cg_quota() {
+    dir=$(cg_dir cpu "$1")
+    if [ -e "$dir/cpu.max" ]; then
+        echo "$2 100000" > "$dir/cpu.max"
+    else
+        echo 100000 > "$dir/cpu.cfs_period_us" && echo "$2" > "$dir/cpu.cfs_quota_us"
+    fi
+}
+
+# Lets cgroup $1 have $2 bytes of memory.
+cg_memory() {
+    dir=$(cg_dir memory "$1")
+    if [ -e "$dir/memory.max" ]; then
+        echo "$2" > "$dir/memory.max"
+    else
+        echo "$2" > "$dir/memory.limit_in_bytes"
+    fi
+}
+
+# Moves this shell into cgroup $2 of controller $1.
+cg_join() {
+    echo $$ > "$(cg_dir "$1" "$2")/cgroup.procs"
+}
+
+# Removes cgroup $2 of controller $1, once its processes are gone.
+cg_remove() {
+    dir=$(cg_dir "$1" "$2")
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rmdir "$dir" 2> /dev/null && return 0
+        [ -d "$dir" ] || return 0
+        sleep 0.2
+    done
+    rmdir "$dir"
+}

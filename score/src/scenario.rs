@@ -1,0 +1,100 @@
+//! A scenario: how a cause is made, and what is true then.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// A cause made on purpose. Commands are scripts of sh; see [`crate::stage`] for what they find in their environment.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name: that of its folder.
+    #[serde(skip)]
+    pub name: String,
+    /// Its folder.
+    #[serde(skip)]
+    pub folder: PathBuf,
+    /// What is done, in one sentence.
+    pub about: String,
+    /// The rule that must be among the first two; none where nothing may be claimed.
+    #[serde(default)]
+    pub truth: Option<String>,
+    /// Rules of which causes are true as well, or follow from the truth.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// The limit that must be named, where one is sure.
+    #[serde(default)]
+    pub limit: Option<String>,
+    /// The scenario that it looks like.
+    #[serde(default)]
+    pub looks_like: Option<String>,
+    /// Not looked at while rules are tuned.
+    #[serde(default)]
+    pub held_out: bool,
+    /// Prepares: run to its end before the server is started.
+    #[serde(default)]
+    pub prepare: Option<String>,
+    /// The server; it must listen at $PORT. The process that the script becomes (exec) is the one that is diagnosed.
+    pub server: String,
+    /// The load.
+    pub load: String,
+    /// Makes the cause, after the load; stopped at the end.
+    #[serde(default)]
+    pub cause: Option<String>,
+    /// Takes back what `prepare` and `cause` did; always run.
+    #[serde(default)]
+    pub undo: Option<String>,
+}
+
+impl Scenario {
+    /// The scenarios whose names begin with one of these; all where none is named. In order of their names.
+    pub fn all(names: &[String]) -> Result<Vec<Self>, String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+        let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let mut folders: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
+        folders.sort();
+        let mut all = Vec::new();
+        for folder in folders {
+            let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+            if names.is_empty() || names.iter().any(|wanted| name.starts_with(wanted.as_str())) {
+                all.push(Self::read(folder, name)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn read(folder: PathBuf, name: String) -> Result<Self, String> {
+        let file = folder.join("scenario.toml");
+        let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let scenario: Self = toml::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+        Ok(Self { name, folder, ..scenario })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_scenario_can_be_read_and_names_what_there_is() {
+        let all = Scenario::all(&[]).unwrap();
+        let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
+        let rules: BTreeSet<&str> = advise::diagnosis::rules::all().map(|rule| rule.about().id).collect();
+        for scenario in &all {
+            for rule in scenario.truth.iter().chain(&scenario.also) {
+                assert!(rules.contains(rule.as_str()), "{}: there is no rule {rule}", scenario.name);
+            }
+            if let Some(other) = &scenario.looks_like {
+                assert!(
+                    names.contains(other.as_str()) && *other != scenario.name,
+                    "{}: {other}",
+                    scenario.name
+                );
+            }
+            assert!(scenario.about.ends_with('.') && !scenario.server.is_empty(), "{}", scenario.name);
+        }
+    }
+}

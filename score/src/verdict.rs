@@ -1,0 +1,68 @@
+//! Whether a diagnosis says what is true.
+
+use advise::diagnosis::{Certainty, Diagnosis, Limit};
+
+use crate::scenario::Scenario;
+
+/// Causes that somebody reads.
+const READ: usize = 2;
+
+/// What a machine may do by itself, whatever the scenario: the kernel's own threads run (DAMON's kdamond takes 3 % here), and hypervisors steal.
+const TRUE_ANYWHERE: [&str; 2] = ["kernel-thread", "steal"];
+
+/// How a diagnosis did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The cause stands first.
+    First,
+    /// It stands second.
+    Second,
+    /// It is not among the first two.
+    Missed,
+    /// There is no cause, and none was claimed.
+    RightlySilent,
+}
+
+/// A verdict, and what was claimed beside the truth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// How it did.
+    pub verdict: Verdict,
+    /// Rules among the first two whose claim is not true here.
+    pub wrong: Vec<String>,
+    /// The limit that was named instead of the true one.
+    pub wrong_limit: Option<Limit>,
+}
+
+/// Holds a diagnosis against the truth.
+pub fn judge(scenario: &Scenario, diagnosis: &Diagnosis) -> Judged {
+    let read: Vec<&str> = diagnosis
+        .causes
+        .iter()
+        .filter(|cause| cause.certainty == Certainty::Seen)
+        .take(READ)
+        .map(|cause| cause.id.rule.as_str())
+        .collect();
+    let all: Vec<&str> = diagnosis.causes.iter().take(READ).map(|cause| cause.id.rule.as_str()).collect();
+    let verdict = match &scenario.truth {
+        None => Verdict::RightlySilent,
+        Some(truth) => match all.iter().position(|rule| rule == truth) {
+            Some(0) => Verdict::First,
+            Some(_) => Verdict::Second,
+            None => Verdict::Missed,
+        },
+    };
+    let is_true = |rule: &str| {
+        TRUE_ANYWHERE.contains(&rule)
+            || scenario.truth.as_deref() == Some(rule)
+            || scenario.also.iter().any(|also| also == rule)
+    };
+    let wrong: Vec<String> = read.into_iter().filter(|rule| !is_true(rule)).map(String::from).collect();
+    let named = serde_json::to_value(diagnosis.limit).ok().and_then(|limit| limit.as_str().map(String::from));
+    let wrong_limit = scenario
+        .limit
+        .as_ref()
+        .filter(|limit| Some(limit.as_str()) != named.as_deref())
+        .map(|_| diagnosis.limit);
+    Judged { verdict, wrong, wrong_limit }
+}
