@@ -25,8 +25,9 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
     let fewest = design::fewest_blocks(family, evidence.precision.alpha);
     if evidence.blocks < fewest {
         notes.push(format!(
-            "{} blocks cannot decide {family} comparisons at {}: at least {fewest} are needed (--blocks {fewest})",
-            evidence.blocks, evidence.precision.alpha
+            "{} blocks cannot decide {family} comparisons with a chance of error of {:.1} %: at least {fewest} are needed (--blocks {fewest})",
+            evidence.blocks,
+            100.0 * evidence.precision.alpha
         ));
     }
     let limited: Vec<&str> = trials
