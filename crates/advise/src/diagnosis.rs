@@ -6,6 +6,7 @@
 
 pub mod cause;
 pub mod limit;
+pub mod machine_wide;
 pub mod rules;
 pub mod scene;
 pub mod situation;
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
 pub use limit::Limit;
+pub use machine_wide::MachineTime;
 pub use rules::{Looked, OwnWork, Rule};
 pub use scene::Scene;
 pub use situation::{Busy, Situation};
@@ -26,6 +28,9 @@ pub use time::ServerTime;
 pub struct Diagnosis {
     /// Where the server's time went; `None` where none of its threads was seen.
     pub time: Option<ServerTime>,
+    /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineTime>,
     /// Which limit holds.
     pub limit: Limit,
     /// Causes, those that cost most first; those whose cost is not known last.
@@ -38,15 +43,18 @@ pub struct Diagnosis {
     pub ruled_out: Vec<&'static str>,
     /// What could not be seen, and why.
     pub missing: Vec<Missing>,
+    /// Counters that were not read, and why; most bear on nothing that is judged here.
+    pub missing_counters: Vec<Missing>,
 }
 
 /// Judges one window of a running server.
 pub fn diagnose(situation: &Situation) -> Diagnosis {
+    let missing_counters = situation.observation.missing.clone();
     let Some(scene) = Scene::of(situation) else {
         let why = "none of its threads was seen in the window: it has ended, or belongs to another user (run as root)";
         let mut missing = vec![Missing::new("time of the server's threads", why)];
-        missing.extend(situation.all_missing());
-        return Diagnosis { missing, ..Diagnosis::default() };
+        missing.extend(situation.missing());
+        return Diagnosis { missing, missing_counters, ..Diagnosis::default() };
     };
     let (mut causes, mut own_work, mut ruled_out, mut missing) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -61,18 +69,23 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     }
     consequences(&scene, &mut causes);
     cause::rank(&mut causes);
-    missing.extend(situation.all_missing());
-    missing.dedup();
+    missing.extend(situation.missing());
     let limit = limit::of(&scene, &causes);
     Diagnosis {
-        time: Some(scene.time.clone()),
-        limit,
+        time: Some(scene.time.clone()), machine: None, limit,
         causes,
         own_work,
         observer: observer(&scene),
-        ruled_out,
-        missing,
-    }
+        ruled_out, missing, missing_counters }
+}
+
+/// Judges one window of a machine, whoever runs on it.
+pub fn diagnose_machine(situation: &Situation) -> Diagnosis {
+    let (causes, ruled_out, mut missing) = machine_wide::examine(situation);
+    missing.extend(situation.missing());
+    let missing_counters = situation.observation.missing.clone();
+    let machine = MachineTime::of(situation);
+    Diagnosis { machine, causes, ruled_out, missing, missing_counters, ..Diagnosis::default() }
 }
 
 /// What pinwise itself took from the server.
@@ -100,3 +113,8 @@ fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
         }
     }
 }
+
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod tests;

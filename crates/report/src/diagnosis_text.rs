@@ -1,16 +1,20 @@
 //! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
 
-use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, Scene, ServerTime, rules};
+use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, machine_wide, rules};
+use machine::Setting;
 
 use crate::number::grouped;
+use crate::table::wrap::wrap;
 use crate::visible::one_line;
 
 /// Causes that are shown when not all are asked for.
 const SHOWN: usize = 3;
 /// Lines of evidence of each, likewise.
-const EVIDENCE: usize = 2;
-/// What could not be seen: lines, likewise.
-const MISSING: usize = 3;
+const EVIDENCE: usize = 1;
+/// Width of the text, characters.
+const WIDTH: usize = 110;
+/// Facts that could not be seen and are named, likewise.
+const MISSING: usize = 4;
 /// Width of the bar, characters.
 const BAR: usize = 60;
 
@@ -23,25 +27,32 @@ pub struct Wanted {
 
 /// The whole diagnosis of `server`, 24 lines at most unless all is wanted.
 pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
-    let mut text = format!("{}\n", headline(diagnosis, &one_line(server)));
-    if let Some(time) = &diagnosis.time {
-        text.push_str(&bar(time));
-    }
+    let mut lines = wrapped("", &headline(diagnosis, &one_line(server)), "");
+    lines.extend(diagnosis.time.iter().flat_map(bar));
     let most = if wanted.all { usize::MAX } else { SHOWN };
     for (number, cause) in diagnosis.causes.iter().take(most).enumerate() {
-        text.push_str(&self::cause(number + 1, cause, wanted));
+        lines.extend(self::cause(number + 1, cause, wanted));
     }
     if diagnosis.causes.len() > most {
         let rest: Vec<String> = diagnosis.causes[most..].iter().map(|cause| cause.id.to_string()).collect();
-        text.push_str(&format!("And {} more (--full): {}\n", rest.len(), one_line(&rest.join(", "))));
+        lines.extend(wrapped("", &format!("And {} more (--full): {}", rest.len(), one_line(&rest.join(", "))), "  "));
     }
-    if diagnosis.causes.is_empty() && diagnosis.time.is_some() {
-        text.push_str("Nothing was found that costs it 1 % of its time.\n");
+    match (diagnosis.causes.is_empty(), diagnosis.time.is_some(), diagnosis.machine.is_some()) {
+        (true, true, _) => lines.push("Nothing was found that costs it 1 % of its time.".into()),
+        (true, _, true) => lines.push("No trouble of the machine as a whole was found.".into()),
+        _ => {}
     }
-    text.push_str(&own_work(diagnosis));
-    text.push_str(&ruled_out(diagnosis));
-    text.push_str(&missing(diagnosis, if wanted.all { usize::MAX } else { MISSING }));
-    text
+    lines.extend(own_work(diagnosis));
+    lines.extend(ruled_out(diagnosis));
+    lines.extend(missing(diagnosis, wanted));
+    lines.join("\n") + "\n"
+}
+
+/// Text that begins with `start` and goes on below with `indent`, as lines of the width of a terminal.
+fn wrapped(start: &str, text: &str, indent: &str) -> Vec<String> {
+    let width = WIDTH - start.len().max(indent.len());
+    let lines = wrap(text, width).into_iter().enumerate();
+    lines.map(|(n, line)| format!("{}{line}", if n == 0 { start } else { indent })).collect()
 }
 
 /// `10.0 s`.
@@ -60,6 +71,16 @@ fn percent(share: f64) -> String {
 
 /// Which limit holds, in one sentence or two.
 fn headline(diagnosis: &Diagnosis, server: &str) -> String {
+    if let Some(machine) = &diagnosis.machine {
+        return format!(
+            "{server}, {} s: of {} CPUs {:.1} ran tasks, {:.1} served interrupts, {:.1} were idle.",
+            grouped(machine.window_s, 1),
+            machine.cpus,
+            machine.busy_cpus,
+            machine.interrupted_cpus,
+            machine.idle_cpus
+        );
+    }
     let Some(time) = &diagnosis.time else { return format!("{server}: nothing of it was seen.") };
     format!("{server} {} {}", demand(time), limit(diagnosis.limit, time))
 }
@@ -113,7 +134,7 @@ fn limit(limit: Limit, time: &ServerTime) -> String {
 }
 
 /// Where the time of the threads at work went, as one line and its legend.
-fn bar(time: &ServerTime) -> String {
+fn bar(time: &ServerTime) -> Vec<String> {
     let parts = [
         ('#', "on a CPU", time.on_cpu_ns),
         ('!', "interrupted", time.interrupted_ns),
@@ -124,7 +145,7 @@ fn bar(time: &ServerTime) -> String {
     ];
     let all: f64 = parts.iter().map(|(.., ns)| ns).sum();
     if all <= 0.0 {
-        return String::new();
+        return Vec::new();
     }
     let mut line = String::new();
     let mut drawn = 0.0;
@@ -134,64 +155,65 @@ fn bar(time: &ServerTime) -> String {
         (line.len()..end).for_each(|_| line.push(sign));
     }
     let legend = parts.iter().filter(|(.., ns)| *ns / all >= 0.001);
-    let legend: Vec<String> =
-        legend.map(|(sign, what, ns)| format!("{sign} {what} {}", percent(ns / all))).collect();
-    format!("  [{line}]\n  {}\n", legend.join("   "))
+    let legend: Vec<String> = legend.map(|(sign, what, ns)| format!("{sign} {what} {}", percent(ns / all))).collect();
+    vec![format!("  [{line}]"), format!("  {}", legend.join("   "))]
 }
 
-fn cause(number: usize, cause: &Cause, wanted: Wanted) -> String {
+fn cause(number: usize, cause: &Cause, wanted: Wanted) -> Vec<String> {
     let cost = match (cause.share, cause.certainty) {
         (Some(share), Certainty::Seen) => percent(share),
         _ => "cost not measured".into(),
     };
-    let follows = cause.follows_from.as_ref().map(|id| format!(" (follows from {id})")).unwrap_or_default();
-    let mut text = format!("{number}. {}: {cost}{}\n", one_line(&cause.claim), one_line(&follows));
-    let most = if wanted.all { usize::MAX } else { EVIDENCE };
-    for line in cause.evidence.iter().take(most) {
-        text.push_str(&format!("   {}\n", one_line(line)));
+    let follows = cause.follows_from.as_ref().map(|id| format!(", follows from {id}")).unwrap_or_default();
+    let claim = format!("{} ({cost}{})", one_line(&cause.claim), one_line(&follows));
+    let mut lines = wrapped(&format!("{number}. "), &claim, "   ");
+    for evidence in cause.evidence.iter().take(if wanted.all { usize::MAX } else { EVIDENCE }) {
+        lines.extend(wrapped("   ", &one_line(evidence), "   "));
     }
     for remedy in cause.remedies.iter().take(if wanted.all { usize::MAX } else { 1 }) {
-        match &remedy.setting {
-            Some(setting) => text.push_str(&format!(
-                "   -> {}:  {}\n",
-                one_line(&remedy.words),
-                one_line(&Scene::command(setting))
-            )),
-            None => text.push_str(&format!("   -> {}\n", one_line(&remedy.words))),
-        }
+        lines.extend(wrapped("   -> ", &one_line(&remedy.words), "      "));
+        // A command is one line, so that it can be copied.
+        lines.extend(remedy.setting.iter().map(|setting| format!("      {}", one_line(&command(setting)))));
     }
-    text
+    lines
+}
+
+/// What puts a setting in force.
+fn command(setting: &Setting) -> String {
+    format!("pinwise apply --set {}:{}={}", setting.knob, setting.target, setting.value)
 }
 
 /// What is cost and no theft, and what looking cost.
-fn own_work(diagnosis: &Diagnosis) -> String {
-    let own =
-        diagnosis.own_work.iter().map(|own| format!("{} {} (its own work)", own.what, percent(own.share)));
+fn own_work(diagnosis: &Diagnosis) -> Vec<String> {
+    let own = diagnosis.own_work.iter().map(|own| format!("{} {} (its own work)", own.what, percent(own.share)));
     let observer = diagnosis.observer.filter(|share| *share >= 0.001);
     let observer = observer.map(|share| format!("pinwise itself {}", percent(share)));
     let parts: Vec<String> = own.chain(observer).collect();
-    if parts.is_empty() { String::new() } else { format!("Besides: {}.\n", parts.join(", ")) }
+    if parts.is_empty() { Vec::new() } else { wrapped("", &format!("Besides: {}.", parts.join(", ")), "  ") }
 }
 
 /// `Ruled out: quota, swap.`
-fn ruled_out(diagnosis: &Diagnosis) -> String {
-    let title = |id: &&&str| {
-        rules::all().map(|rule| rule.about()).find(|about| about.id == **id).map(|about| about.title)
-    };
-    let titles: Vec<&str> = diagnosis.ruled_out.iter().filter_map(|id| title(&id)).collect();
-    if titles.is_empty() { String::new() } else { format!("Ruled out: {}.\n", titles.join(", ")) }
+fn ruled_out(diagnosis: &Diagnosis) -> Vec<String> {
+    let of_servers = rules::all().map(|rule| rule.about());
+    let all: Vec<&rules::About> = of_servers.chain(machine_wide::ALL.iter().map(|rule| &rule.about)).collect();
+    let title = |id: &&'static str| all.iter().find(|about| about.id == *id).map(|about| about.title);
+    let titles: Vec<&str> = diagnosis.ruled_out.iter().filter_map(title).collect();
+    if titles.is_empty() { Vec::new() } else { wrapped("", &format!("Ruled out: {}.", titles.join(", ")), "  ") }
 }
 
-fn missing(diagnosis: &Diagnosis, most: usize) -> String {
-    let mut text = String::new();
-    for missing in diagnosis.missing.iter().take(most) {
-        text.push_str(&format!("Not seen: {}: {}\n", one_line(&missing.fact), one_line(&missing.why)));
+/// What could not be looked at: in short what, and where all is wanted, why.
+fn missing(diagnosis: &Diagnosis, wanted: Wanted) -> Vec<String> {
+    if wanted.all {
+        let all = diagnosis.missing.iter().chain(&diagnosis.missing_counters);
+        return all.flat_map(|missing| wrapped("Not seen: ", &one_line(&format!("{}: {}", missing.fact, missing.why)), "  ")).collect();
     }
-    let more = diagnosis.missing.len().saturating_sub(most);
-    if more > 0 {
-        text.push_str(&format!("Not seen: {more} more (--full)\n"));
+    let facts: Vec<String> = diagnosis.missing.iter().take(MISSING).map(|missing| one_line(&missing.fact)).collect();
+    let more = diagnosis.missing.len().saturating_sub(MISSING);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match facts.is_empty() {
+        true => Vec::new(),
+        false => wrapped("", &format!("Not seen (--full says why): {}{more}.", facts.join(", ")), "  "),
     }
-    text
 }
 
 #[cfg(test)]
@@ -239,29 +261,19 @@ mod tests {
             Diagnosis { time: Some(time()), limit: Limit::Cpu, causes: vec![hog(7)], ..Diagnosis::default() };
         let text = render(&diagnosis, "process 5", Wanted::default());
         let mut lines = text.lines();
+        let first = [lines.next().unwrap(), lines.next().unwrap()].join(" ");
         assert_eq!(
-            lines.next().unwrap(),
+            first,
             "process 5 wanted a CPU for 90 % of 10.0 s and had one for 70 %. Limit: CPU. It waited for one for 22 % of its time."
         );
         let bar = lines.next().unwrap().trim();
         assert_eq!((bar.len(), bar.matches('#').count(), bar.matches('<').count()), (62, 36, 12), "{bar}");
-        assert!(text.contains("1. hog (process 7) runs on CPU 1: 22 %\n   one\n   two\n   -> Give it CPU 0:  pinwise apply --set process-affinity:7=0\n"), "{text}");
-    }
-
-    #[test]
-    fn what_is_left_out_is_counted_and_all_is_there_when_it_is_wanted() {
-        let missing = (0..9).map(|n| Missing::new(n, "why")).collect();
-        let causes = (1..6).map(hog).collect();
-        let diagnosis =
-            Diagnosis { time: Some(time()), limit: Limit::Cpu, causes, missing, ..Diagnosis::default() };
-        let short = render(&diagnosis, "s", Wanted::default());
         assert!(
-            short.contains("And 2 more (--full): busy-task/process:4, busy-task/process:5")
-                && short.contains("6 more (--full)"),
-            "{short}"
+            text.contains("1. hog (process 7) runs on CPU 1 (22 %)\n   one\n   -> Give it CPU 0\n      pinwise apply --set process-affinity:7=0\n"),
+            "{text}"
         );
         let full = render(&diagnosis, "s", Wanted { all: true });
-        assert!(full.contains("5. hog") && full.contains("three") && !full.contains("--full"), "{full}");
+        assert!(full.contains("5. hog") && full.contains("three") && full.contains("Not seen: 8: why") && !full.contains("--full"), "{full}");
     }
 
     #[test]

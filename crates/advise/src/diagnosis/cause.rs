@@ -30,6 +30,11 @@ pub enum Subject {
         /// Its id: `tick`, `softirq_rcu`.
         source: String,
     },
+    /// A CPU.
+    Cpu {
+        /// Its number.
+        cpu: u32,
+    },
     /// A network interface.
     Interface {
         /// Its name.
@@ -52,6 +57,7 @@ impl fmt::Display for Subject {
             Self::KernelThread { name } => write!(f, "kernel-thread:{name}"),
             Self::Irq { irq } => write!(f, "irq:{irq}"),
             Self::Interrupt { source } => write!(f, "interrupt:{source}"),
+            Self::Cpu { cpu } => write!(f, "cpu:{cpu}"),
             Self::Interface { name } => write!(f, "interface:{name}"),
             Self::Cgroup { path } => write!(f, "cgroup:{path}"),
             Self::Machine => f.write_str("machine"),

@@ -1,7 +1,7 @@
 //! A situation with what every rule asks of it.
 
 use machine::processes::Task;
-use machine::{CpuSet, Setting};
+use machine::CpuSet;
 use probe::account::{CpuAccount, Source};
 use probe::{Party, TreeSeen};
 
@@ -135,10 +135,6 @@ impl<'a> Scene<'a> {
         (!known.is_empty()).then(|| known.iter().fold(0u64, |sum, more| sum.saturating_add(*more)))
     }
 
-    /// A command that puts a setting in force.
-    pub fn command(setting: &Setting) -> String {
-        format!("pinwise apply --set {}:{}={}", setting.knob, setting.target, setting.value)
-    }
 }
 
 /// What was taken from the server by something.

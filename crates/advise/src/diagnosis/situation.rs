@@ -56,11 +56,10 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// Everything that is not known, once.
-    pub fn all_missing(&self) -> Vec<Missing> {
+    /// What is not known beside counters, once.
+    pub fn missing(&self) -> Vec<Missing> {
         let account = self.account.iter().flat_map(|account| &account.missing);
-        let parts =
-            [&self.missing, &self.observation.missing, &self.connections.missing, &self.server.missing];
+        let parts = [&self.missing, &self.connections.missing, &self.server.missing];
         let mut all: Vec<Missing> = Vec::new();
         for missing in parts.into_iter().flatten().chain(account) {
             if !all.contains(missing) {

@@ -5,7 +5,7 @@ mod collecting;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use advise::diagnosis::{Diagnosis, Situation, diagnose};
+use advise::diagnosis::{Diagnosis, Situation, diagnose, diagnose_machine};
 use machine::{Class, Fault, Root, foreign};
 use report::diagnosis_text::{self, Wanted};
 use serde::Serialize;
@@ -27,6 +27,7 @@ const MOST_BYTES: u64 = 256 << 20;
 Examples:
   pinwise diagnose --process nginx                  a unit, or the only process of that name
   pinwise diagnose --process 4711 --for 30s         a process and its descendants
+  pinwise diagnose                                  the machine as a whole, whoever runs there
   pinwise diagnose --process db --full              every cause with all its evidence
   pinwise diagnose --process db --keep db.json      keeps what was seen, to be judged again elsewhere
   pinwise diagnose --from db.json
@@ -35,13 +36,8 @@ Examples:
 Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU; without, the counters of /proc are judged, and what they
 cannot tell is named. What it finds is seen, not proved: 'pinwise study' measures whether a remedy helps.")]
 pub struct Args {
-    /// The server: a process number or name, a systemd unit, the path of a cgroup, a container, a guest
-    #[arg(
-        long,
-        alias = "pid",
-        value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST",
-        required_unless_present = "from"
-    )]
+    /// The server: a process number or name, a systemd unit, the path of a cgroup, a container, a guest. Without it: the machine as a whole
+    #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST")]
     process: Option<String>,
     /// How long to look, as 30s, 200ms or 5m
     #[arg(long = "for", value_name = "TIME", value_parser = window::length, default_value = USUAL)]
@@ -79,18 +75,14 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Some(file) => read(file)?,
         None => {
             let stop = interrupt::flag()?;
-            collecting::collect(
-                &Root::live(),
-                args.process.as_deref().unwrap_or_default(),
-                args.window,
-                &stop,
-            )?
+            collecting::collect(&Root::live(), args.process.as_deref(), args.window, &stop)?
         }
     };
     if let Some(file) = &args.keep {
         output::to(Some(file), &output::one_line(&situation)?)?;
     }
-    let diagnosis = diagnose(&situation);
+    let of_a_server = !situation.pids.is_empty();
+    let diagnosis = if of_a_server { diagnose(&situation) } else { diagnose_machine(&situation) };
     match args.format {
         Format::Json => output::json(&Document {
             server: &situation.target,

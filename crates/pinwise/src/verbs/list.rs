@@ -102,13 +102,15 @@ fn rows(what: What) -> Result<Vec<Row>, Fault> {
             .collect(),
         What::Rules => {
             let mut rows: Vec<Row> = rows_of!(advise::rules::ALL);
-            let of_a_window = advise::diagnosis::rules::all().map(|rule| rule.about());
-            rows.extend(of_a_window.map(|about| Row {
+            let of_a_server = advise::diagnosis::rules::all().map(|rule| rule.about());
+            let of_the_machine = advise::diagnosis::machine_wide::ALL.iter().map(|rule| &rule.about);
+            let row = |about: &advise::diagnosis::rules::About| Row {
                 id: about.id,
                 title: about.title.to_string(),
                 docs: about.docs,
                 knob: None,
-            }));
+            };
+            rows.extend(of_a_server.chain(of_the_machine).map(row));
             rows
         }
         What::Pages => rows_of!(::report::pages::ALL),

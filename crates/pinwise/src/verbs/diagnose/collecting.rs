@@ -26,12 +26,12 @@ const BUSY: f64 = 0.02;
 /// Clients that are followed.
 const MOST_CLIENTS: usize = 64;
 
-/// Watches `asked` for `length`.
+/// Watches `asked` for `length`; without a name all that runs.
 ///
 /// # Errors
 /// There is no such server.
-pub fn collect(root: &Root, asked: &str, length: Duration, stop: &AtomicBool) -> Result<Situation, Fault> {
-    let watched = Watched::find(root, Some(asked), &[])?;
+pub fn collect(root: &Root, asked: Option<&str>, length: Duration, stop: &AtomicBool) -> Result<Situation, Fault> {
+    let watched = Watched::find(root, asked, &[])?;
     let machine = Machine::read(root);
     let mut missing = Vec::new();
     let connections = processes::connections(root, watched.pids());
@@ -47,16 +47,19 @@ pub fn collect(root: &Root, asked: &str, length: Duration, stop: &AtomicBool) ->
     let window_s = observation.window_s();
     let busy = busy(&before, &cpu_times(root, &mut missing), window_s);
     let tasks = tasks(root, &watched, account.as_ref());
-    let server = Server::read(root, asked).unwrap_or_else(|fault| {
-        missing.push(Missing::new("the server at the end of the window", fault));
-        Server::default()
-    });
+    let server = match asked {
+        None => Server::default(),
+        Some(asked) => Server::read(root, asked).unwrap_or_else(|fault| {
+            missing.push(Missing::new("the server at the end of the window", fault));
+            Server::default()
+        }),
+    };
     let mut notes = Notes::new();
     let memory =
         watched.pids().first().map(|pid| memory_use::of_process(root, *pid, "the server", &mut notes));
     missing.extend(notes.into_vec());
     Ok(Situation {
-        target: watched.title(),
+        target: if watched.is_everything() { "This machine".into() } else { watched.title() },
         pids: watched.pids().to_vec(),
         observer: Some(std::process::id()),
         window_s,
@@ -116,7 +119,7 @@ fn look(
         let mut names = Names::of(machine);
         names.learn(&snapshot);
         let not_counted: Vec<Missing> = counting.missing().iter().chain(joining.refused()).cloned().collect();
-        let account = Account::of(&snapshot, false, &names, &not_counted);
+        let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
         let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
         counting.with_counted(account, None).with_nearness(nearness).without_lengths()
     });

@@ -37,14 +37,16 @@ impl Rule for Quota {
         let cause = match tightest.filter(|quota| quota.throttled_us > 0) {
             Some(quota) => {
                 let claim = format!(
-                    "The quota of cgroup {} allows {} CPUs; the server wants {wanted:.2}",
-                    quota.cgroup, quota.cpus
-                );
-                // A fifth above what it wanted: a server that is held back may want more once it is not.
-                let words = format!(
-                    "Raise the quota of {} to {:.1} CPUs, or lift it (cpu.max, CPUQuota=, the container's limit)",
+                    "The quota of cgroup {} allows {} {}; the server wants {wanted:.2}",
                     quota.cgroup,
-                    1.2 * wanted
+                    quota.cpus,
+                    if quota.cpus > 1.0 { "CPUs" } else { "CPU" }
+                );
+                // A fifth above what it wanted: a server that is held back may want more once it is not. More than its CPUs is none.
+                let enough = (1.2 * wanted).min(scene.allowed().len() as f64);
+                let words = format!(
+                    "Raise the quota of {} to {enough:.1} CPUs, or lift it (cpu.max, CPUQuota=, the container's limit)",
+                    quota.cgroup
                 );
                 Cause::seen(ABOUT.id, Subject::Cgroup { path: quota.cgroup.clone() }, share, claim)
                     .because(format!(

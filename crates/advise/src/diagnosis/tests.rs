@@ -1,0 +1,172 @@
+//! Rules beside what they must name and what they must not, for mechanisms that no scenario makes on the machines at hand.
+
+use machine::devices::DeviceKind;
+use machine::limits::memory_use::MemoryUse;
+use machine::power::FrequencyPolicy;
+use machine::processes::Autogroup;
+use machine::processes::Task;
+use machine::topology::nodes::Node;
+use machine::{CpuSet, Missing};
+use probe::account::{Frequency, Nearness, NodeShare, Source};
+
+use super::made::{SECOND, SERVER, situation};
+use super::*;
+
+/// Ids of the causes, as text.
+fn causes(situation: &Situation) -> Vec<String> {
+    diagnose(situation).causes.iter().map(|cause| cause.id.to_string()).collect()
+}
+
+const TENTH: u64 = SECOND / 10;
+
+#[test]
+fn a_devices_line_is_named_and_moved_off_the_servers_cpu() {
+    let seen = situation().line(9, "eth0", DeviceKind::Net, TENTH);
+    let diagnosis = diagnose(&seen);
+    assert_eq!(diagnosis.causes[0].id.to_string(), "device-interrupts/irq:9");
+    let setting = diagnosis.causes[0].remedies[0].setting.clone().unwrap();
+    assert_eq!((setting.knob.as_str(), setting.target.as_str(), setting.value.as_str()), ("irq-affinity", "9", "0"));
+    let little = situation().line(9, "eth0", DeviceKind::Net, SECOND / 1_000);
+    assert!(!causes(&little).contains(&"device-interrupts/irq:9".to_string()));
+    let mut managed = situation().line(9, "eth0", DeviceKind::Net, TENTH);
+    managed.machine.irqs[0].managed = Some(true);
+    assert_eq!(diagnose(&managed).causes[0].remedies[0].setting, None, "the kernel refuses");
+}
+
+#[test]
+fn a_disk_that_works_because_memory_is_short_follows_from_that() {
+    let seen = situation().line(5, "vda", DeviceKind::Block, TENTH).blocked(2 * TENTH, 500).swapped_in(1_000);
+    let diagnosis = diagnose(&seen);
+    let ids: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.to_string()).collect();
+    assert_eq!(ids[..2], ["swap/machine", "device-interrupts/irq:5"]);
+    assert_eq!(diagnosis.causes[1].follows_from.as_ref().unwrap().rule, "swap");
+    assert_eq!(diagnosis.limit, Limit::Memory);
+}
+
+#[test]
+fn swap_mapped_files_and_a_disk_are_told_apart() {
+    let swap = situation().blocked(2 * TENTH, 500).swapped_in(1_000);
+    let mapped = situation().blocked(2 * TENTH, 500).swapped_in(0);
+    let disk = situation().blocked(2 * TENTH, 0).swapped_in(0).counted("pressure", "io some", 200_000);
+    let lock = situation().blocked(2 * TENTH, 0).swapped_in(0).counted("pressure", "io some", 0);
+    assert_eq!(causes(&swap)[0], "swap/machine");
+    assert_eq!(causes(&mapped)[0], "page-cache/server");
+    assert_eq!(causes(&disk)[0], "blocked/server");
+    assert!(diagnose(&disk).causes[0].claim.contains("disk") && !diagnose(&lock).causes[0].claim.contains("disk"));
+}
+
+#[test]
+fn swap_at_the_limit_of_a_cgroup_is_the_limits() {
+    let mut seen = situation().blocked(2 * TENTH, 500).swapped_in(1_000);
+    seen.memory = vec![MemoryUse {
+        cgroup: "/db".into(),
+        file: "/sys/fs/cgroup/db/memory.max".into(),
+        limit_bytes: 96 << 20,
+        used_bytes: Some(96 << 20),
+        anonymous_bytes: None,
+        swapped_bytes: Some(37 << 20),
+    }];
+    let cause = diagnose(&seen).causes.remove(0);
+    assert_eq!(cause.id.to_string(), "swap/cgroup:/db");
+    // What is used and what is in swap, a tenth more, in steps of 16 MiB.
+    assert!(cause.remedies[0].words.contains("160 MiB"), "{:?}", cause.remedies);
+}
+
+#[test]
+fn kernel_threads_are_put_together_by_kind() {
+    let seen = situation().taken_by("kworker/1:0", 8, true, TENTH).taken_by("kworker/u4:1", 9, true, TENTH);
+    assert_eq!(causes(&seen)[0], "kernel-thread/kernel-thread:kworker");
+    let other = situation().taken_by("hog", 8, false, TENTH);
+    assert_eq!(causes(&other)[0], "busy-task/process:8");
+}
+
+#[test]
+fn softirqs_other_than_receiving_are_named_by_kind() {
+    let seen = situation().interrupted_by(Source::SoftirqRcu, TENTH, 100);
+    assert_eq!(causes(&seen)[0], "softirqs/interrupt:softirq_rcu");
+    let received = situation().interrupted_by(Source::SoftirqNetRx, TENTH, 100).counted("network", "received eth0", 100_000);
+    assert_eq!(causes(&received)[0], "receive-work/server");
+}
+
+#[test]
+fn steal_is_the_hypervisors_and_of_the_servers_cpus_alone() {
+    let there = situation().counted_on("stat", "steal", 1, 50_000);
+    let elsewhere = situation().counted_on("stat", "steal", 0, 50_000);
+    assert!(causes(&there).contains(&"steal/machine".to_string()));
+    assert!(!causes(&elsewhere).contains(&"steal/machine".to_string()));
+}
+
+#[test]
+fn a_busy_sibling_is_possible_and_costs_what_is_not_known() {
+    let mut seen = situation();
+    for (cpu, sibling) in [(0, 1), (1, 0)] {
+        seen.machine.cpus[cpu].siblings = Some([cpu as u32, sibling].into_iter().collect());
+    }
+    let mut idle = seen.clone();
+    seen.account.as_mut().unwrap().cpus[0].idle_ns = TENTH;
+    let cause = diagnose(&seen).causes.into_iter().find(|cause| cause.id.rule == "smt-sibling");
+    assert_eq!(cause.map(|cause| (cause.share, cause.certainty)), Some((None, Certainty::Possible)));
+    idle.account.as_mut().unwrap().cpus[0].idle_ns = SECOND;
+    assert!(!causes(&idle).contains(&"smt-sibling/machine".to_string()));
+}
+
+#[test]
+fn memory_on_another_node_is_named_where_there_are_nodes() {
+    let mut seen = situation();
+    let nodes = [(0, NodeShare { memory_bytes: 1 << 30, on_cpu_ns: 0 }), (1, NodeShare { memory_bytes: 0, on_cpu_ns: SECOND })];
+    seen.account.as_mut().unwrap().nearness = Some(Nearness { nodes: nodes.into(), expected_remote_share: Some(1.0) });
+    assert!(!causes(&seen).contains(&"memory-node/server".to_string()), "there is one node");
+    let node = |id, cpu| Node { id, cpus: CpuSet::single(cpu), ..Node::default() };
+    seen.machine.nodes = vec![node(0, 0), node(1, 1)];
+    let cause = diagnose(&seen).causes.into_iter().find(|cause| cause.id.rule == "memory-node").unwrap();
+    assert_eq!(cause.remedies[0].setting.as_ref().map(|setting| setting.value.as_str()), Some("0"));
+    seen.account.as_mut().unwrap().nearness.as_mut().unwrap().expected_remote_share = Some(0.1);
+    assert!(!causes(&seen).contains(&"memory-node/server".to_string()));
+}
+
+#[test]
+fn a_low_clock_counts_on_a_busy_cpu_only() {
+    let mut seen = situation();
+    seen.machine.power.frequency = vec![FrequencyPolicy {
+        cpus: [0, 1].into_iter().collect(),
+        governor: Some("powersave".into()),
+        hardware_max_khz: Some(3_000_000),
+        ..FrequencyPolicy::default()
+    }];
+    let slow = Frequency { readings: 1, lowest_mhz: 1_200.0, mean_mhz: 1_200.0, highest_mhz: 1_200.0 };
+    seen.account.as_mut().unwrap().cpus[0].frequency = Some(slow);
+    assert!(!causes(&seen).contains(&"clock/machine".to_string()), "an idle CPU's clock says nothing");
+    seen.account.as_mut().unwrap().cpus[1].frequency = Some(slow);
+    assert!(causes(&seen).contains(&"clock/machine".to_string()));
+}
+
+#[test]
+fn full_accept_queues_and_lost_segments_are_told_from_none() {
+    let quiet = situation().counted("network", "listen overflows", 0);
+    let full = situation().counted("network", "listen overflows", 5);
+    assert!(!causes(&quiet).iter().any(|id| id.starts_with("listen-queue")));
+    assert!(causes(&full).contains(&"listen-queue/server".to_string()));
+    let lossy = quiet.counted("network", "segments sent", 10_000).counted("network", "retransmitted", 300);
+    assert!(causes(&lossy).iter().any(|id| id.starts_with("listen-queue")));
+    let missing: Vec<Missing> = diagnose(&situation()).missing;
+    assert!(missing.iter().any(|missing| missing.why.contains("TCP")), "{missing:?}");
+}
+
+#[test]
+fn nice_counts_unless_a_task_took_more_than_its_weight() {
+    let task = |tid, nice, id| {
+        let autogroup = Some(Autogroup { id, nice: 0 });
+        (tid, Task { tid, nice: Some(nice), policy: Some("other".into()), autogroup, ..Task::default() })
+    };
+    let mut seen = situation().taken_by("batch", 8, false, 2 * TENTH);
+    seen.tasks = [task(SERVER, 0, 1), task(8, 19, 2)].into();
+    seen.machine.kernel.tunables.insert("kernel.sched_autogroup_enabled".into(), "1".into());
+    assert!(causes(&seen).contains(&"autogroup/process:8".to_string()));
+    let mut same_session = seen.clone();
+    same_session.tasks = [task(SERVER, 0, 1), task(8, 19, 1)].into();
+    assert!(!causes(&same_session).contains(&"autogroup/process:8".to_string()));
+    // 1.5 % is what nice 19 gives beside nice 0.
+    let mut as_meant = situation().taken_by("batch", 8, false, SECOND / 100);
+    (as_meant.tasks, as_meant.machine) = (seen.tasks.clone(), seen.machine.clone());
+    assert!(!causes(&as_meant).contains(&"autogroup/process:8".to_string()));
+}
