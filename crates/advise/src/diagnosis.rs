@@ -72,11 +72,16 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     missing.extend(situation.missing());
     let limit = limit::of(&scene, &causes);
     Diagnosis {
-        time: Some(scene.time.clone()), machine: None, limit,
+        time: Some(scene.time.clone()),
+        machine: None,
+        limit,
         causes,
         own_work,
         observer: observer(&scene),
-        ruled_out, missing, missing_counters }
+        ruled_out,
+        missing,
+        missing_counters,
+    }
 }
 
 /// Judges one window of a machine, whoever runs on it.

@@ -35,7 +35,11 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     }
     if diagnosis.causes.len() > most {
         let rest: Vec<String> = diagnosis.causes[most..].iter().map(|cause| cause.id.to_string()).collect();
-        lines.extend(wrapped("", &format!("And {} more (--full): {}", rest.len(), one_line(&rest.join(", "))), "  "));
+        lines.extend(wrapped(
+            "",
+            &format!("And {} more (--full): {}", rest.len(), one_line(&rest.join(", "))),
+            "  ",
+        ));
     }
     match (diagnosis.causes.is_empty(), diagnosis.time.is_some(), diagnosis.machine.is_some()) {
         (true, true, _) => lines.push("Nothing was found that costs it 1 % of its time.".into()),
@@ -155,7 +159,8 @@ fn bar(time: &ServerTime) -> Vec<String> {
         (line.len()..end).for_each(|_| line.push(sign));
     }
     let legend = parts.iter().filter(|(.., ns)| *ns / all >= 0.001);
-    let legend: Vec<String> = legend.map(|(sign, what, ns)| format!("{sign} {what} {}", percent(ns / all))).collect();
+    let legend: Vec<String> =
+        legend.map(|(sign, what, ns)| format!("{sign} {what} {}", percent(ns / all))).collect();
     vec![format!("  [{line}]"), format!("  {}", legend.join("   "))]
 }
 
@@ -185,7 +190,8 @@ fn command(setting: &Setting) -> String {
 
 /// What is cost and no theft, and what looking cost.
 fn own_work(diagnosis: &Diagnosis) -> Vec<String> {
-    let own = diagnosis.own_work.iter().map(|own| format!("{} {} (its own work)", own.what, percent(own.share)));
+    let own =
+        diagnosis.own_work.iter().map(|own| format!("{} {} (its own work)", own.what, percent(own.share)));
     let observer = diagnosis.observer.filter(|share| *share >= 0.001);
     let observer = observer.map(|share| format!("pinwise itself {}", percent(share)));
     let parts: Vec<String> = own.chain(observer).collect();
@@ -195,19 +201,29 @@ fn own_work(diagnosis: &Diagnosis) -> Vec<String> {
 /// `Ruled out: quota, swap.`
 fn ruled_out(diagnosis: &Diagnosis) -> Vec<String> {
     let of_servers = rules::all().map(|rule| rule.about());
-    let all: Vec<&rules::About> = of_servers.chain(machine_wide::ALL.iter().map(|rule| &rule.about)).collect();
+    let all: Vec<&rules::About> =
+        of_servers.chain(machine_wide::ALL.iter().map(|rule| &rule.about)).collect();
     let title = |id: &&'static str| all.iter().find(|about| about.id == *id).map(|about| about.title);
     let titles: Vec<&str> = diagnosis.ruled_out.iter().filter_map(title).collect();
-    if titles.is_empty() { Vec::new() } else { wrapped("", &format!("Ruled out: {}.", titles.join(", ")), "  ") }
+    if titles.is_empty() {
+        Vec::new()
+    } else {
+        wrapped("", &format!("Ruled out: {}.", titles.join(", ")), "  ")
+    }
 }
 
 /// What could not be looked at: in short what, and where all is wanted, why.
 fn missing(diagnosis: &Diagnosis, wanted: Wanted) -> Vec<String> {
     if wanted.all {
         let all = diagnosis.missing.iter().chain(&diagnosis.missing_counters);
-        return all.flat_map(|missing| wrapped("Not seen: ", &one_line(&format!("{}: {}", missing.fact, missing.why)), "  ")).collect();
+        return all
+            .flat_map(|missing| {
+                wrapped("Not seen: ", &one_line(&format!("{}: {}", missing.fact, missing.why)), "  ")
+            })
+            .collect();
     }
-    let facts: Vec<String> = diagnosis.missing.iter().take(MISSING).map(|missing| one_line(&missing.fact)).collect();
+    let facts = diagnosis.missing.iter().take(MISSING).map(|missing| one_line(&missing.fact));
+    let facts: Vec<String> = facts.map(|fact| fact.into_owned()).collect();
     let more = diagnosis.missing.len().saturating_sub(MISSING);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     match facts.is_empty() {
@@ -272,8 +288,25 @@ mod tests {
             text.contains("1. hog (process 7) runs on CPU 1 (22 %)\n   one\n   -> Give it CPU 0\n      pinwise apply --set process-affinity:7=0\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_and_all_is_there_when_it_is_wanted() {
+        let missing = (0..9).map(|n| Missing::new(n, "why")).collect();
+        let causes = (1..6).map(hog).collect();
+        let diagnosis =
+            Diagnosis { time: Some(time()), limit: Limit::Cpu, causes, missing, ..Diagnosis::default() };
+        let short = render(&diagnosis, "s", Wanted::default());
+        assert!(short.contains("And 2 more (--full): busy-task/process:4, busy-task/process:5"), "{short}");
+        assert!(short.contains("Not seen (--full says why): 0, 1, 2, 3 and 5 more."), "{short}");
         let full = render(&diagnosis, "s", Wanted { all: true });
-        assert!(full.contains("5. hog") && full.contains("three") && full.contains("Not seen: 8: why") && !full.contains("--full"), "{full}");
+        assert!(
+            full.contains("5. hog")
+                && full.contains("three")
+                && full.contains("Not seen: 8: why")
+                && !full.contains("--full"),
+            "{full}"
+        );
     }
 
     #[test]

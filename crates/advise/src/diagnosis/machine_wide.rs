@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::cause::{Cause, Remedy, Subject, rank};
 use super::rules::{About, Looked};
 use super::situation::Situation;
-use crate::words::{percent, per_second};
+use crate::words::{per_second, percent};
 
 /// From this share of the window on in which somebody waited for a CPU or for I/O (PSI) it is worth a word.
 const WAITS: f64 = 0.10;
@@ -58,7 +58,8 @@ impl MachineTime {
         let known = |cpu: &u32| observation.rate("stat", "idle", *cpu).is_some();
         let cpus: Vec<u32> = situation.online().iter().filter(known).collect();
         let sum = |rows: &[&str]| {
-            let rate = |cpu: &u32| rows.iter().filter_map(|row| observation.rate("stat", row, *cpu)).sum::<f64>();
+            let rate =
+                |cpu: &u32| rows.iter().filter_map(|row| observation.rate("stat", row, *cpu)).sum::<f64>();
             cpus.iter().map(rate).sum::<f64>() / 1e6
         };
         (!cpus.is_empty()).then(|| Self {
@@ -148,14 +149,18 @@ fn pressure(about: &About, situation: &Situation, row: &str) -> Result<f64, Look
     let waited = observation.system("pressure", row).map(|row| row.value as f64 / 1e6);
     match waited {
         Some(waited_s) if observation.window_s() > 0.0 => Ok(waited_s / observation.window_s()),
-        _ => Err(Looked::CannotTell(Missing::new(about.title, "the kernel keeps no pressure (PSI): boot with psi=1"))),
+        _ => Err(Looked::CannotTell(Missing::new(
+            about.title,
+            "the kernel keeps no pressure (PSI): boot with psi=1",
+        ))),
     }
 }
 
 /// `hog (process 7, 0.98 CPUs), make (process 9, 0.50 CPUs)`.
 fn busiest(situation: &Situation) -> Option<String> {
     let shown = situation.busy.iter().take(3);
-    let shown: Vec<String> = shown.map(|busy| format!("{} (process {}, {:.2} CPUs)", busy.comm, busy.pid, busy.cpus)).collect();
+    let shown: Vec<String> =
+        shown.map(|busy| format!("{} (process {}, {:.2} CPUs)", busy.comm, busy.pid, busy.cpus)).collect();
     (!shown.is_empty()).then(|| format!("the busiest: {}", shown.join(", ")))
 }
 
@@ -175,10 +180,15 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
     let idle = MachineTime::of(situation).map(|time| time.idle_cpus);
     let (claim, remedy) = match idle.filter(|idle| *idle >= IDLE_CPUS) {
         Some(idle) => (
-            format!("Somebody waits for a CPU while {idle:.1} CPUs are idle: something is confined to too few"),
+            format!(
+                "Somebody waits for a CPU while {idle:.1} CPUs are idle: something is confined to too few"
+            ),
             "Find who waits, and look at its affinity, cpuset and quota",
         ),
-        None => ("There is more work than CPUs".to_string(), "Find who waits and who need not run: pinwise diagnose --process NAME"),
+        None => (
+            "There is more work than CPUs".to_string(),
+            "Find who waits and who need not run: pinwise diagnose --process NAME",
+        ),
     };
     let cause = Cause::seen(about.id, Subject::Machine, waited, claim).figure("cpu_some_share", waited);
     Looked::Found(vec![with_busiest(cause, situation).remedy(Remedy::by_hand(remedy))])
@@ -217,7 +227,8 @@ fn io_pressure(about: &About, situation: &Situation) -> Looked {
 
 fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
     let Some(account) = &situation.account else { return Looked::needs_account(about) };
-    let share = |cpu: &CpuAccount| if cpu.wall_ns > 0 { cpu.interrupted_ns as f64 / cpu.wall_ns as f64 } else { 0.0 };
+    let share =
+        |cpu: &CpuAccount| if cpu.wall_ns > 0 { cpu.interrupted_ns as f64 / cpu.wall_ns as f64 } else { 0.0 };
     let crowded = account.cpus.iter().filter(|cpu| share(cpu) >= INTERRUPTED);
     let causes = crowded.map(|cpu| {
         let largest = cpu.sources.iter().max_by_key(|(_, seen)| seen.all.total_ns).map(|(source, _)| source);
@@ -236,8 +247,11 @@ fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
 }
 
 fn stolen_time(about: &About, situation: &Situation) -> Looked {
-    let rates: Vec<f64> =
-        situation.online().iter().filter_map(|cpu| situation.observation.rate("stat", "steal", cpu)).collect();
+    let rates: Vec<f64> = situation
+        .online()
+        .iter()
+        .filter_map(|cpu| situation.observation.rate("stat", "steal", cpu))
+        .collect();
     if rates.is_empty() {
         return Looked::DoesNotApply;
     }
@@ -247,7 +261,11 @@ fn stolen_time(about: &About, situation: &Situation) -> Looked {
     }
     let claim = format!("The hypervisor gives {} of the CPUs' time to somebody else (steal)", percent(share));
     let remedy = "Ask for dedicated CPUs, or another host: nothing in the guest changes it";
-    Looked::Found(vec![Cause::seen(about.id, Subject::Machine, share, claim).figure("steal_share", share).remedy(Remedy::by_hand(remedy))])
+    Looked::Found(vec![
+        Cause::seen(about.id, Subject::Machine, share, claim)
+            .figure("steal_share", share)
+            .remedy(Remedy::by_hand(remedy)),
+    ])
 }
 
 #[cfg(test)]
@@ -261,7 +279,13 @@ mod tests {
     use crate::diagnosis::{Busy, diagnose_machine};
 
     fn waited(name: &str, us: u64) -> SystemCounter {
-        SystemCounter { probe: "pressure".into(), name: name.into(), label: String::new(), unit: "us".into(), value: us }
+        SystemCounter {
+            probe: "pressure".into(),
+            name: name.into(),
+            label: String::new(),
+            unit: "us".into(),
+            value: us,
+        }
     }
 
     /// A second of two CPUs, one with tasks for `busy_ns`.
@@ -278,7 +302,11 @@ mod tests {
         Situation {
             window_s: 1.0,
             machine: Machine { cpus: vec![of(0), of(1)], ..Machine::default() },
-            account: Some(Account { window_s: 1.0, cpus: vec![cpu(0, busy_ns, 0), cpu(1, 0, interrupted_ns)], ..Account::default() }),
+            account: Some(Account {
+                window_s: 1.0,
+                cpus: vec![cpu(0, busy_ns, 0), cpu(1, 0, interrupted_ns)],
+                ..Account::default()
+            }),
             observation: Observation { to_ns: 1_000_000_000, system, ..Observation::default() },
             busy: vec![Busy { pid: 7, comm: "hog".into(), cpus: 0.9, last_cpu: Some(0) }],
             ..Situation::default()
@@ -293,7 +321,10 @@ mod tests {
     fn a_calm_machine_has_no_trouble() {
         let diagnosis = diagnose_machine(&situation(100_000_000, 10_000_000, calm()));
         assert_eq!(diagnosis.causes, []);
-        assert_eq!(diagnosis.ruled_out, ["cpu-pressure", "memory-pressure", "io-pressure", "interrupted-cpu"]);
+        assert_eq!(
+            diagnosis.ruled_out,
+            ["cpu-pressure", "memory-pressure", "io-pressure", "interrupted-cpu"]
+        );
         let time = diagnosis.machine.unwrap();
         assert_eq!((time.cpus, time.busy_cpus, time.idle_cpus), (2, 0.1, 1.89));
     }
@@ -304,7 +335,10 @@ mod tests {
         let confined = diagnose_machine(&situation(1_000_000_000, 0, crowded));
         let cause = &confined.causes[0];
         assert_eq!((cause.id.rule.as_str(), cause.share), ("cpu-pressure", Some(0.5)));
-        assert!(cause.claim.contains("1.0 CPUs are idle") && cause.evidence[0].contains("hog (process 7"), "{cause:?}");
+        assert!(
+            cause.claim.contains("1.0 CPUs are idle") && cause.evidence[0].contains("hog (process 7"),
+            "{cause:?}"
+        );
     }
 
     #[test]
@@ -325,7 +359,8 @@ mod tests {
             by_cpu: [(0, 100_000), (1, 0)].into(),
         };
         seen.observation.counters = vec![steal];
-        let rules: Vec<String> = diagnose_machine(&seen).causes.iter().map(|cause| cause.id.rule.clone()).collect();
+        let rules: Vec<String> =
+            diagnose_machine(&seen).causes.iter().map(|cause| cause.id.rule.clone()).collect();
         assert_eq!(rules, ["memory-pressure", "stolen-time"]);
     }
 

@@ -7,7 +7,10 @@ use machine::irqs::Irq;
 use machine::processes::{Process, Server, Thread};
 use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine};
-use probe::account::{Account, CpuAccount, Interruptions, LineAccount, Paging, Part, Source, Stretches, TaskAccount, ThreadAccount};
+use probe::account::{
+    Account, CpuAccount, Interruptions, LineAccount, Paging, Part, Source, Stretches, TaskAccount,
+    ThreadAccount,
+};
 use probe::{Counter, Observation, SystemCounter};
 
 use super::situation::Situation;
@@ -30,7 +33,13 @@ pub fn situation() -> Situation {
         asleep: stretches(400_000_000),
         ..ThreadAccount::default()
     };
-    let cpu = |cpu, target_ns| CpuAccount { cpu, wall_ns: SECOND, target_ns, idle_ns: SECOND - target_ns, ..CpuAccount::default() };
+    let cpu = |cpu, target_ns| CpuAccount {
+        cpu,
+        wall_ns: SECOND,
+        target_ns,
+        idle_ns: SECOND - target_ns,
+        ..CpuAccount::default()
+    };
     let own = Thread { tid: SERVER, cpus: Some(CpuSet::single(1)), ..Thread::default() };
     Situation {
         target: "process 100".into(),
@@ -44,7 +53,10 @@ pub fn situation() -> Situation {
             ..Account::default()
         }),
         observation: Observation { to_ns: SECOND, ..Observation::default() },
-        server: Server { processes: vec![Process { pid: SERVER, threads: vec![own], ..Process::default() }], ..Server::default() },
+        server: Server {
+            processes: vec![Process { pid: SERVER, threads: vec![own], ..Process::default() }],
+            ..Server::default()
+        },
         ..Situation::default()
     }
 }
@@ -54,7 +66,11 @@ fn stretches(total_ns: u64) -> Stretches {
 }
 
 fn seen(took_ns: u64, count: u64) -> Interruptions {
-    Interruptions { all: stretches(took_ns), on_target: Part { count, total_ns: took_ns }, ..Interruptions::default() }
+    Interruptions {
+        all: stretches(took_ns),
+        on_target: Part { count, total_ns: took_ns },
+        ..Interruptions::default()
+    }
 }
 
 impl Situation {
@@ -73,7 +89,12 @@ impl Situation {
 
     /// The line of a device took from it on CPU 1.
     pub fn line(mut self, irq: u32, name: &str, kind: DeviceKind, took_ns: u64) -> Self {
-        self.account_mut().lines.push(LineAccount { irq, name: Some(name.into()), cpu: 1, seen: seen(took_ns, 1_000) });
+        self.account_mut().lines.push(LineAccount {
+            irq,
+            name: Some(name.into()),
+            cpu: 1,
+            seen: seen(took_ns, 1_000),
+        });
         self.machine.irqs.push(Irq { irq, name: name.into(), devices: vec![name.into()], ..Irq::default() });
         self.machine.devices.push(Device { kind, name: name.into(), irqs: vec![irq], ..Device::default() });
         self
@@ -110,7 +131,13 @@ impl Situation {
 
     /// A counter of the whole system.
     pub fn counted(mut self, probe: &str, name: &str, value: u64) -> Self {
-        let row = SystemCounter { probe: probe.into(), name: name.into(), label: String::new(), unit: "events".into(), value };
+        let row = SystemCounter {
+            probe: probe.into(),
+            name: name.into(),
+            label: String::new(),
+            unit: "events".into(),
+            value,
+        };
         self.observation.system.push(row);
         self
     }

@@ -1,7 +1,7 @@
 //! A situation with what every rule asks of it.
 
-use machine::processes::Task;
 use machine::CpuSet;
+use machine::processes::Task;
 use probe::account::{CpuAccount, Source};
 use probe::{Party, TreeSeen};
 
@@ -134,7 +134,6 @@ impl<'a> Scene<'a> {
         let known: Vec<u64> = account.threads.iter().filter_map(|thread| thread.major_faults).collect();
         (!known.is_empty()).then(|| known.iter().fold(0u64, |sum, more| sum.saturating_add(*more)))
     }
-
 }
 
 /// What was taken from the server by something.

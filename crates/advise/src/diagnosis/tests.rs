@@ -25,7 +25,10 @@ fn a_devices_line_is_named_and_moved_off_the_servers_cpu() {
     let diagnosis = diagnose(&seen);
     assert_eq!(diagnosis.causes[0].id.to_string(), "device-interrupts/irq:9");
     let setting = diagnosis.causes[0].remedies[0].setting.clone().unwrap();
-    assert_eq!((setting.knob.as_str(), setting.target.as_str(), setting.value.as_str()), ("irq-affinity", "9", "0"));
+    assert_eq!(
+        (setting.knob.as_str(), setting.target.as_str(), setting.value.as_str()),
+        ("irq-affinity", "9", "0")
+    );
     let little = situation().line(9, "eth0", DeviceKind::Net, SECOND / 1_000);
     assert!(!causes(&little).contains(&"device-interrupts/irq:9".to_string()));
     let mut managed = situation().line(9, "eth0", DeviceKind::Net, TENTH);
@@ -52,7 +55,9 @@ fn swap_mapped_files_and_a_disk_are_told_apart() {
     assert_eq!(causes(&swap)[0], "swap/machine");
     assert_eq!(causes(&mapped)[0], "page-cache/server");
     assert_eq!(causes(&disk)[0], "blocked/server");
-    assert!(diagnose(&disk).causes[0].claim.contains("disk") && !diagnose(&lock).causes[0].claim.contains("disk"));
+    assert!(
+        diagnose(&disk).causes[0].claim.contains("disk") && !diagnose(&lock).causes[0].claim.contains("disk")
+    );
 }
 
 #[test]
@@ -84,7 +89,11 @@ fn kernel_threads_are_put_together_by_kind() {
 fn softirqs_other_than_receiving_are_named_by_kind() {
     let seen = situation().interrupted_by(Source::SoftirqRcu, TENTH, 100);
     assert_eq!(causes(&seen)[0], "softirqs/interrupt:softirq_rcu");
-    let received = situation().interrupted_by(Source::SoftirqNetRx, TENTH, 100).counted("network", "received eth0", 100_000);
+    let received = situation().interrupted_by(Source::SoftirqNetRx, TENTH, 100).counted(
+        "network",
+        "received eth0",
+        100_000,
+    );
     assert_eq!(causes(&received)[0], "receive-work/server");
 }
 
@@ -113,8 +122,12 @@ fn a_busy_sibling_is_possible_and_costs_what_is_not_known() {
 #[test]
 fn memory_on_another_node_is_named_where_there_are_nodes() {
     let mut seen = situation();
-    let nodes = [(0, NodeShare { memory_bytes: 1 << 30, on_cpu_ns: 0 }), (1, NodeShare { memory_bytes: 0, on_cpu_ns: SECOND })];
-    seen.account.as_mut().unwrap().nearness = Some(Nearness { nodes: nodes.into(), expected_remote_share: Some(1.0) });
+    let nodes = [
+        (0, NodeShare { memory_bytes: 1 << 30, on_cpu_ns: 0 }),
+        (1, NodeShare { memory_bytes: 0, on_cpu_ns: SECOND }),
+    ];
+    seen.account.as_mut().unwrap().nearness =
+        Some(Nearness { nodes: nodes.into(), expected_remote_share: Some(1.0) });
     assert!(!causes(&seen).contains(&"memory-node/server".to_string()), "there is one node");
     let node = |id, cpu| Node { id, cpus: CpuSet::single(cpu), ..Node::default() };
     seen.machine.nodes = vec![node(0, 0), node(1, 1)];

@@ -30,7 +30,12 @@ const MOST_CLIENTS: usize = 64;
 ///
 /// # Errors
 /// There is no such server.
-pub fn collect(root: &Root, asked: Option<&str>, length: Duration, stop: &AtomicBool) -> Result<Situation, Fault> {
+pub fn collect(
+    root: &Root,
+    asked: Option<&str>,
+    length: Duration,
+    stop: &AtomicBool,
+) -> Result<Situation, Fault> {
     let watched = Watched::find(root, asked, &[])?;
     let machine = Machine::read(root);
     let mut missing = Vec::new();
