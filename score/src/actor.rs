@@ -41,20 +41,12 @@ enum Role {
         work_us: u64,
         #[arg(long, default_value_t = 0)]
         period_us: u64,
-        #[arg(long, default_value_t = 1)]
-        threads: usize,
         /// In a session of its own
         #[arg(long)]
         own_session: bool,
     },
     /// Calls membarrier(2), the global form, again and again
-    Membarrier {
-        /// Pause between two calls, us
-        #[arg(long, default_value_t = 0)]
-        pause_us: u64,
-        #[arg(long, default_value_t = 1)]
-        threads: usize,
-    },
+    Membarrier,
     /// Writes a file again and again, and leaves it to the kernel to bring it to the disk
     Writer {
         #[arg(long)]
@@ -111,23 +103,13 @@ pub fn run(args: &Args) -> std::io::Result<()> {
         Role::Serve(serve) => serve_forever(serve),
         Role::Client { port, sleep_us, read_slowly: true, .. } => slow_reader(*port, *sleep_us),
         Role::Client { port, think_us, sleep_us, .. } => client(*port, *think_us, *sleep_us),
-        Role::Hog { work_us, period_us, threads, own_session } => {
+        Role::Hog { work_us, period_us, own_session } => {
             if *own_session {
                 rustix::process::setsid()?;
             }
-            for _ in 1..*threads {
-                let (work_us, period_us) = (*work_us, *period_us);
-                thread::spawn(move || hog(work_us, period_us));
-            }
             hog(*work_us, *period_us)
         }
-        Role::Membarrier { pause_us, threads } => {
-            for _ in 1..*threads {
-                let pause_us = *pause_us;
-                thread::spawn(move || membarrier(pause_us));
-            }
-            membarrier(*pause_us)
-        }
+        Role::Membarrier => membarrier(),
         Role::Writer { file, mib } => writer(file, *mib),
     }
 }
@@ -292,13 +274,10 @@ fn call_membarrier(command: i32) {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
 }
 
-fn membarrier(pause_us: u64) -> ! {
+fn membarrier() -> ! {
     call_membarrier(REGISTER_GLOBAL_EXPEDITED);
     loop {
         call_membarrier(GLOBAL_EXPEDITED);
-        if pause_us > 0 {
-            spin(pause_us);
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The manual of all rules: docs/causes.md.
 
-use advise::diagnosis::{machine_wide, rules};
+use advise::diagnosis::abouts;
 
 use crate::scenario::Scenario;
 
@@ -12,8 +12,7 @@ const HEAD: &str = "# Causes\n\nWhat `pinwise diagnose` knows, one section a rul
 pub fn text() -> String {
     let scenarios = Scenario::all(&[]).unwrap_or_default();
     let mut text = HEAD.to_string();
-    let of_the_machine = machine_wide::ALL.iter().map(|rule| &rule.about);
-    for about in rules::all().map(|rule| rule.about()).chain(of_the_machine) {
+    for about in abouts() {
         text.push_str(&format!("\n## {}\n\n*{}.* {}\n", about.id, about.title, wrapped(about.docs)));
         let of_it = scenarios.iter().filter(|scenario| scenario.truth.as_deref() == Some(about.id));
         let of_it: Vec<String> = of_it.map(line).collect();

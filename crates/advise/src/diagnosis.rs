@@ -47,50 +47,52 @@ pub struct Diagnosis {
     pub missing_counters: Vec<Missing>,
 }
 
+/// What every rule is: those of servers by field, then those of a whole machine.
+pub fn abouts() -> impl Iterator<Item = &'static rules::About> {
+    rules::all().map(|rule| rule.about()).chain(machine_wide::ALL.iter().map(|rule| &rule.about))
+}
+
 /// Judges one window of a running server.
 pub fn diagnose(situation: &Situation) -> Diagnosis {
-    let missing_counters = situation.observation.missing.clone();
     let Some(scene) = Scene::of(situation) else {
         let why = "none of its threads was seen in the window: it has ended, or belongs to another user (run as root)";
-        let mut missing = vec![Missing::new("time of the server's threads", why)];
-        missing.extend(situation.missing());
-        return Diagnosis { missing, missing_counters, ..Diagnosis::default() };
+        let unseen = Looked::CannotTell(Missing::new("time of the server's threads", why));
+        return gathered(situation, std::iter::once(("", unseen)));
     };
-    let (mut causes, mut own_work, mut ruled_out, mut missing) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for rule in rules::all() {
-        match rule.examine(&scene) {
-            Looked::Found(found) => causes.extend(found),
-            Looked::Fine => ruled_out.push(rule.about().id),
-            Looked::OwnWork(own) => own_work.push(own),
-            Looked::DoesNotApply => {}
-            Looked::CannotTell(why) => missing.push(why),
-        }
-    }
-    consequences(&scene, &mut causes);
-    cause::rank(&mut causes);
-    missing.extend(situation.missing());
-    let limit = limit::of(&scene, &causes);
-    Diagnosis {
-        time: Some(scene.time.clone()),
-        machine: None,
-        limit,
-        causes,
-        own_work,
-        observer: observer(&scene),
-        ruled_out,
-        missing,
-        missing_counters,
-    }
+    let looked = rules::all().map(|rule| (rule.about().id, rule.examine(&scene)));
+    let mut diagnosis = gathered(situation, looked);
+    consequences(&scene, &mut diagnosis.causes);
+    cause::rank(&mut diagnosis.causes);
+    diagnosis.limit = limit::of(&scene, &diagnosis.causes);
+    diagnosis.observer = observer(&scene);
+    diagnosis.time = Some(scene.time);
+    diagnosis
 }
 
 /// Judges one window of a machine, whoever runs on it.
 pub fn diagnose_machine(situation: &Situation) -> Diagnosis {
-    let (causes, ruled_out, mut missing) = machine_wide::examine(situation);
-    missing.extend(situation.missing());
-    let missing_counters = situation.observation.missing.clone();
-    let machine = MachineTime::of(situation);
-    Diagnosis { machine, causes, ruled_out, missing, missing_counters, ..Diagnosis::default() }
+    let looked = machine_wide::ALL.iter().map(|rule| (rule.about.id, rule.examine(situation)));
+    let mut diagnosis = gathered(situation, looked);
+    cause::rank(&mut diagnosis.causes);
+    diagnosis.machine = MachineTime::of(situation);
+    diagnosis
+}
+
+/// What rules, each by its id, found, ruled out and could not see; and what could not be seen at all.
+fn gathered(situation: &Situation, looked: impl Iterator<Item = (&'static str, Looked)>) -> Diagnosis {
+    let mut diagnosis =
+        Diagnosis { missing_counters: situation.observation.missing.clone(), ..Diagnosis::default() };
+    for (id, looked) in looked {
+        match looked {
+            Looked::Found(found) => diagnosis.causes.extend(found),
+            Looked::Fine => diagnosis.ruled_out.push(id),
+            Looked::OwnWork(own) => diagnosis.own_work.push(own),
+            Looked::DoesNotApply => {}
+            Looked::CannotTell(why) => diagnosis.missing.push(why),
+        }
+    }
+    diagnosis.missing.extend(situation.missing());
+    diagnosis
 }
 
 /// What pinwise itself took from the server.

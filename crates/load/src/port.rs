@@ -3,6 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use machine::processes::sockets;
+use machine::procfs::net_tcp::{self, State};
 use machine::{Class, Fault, Root};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
@@ -88,18 +90,11 @@ fn holders(root: &Root, port: u16) -> Vec<String> {
         .filter_map(|table| root.read(table).ok())
         .flat_map(|table| listeners(&table, port))
         .collect();
-    let links: Vec<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
     let pids = root.list("/proc").unwrap_or_default();
     pids.iter()
-        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
-        .filter(|pid| {
-            // Folders of other users' processes are closed to us without root.
-            let fds = root.list(format!("/proc/{pid}/fd")).unwrap_or_default();
-            fds.iter().any(|fd| {
-                let link = root.link(format!("/proc/{pid}/fd/{fd}"));
-                link.is_ok_and(|to| links.iter().any(|l| to.as_os_str() == l.as_str()))
-            })
-        })
+        .filter_map(|name| name.parse().ok())
+        // Folders of other users' processes are closed to us without root.
+        .filter(|pid| sockets(root, *pid).is_ok_and(|open| inodes.iter().any(|inode| open.contains(inode))))
         .map(|pid| {
             let name = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
             format!("{} (process {pid})", name.trim())
@@ -107,17 +102,11 @@ fn holders(root: &Root, port: u16) -> Vec<String> {
         .collect()
 }
 
-/// Inodes of the sockets that listen on `port`, from /proc/net/tcp or tcp6 (kernel: net/ipv4/tcp_ipv4.c,
-/// get_tcp4_sock): local address is field 2 as HEX:PORT, state field 4 (0A: listen), inode field 10. Lines that do not
-/// have this form are passed over: they only make the message poorer.
+/// Inodes of the sockets that listen on `port`, from /proc/net/tcp or tcp6. Lines of another form are passed over: they only make the
+/// message poorer.
 fn listeners(table: &str, port: u16) -> Vec<u64> {
-    let inode = |line: &str| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
-        let here = u16::from_str_radix(local_port, 16).ok()? == port && *fields.get(3)? == "0A";
-        here.then(|| fields.get(9)?.parse().ok())?
-    };
-    table.lines().skip(1).filter_map(inode).collect()
+    let here = net_tcp::parse(table).filter(|socket| socket.state == State::Listen && socket.port == port);
+    here.map(|socket| socket.inode).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod remarks;
 pub(crate) mod scan;
 pub mod server;
 mod services;
+mod sockets;
 mod target;
 mod task;
 
@@ -36,6 +37,7 @@ pub use remarks::Remark;
 pub use server::Server;
 pub(crate) use services::has_systemd;
 pub use services::services;
+pub use sockets::sockets;
 pub(crate) use target::unescaped;
 pub use target::{FoundServer, find};
 pub use task::{Autogroup, Task};

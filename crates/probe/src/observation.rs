@@ -181,6 +181,13 @@ impl Observation {
         self.system.iter().find(|c| c.probe == probe && c.name == name)
     }
 
+    /// Events (or us) a second of a counter of the whole system; `None` when it is not known.
+    pub fn system_rate(&self, probe: &str, name: &str) -> Option<f64> {
+        let value = self.system(probe, name)?.value;
+        let window_s = self.window_s();
+        (window_s > 0.0).then(|| value as f64 / window_s)
+    }
+
     /// Events (or us) a second of a row on one CPU; `Some(0.0)` when the row was read and stood still, `None` when it is not known.
     pub fn rate(&self, probe: &str, name: &str, cpu: u32) -> Option<f64> {
         let window_s = self.window_s();

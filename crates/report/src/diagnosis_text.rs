@@ -1,6 +1,6 @@
 //! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
 
-use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, machine_wide, rules};
+use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, abouts};
 use machine::Setting;
 
 use crate::number::grouped;
@@ -200,10 +200,7 @@ fn own_work(diagnosis: &Diagnosis) -> Vec<String> {
 
 /// `Ruled out: quota, swap.`
 fn ruled_out(diagnosis: &Diagnosis) -> Vec<String> {
-    let of_servers = rules::all().map(|rule| rule.about());
-    let all: Vec<&rules::About> =
-        of_servers.chain(machine_wide::ALL.iter().map(|rule| &rule.about)).collect();
-    let title = |id: &&'static str| all.iter().find(|about| about.id == *id).map(|about| about.title);
+    let title = |id: &&'static str| abouts().find(|about| about.id == *id).map(|about| about.title);
     let titles: Vec<&str> = diagnosis.ruled_out.iter().filter_map(title).collect();
     if titles.is_empty() {
         Vec::new()

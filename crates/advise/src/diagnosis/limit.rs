@@ -46,7 +46,7 @@ pub fn of(scene: &Scene<'_>, causes: &[Cause]) -> Limit {
     let time = &scene.time;
     let found =
         |rule: &str| causes.iter().any(|cause| cause.id.rule == rule && cause.certainty == Certainty::Seen);
-    if found("stopped") && stopped_share(causes) >= STOPPED {
+    if stopped_share(causes) >= STOPPED {
         return Limit::Stopped;
     }
     let saturation = saturation(scene);

@@ -4,20 +4,21 @@ use machine::Missing;
 use probe::account::{CpuAccount, Source};
 use serde::Serialize;
 
-use super::cause::{Cause, Remedy, Subject, rank};
+use super::cause::{Cause, Remedy, Subject};
+use super::rules::machine::steal;
 use super::rules::{About, Looked};
 use super::situation::Situation;
 use crate::words::{per_second, percent};
 
-/// From this share of the window on in which somebody waited for a CPU or for I/O (PSI) it is worth a word.
+/// Waits for CPUs or for I/O (PSI) are reported from this share of the window on.
 const WAITS: f64 = 0.10;
-/// The same of memory: a machine that has enough never waits for it.
+/// The same for memory: a machine that has enough never waits for it.
 const WAITS_FOR_MEMORY: f64 = 0.01;
-/// The same of steal.
+/// The same for steal.
 const STOLEN: f64 = 0.01;
 /// A CPU of which interrupts take this share is no place for a server.
 const INTERRUPTED: f64 = 0.20;
-/// CPUs that are idle while others are waited for.
+/// Idle CPUs that make waiting for others a question of affinity.
 const IDLE_CPUS: f64 = 0.5;
 
 /// What the CPUs of a machine did, in CPUs on average over the window.
@@ -76,7 +77,7 @@ impl MachineTime {
 pub struct MachineRule {
     /// What it is.
     pub about: About,
-    examine: fn(&About, &Situation) -> Looked,
+    look: fn(&About, &Situation) -> Looked,
 }
 
 /// All of them.
@@ -85,28 +86,28 @@ pub static ALL: &[MachineRule] = &[
         about: About {
             id: "cpu-pressure",
             title: "waiting for CPUs",
-            docs: "Somebody waited for a CPU for a tenth of the window or more (PSI cpu some). With idle CPUs beside, something is confined to \
-                   too few; without, the machine has more work than CPUs. It says that somebody waits and not who: name a server.",
+            docs: "Tasks waited for a CPU for a tenth of the window or more (PSI cpu some). If other CPUs were idle, these tasks are confined to \
+                   too few; if none was, the machine has more work than CPUs. PSI does not say which tasks wait: name a server.",
         },
-        examine: cpu_pressure,
+        look: cpu_pressure,
     },
     MachineRule {
         about: About {
             id: "memory-pressure",
             title: "waiting for memory",
-            docs: "Somebody waited for memory (PSI memory some): pages come back from swap, or have to be freed before they can be given. Either \
+            docs: "Tasks waited for memory (PSI memory some): pages come back from swap, or have to be freed before they can be given. Either \
                    the machine is short, or a cgroup is at its limit while the machine has plenty.",
         },
-        examine: memory_pressure,
+        look: memory_pressure,
     },
     MachineRule {
         about: About {
             id: "io-pressure",
             title: "waiting for I/O",
-            docs: "Somebody waited for I/O for a tenth of the window or more (PSI io some). A batch job that reads a disk makes it so, and harms \
-                   nobody; a database that makes its log durable beside it does wait. Name the server.",
+            docs: "Tasks waited for I/O for a tenth of the window or more (PSI io some). A batch job that reads a disk causes this and does no \
+                   harm by itself; a database that makes its log durable on the same disk does wait. Name the server.",
         },
-        examine: io_pressure,
+        look: io_pressure,
     },
     MachineRule {
         about: About {
@@ -116,43 +117,34 @@ pub static ALL: &[MachineRule] = &[
                    tell. The largest source is named; what is moved is what raises it. Packets between local processes are worked off \
                    where they are sent, and are work of their own.",
         },
-        examine: interrupted_cpu,
+        look: interrupted_cpu,
     },
     MachineRule {
         about: About {
             id: "stolen-time",
             title: "steal",
-            docs: "The hypervisor gave 1 % or more of the CPUs' time to somebody else while they had work. No setting of the guest changes it.",
+            docs: "The hypervisor ran other guests for 1 % or more of the time in which these CPUs had work. No setting of the guest changes it.",
         },
-        examine: stolen_time,
+        look: stolen_time,
     },
 ];
 
-/// Troubles of the machine, the largest first, with those that were looked for in vain and what could not be seen.
-pub(super) fn examine(situation: &Situation) -> (Vec<Cause>, Vec<&'static str>, Vec<Missing>) {
-    let (mut causes, mut ruled_out, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-    for rule in ALL {
-        match (rule.examine)(&rule.about, situation) {
-            Looked::Found(found) => causes.extend(found),
-            Looked::Fine | Looked::OwnWork(_) => ruled_out.push(rule.about.id),
-            Looked::DoesNotApply => {}
-            Looked::CannotTell(why) => missing.push(why),
-        }
+impl MachineRule {
+    /// Looks for it.
+    pub fn examine(&self, situation: &Situation) -> Looked {
+        (self.look)(&self.about, situation)
     }
-    rank(&mut causes);
-    (causes, ruled_out, missing)
 }
 
-/// Share of the window in which somebody waited for a resource.
-fn pressure(about: &About, situation: &Situation, row: &str) -> Result<f64, Looked> {
-    let observation = &situation.observation;
-    let waited = observation.system("pressure", row).map(|row| row.value as f64 / 1e6);
-    match waited {
-        Some(waited_s) if observation.window_s() > 0.0 => Ok(waited_s / observation.window_s()),
-        _ => Err(Looked::CannotTell(Missing::new(
-            about.title,
-            "the kernel keeps no pressure (PSI): boot with psi=1",
-        ))),
+/// Share of the window in which tasks waited for a resource, where it is `most` or more; else what a rule says to it.
+fn pressure(about: &About, situation: &Situation, row: &str, most: f64) -> Result<f64, Looked> {
+    match situation.observation.system_rate("pressure", row).map(|us| us / 1e6) {
+        None => {
+            let why = "the kernel keeps no pressure (PSI): boot with psi=1";
+            Err(Looked::CannotTell(Missing::new(about.title, why)))
+        }
+        Some(share) if share < most => Err(Looked::Fine),
+        Some(share) => Ok(share),
     }
 }
 
@@ -172,22 +164,19 @@ fn with_busiest(cause: Cause, situation: &Situation) -> Cause {
 }
 
 fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
-    let waited = match pressure(about, situation, "cpu some") {
-        Ok(waited) if waited >= WAITS => waited,
-        Ok(_) => return Looked::Fine,
+    let waited = match pressure(about, situation, "cpu some", WAITS) {
+        Ok(waited) => waited,
         Err(looked) => return looked,
     };
     let idle = MachineTime::of(situation).map(|time| time.idle_cpus);
     let (claim, remedy) = match idle.filter(|idle| *idle >= IDLE_CPUS) {
         Some(idle) => (
-            format!(
-                "Somebody waits for a CPU while {idle:.1} CPUs are idle: something is confined to too few"
-            ),
-            "Find who waits, and look at its affinity, cpuset and quota",
+            format!("Tasks wait for a CPU while {idle:.1} CPUs are idle: they are confined to too few"),
+            "Find the tasks that wait, and check their affinity, cpuset and quota",
         ),
         None => (
             "There is more work than CPUs".to_string(),
-            "Find who waits and who need not run: pinwise diagnose --process NAME",
+            "Find the tasks that wait and those that could run elsewhere: pinwise diagnose --process NAME",
         ),
     };
     let cause = Cause::seen(about.id, Subject::Machine, waited, claim).figure("cpu_some_share", waited);
@@ -195,33 +184,33 @@ fn cpu_pressure(about: &About, situation: &Situation) -> Looked {
 }
 
 fn memory_pressure(about: &About, situation: &Situation) -> Looked {
-    let waited = match pressure(about, situation, "memory some") {
-        Ok(waited) if waited >= WAITS_FOR_MEMORY => waited,
-        Ok(_) => return Looked::Fine,
+    let waited = match pressure(about, situation, "memory some", WAITS_FOR_MEMORY) {
+        Ok(waited) => waited,
         Err(looked) => return looked,
     };
-    let rate = |row: &str| {
-        let value = situation.observation.system("memory", row).map_or(0, |row| row.value);
-        value as f64 / situation.observation.window_s().max(1e-9)
-    };
-    let (swapped, stalls) = (rate("pswpin"), rate("allocstall"));
-    let cause = Cause::seen(about.id, Subject::Machine, waited, "Somebody waits for memory")
-        .because(format!("{} pages from swap, {} allocations that had to free memory first", per_second(swapped), per_second(stalls)))
+    let rate = |row: &str| situation.observation.system_rate("memory", row);
+    let mut cause = Cause::seen(about.id, Subject::Machine, waited, "Tasks wait for memory")
         .figure("memory_some_share", waited)
-        .figure("swapped_in_pages_per_s", swapped)
-        .remedy(Remedy::by_hand("Find out whose limit or need it is: pinwise diagnose --process NAME; memory.pressure of each cgroup"));
+        .remedy(Remedy::by_hand("Find the process or cgroup that is short: pinwise diagnose --process NAME; memory.pressure of each cgroup"));
+    if let Some(swapped) = rate("pswpin") {
+        cause = cause
+            .because(format!("{} pages come from swap", per_second(swapped)))
+            .figure("swapped_in_pages_per_s", swapped);
+    }
+    if let Some(stalls) = rate("allocstall") {
+        cause = cause.because(format!("{} allocations have to free memory first", per_second(stalls)));
+    }
     Looked::Found(vec![cause])
 }
 
 fn io_pressure(about: &About, situation: &Situation) -> Looked {
-    let waited = match pressure(about, situation, "io some") {
-        Ok(waited) if waited >= WAITS => waited,
-        Ok(_) => return Looked::Fine,
+    let waited = match pressure(about, situation, "io some", WAITS) {
+        Ok(waited) => waited,
         Err(looked) => return looked,
     };
-    let cause = Cause::seen(about.id, Subject::Machine, waited, "Somebody waits for I/O")
+    let cause = Cause::seen(about.id, Subject::Machine, waited, "Tasks wait for I/O")
         .figure("io_some_share", waited)
-        .remedy(Remedy::by_hand("Find out who: io.pressure of each cgroup; pinwise diagnose --process NAME says whether a server waits for it"));
+        .remedy(Remedy::by_hand("Find the cgroup: io.pressure of each; pinwise diagnose --process NAME says whether a server waits for I/O"));
     Looked::Found(vec![with_busiest(cause, situation)])
 }
 
@@ -247,25 +236,13 @@ fn interrupted_cpu(about: &About, situation: &Situation) -> Looked {
 }
 
 fn stolen_time(about: &About, situation: &Situation) -> Looked {
-    let rates: Vec<f64> = situation
-        .online()
-        .iter()
-        .filter_map(|cpu| situation.observation.rate("stat", "steal", cpu))
-        .collect();
-    if rates.is_empty() {
-        return Looked::DoesNotApply;
-    }
-    let share = rates.iter().sum::<f64>() / rates.len() as f64 / 1e6;
+    let Some(share) = situation.stolen_share(&situation.online()) else { return Looked::DoesNotApply };
     if share < STOLEN {
         return Looked::Fine;
     }
-    let claim = format!("The hypervisor gives {} of the CPUs' time to somebody else (steal)", percent(share));
-    let remedy = "Ask for dedicated CPUs, or another host: nothing in the guest changes it";
-    Looked::Found(vec![
-        Cause::seen(about.id, Subject::Machine, share, claim)
-            .figure("steal_share", share)
-            .remedy(Remedy::by_hand(remedy)),
-    ])
+    let claim = format!("The hypervisor gives {} of the CPUs' time to other guests (steal)", percent(share));
+    let cause = Cause::seen(about.id, Subject::Machine, share, claim).figure("steal_share", share);
+    Looked::Found(vec![cause.remedy(Remedy::by_hand(steal::REMEDY))])
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! A situation with what every rule asks of it.
 
 use machine::CpuSet;
+use std::collections::BTreeMap;
+
 use machine::processes::Task;
-use probe::account::{CpuAccount, Source};
+use probe::account::{CpuAccount, FunctionKind, Source};
 use probe::{Party, TreeSeen};
 
 use super::situation::Situation;
 use super::time::ServerTime;
 
-/// A cost below this share of the time in which the server tried to go on is not worth a word, and no remedy is given for it.
+/// A cost below this share of the time in which the server tried to go on is not reported, and no remedy is given for it.
 pub const MATTERS: f64 = 0.01;
 
 /// What rules look at.
@@ -123,9 +125,22 @@ impl<'a> Scene<'a> {
 
     /// A counter of the whole system, events (or us) a second; `None` where it was not read.
     pub fn system_per_s(&self, probe: &str, name: &str) -> Option<f64> {
-        let window_s = self.situation.observation.window_s();
-        let value = self.situation.observation.system(probe, name)?.value;
-        (window_s > 0.0).then(|| value as f64 / window_s)
+        self.situation.observation.system_rate(probe, name)
+    }
+
+    /// How often each function of a kind ran on these CPUs.
+    pub fn functions(&self, kind: FunctionKind, cpus: &CpuSet) -> BTreeMap<&'a str, u64> {
+        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+        let functions = self.situation.account.iter().flat_map(|account| &account.functions);
+        for function in functions.filter(|function| function.kind == kind && cpus.contains(function.cpu)) {
+            *by_name.entry(&function.name).or_default() += function.ran.count;
+        }
+        by_name
+    }
+
+    /// Pages that came from swap on the whole machine; `None` where they were not counted.
+    pub fn swapped_in_pages(&self) -> Option<u64> {
+        self.situation.account.as_ref()?.paging?.swapped_in_pages
     }
 
     /// Major page faults of the server's threads; `None` where they were not counted.

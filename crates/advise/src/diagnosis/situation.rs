@@ -69,6 +69,13 @@ impl Situation {
         all
     }
 
+    /// Share of the time of these CPUs in which the hypervisor ran other guests; `None` where it is not counted.
+    pub fn stolen_share(&self, cpus: &CpuSet) -> Option<f64> {
+        let rates: Vec<f64> =
+            cpus.iter().filter_map(|cpu| self.observation.rate("stat", "steal", cpu)).collect();
+        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64 / 1e6)
+    }
+
     /// CPUs that are online.
     pub fn online(&self) -> CpuSet {
         self.machine.online()

@@ -3,6 +3,7 @@
 use super::oom_score::number_within;
 use super::process_affinity::{process, processes};
 use super::{About, Knob, MaySet, Target, no_such};
+use crate::processes::Autogroup;
 use crate::{Act, Class, Fault, ProcessFile, Root};
 
 /// The knob.
@@ -31,7 +32,8 @@ impl Knob for AutogroupNice {
     /// Those that are in an autogroup: the file is there and empty for others.
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
         let mut targets = processes(root)?;
-        targets.retain(|target| root.line(path(&target.id)).is_ok_and(|text| nice(&text).is_some()));
+        targets
+            .retain(|target| root.line(path(&target.id)).is_ok_and(|text| Autogroup::parse(&text).is_some()));
         Ok(targets)
     }
 
@@ -42,7 +44,7 @@ impl Knob for AutogroupNice {
             text => text?,
         };
         let none = || no_such(&ABOUT, target, "the process is in no autogroup");
-        nice(&text).map(|nice| nice.to_string()).ok_or_else(none)
+        Autogroup::parse(&text).map(|group| group.nice.to_string()).ok_or_else(none)
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
@@ -60,11 +62,6 @@ impl Knob for AutogroupNice {
 
 fn path(pid: &str) -> String {
     format!("/proc/{pid}/autogroup")
-}
-
-/// Out of `/autogroup-12 nice 0`.
-fn nice(text: &str) -> Option<i32> {
-    text.split_once(" nice ")?.1.trim().parse().ok()
 }
 
 #[cfg(test)]

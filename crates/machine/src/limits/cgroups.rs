@@ -148,6 +148,15 @@ impl Cgroup {
         self.version == 2 || self.controllers.iter().any(|c| c == controller)
     }
 
+    /// The directory with its path below the hierarchy, and those above it, up to the mount.
+    pub(super) fn upwards_with_paths(&self) -> impl Iterator<Item = (String, String)> + use<> {
+        let above = |path: &String| {
+            let (above, _) = path.rsplit_once('/')?;
+            (path != "/").then(|| if above.is_empty() { "/".to_string() } else { above.to_string() })
+        };
+        self.upwards().into_iter().zip(std::iter::successors(Some(self.path.clone()), above))
+    }
+
     /// The directory and those above it, up to the mount.
     pub(crate) fn upwards(&self) -> Vec<String> {
         let (Some(directory), Some(mount)) = (&self.directory, &self.mount) else { return Vec::new() };
@@ -254,10 +263,11 @@ fn present<T>(answer: Result<T, ReadError>) -> Option<Result<T, ReadError>> {
     }
 }
 
+/// From this on a memory limit is none: v1 prints the largest multiple of a page below 2^63.
+pub(super) const NO_LIMIT: u64 = 1 << 62;
+
 /// The tightest memory limit from the cgroup up to the mount.
 pub(super) fn memory_limit(root: &Root, cgroups: &[Cgroup], notes: &mut Notes) -> Option<MemoryLimit> {
-    /// v1 prints the largest multiple of a page below 2^63 where there is no limit.
-    const NO_LIMIT: u64 = 1 << 62;
     let mut tightest: Option<MemoryLimit> = None;
     for cgroup in cgroups.iter().filter(|c| c.has("memory")) {
         let name = if cgroup.version == 2 { "memory.max" } else { "memory.limit_in_bytes" };

@@ -3,13 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cgroups::{self, Cgroup};
+use super::cgroups::{self, NO_LIMIT};
 use super::mounts;
 use crate::procfs::key_values;
 use crate::{Notes, Root};
-
-/// v1 prints the largest multiple of a page below 2^63 where there is no limit.
-const NO_LIMIT: u64 = 1 << 62;
 
 /// A cgroup whose memory is limited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,22 +34,22 @@ pub fn of_process(root: &Root, pid: u32, whose: &str, notes: &mut Notes) -> Vec<
     let cgroups = cgroups::read(root, &mounts, &pid.to_string(), whose, notes);
     let mut found = Vec::new();
     for cgroup in cgroups.iter().filter(|cgroup| cgroup.has("memory")) {
-        for directory in cgroup.upwards() {
-            found.extend(at(root, cgroup, &directory));
+        for (directory, path) in cgroup.upwards_with_paths() {
+            found.extend(at(root, cgroup.version, &directory, path));
         }
     }
     found
 }
 
-fn at(root: &Root, cgroup: &Cgroup, directory: &str) -> Option<MemoryUse> {
+fn at(root: &Root, version: u8, directory: &str, cgroup: String) -> Option<MemoryUse> {
     let names: &[&str] =
-        if cgroup.version == 2 { &["memory.max", "memory.high"] } else { &["memory.limit_in_bytes"] };
+        if version == 2 { &["memory.max", "memory.high"] } else { &["memory.limit_in_bytes"] };
     let number = |file: &str| root.number::<u64>(format!("{directory}/{file}")).ok();
     let limits =
         names.iter().filter_map(|name| Some((number(name).filter(|bytes| *bytes < NO_LIMIT)?, *name)));
     let (limit_bytes, name) = limits.min()?;
     let stat = root.read(format!("{directory}/memory.stat")).unwrap_or_default();
-    let (used, anonymous, swapped) = match cgroup.version {
+    let (used, anonymous, swapped) = match version {
         2 => (number("memory.current"), key_values::value(&stat, "anon"), number("memory.swap.current")),
         _ => (
             number("memory.usage_in_bytes"),
@@ -60,10 +57,8 @@ fn at(root: &Root, cgroup: &Cgroup, directory: &str) -> Option<MemoryUse> {
             key_values::value(&stat, "total_swap"),
         ),
     };
-    let mount = cgroup.mount.as_deref().unwrap_or_default();
-    let path = directory.strip_prefix(mount).filter(|path| !path.is_empty()).unwrap_or("/");
     Some(MemoryUse {
-        cgroup: path.to_string(),
+        cgroup,
         file: format!("{directory}/{name}"),
         limit_bytes,
         used_bytes: used,

@@ -51,7 +51,7 @@ pub fn of_process(root: &Root, pid: u32, whose: &str, notes: &mut Notes) -> Vec<
     }
     let mut found = Vec::new();
     for cgroup in with_controller {
-        for (directory, path) in cgroup.upwards().into_iter().zip(paths_upwards(&cgroup.path)) {
+        for (directory, path) in cgroup.upwards_with_paths() {
             match cgroups::quota_at(root, cgroup.version, &directory) {
                 Ok(Some(quota)) => found.push(QuotaCgroup {
                     cgroup: path,
@@ -75,15 +75,6 @@ fn out_of_sight<'a>(with_controller: &[&'a Cgroup]) -> Option<&'a str> {
         true => None,
         false => with_controller.iter().map(|cgroup| cgroup.path.as_str()).find(|path| *path != "/"),
     }
-}
-
-/// A path, and those above it.
-fn paths_upwards(path: &str) -> impl Iterator<Item = String> {
-    let above = |path: &String| {
-        let (above, _) = path.rsplit_once('/')?;
-        (path != "/").then(|| if above.is_empty() { "/".to_string() } else { above.to_string() })
-    };
-    std::iter::successors(Some(path.to_string()), above)
 }
 
 /// What a `cpu.stat` says; `None` where it has no such lines.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{numbers, text};
-use crate::procfs::pid_stat;
+use super::scan::{self, Seen};
 use crate::{ReadError, Root};
 
 /// What a process has had of the CPUs since it began.
@@ -24,21 +23,16 @@ pub struct CpuTime {
 /// All processes that can be seen, by number. Those that end meanwhile are left out. Source: /proc/PID/stat.
 ///
 /// # Errors
-/// /proc cannot be listed.
+/// /proc names no process.
 pub fn cpu_times(root: &Root) -> Result<BTreeMap<u32, CpuTime>, ReadError> {
-    let read = |pid: u32| {
-        let line = text(root, &format!("/proc/{pid}/stat")).ok()?;
-        let stat = pid_stat::parse(&line).ok()?;
-        let time = CpuTime {
-            comm: stat.comm.to_string(),
-            start_time_ticks: stat.start_time_ticks,
-            ticks: stat.user_ticks.saturating_add(stat.system_ticks),
-            last_cpu: stat.processor,
-            of_kernel: stat.is_kernel_thread(),
-        };
-        Some((pid, time))
+    let time = |seen: Seen| CpuTime {
+        comm: seen.comm,
+        start_time_ticks: seen.start_time_ticks,
+        ticks: seen.cpu_ticks,
+        last_cpu: seen.last_cpu,
+        of_kernel: seen.kernel,
     };
-    Ok(numbers(&root.list("/proc")?).into_iter().filter_map(read).collect())
+    Ok(scan::read(root)?.seen.into_iter().map(|seen| (seen.pid, time(seen))).collect())
 }
 
 #[cfg(test)]

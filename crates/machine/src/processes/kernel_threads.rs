@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::process::policy_name;
+use super::process::{policy_name, realtime_priority};
 use super::scan::{Scan, Seen};
 use super::text;
 use crate::procfs::pid_status;
@@ -209,7 +209,7 @@ impl KernelThreads {
         self.count += 1;
         self.immovable += usize::from(seen.no_setaffinity == Some(true));
         self.pinned += usize::from(cpus.as_ref().is_some_and(|cpus| cpus.len() == 1));
-        let realtime_priority = seen.realtime_priority.and_then(|p| u32::try_from(p).ok()).filter(|p| *p > 0);
+        let realtime_priority = realtime_priority(seen.realtime_priority);
         self.policies.extend(seen.policy.map(|policy| match realtime_priority {
             Some(priority) => format!("{} {priority}", policy_name(policy)),
             None => policy_name(policy),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::sockets::sockets;
 use super::{numbers, text};
 use crate::procfs::net_tcp::{self, State};
 use crate::{Missing, Root};
@@ -97,7 +98,7 @@ impl Connections {
             if own.contains(&pid) || by_inode.is_empty() {
                 continue;
             }
-            let held = inodes(root, pid).unwrap_or_default();
+            let held = sockets(root, pid).unwrap_or_default();
             let connections: u64 = held.iter().filter_map(|inode| by_inode.remove(inode)).sum();
             if connections > 0 {
                 let comm = text(root, &format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -113,7 +114,7 @@ impl Connections {
 fn open_sockets(root: &Root, pids: &[u32], missing: &mut Vec<Missing>) -> BTreeSet<u64> {
     let mut open = BTreeSet::new();
     for pid in pids {
-        match inodes(root, *pid) {
+        match sockets(root, *pid) {
             Ok(inodes) => open.extend(inodes),
             Err(why) => {
                 let fact = "connections of the server";
@@ -124,20 +125,6 @@ fn open_sockets(root: &Root, pids: &[u32], missing: &mut Vec<Missing>) -> BTreeS
         }
     }
     open
-}
-
-/// Inodes of the sockets of a process; the reason where its files may not be looked at.
-fn inodes(root: &Root, pid: u32) -> Result<BTreeSet<u64>, String> {
-    let folder = format!("/proc/{pid}/fd");
-    let files = match root.list(&folder) {
-        Err(e) if e.is_absent() => return Ok(BTreeSet::new()),
-        files => files.map_err(|e| e.to_string())?,
-    };
-    let inode = |file: &String| {
-        let link = root.link(format!("{folder}/{file}")).ok()?;
-        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    };
-    Ok(files.iter().filter_map(inode).collect())
 }
 
 #[cfg(test)]

@@ -95,6 +95,11 @@ pub(crate) fn policy_name(policy: u32) -> String {
     }
 }
 
+/// The real-time priority of a task, 1 to 99; `None` for the other policies, of which the kernel prints 0.
+pub(crate) fn realtime_priority(printed: Option<i32>) -> Option<u32> {
+    printed.and_then(|priority| u32::try_from(priority).ok()).filter(|priority| *priority > 0)
+}
+
 impl Process {
     /// Reads a process with all its threads. Absent when it has ended; what else cannot be read is noted as missing.
     pub(crate) fn read(root: &Root, mounts: &Mounts, pid: u32, notes: &mut Notes) -> Result<Self, ReadError> {
@@ -193,7 +198,7 @@ impl Thread {
             cpus: status.cpus_allowed(),
             no_setaffinity: stat.no_setaffinity(),
             policy: stat.policy.map(policy_name),
-            realtime_priority: stat.realtime_priority.and_then(|p| u32::try_from(p).ok()).filter(|p| *p > 0),
+            realtime_priority: realtime_priority(stat.realtime_priority),
             nice: stat.nice,
             user_us: us(stat.user_ticks),
             system_us: us(stat.system_ticks),

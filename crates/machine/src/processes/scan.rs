@@ -21,6 +21,10 @@ pub(crate) struct Seen {
     pub(crate) realtime_priority: Option<i32>,
     /// User and system time, ticks.
     pub(crate) cpu_ticks: u64,
+    /// Start, clock ticks after boot.
+    pub(crate) start_time_ticks: u64,
+    /// CPU on which its first thread ran last.
+    pub(crate) last_cpu: Option<u32>,
 }
 
 /// Every process that can be seen, by number.
@@ -59,6 +63,8 @@ fn of_stat(text: &str) -> Option<Seen> {
         policy: stat.policy,
         realtime_priority: stat.realtime_priority,
         cpu_ticks: stat.user_ticks.saturating_add(stat.system_ticks),
+        start_time_ticks: stat.start_time_ticks,
+        last_cpu: stat.processor,
     })
 }
 

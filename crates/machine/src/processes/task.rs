@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::process::policy_name;
+use super::process::{policy_name, realtime_priority};
 use super::text;
 use crate::limits::cgroups;
 use crate::procfs::{pid_stat, pid_status};
@@ -15,6 +15,14 @@ pub struct Autogroup {
     pub id: u64,
     /// Nice value of the session.
     pub nice: i32,
+}
+
+impl Autogroup {
+    /// Out of the line of /proc/PID/autogroup: `/autogroup-123 nice 0`. `None` of another text; the file is empty where there is no group.
+    pub fn parse(line: &str) -> Option<Self> {
+        let (id, nice) = line.strip_prefix("/autogroup-")?.split_once(" nice ")?;
+        Some(Self { id: id.parse().ok()?, nice: nice.trim().parse().ok()? })
+    }
 }
 
 /// One task.
@@ -60,10 +68,10 @@ impl Task {
             start_time_ticks: stat.start_time_ticks,
             of_kernel: stat.is_kernel_thread(),
             policy: stat.policy.map(policy_name),
-            realtime_priority: stat.realtime_priority.and_then(|p| u32::try_from(p).ok()).filter(|p| *p > 0),
+            realtime_priority: realtime_priority(stat.realtime_priority),
             nice: stat.nice,
             cpus: pid_status::parse(&status).ok().and_then(|status| status.cpus_allowed()),
-            autogroup: root.line(format!("/proc/{tid}/autogroup")).ok().as_deref().and_then(autogroup),
+            autogroup: root.line(format!("/proc/{tid}/autogroup")).ok().as_deref().and_then(Autogroup::parse),
             cgroup: cgroups::path_of_process(&cgroup),
         })
     }
@@ -72,12 +80,6 @@ impl Task {
     pub fn is_realtime(&self) -> bool {
         self.policy.as_deref().is_some_and(|policy| ["fifo", "rr", "deadline"].contains(&policy))
     }
-}
-
-/// `/autogroup-123 nice 0`.
-fn autogroup(line: &str) -> Option<Autogroup> {
-    let (id, nice) = line.strip_prefix("/autogroup-")?.split_once(" nice ")?;
-    Some(Autogroup { id: id.parse().ok()?, nice: nice.trim().parse().ok()? })
 }
 
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tests {
         assert_eq!((task.autogroup, task.cgroup, task.cpus), (None, None, None));
         assert!(Task::read(&root, 9).unwrap_err().is_absent());
         for line in ["", "/autogroup-x nice 0", "/autogroup-1", "/autogroup-1 nice"] {
-            assert_eq!(autogroup(line), None, "{line:?}");
+            assert_eq!(Autogroup::parse(line), None, "{line:?}");
         }
     }
 }

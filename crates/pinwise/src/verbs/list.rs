@@ -82,12 +82,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
 
 /// Each list has an `About` of its own crate; they share these three fields.
 macro_rules! rows_of {
-    ($all:expr) => {
-        $all.iter()
-            .map(|entry| {
-                let about = entry.about();
-                Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None }
-            })
+    ($abouts:expr) => {
+        $abouts
+            .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None })
             .collect()
     };
 }
@@ -95,25 +92,14 @@ macro_rules! rows_of {
 fn rows(what: What) -> Result<Vec<Row>, Fault> {
     Ok(match what {
         What::Knobs => knobs(),
-        What::Probes => rows_of!(probe::probes::ALL),
-        What::Workloads => load::workloads::ALL
-            .iter()
-            .map(|about| Row { id: about.id, title: about.title.to_string(), docs: about.docs, knob: None })
-            .collect(),
+        What::Probes => rows_of!(probe::probes::ALL.iter().map(|probe| probe.about())),
+        What::Workloads => rows_of!(load::workloads::ALL.iter()),
         What::Rules => {
-            let mut rows: Vec<Row> = rows_of!(advise::rules::ALL);
-            let of_a_server = advise::diagnosis::rules::all().map(|rule| rule.about());
-            let of_the_machine = advise::diagnosis::machine_wide::ALL.iter().map(|rule| &rule.about);
-            let row = |about: &advise::diagnosis::rules::About| Row {
-                id: about.id,
-                title: about.title.to_string(),
-                docs: about.docs,
-                knob: None,
-            };
-            rows.extend(of_a_server.chain(of_the_machine).map(row));
-            rows
+            let of_slow_cpus: Vec<Row> = rows_of!(advise::rules::ALL.iter().map(|rule| rule.about()));
+            let of_a_window: Vec<Row> = rows_of!(advise::diagnosis::abouts());
+            of_slow_cpus.into_iter().chain(of_a_window).collect()
         }
-        What::Pages => rows_of!(::report::pages::ALL),
+        What::Pages => rows_of!(::report::pages::ALL.iter().map(|page| page.about())),
         What::Shapes => return shapes(),
     })
 }

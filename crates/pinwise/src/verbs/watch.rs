@@ -13,7 +13,7 @@ mod tell;
 
 use std::io::IsTerminal as _;
 
-use machine::{Class, Fault, Machine, Missing, Root};
+use machine::{Class, CpuSet, Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, Nearness};
 
 use crate::interrupt;
@@ -97,17 +97,29 @@ fn count(
         note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     counting.stop();
+    let account = account(&mut counting, &joining, root, machine, watched, args.cpu.as_ref());
+    (account, counting.means())
+}
+
+/// What was counted up to now, by name and with how near the target's memory is; on these CPUs alone if any are named.
+pub(super) fn account(
+    counting: &mut Counting,
+    joining: &Joining,
+    root: &Root,
+    machine: &Machine,
+    watched: &Watched,
+    cpus: Option<&CpuSet>,
+) -> Account {
     let mut snapshot = counting.read();
-    if let Some(cpus) = &args.cpu {
+    if let Some(cpus) = cpus {
         snapshot = snapshot.on(cpus);
     }
     let mut names = Names::of(machine);
     names.learn(&snapshot);
-    let not_counted = not_counted(&counting, &joining, watched);
+    let not_counted = not_counted(counting, joining, watched);
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
     let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
-    let account = counting.with_counted(account, args.cpu.as_ref());
-    (account.with_nearness(nearness), counting.means())
+    counting.with_counted(account, cpus).with_nearness(nearness)
 }
 
 /// What is left out from the beginning: by the kernel, by who could not be taken in, by what was asked for.

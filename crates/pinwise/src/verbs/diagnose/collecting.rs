@@ -8,12 +8,12 @@ use advise::diagnosis::{Busy, Situation};
 use machine::limits::memory_use;
 use machine::processes::{self, CpuTime, Peer, Server, Task};
 use machine::{Fault, Machine, Missing, Notes, Root};
-use probe::account::{Account, Counting, Names, Nearness, TracePoints};
+use probe::account::{Account, Counting, TracePoints};
 use probe::{Observation, Party, Sampler, identify};
 
 use crate::notes::note;
-use crate::verbs::watch::joining::Joining;
 use crate::verbs::watch::target::Watched;
+use crate::verbs::watch::{self, joining::Joining};
 use crate::window::{self, Ended};
 
 /// How often counters are read: only their difference counts, but short threads are seen between.
@@ -120,13 +120,7 @@ fn look(
         .and_then(|recording| recording.span_ns().map(|(from, to)| recording.window(from, to)))
         .unwrap_or_default();
     let account = counting.map(|mut counting| {
-        let snapshot = counting.read();
-        let mut names = Names::of(machine);
-        names.learn(&snapshot);
-        let not_counted: Vec<Missing> = counting.missing().iter().chain(joining.refused()).cloned().collect();
-        let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
-        let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
-        counting.with_counted(account, None).with_nearness(nearness).without_lengths()
+        watch::account(&mut counting, &joining, root, machine, watched, None).without_lengths()
     });
     (observation, account)
 }

@@ -80,22 +80,13 @@ fn cause(scene: &Scene<'_>, kind: &str, took: &Took) -> Cause {
         .figure("waited_s", took.ns / 1e9)
         .figure("slices", took.slices as f64);
     if kind == "kworker"
-        && let Some((name, times)) = busiest_work(scene, &took.cpus)
+        && let works = scene.functions(FunctionKind::Work, &took.cpus)
+        && let Some((name, times)) = works.into_iter().max_by_key(|(_, times)| *times)
     {
         cause = cause
             .because(format!("the commonest work item there is {name} ({})", per_second(scene.per_s(times))));
     }
     cause.remedy(remedy(kind))
-}
-
-/// The work item that ran most often on these CPUs.
-fn busiest_work<'a>(scene: &'a Scene<'_>, cpus: &CpuSet) -> Option<(&'a str, u64)> {
-    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-    let functions = scene.situation.account.iter().flat_map(|account| &account.functions);
-    for function in functions.filter(|f| f.kind == FunctionKind::Work && cpus.contains(f.cpu)) {
-        *by_name.entry(&function.name).or_default() += function.ran.count;
-    }
-    by_name.into_iter().max_by_key(|(_, times)| *times)
 }
 
 fn remedy(kind: &str) -> Remedy {
@@ -109,7 +100,7 @@ fn remedy(kind: &str) -> Remedy {
         }
         "migration" => "The scheduler moves tasks: give each its own CPUs (knobs cpuset, process-affinity)",
         "loop" => {
-            "Somebody uses a loop device: move its thread (knob kernel-thread-affinity), or whoever writes to it"
+            "A loop device is in use: move its thread (knob kernel-thread-affinity), or whoever writes to it"
         }
         _ => "Move them (knob kernel-thread-affinity), or keep what gives them work off these CPUs",
     })

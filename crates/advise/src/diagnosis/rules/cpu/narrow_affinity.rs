@@ -81,7 +81,7 @@ fn cause(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet, share: f64, idle
         }
         _ => Remedy::by_hand(format!("Widen {by} by {outside}: cpuset.cpus, AllowedCPUs=, --cpuset-cpus")),
     };
-    // Without an account it is not known whose waiting it is: somebody else's task on those CPUs looks the same.
+    // Without an account it is not known whose waiting it is: a foreign task on those CPUs looks the same.
     let known = scene.situation.account.is_some();
     let cause = if known {
         Cause::seen(ABOUT.id, subject, share, claim)

@@ -131,7 +131,7 @@ fn steered(scene: &Scene<'_>, taken: &Taken, share: f64) -> Option<Cause> {
     Some(cause.remedy(remedy))
 }
 
-/// Packets of a card or of somebody else.
+/// Packets of a card, or of other local processes.
 fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
     let card = scene.situation.machine.devices.iter().find(|device| {

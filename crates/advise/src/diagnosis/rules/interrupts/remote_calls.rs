@@ -1,7 +1,5 @@
 //! Other CPUs have functions run on the server's CPU.
 
-use std::collections::BTreeMap;
-
 use probe::account::{FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -39,12 +37,8 @@ impl Rule for RemoteCalls {
         }
         let cpus: machine::CpuSet = several.cpus.iter().chain(one.cpus.iter()).collect();
         let count = several.on_target + one.on_target;
-        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-        let functions = scene.situation.account.iter().flat_map(|account| &account.functions);
-        for function in functions.filter(|f| f.kind == FunctionKind::Call && cpus.contains(f.cpu)) {
-            *by_name.entry(&function.name).or_default() += function.ran.count;
-        }
-        let busiest = by_name.into_iter().max_by_key(|(_, times)| *times);
+        let functions = scene.functions(FunctionKind::Call, &cpus);
+        let busiest = functions.into_iter().max_by_key(|(_, times)| *times);
         let (what, remedy) = told(busiest.map(|(name, _)| name));
         let claim =
             format!("Other CPUs interrupt the server on {} {cpus}: {what}", plural("CPU", cpus.len()));
@@ -72,7 +66,7 @@ fn told(function: Option<&str>) -> (&'static str, &'static str) {
              settings), switch NUMA balancing off (knob numa-balancing), or keep its threads on fewer CPUs",
         ),
         Some(name) if name.starts_with("ipi_") => (
-            "somebody calls membarrier(2)",
+            "a process calls membarrier(2)",
             "A global membarrier interrupts every CPU that runs a registered process: find the caller (pinwise watch --format folded), have it \
              use the private expedited form, or keep it off these CPUs",
         ),

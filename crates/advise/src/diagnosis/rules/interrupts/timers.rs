@@ -1,7 +1,5 @@
 //! Timer interrupts far beyond the tick.
 
-use std::collections::BTreeMap;
-
 use probe::account::{FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -18,7 +16,7 @@ const NO_TICK: f64 = 1.5;
 static ABOUT: About = About {
     id: "timers",
     title: "timer interrupts",
-    docs: "The CPU's timer interrupts the server more often than the tick does: a timer of high resolution that somebody has set. The function \
+    docs: "The CPU's timer interrupts the server more often than the tick does: a high-resolution timer that a task or the kernel has set. The function \
            behind it says who: perf_swevent_hrtimer is a profiler that samples by the clock (perf record -F); hrtimer_wakeup is a task that \
            sleeps for very short times; posix_timer_fn, a timer of a process. Look-alikes: the tick itself (HZ times a second on a busy \
            CPU, some us each: nohz_full= stops it); a task that wakes as often and computes (busy-task), of which the interrupt is the \
@@ -46,7 +44,7 @@ impl Rule for Timers {
 fn cause(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
     let (word, cpus) = (plural("CPU", taken.cpus.len()), &taken.cpus);
     let subject = Subject::Interrupt { source: "tick".into() };
-    let functions = by_function(scene, taken);
+    let functions = scene.functions(FunctionKind::Hrtimer, &taken.cpus);
     let all: u64 = functions.values().sum();
     let hz = scene.situation.machine.kernel.hz.map(f64::from);
     let rate = scene.per_s(all.max(taken.count));
@@ -77,16 +75,6 @@ fn cause(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
     }
 }
 
-/// Timer functions on the CPUs where timers took time, by name.
-fn by_function(scene: &Scene<'_>, taken: &Taken) -> BTreeMap<String, u64> {
-    let mut by_name = BTreeMap::new();
-    let functions = scene.situation.account.iter().flat_map(|account| &account.functions);
-    for function in functions.filter(|f| f.kind == FunctionKind::Hrtimer && taken.cpus.contains(f.cpu)) {
-        *by_name.entry(function.name.to_string()).or_default() += function.ran.count;
-    }
-    by_name
-}
-
 fn whose(function: &str) -> &'static str {
     match function {
         "perf_swevent_hrtimer" => "a profiler samples by the clock",
@@ -94,7 +82,7 @@ fn whose(function: &str) -> &'static str {
         "posix_timer_fn" | "it_real_fn" => "a process has set a timer",
         "dl_task_timer" | "inactive_task_timer" | "sched_rt_period_timer" => "the scheduler's own",
         "sched_cfs_period_timer" | "sched_cfs_slack_timer" => "periods of CPU quotas",
-        _ => "somebody has set them",
+        _ => "set by a task or by the kernel",
     }
 }
 

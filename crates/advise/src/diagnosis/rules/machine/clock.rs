@@ -16,7 +16,7 @@ static ABOUT: About = About {
     id: "clock",
     title: "clock",
     docs: "CPUs that the server kept busy ran well below the highest clock that they have: a governor or energy preference that saves power, a \
-           maximum that somebody set, heat, or a power limit. The governor is changed; heat is not: if the clock stays low with the \
+           maximum that was set too low, heat, or a power limit. The governor is changed; heat is not: if the clock stays low with the \
            governor 'performance', look at cooling and power limits. Look-alike: an idle CPU, whose clock says nothing. Most guests are \
            told no clock.",
 };
@@ -52,9 +52,7 @@ impl Rule for Clock {
             .figure("highest_mhz", highest);
         let capped = policy.and_then(|p| Some(p.max_khz? < p.hardware_max_khz?)).unwrap_or(false);
         let remedy = match (capped, governor) {
-            (true, _) => {
-                Remedy::by_hand("Somebody has lowered the highest clock that is allowed: knob frequency-max")
-            }
+            (true, _) => Remedy::by_hand("The highest clock that is allowed was lowered: knob frequency-max"),
             (false, "performance") => {
                 Remedy::by_hand("The governor is not it: look at heat and power limits (turbostat, IPMI)")
             }

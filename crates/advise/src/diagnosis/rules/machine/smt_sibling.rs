@@ -15,7 +15,7 @@ const BUSY: f64 = 0.25;
 static ABOUT: About = About {
     id: "smt-sibling",
     title: "hyper-threads",
-    docs: "The sibling of a CPU that the server uses is busy with somebody else's work: the two share the core's units and first caches, and \
+    docs: "The sibling of a CPU that the server uses is busy with other work: the two share the core's units and first caches, and \
            each gets perhaps two thirds of it. It shows as CPU time of the server's own that does less. What it costs depends on both, and \
            only a study or counters of instructions tell. Look-alikes: a low clock, memory far away, more work. In a guest the siblings \
            may be the hypervisor's invention.",
@@ -60,7 +60,7 @@ impl Rule for SmtSibling {
                     task.comm, task.pid
                 )),
             ),
-            None => cause.remedy(Remedy::by_hand("Place the server on whole cores that nobody else uses")),
+            None => cause.remedy(Remedy::by_hand("Place the server on whole cores that are otherwise idle")),
         };
         Looked::Found(vec![cause])
     }

@@ -8,6 +8,10 @@ use crate::words::percent;
 /// The rule `steal`.
 pub struct Steal;
 
+/// What can be done about it.
+pub(in crate::diagnosis) const REMEDY: &str =
+    "Ask for dedicated CPUs, or another host: nothing in the guest changes it";
+
 static ABOUT: About = About {
     id: "steal",
     title: "steal",
@@ -22,26 +26,15 @@ impl Rule for Steal {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let rates: Vec<f64> = scene
-            .time
-            .cpus
-            .iter()
-            .filter_map(|cpu| scene.situation.observation.rate("stat", "steal", cpu))
-            .collect();
-        if rates.is_empty() {
-            return Looked::DoesNotApply;
-        }
-        let share = rates.iter().sum::<f64>() / rates.len() as f64 / 1e6;
+        let Some(share) = scene.situation.stolen_share(&scene.time.cpus) else { return Looked::DoesNotApply };
         if share < MATTERS {
             return Looked::Fine;
         }
-        let claim = "The hypervisor gives the server's CPUs to somebody else (steal)";
+        let claim = "The hypervisor runs other guests on the server's CPUs (steal)";
         let cause = Cause::seen(ABOUT.id, Subject::Machine, share, claim)
             .because(format!("{} of the time of CPUs {}", percent(share), scene.time.cpus))
             .figure("steal_share", share)
-            .remedy(Remedy::by_hand(
-                "Ask for dedicated CPUs, or another host: nothing in the guest changes it",
-            ));
+            .remedy(Remedy::by_hand(REMEDY));
         Looked::Found(vec![cause])
     }
 }

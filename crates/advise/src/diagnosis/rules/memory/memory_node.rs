@@ -8,7 +8,7 @@ use crate::words::percent;
 /// The rule `memory-node`.
 pub struct MemoryNode;
 
-/// A share of remote memory below this is not worth a word.
+/// A share of remote memory below this is not reported.
 const FAR: f64 = 0.2;
 
 static ABOUT: About = About {

@@ -30,8 +30,7 @@ impl Rule for PageCache {
             return Looked::needs_account(&ABOUT);
         };
         let share = scene.time.share(blocked_ns);
-        let paged_in =
-            scene.situation.account.as_ref().and_then(|account| account.paging.as_ref()?.swapped_in_pages);
+        let paged_in = scene.swapped_in_pages();
         let per_s = scene.per_s(faults);
         if share < MATTERS || per_s < FEW_PER_S || paged_in.unwrap_or(0) * 2 >= faults {
             return Looked::Fine;

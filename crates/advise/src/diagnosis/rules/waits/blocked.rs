@@ -9,7 +9,7 @@ use crate::words::percent;
 /// The rule `blocked`.
 pub struct Blocked;
 
-/// From this share of the window on in which somebody waited for I/O (PSI), the wait is for a disk.
+/// From this share of the window on in which tasks waited for I/O (PSI), the wait is for a disk.
 const IO_SOME: f64 = 0.5;
 
 static ABOUT: About = About {
@@ -54,14 +54,8 @@ impl Rule for Blocked {
             .figure("blocked_share", share);
         if let Some(some) = pressure {
             cause = cause
-                .because(format!("somebody waited for I/O for {} of the window (PSI)", percent(some)))
+                .because(format!("tasks waited for I/O for {} of the window (PSI)", percent(some)))
                 .figure("io_some_share", some);
-        }
-        let writes = scene.system_per_s("memory", "pgpgout");
-        if let Some(kib_per_s) = writes.filter(|kib| *kib > 1024.0) {
-            cause = cause
-                .because(format!("the machine wrote {:.0} MiB/s", kib_per_s / 1024.0))
-                .figure("written_kib_per_s", kib_per_s);
         }
         let remedy = match is_io {
             Some(false) => {

@@ -2,6 +2,7 @@
 
 use probe::account::SleepReason;
 
+use super::much_sleep;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Looked, Rule};
 use crate::diagnosis::scene::Scene;
@@ -9,9 +10,6 @@ use crate::words::percent;
 
 /// The rule `own-sleep`.
 pub struct OwnSleep;
-
-/// Sleep below this share of the time of the threads at work is that of any server.
-const MUCH: f64 = 0.1;
 
 static ABOUT: About = About {
     id: "own-sleep",
@@ -28,12 +26,10 @@ impl Rule for OwnSleep {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let Some(share) = scene.time.asleep_share(SleepReason::Timer) else {
-            return Looked::needs_account(&ABOUT);
+        let share = match much_sleep(scene, &ABOUT, SleepReason::Timer) {
+            Ok(share) => share,
+            Err(looked) => return looked,
         };
-        if share < MUCH {
-            return Looked::Fine;
-        }
         let claim = "The server pauses by itself: its threads sleep for a time that it has chosen";
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because(format!("{} of the time of its threads, in nanosleep(2) or clock_nanosleep(2)", percent(share)))

@@ -1,7 +1,8 @@
-//! The server waits for somebody to read what it sends.
+//! The server waits for its answers to be read.
 
 use probe::account::SleepReason;
 
+use super::much_sleep;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Looked, Rule};
 use crate::diagnosis::scene::Scene;
@@ -9,9 +10,6 @@ use crate::words::percent;
 
 /// The rule `slow-reader`.
 pub struct SlowReader;
-
-/// Sleep below this share of the time of the threads at work is that of any server.
-const MUCH: f64 = 0.1;
 
 static ABOUT: About = About {
     id: "slow-reader",
@@ -27,12 +25,10 @@ impl Rule for SlowReader {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let Some(share) = scene.time.asleep_share(SleepReason::Output) else {
-            return Looked::needs_account(&ABOUT);
+        let share = match much_sleep(scene, &ABOUT, SleepReason::Output) {
+            Ok(share) => share,
+            Err(looked) => return looked,
         };
-        if share < MUCH {
-            return Looked::Fine;
-        }
         let claim = "The server waits for its answers to be read: the buffer of a socket or a pipe is full";
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because(format!("{} of the time of its threads, in write(2), send(2) or the like", percent(share)))
