@@ -115,14 +115,23 @@ pub fn undo_entries(
     undone
 }
 
-/// The later act of the same session on the same object that could not be undone. What that one found is what this one left: undoing
-/// this one first would find its old value in place by chance, or put the later one's back in the end.
+/// The later act of the same session that has to be undone before this one and could not be.
 fn not_undone_yet(entry: &Entry, later: &[Entry]) -> Option<u64> {
+    later
+        .iter()
+        .filter(|later| later.outstanding())
+        .find(|later| waits_for(entry, later))
+        .map(|later| later.seq)
+}
+
+/// Whether undoing `entry` has to wait until `later` is undone. What a later act on the same object found is what this one left:
+/// undoing this one first would find its old value in place by chance, or put the later one's back in the end. Undoing what a later
+/// act needs for its own way back would cut that off.
+pub(crate) fn waits_for(entry: &Entry, later: &Entry) -> bool {
     let operation = operation(&entry.act);
-    let waits_for = |later: &&Entry| {
-        operation.is_held_by(&later.act) || operation.shares_object(&entry.old, &later.act, &later.old)
-    };
-    later.iter().filter(|later| later.outstanding()).find(waits_for).map(|later| later.seq)
+    operation.is_held_by(&later.act)
+        || operation.shares_object(&entry.old, &later.act, &later.old)
+        || operation.is_needed_by(&later.act, &later.old)
 }
 
 /// What marks the environment of the process that act `seq` of a session starts.

@@ -8,13 +8,13 @@ use std::path::Path;
 use machine::{Class, Fault, Outside, OwnFolder};
 use serde::Serialize;
 
-use crate::acts::{operation, outlives_boots};
+use crate::acts::outlives_boots;
 use crate::kernel::Kernel;
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
 use crate::owner::{owner_alive, same_boot};
 use crate::record::{Entry, How};
-use crate::take_back::{Scope, Undone, undo_entries};
+use crate::take_back::{Scope, Undone, undo_entries, waits_for};
 
 /// What to undo, and how hard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -294,9 +294,8 @@ fn undo_session(
     // Without it (full disk, read-only) nothing is recorded; the next undo then finds the old values in place.
     let mut ledger = Ledger::reopen(session, !owner_alive).ok();
     let held_by = |entry: &Entry| {
-        let later = held.iter().find(|(_, other)| {
-            operation(&entry.act).is_held_by(&other.act) && !entry.is_about_another_than(other)
-        });
+        let later =
+            held.iter().find(|(_, other)| waits_for(entry, other) && !entry.is_about_another_than(other));
         later.map(|(session, _)| session.clone())
     };
     let same_boot = same_boot(session, kernel);

@@ -11,7 +11,7 @@ use machine::{
 use pinwise_change::emulated_kernel::{Crash, EmulatedState, When};
 use pinwise_change::ledger::{Session, sessions};
 use pinwise_change::record::Record;
-use pinwise_change::{EmulatedKernel, Hand, Launch, UndoOptions, undo};
+use pinwise_change::{EmulatedKernel, Hand, How, Launch, UndoOptions, Undone, undo};
 use proptest::prelude::*;
 
 const FILES: [&str; 4] = [
@@ -251,6 +251,45 @@ fn happen(machine: &Machine, dir: &Path, event: Between) {
         }
         Between::Renamed => kernel.rename_interface(None, "eth0", "lan0"),
     }
+}
+
+const LEFT: [Step; 4] = [
+    Step::Cgroup { name: 2 },
+    Step::Cgroup { name: 0 },
+    Step::Join { process: 0, name: 0 },
+    Step::Join { process: 0, name: 2 },
+];
+
+#[test]
+fn a_cgroup_stays_while_a_process_that_left_it_has_to_go_back_into_it() {
+    let (dir, machine) = (folder(), machine());
+    let before = machine.kernel.state();
+    let mut hand = machine.hand(dir.path());
+    LEFT.iter().for_each(|step| machine.perform(&mut hand, step));
+    hand.die();
+    machine.kernel.remove_thread(1000);
+    happen(&machine, dir.path(), Between::UndoElsewhere);
+    machine.undo(dir.path()).unwrap();
+    same_machine(&machine.kernel.state(), &before).unwrap();
+}
+
+#[test]
+fn the_same_where_a_later_session_moved_the_process() {
+    let (dir, machine) = (folder(), machine());
+    let before = machine.kernel.state();
+    for steps in [&LEFT[1..3], &[Step::Cgroup { name: 2 }, Step::Join { process: 0, name: 2 }]] {
+        let mut hand = machine.hand(dir.path());
+        steps.iter().for_each(|step| machine.perform(&mut hand, step));
+        hand.finish().unwrap();
+    }
+    machine.kernel.remove_thread(1000);
+    let ids: Vec<String> = sessions(dir.path()).unwrap().iter().map(Session::id).collect();
+    let first = UndoOptions { session: Some(ids[0].clone()), ..UndoOptions::default() };
+    let report = undo(dir.path(), &machine.kernel, &first).unwrap();
+    let held = |undone: &Undone| matches!(&undone.how, How::Held { by } if *by == ids[1]);
+    assert!(report.sessions[0].undone.iter().all(held), "{report}");
+    machine.undo(dir.path()).unwrap();
+    same_machine(&machine.kernel.state(), &before).unwrap();
 }
 
 /// Sequences that are tried; `make soak` asks for 10,000.

@@ -33,6 +33,18 @@ impl Operation for CgroupCreation<'_> {
         true
     }
 
+    /// A process that has left it goes back into it, so it may not be removed first, empty as it is.
+    fn is_needed_by(&self, later: &Act, found: &Value) -> bool {
+        let is_within = |path: &Path| path.starts_with(self.path);
+        match (later, found) {
+            (Act::JoinCgroup { path, .. }, Value::Cgroup { path: from, .. }) => {
+                is_within(path) || is_within(from)
+            }
+            (Act::JoinCgroup { path, .. }, _) => is_within(path),
+            _ => false,
+        }
+    }
+
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
         Ok(Value::of_presence(kernel.is_dir(self.path)))
     }

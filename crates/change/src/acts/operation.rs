@@ -69,6 +69,11 @@ pub trait Operation {
         false
     }
 
+    /// Whether undoing `later`, which found `found`, needs what this act made.
+    fn is_needed_by(&self, _later: &Act, _found: &Value) -> bool {
+        false
+    }
+
     /// The same act for another thread.
     fn for_thread(&self, _thread: ThreadRef) -> Option<Act> {
         None
