@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
+use crate::design::Order;
 use crate::looks;
 use crate::schedule::{self, Slot};
 use crate::trial::Trial;
@@ -143,6 +144,25 @@ pub fn sharing(arms: &[Arm]) -> Vec<Vec<usize>> {
         }
     }
     boots
+}
+
+/// Whether the boots of each block have all of its trials, each some.
+///
+/// # Errors
+/// In words: the first block of which that is not so.
+pub(crate) fn cover(boots: &[Vec<usize>], order: &Order) -> Result<(), String> {
+    if boots.len() != order.len() {
+        return Err(format!("it has {} blocks and the boots of {}", order.len(), boots.len()));
+    }
+    let covered = |sizes: &Vec<usize>| {
+        sizes.iter().try_fold(0usize, |sum, size| sum.checked_add(*size).filter(|_| *size > 0))
+    };
+    match boots.iter().zip(order).position(|(sizes, order)| covered(sizes) != Some(order.len())) {
+        Some(block) => {
+            Err(format!("the boots of block {block} are not those of its {} trials", order[block].len()))
+        }
+        None => Ok(()),
+    }
 }
 
 impl Resolved {

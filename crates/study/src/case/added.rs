@@ -112,7 +112,7 @@ impl Resolved {
     /// # Errors
     /// In words: it does not follow the blocks that are known, or names an arm that is not.
     pub(crate) fn add(&mut self, line: Line) -> Result<(), String> {
-        let Line { first_block, made_unix_s, order, boots } = line;
+        let Line { first_block, made_unix_s, order, boots: of_boots } = line;
         if first_block != self.order.len() {
             return Err(format!(
                 "it begins at block {first_block}, after {} that are known",
@@ -122,14 +122,14 @@ impl Resolved {
         if let Some(arm) = order.iter().flatten().find(|arm| **arm >= self.arms.len()) {
             return Err(format!("a block names arm {arm}, of {} that are known", self.arms.len()));
         }
-        if self.boots.is_some() && boots.len() != order.len() {
-            return Err(format!("it has {} blocks and the boots of {}", order.len(), boots.len()));
+        if self.boots.is_some() {
+            boots::cover(&of_boots, &order)?;
         }
         bounded_blocks(first_block + order.len())?;
         self.added.push(Added { first_block, blocks: order.len(), made_unix_s });
         self.order.extend(order);
         if let Some(known) = &mut self.boots {
-            known.trials.extend(boots);
+            known.trials.extend(of_boots);
         }
         Ok(())
     }
