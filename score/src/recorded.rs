@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use advise::diagnosis::{Situation, diagnose};
+use advise::diagnosis::diagnose;
+use probe::Situation;
 
 use crate::scenario::Scenario;
 use crate::table::Row;

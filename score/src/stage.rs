@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use advise::diagnosis::Situation;
+use probe::Situation;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::scenario::Scenario;

@@ -202,6 +202,7 @@ impl ACase {
             machine: machine::Machine::default(),
             as_found: self.as_found.clone(),
             trials,
+            observed: Vec::new(),
             evidence,
             interrupt_cost_ns: self.interrupt_cost_ns,
             screening: None,

@@ -9,10 +9,10 @@ pub mod limit;
 pub mod machine_wide;
 pub mod rules;
 pub mod scene;
-pub mod situation;
 pub mod time;
 
 use machine::Missing;
+use probe::Situation;
 use serde::Serialize;
 
 pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
@@ -20,7 +20,6 @@ pub use limit::Limit;
 pub use machine_wide::MachineTime;
 pub use rules::{Looked, OwnWork, Rule};
 pub use scene::Scene;
-pub use situation::{Busy, Situation};
 pub use time::ServerTime;
 
 /// What was found.
@@ -122,6 +121,6 @@ fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
 }
 
 #[cfg(test)]
-mod made;
+pub(crate) mod made;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@
 
 mod by_hand;
 pub mod diagnosis;
+pub mod explanation;
 pub mod finding;
 pub mod judge;
 pub mod loss;
@@ -31,6 +32,7 @@ mod ground_truth;
 
 use study::{Facts, Proof};
 
+pub use explanation::{Explanation, explain};
 pub use finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 pub use judge::judge;
 pub use next_steps::{Step, next_steps};

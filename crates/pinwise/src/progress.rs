@@ -46,7 +46,20 @@ impl Progress {
                 self.figures();
             }
             Event::TrialBegan(planned) => {
-                self.bar.set_message(format!("block {}: {}", planned.block + 1, Outside(&planned.arm.name)));
+                let block = if planned.observed { "observed block" } else { "block" };
+                self.bar.set_message(format!(
+                    "{block} {}: {}",
+                    planned.block + 1,
+                    Outside(&planned.arm.name)
+                ));
+            }
+            Event::ObservedEnded { trial, total } => {
+                self.total = *total;
+                self.bar.set_length(*total as u64);
+                self.bar.inc(1);
+                if !self.on_terminal {
+                    note!("{}", self.line(trial, true));
+                }
             }
             Event::TrialEnded { trial, total } => {
                 self.total = *total;
@@ -55,7 +68,7 @@ impl Progress {
                 self.so_far.take(trial);
                 self.figures();
                 if !self.on_terminal {
-                    note!("{}", self.line(trial));
+                    note!("{}", self.line(trial, false));
                 }
             }
         }
@@ -81,7 +94,7 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    fn line(&self, trial: &Trial) -> String {
+    fn line(&self, trial: &Trial, observed: bool) -> String {
         let figure = match (&trial.failed, trial.figures.get(&self.metric)) {
             (Some(cause), _) => format!("failed: {}", Outside(cause)),
             (None, Some(value)) => format!("{value:.1}"),
@@ -89,10 +102,13 @@ impl Progress {
         };
         let note =
             trial.disturbed.as_ref().map(|why| format!("  disturbed: {}", Outside(why))).unwrap_or_default();
+        let of = if observed {
+            format!("observed {}", trial.index + 1)
+        } else {
+            format!("trial {}/{}", trial.index + 1, self.total)
+        };
         format!(
-            "trial {}/{}  block {}  {:<12} {} {figure}{note}",
-            trial.index + 1,
-            self.total,
+            "{of}  block {}  {:<12} {} {figure}{note}",
             trial.block + 1,
             Outside(&trial.arm),
             Outside(&self.metric)

@@ -27,6 +27,7 @@ pub mod recording;
 pub mod ring;
 pub mod rows;
 pub mod sampler;
+pub mod situation;
 pub mod stacks;
 pub mod thread_reading;
 pub mod ticks;
@@ -39,5 +40,6 @@ pub use observation::{
 pub use party::Party;
 pub use recording::Recording;
 pub use sampler::Sampler;
+pub use situation::{Busy, Situation, Surroundings};
 pub use ticks::{TickWindow, TicksSeen};
 pub use watch::identify;

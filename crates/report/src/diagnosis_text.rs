@@ -247,7 +247,7 @@ mod tests {
             of_threads: 1,
             wall_ns: 1e10,
             on_cpu_ns: 6e9,
-            user_share: None,
+            user_ns: None,
             interrupted_ns: 1e9,
             preempted_ns: 2e9,
             run_queue_ns: 0.0,

@@ -11,7 +11,8 @@ use crate::{absent, headline, next_steps, unpinned};
 /// Version of this document's form; raised when a key changes its meaning or goes.
 pub const FORMAT: u32 = 1;
 
-/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings, missing, notes, next}`.
+/// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
+/// explanations, observing, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
@@ -66,6 +67,8 @@ pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
         "looks": evidence.looks,
         "given_up": evidence.given_up,
         "findings": findings,
+        "explanations": advise::explanation::explain_all(facts),
+        "observing": advise::explanation::observing::observing(facts),
         "missing": absent::of_case(facts),
         "notes": evidence.notes,
         "next": next_steps::lines(&advise::next_steps(facts, findings), dir),

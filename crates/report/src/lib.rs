@@ -23,6 +23,7 @@ pub mod diagnosis_text;
 pub mod distances_text;
 mod drawings;
 mod expectation_words;
+pub mod explanation_text;
 pub mod folded;
 mod grid;
 pub mod headline;

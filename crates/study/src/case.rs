@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::arm::Arm;
-use crate::boots::{Asked as AskedBoot, Boots};
+use crate::boots::{self, Asked as AskedBoot, Boots};
 use crate::design::Order;
 use crate::recipe::{Recipe, Secrets};
 use crate::schedule::{self, Slot};
@@ -125,6 +125,8 @@ pub struct Case {
     secrets: Secrets,
     /// Finished trials in the order in which they were run.
     pub trials: Vec<Trial>,
+    /// Finished trials of observed blocks, in the order in which they were run. They are in no comparison.
+    pub observed: Vec<Trial>,
     /// Boots that were asked for, of a study across boots.
     pub asked_boots: Vec<AskedBoot>,
     /// What was found amiss on opening and mended, for the reader.
@@ -191,9 +193,10 @@ impl Case {
             let _ = ground.clear();
             return Err(storage(&dir.join(ground::MARK), &e));
         }
-        let (trials, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new());
+        let (trials, observed, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (folder, lock, ground) = (Ok(folder), Some(lock), Some(ground));
-        let case = Self { dir, folder, study, secrets, trials, asked_boots, mended, _lock: lock, ground };
+        let case =
+            Self { dir, folder, study, secrets, trials, observed, asked_boots, mended, _lock: lock, ground };
         match case.write_first(beside) {
             Ok(()) => Ok(case),
             Err(fault) => {
@@ -252,12 +255,13 @@ impl Case {
             study.add(line).map_err(|why| malformed(place_of(dir, ADDED, number), why))?;
         }
         let trials = read_lines(dir, TRIALS, bytes_of)?;
+        let observed = read_lines(dir, OBSERVED, bytes_of)?;
         let boots = read_lines(dir, BOOTS, bytes_of)?;
-        let torn = [lines.torn, added.torn, trials.torn, boots.torn].into_iter().flatten();
+        let torn = [lines.torn, added.torn, trials.torn, observed.torn, boots.torn].into_iter().flatten();
         let mended = torn.map(|t| t.note()).collect();
-        let (trials, asked_boots) = (trials.whole, boots.whole);
+        let (trials, observed, asked_boots) = (trials.whole, observed.whole, boots.whole);
         let (dir, _lock, ground) = (dir.to_path_buf(), None, None);
-        Ok(Self { dir, folder, study, secrets, trials, asked_boots, mended, _lock, ground })
+        Ok(Self { dir, folder, study, secrets, trials, observed, asked_boots, mended, _lock, ground })
     }
 
     /// Opens a case to run commands that it holds, and to write to it; its trials are not gone on with.
@@ -271,7 +275,9 @@ impl Case {
 
     fn of_own(folder: OwnFolder) -> Result<Self, Fault> {
         let dir = folder.path().to_path_buf();
-        for name in [TRIALS_FOLDER, DATA_FOLDER].into_iter().filter(|name| folder.holds(name)) {
+        for name in
+            [TRIALS_FOLDER, OBSERVED_FOLDER, DATA_FOLDER].into_iter().filter(|name| folder.holds(name))
+        {
             folder.folder(name)?;
         }
         let again = folder.again().map_err(|e| storage(&dir, &e))?;
@@ -313,7 +319,7 @@ impl Case {
         ground::unmark(&folder);
         let again = folder.again().map_err(|e| storage(&dir, &e))?;
         let opened = Self::of_own(again)?;
-        for name in [SEARCH, ADDED, TRIALS, BOOTS] {
+        for name in [SEARCH, ADDED, TRIALS, OBSERVED, BOOTS] {
             if let Some(torn) = read_lines::<serde_json::Value>(&dir, name, &bytes_of)?.torn {
                 let cut = |file: File| file.set_len(torn.whole_bytes).and_then(|()| file.sync_all());
                 folder.append(name).and_then(cut).map_err(|e| storage(&dir.join(name), &e))?;
@@ -345,6 +351,19 @@ impl Case {
         self.dir.join(TRIALS_FOLDER).join(format!("{index:04}"))
     }
 
+    /// The folder of observed trial `index`.
+    pub fn observed_dir(&self, index: usize) -> PathBuf {
+        self.dir.join(OBSERVED_FOLDER).join(format!("{index:04}"))
+    }
+
+    /// The folder of all observed trials' folders; it is made where it does not exist.
+    ///
+    /// # Errors
+    /// As [`trials_folder`](Self::trials_folder).
+    pub fn observed_folder(&self) -> Result<OwnFolder, Fault> {
+        self.folder()?.make_folder(OBSERVED_FOLDER, Reach::Passable)
+    }
+
     /// The folder of all trials' folders; it is made where it does not exist.
     ///
     /// # Errors
@@ -365,6 +384,13 @@ impl Case {
             self.ground.iter().for_each(Ground::keep);
         }
         self.trials.push(trial);
+        Ok(())
+    }
+
+    /// Appends a finished observed trial and returns when it is on disk.
+    pub fn append_observed(&mut self, trial: Trial) -> Result<(), Fault> {
+        self.append_line(OBSERVED, &trial)?;
+        self.observed.push(trial);
         Ok(())
     }
 
@@ -456,6 +482,8 @@ impl Case {
 const STUDY: &str = "study.toml";
 /// Finished trials, a line each.
 const TRIALS: &str = "trials.jsonl";
+/// Finished trials of observed blocks, a line each.
+const OBSERVED: &str = "observed.jsonl";
 /// What a search asked for, a line a block.
 const SEARCH: &str = "search.jsonl";
 /// Blocks that were added, a line an addition.
@@ -465,6 +493,8 @@ const BOOTS: &str = "boots.jsonl";
 
 /// The folders of trials.
 const TRIALS_FOLDER: &str = "trials";
+/// The folders of observed trials.
+const OBSERVED_FOLDER: &str = "observed";
 /// What all trials share.
 pub(crate) const DATA_FOLDER: &str = "data";
 
@@ -538,6 +568,9 @@ fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
     }
     if study.order.iter().flatten().any(|arm| *arm >= study.arms.len()) {
         return Err(malformed(path.display(), "order names an arm that does not exist"));
+    }
+    if let Some(boots) = &study.boots {
+        boots::cover(&boots.trials, &study.order).map_err(|why| malformed(path.display(), why))?;
     }
     study.recipe.check_numbers().map_err(|fault| malformed(path.display(), fault))?;
     bounded_blocks(study.order.len()).map_err(|why| malformed(path.display(), why))?;

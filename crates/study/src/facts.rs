@@ -7,6 +7,7 @@ use crate::case::{Case, Resolved};
 use crate::evidence::{self, Evidence};
 use crate::intervention::Proof;
 use crate::latencies;
+use crate::observed::Observed;
 use crate::schedule;
 use crate::screening::Screening;
 use crate::trial::Trial;
@@ -20,6 +21,15 @@ pub struct Seen {
     pub observation: Option<Observation>,
 }
 
+/// A trial of an observed block with what was observed.
+#[derive(Debug, Clone)]
+pub struct SeenObserved {
+    /// The trial; its `missing` also says why there is no account.
+    pub trial: Trial,
+    /// What was observed, with the machine of the case; `None` of a trial that failed, and where it could not be had.
+    pub observed: Option<Observed>,
+}
+
 /// A whole case in memory. Rules take this and nothing else, so that they work on any case on any laptop.
 #[derive(Debug, Clone)]
 pub struct Facts {
@@ -31,6 +41,8 @@ pub struct Facts {
     pub as_found: Vec<Setting>,
     /// Trials with their observations, in order of time.
     pub trials: Vec<Seen>,
+    /// Trials of observed blocks, in order of time.
+    pub observed: Vec<SeenObserved>,
     /// What the trials say.
     pub evidence: Evidence,
     /// What one timer interrupt costs a computing thread on this machine, ns; `None` when it could not be measured.
@@ -74,9 +86,10 @@ impl Facts {
         missing.extend(calibration.missing);
         Ok(Self {
             study: case.study.clone(),
-            machine,
             as_found,
             trials: case.trials.iter().map(|trial| seen(case, trial)).collect(),
+            observed: case.observed.iter().map(|trial| seen_observed(case, trial, &machine)).collect(),
+            machine,
             evidence,
             interrupt_cost_ns: calibration.interrupt_cost_ns,
             screening,
@@ -144,4 +157,19 @@ fn seen(case: &Case, trial: &Trial) -> Seen {
     let read = case.read_fact(&format!("trials/{:04}/observation.json", trial.index));
     let observation = read.map_err(|why| trial.missing.push(why)).ok();
     Seen { trial, observation }
+}
+
+/// An observed trial with what its folder holds.
+fn seen_observed(case: &Case, trial: &Trial, machine: &Machine) -> SeenObserved {
+    let mut trial = trial.clone();
+    if trial.failed.is_some() {
+        return SeenObserved { trial, observed: None };
+    }
+    let read = case.read_fact::<Observed>(&format!("observed/{:04}/account.json", trial.index));
+    let observed = read.map_err(|why| trial.missing.push(why)).ok();
+    let observed = observed.map(|mut observed| {
+        observed.situation.machine = machine.clone();
+        observed
+    });
+    SeenObserved { trial, observed }
 }

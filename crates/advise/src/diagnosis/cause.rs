@@ -15,6 +15,13 @@ pub enum Subject {
         /// Its number.
         pid: u32,
     },
+    /// Other programs of one name, where numbers mean nothing: each trial of a study starts its own.
+    Program {
+        /// Its name, at most 15 characters.
+        name: String,
+    },
+    /// The load of a study.
+    Load,
     /// Threads of the kernel of one kind: `kworker`, `ksoftirqd`.
     KernelThread {
         /// The name without numbers.
@@ -54,6 +61,8 @@ impl fmt::Display for Subject {
         match self {
             Self::Server => f.write_str("server"),
             Self::Process { pid } => write!(f, "process:{pid}"),
+            Self::Program { name } => write!(f, "program:{name}"),
+            Self::Load => f.write_str("load"),
             Self::KernelThread { name } => write!(f, "kernel-thread:{name}"),
             Self::Irq { irq } => write!(f, "irq:{irq}"),
             Self::Interrupt { source } => write!(f, "interrupt:{source}"),

@@ -1,13 +1,13 @@
 //! What is wrong with a machine, whoever runs on it: no server is named, so nothing is charged to anybody.
 
 use machine::Missing;
+use probe::Situation;
 use probe::account::{CpuAccount, Source};
 use serde::Serialize;
 
 use super::cause::{Cause, Remedy, Subject};
 use super::rules::machine::steal;
-use super::rules::{About, Looked};
-use super::situation::Situation;
+use super::rules::{About, Costs, Looked};
 use crate::words::{per_second, percent};
 
 /// Waits for CPUs or for I/O (PSI) are reported from this share of the window on.
@@ -86,6 +86,7 @@ pub static ALL: &[MachineRule] = &[
         about: About {
             id: "cpu-pressure",
             title: "waiting for CPUs",
+            costs: Costs::Machine,
             docs: "Tasks waited for a CPU for a tenth of the window or more (PSI cpu some). If other CPUs were idle, these tasks are confined to \
                    too few; if none was, the machine has more work than CPUs. PSI does not say which tasks wait: name a server.",
         },
@@ -95,6 +96,7 @@ pub static ALL: &[MachineRule] = &[
         about: About {
             id: "memory-pressure",
             title: "waiting for memory",
+            costs: Costs::Machine,
             docs: "Tasks waited for memory (PSI memory some): pages come back from swap, or have to be freed before they can be given. Either \
                    the machine is short, or a cgroup is at its limit while the machine has plenty.",
         },
@@ -104,6 +106,7 @@ pub static ALL: &[MachineRule] = &[
         about: About {
             id: "io-pressure",
             title: "waiting for I/O",
+            costs: Costs::Machine,
             docs: "Tasks waited for I/O for a tenth of the window or more (PSI io some). A batch job that reads a disk causes this and does no \
                    harm by itself; a database that makes its log durable on the same disk does wait. Name the server.",
         },
@@ -113,6 +116,7 @@ pub static ALL: &[MachineRule] = &[
         about: About {
             id: "interrupted-cpu",
             title: "CPUs taken by interrupts",
+            costs: Costs::Machine,
             docs: "Interrupts and softirqs take a fifth of a CPU or more. Whatever runs there is slowed by as much, and its CPU time does not \
                    tell. The largest source is named; what is moved is what raises it. Packets between local processes are worked off \
                    where they are sent, and are work of their own.",
@@ -123,6 +127,7 @@ pub static ALL: &[MachineRule] = &[
         about: About {
             id: "stolen-time",
             title: "steal",
+            costs: Costs::Machine,
             docs: "The hypervisor ran other guests for 1 % or more of the time in which these CPUs had work. No setting of the guest changes it.",
         },
         look: stolen_time,
@@ -250,10 +255,10 @@ mod tests {
     use machine::Machine;
     use machine::topology::cpus::Cpu;
     use probe::account::Account;
-    use probe::{Counter, Observation, SystemCounter};
+    use probe::{Busy, Counter, Observation, SystemCounter};
 
     use super::*;
-    use crate::diagnosis::{Busy, diagnose_machine};
+    use crate::diagnosis::diagnose_machine;
 
     fn waited(name: &str, us: u64) -> SystemCounter {
         SystemCounter {

@@ -11,9 +11,7 @@ use probe::account::{
     Account, CpuAccount, Interruptions, LineAccount, Paging, Part, Source, Stretches, TaskAccount,
     ThreadAccount,
 };
-use probe::{Counter, Observation, SystemCounter};
-
-use super::situation::Situation;
+use probe::{Counter, Observation, Situation, SystemCounter};
 
 /// Length of the window, ns.
 pub const SECOND: u64 = 1_000_000_000;
@@ -73,23 +71,45 @@ fn seen(took_ns: u64, count: u64) -> Interruptions {
     }
 }
 
-impl Situation {
-    fn account_mut(&mut self) -> &mut Account {
-        self.account.get_or_insert_default()
-    }
+fn account_mut(situation: &mut Situation) -> &mut Account {
+    situation.account.get_or_insert_default()
+}
 
+/// What may be so beside.
+pub trait Made {
     /// A kind of interrupt took from the server on CPU 1.
-    pub fn interrupted_by(mut self, source: Source, took_ns: u64, count: u64) -> Self {
-        let cpu = self.account_mut().cpus.iter_mut().find(|cpu| cpu.cpu == 1);
+    fn interrupted_by(self, source: Source, took_ns: u64, count: u64) -> Self;
+
+    /// The line of a device took from it on CPU 1.
+    fn line(self, irq: u32, name: &str, kind: DeviceKind, took_ns: u64) -> Self;
+
+    /// A task had CPU 1 while the server waited for it.
+    fn taken_by(self, comm: &str, pid: u32, of_kernel: bool, took_ns: u64) -> Self;
+
+    /// The server was blocked for so long, out of its sleep, and had so many major faults.
+    fn blocked(self, ns: u64, major_faults: u64) -> Self;
+
+    /// So many pages came from swap.
+    fn swapped_in(self, pages: u64) -> Self;
+
+    /// A counter of the whole system.
+    fn counted(self, probe: &str, name: &str, value: u64) -> Self;
+
+    /// A counter by CPU.
+    fn counted_on(self, probe: &str, name: &str, cpu: u32, value: u64) -> Self;
+}
+
+impl Made for Situation {
+    fn interrupted_by(mut self, source: Source, took_ns: u64, count: u64) -> Self {
+        let cpu = account_mut(&mut self).cpus.iter_mut().find(|cpu| cpu.cpu == 1);
         let cpu = cpu.expect("the situation has CPU 1");
         let more = [(source, seen(took_ns, count))];
         cpu.sources = cpu.sources.iter().map(|(source, seen)| (source, seen.clone())).chain(more).collect();
         self
     }
 
-    /// The line of a device took from it on CPU 1.
-    pub fn line(mut self, irq: u32, name: &str, kind: DeviceKind, took_ns: u64) -> Self {
-        self.account_mut().lines.push(LineAccount {
+    fn line(mut self, irq: u32, name: &str, kind: DeviceKind, took_ns: u64) -> Self {
+        account_mut(&mut self).lines.push(LineAccount {
             irq,
             name: Some(name.into()),
             cpu: 1,
@@ -100,9 +120,8 @@ impl Situation {
         self
     }
 
-    /// A task had CPU 1 while the server waited for it.
-    pub fn taken_by(mut self, comm: &str, pid: u32, of_kernel: bool, took_ns: u64) -> Self {
-        self.account_mut().tasks.push(TaskAccount {
+    fn taken_by(mut self, comm: &str, pid: u32, of_kernel: bool, took_ns: u64) -> Self {
+        account_mut(&mut self).tasks.push(TaskAccount {
             tid: pid,
             pid,
             comm: comm.into(),
@@ -114,23 +133,20 @@ impl Situation {
         self
     }
 
-    /// The server was blocked for so long, out of its sleep, and had so many major faults.
-    pub fn blocked(mut self, ns: u64, major_faults: u64) -> Self {
-        let thread = &mut self.account_mut().threads[0];
+    fn blocked(mut self, ns: u64, major_faults: u64) -> Self {
+        let thread = &mut account_mut(&mut self).threads[0];
         thread.blocked = stretches(ns);
         thread.asleep.total_ns -= ns;
         thread.major_faults = Some(major_faults);
         self
     }
 
-    /// So many pages came from swap.
-    pub fn swapped_in(mut self, pages: u64) -> Self {
-        self.account_mut().paging = Some(Paging { swapped_in_pages: Some(pages), ..Paging::default() });
+    fn swapped_in(mut self, pages: u64) -> Self {
+        account_mut(&mut self).paging = Some(Paging { swapped_in_pages: Some(pages), ..Paging::default() });
         self
     }
 
-    /// A counter of the whole system.
-    pub fn counted(mut self, probe: &str, name: &str, value: u64) -> Self {
+    fn counted(mut self, probe: &str, name: &str, value: u64) -> Self {
         let row = SystemCounter {
             probe: probe.into(),
             name: name.into(),
@@ -142,8 +158,7 @@ impl Situation {
         self
     }
 
-    /// A counter by CPU.
-    pub fn counted_on(mut self, probe: &str, name: &str, cpu: u32, value: u64) -> Self {
+    fn counted_on(mut self, probe: &str, name: &str, cpu: u32, value: u64) -> Self {
         self.observation.counters.push(Counter {
             probe: probe.into(),
             name: name.into(),

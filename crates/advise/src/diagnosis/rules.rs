@@ -19,8 +19,28 @@ pub struct About {
     pub id: &'static str,
     /// The mechanism in a few words, as it stands in "ruled out: ...": `quota`, `swap`.
     pub title: &'static str,
+    /// Which part of the server's time it takes.
+    pub costs: Costs,
     /// Shape, likely cause, how to tell it from what looks the same, where to look next: a paragraph.
     pub docs: &'static str,
+}
+
+/// The part of a server's time that a mechanism takes: claims about the same part may overlap, claims about others do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Costs {
+    /// Interrupts while it runs, and waiting for a CPU.
+    CpuAccess,
+    /// Being held back by a quota.
+    Quota,
+    /// Being blocked: disk, swap, locks of the kernel.
+    Blocked,
+    /// Its own time on a CPU, which does less or has more to do.
+    OwnTime,
+    /// Sleep.
+    Asleep,
+    /// Nobody's in particular: the machine as a whole.
+    Machine,
 }
 
 /// Cost that is part of what the server does.

@@ -1,13 +1,12 @@
 //! A situation with what every rule asks of it.
 
-use machine::CpuSet;
 use std::collections::BTreeMap;
 
+use machine::CpuSet;
 use machine::processes::Task;
 use probe::account::{CpuAccount, FunctionKind, Source};
-use probe::{Party, TreeSeen};
+use probe::{Party, Situation, TreeSeen};
 
-use super::situation::Situation;
 use super::time::ServerTime;
 
 /// A cost below this share of the time in which the server tried to go on is not reported, and no remedy is given for it.

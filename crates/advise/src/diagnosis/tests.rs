@@ -9,7 +9,7 @@ use machine::topology::nodes::Node;
 use machine::{CpuSet, Missing};
 use probe::account::{Frequency, Nearness, NodeShare, Source};
 
-use super::made::{SECOND, SERVER, situation};
+use super::made::{Made, SECOND, SERVER, situation};
 use super::*;
 
 /// Ids of the causes, as text.

@@ -49,8 +49,8 @@ pub struct ServerTime {
     pub wall_ns: f64,
     /// On a CPU, net of interrupts.
     pub on_cpu_ns: f64,
-    /// Of it in user mode, 0 to 1; `None` where it is not known. The kernel looks at ticks only, unless it accounts each entry.
-    pub user_share: Option<f64>,
+    /// Of it in user mode; `None` where it is not known. The kernel looks at ticks only, unless it accounts each entry.
+    pub user_ns: Option<f64>,
     /// Interrupts while on a CPU.
     pub interrupted_ns: f64,
     /// Lost the CPU although it could have run on.
@@ -129,7 +129,7 @@ impl ServerTime {
             of_threads: account.threads.len(),
             wall_ns: sum(&|thread| thread.wall_ns),
             on_cpu_ns: sum(&|thread| thread.on_cpu.total_ns),
-            user_share: user_share(&observation.threads),
+            user_ns: user_ns(&observation.threads, &working),
             interrupted_ns: sum(&|thread| thread.interrupted_ns),
             preempted_ns: sum(&|thread| thread.preempted.total_ns),
             run_queue_ns: sum(&|thread| thread.run_queue.total_ns),
@@ -178,7 +178,7 @@ impl ServerTime {
             of_threads: observation.threads.len(),
             wall_ns,
             on_cpu_ns,
-            user_share: user_share(&observation.threads),
+            user_ns: user_share(&observation.threads).map(|share| share * on_cpu_ns),
             interrupted_ns: 0.0,
             preempted_ns: 0.0,
             run_queue_ns: waited_ns - throttled_ns,
@@ -208,6 +208,22 @@ fn asleep_for(threads: &[&ThreadAccount]) -> BTreeMap<SleepReason, f64> {
         *sums.entry(*reason).or_default() += part.total_ns as f64;
     }
     if sums.keys().all(|reason| *reason == SleepReason::Unknown) { BTreeMap::new() } else { sums }
+}
+
+/// Time in user mode of the threads that worked. The kernel shares out by ticks what it charges to a thread, and without
+/// CONFIG_IRQ_TIME_ACCOUNTING charges it with its interrupts, as kernel time.
+fn user_ns(counted: &[ThreadSeen], working: &[&ThreadAccount]) -> Option<f64> {
+    let share = user_share(counted)?;
+    let (mut charged, mut on_cpu, mut interrupted) = (0.0, 0.0, 0.0);
+    for thread in working {
+        let seen = counted.iter().find(|seen| seen.tid == thread.tid).and_then(|seen| seen.on_cpu_us);
+        charged += seen.unwrap_or(0) as f64 * 1e3;
+        on_cpu += thread.on_cpu.total_ns as f64;
+        interrupted += thread.interrupted_ns as f64;
+    }
+    let with_interrupts = charged - on_cpu > interrupted / 2.0;
+    let shared = if with_interrupts { on_cpu + interrupted } else { on_cpu };
+    Some((share * shared).min(on_cpu))
 }
 
 /// Share of user mode in the CPU time of these threads; `None` where nothing was counted.
@@ -275,6 +291,24 @@ mod tests {
     }
 
     #[test]
+    fn interrupts_that_a_thread_is_charged_with_are_no_time_of_its_own_in_the_kernel() {
+        // 60 us in user mode, 20 in the kernel, 20 interrupted.
+        let account = account(vec![thread(1, [80_000, 20_000, 0, 0, 0, 0, 0])]);
+        let seen = |on_cpu_us, user_us, system_us| ThreadSeen {
+            tid: 1,
+            on_cpu_us: Some(on_cpu_us),
+            user_us: Some(user_us),
+            system_us: Some(system_us),
+            ..ThreadSeen::default()
+        };
+        for charged in [seen(100, 60, 40), seen(80, 60, 20)] {
+            let observation = Observation { threads: vec![charged], ..Observation::default() };
+            let time = ServerTime::of_account(&account, &observation).unwrap();
+            assert!((time.user_ns.unwrap() - 60_000.0).abs() < 1.0, "{time:?}");
+        }
+    }
+
+    #[test]
     fn the_cpus_are_those_that_it_really_had() {
         let cpu = |cpu, target_ns| CpuAccount { cpu, target_ns, ..CpuAccount::default() };
         let account = Account {
@@ -303,7 +337,7 @@ mod tests {
         let time = ServerTime::of_counters(&observation).unwrap();
         assert_eq!((time.means, time.threads, time.blocked_ns), (Means::Counters, 1, None));
         assert_eq!((time.on_cpu_ns, time.run_queue_ns, time.asleep_ns), (6e8, 2e8, 2e8));
-        assert_eq!((time.user_share, time.cpus.to_list().as_str()), (Some(0.25), "3"));
+        assert_eq!((time.user_ns, time.cpus.to_list().as_str()), (Some(1.5e8), "3"));
         assert!(ServerTime::of_counters(&Observation::default()).is_none());
     }
 }

@@ -5,8 +5,9 @@ mod collecting;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use advise::diagnosis::{Diagnosis, Situation, diagnose, diagnose_machine};
+use advise::diagnosis::{Diagnosis, diagnose, diagnose_machine};
 use machine::{Class, Fault, Root, foreign};
+use probe::Situation;
 use report::diagnosis_text::{self, Wanted};
 use serde::Serialize;
 

@@ -110,6 +110,10 @@ pub struct Args {
     /// Complete blocks; without it: as many as the comparisons need, at least 14
     #[arg(long, value_name = "N")]
     blocks: Option<usize>,
+    /// Observed blocks, in which the kernel accounts for the server's time, beside those that decide: 6 unless the study has fewer blocks
+    /// itself; 0: none. They explain what makes the difference (pinwise explain); needs root and eBPF
+    #[arg(long, value_name = "N")]
+    observed: Option<usize>,
     /// Length of the measured window of a trial, s
     #[arg(long, value_name = "S")]
     window: Option<f64>,

@@ -28,11 +28,13 @@ impl Bench {
         self.dir.path().join("case")
     }
 
-    /// `pinwise` with these arguments.
+    /// `pinwise` with these arguments; a study without observed blocks unless it asks for them, for they take time.
     pub fn command(&self, arguments: &[&str]) -> Command {
+        let unobserved = arguments.first() == Some(&"study") && !arguments.contains(&"--observed");
         let mut command = Command::new(env!("CARGO_BIN_EXE_pinwise"));
         command
             .args(arguments)
+            .args(if unobserved { &["--observed", "0"][..] } else { &[] })
             .env("PINWISE_STATE_DIR", self.dir.path().join("state"))
             .current_dir(self.dir.path());
         command

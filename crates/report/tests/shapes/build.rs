@@ -52,6 +52,7 @@ pub fn facts(shape: &Shape) -> Facts {
     let recipe =
         Recipe { name: shape.title.into(), seed: Some(85), ..Recipe::from_toml("", "test").unwrap() };
     Facts {
+        observed: Vec::new(),
         evidence: weigh(&arms, &only, &study::Recipe::default().question()),
         study: Resolved {
             format: 1,

@@ -70,7 +70,7 @@ impl Trials for Machine {
         if self.seed > 0 && mixed == 1 {
             return Err(Fault::new(Class::WorkloadFailed, "server", "died", ""));
         }
-        let Planned { index, block, position, attempt, arm } = *planned;
+        let Planned { index, block, position, attempt, arm, .. } = *planned;
         let disturbed = (self.seed > 0 && mixed == 0).then(|| "x".into());
         let figures = [("requests_per_s".to_string(), 1.0 + index as f64)].into();
         Ok(Trial {

@@ -92,6 +92,13 @@ fn numbers_that_no_study_has_are_refused_with_their_key() {
     assert!(refused(&|study| study.recipe.precision.alpha = f64::NAN).contains("precision.alpha"));
     let endless = || Some(crate::recipe::Search { trials: most, ..Default::default() });
     assert!(refused(&|study| study.recipe.search = endless()).contains("search.trials"));
+    let boots = |trials| Some(Boots { trials, ..Boots::default() });
+    for trials in
+        [vec![], vec![vec![5], vec![4]], vec![vec![5, 0], vec![5]], vec![vec![5], vec![most, most, 7]]]
+    {
+        let said = refused(&|study| study.boots = boots(trials.clone()));
+        assert!(said.contains("boots of"), "{said}");
+    }
     assert!(refused(&|study| study.order = vec![vec![0]; 401]).contains("it has 401 blocks, and 400"));
 }
 

@@ -259,7 +259,11 @@ fn write_beside(dir: &OwnFolder, run: &Run, observation: &Observation) -> Result
 
 const FULL: &str = "free some space, then go on with pinwise resume; finished trials are kept";
 
-fn write_json(dir: &OwnFolder, name: &str, value: &impl Serialize) -> Result<(), Fault> {
+/// Writes a file of a trial.
+///
+/// # Errors
+/// It cannot be written: the disk is full.
+pub(super) fn write_json(dir: &OwnFolder, name: &str, value: &impl Serialize) -> Result<(), Fault> {
     let path = dir.path().join(name);
     let bytes = serde_json::to_vec(value)
         .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a fault of pinwise"))?;

@@ -13,18 +13,20 @@ use machine::knobs::guest::{self, OF_SERVER};
 use machine::own_folder::Reach;
 use machine::plan::{PIN, SERVER};
 use machine::{
-    Act, Class, CpuSet, Fault, Machine, Neighbour, OwnFolder, Placement, ProcessRef, Root, Setting, knobs,
-    processes,
+    Act, Class, CpuSet, Fault, Machine, Missing, Neighbour, OwnFolder, Placement, ProcessRef, Root, Setting,
+    knobs, processes,
 };
 use probe::{Party, Recording, Sampler};
 
-use super::conclude::{Run, conclude};
+use super::accounting::{self, Accounting};
+use super::conclude::{Run, conclude, write_json};
 use super::data::Data;
 use super::locality::Nodes;
 use super::swap::Areas;
 use super::{Planned, Trials, dose, durable, housekeeping, pair, prepare, still_placed};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
+use crate::observed::Observed;
 use crate::recipe::{Recipe, Secrets};
 use crate::trial::{Parts, Trial};
 
@@ -51,6 +53,9 @@ pub struct LiveTrials {
     case: PathBuf,
     /// Takes the folders of the trials.
     trials: OwnFolder,
+    /// Takes those of the observed ones; `None` of a study without.
+    observed: Option<OwnFolder>,
+    machine: Machine,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -70,8 +75,27 @@ impl LiveTrials {
         let (_, secrets) = study.recipe.concealed()?;
         let hand = Hand::live(&format!("study: {}", study.recipe.title()))?;
         let (root, swap) = (Arc::new(Root::live()), Areas::default());
+        let wanted = study.recipe.budget.observed_blocks.unwrap_or(0) > 0;
+        let can_observe = wanted && accounting::why_not(machine).is_none();
+        let observed = if can_observe { Some(case.observed_folder()?) } else { None };
         let (data, trials, case) = (Data::of_case(case)?, case.trials_folder()?, case.dir().to_path_buf());
-        Ok(Self { root, hand, study, secrets, exe, allowed, nodes, data, swap, case, trials, interrupted })
+        let machine = machine.clone();
+        Ok(Self {
+            root,
+            hand,
+            study,
+            secrets,
+            exe,
+            allowed,
+            nodes,
+            data,
+            swap,
+            case,
+            trials,
+            observed,
+            machine,
+            interrupted,
+        })
     }
 
     /// Ends the session; fails when something could not be taken back.
@@ -118,7 +142,13 @@ impl LiveTrials {
             let target = self.target_of(&server, setting)?;
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
-        let run = self.observe(&recipe, &mut server, placement, &beside, folder);
+        let mut accounting = match planned.observed {
+            true => Some(Accounting::begin(&self.root, &self.machine, server.process(), &recipe)),
+            false => None,
+        };
+        let counting = accounting.as_mut().and_then(|begun| begun.as_mut().ok());
+        let run = self.observe(&recipe, &mut server, placement, &beside, folder, counting);
+        let observed = accounting.map(|begun| self.observed_in(begun, &run));
         let locality = self.nodes.as_ref().map(|nodes| nodes.read(&self.root, server.process().pid));
         let killed = server.killed_for_memory();
         let before_their_end = children::cpu_time();
@@ -153,7 +183,23 @@ impl LiveTrials {
             took,
             parts,
         };
-        conclude(&recipe, planned, seen, folder)
+        let trial = conclude(&recipe, planned, seen, folder)?;
+        match observed {
+            None => Ok(trial),
+            Some(observed) => with_account(trial, observed, folder),
+        }
+    }
+
+    /// What was observed in a run.
+    fn observed_in(
+        &self,
+        begun: Result<Accounting, Missing>,
+        run: &Result<(Outcome, CpuTime, Recording), Fault>,
+    ) -> Result<Observed, Missing> {
+        match run {
+            Ok((outcome, _, recording)) => begun?.conclude(&self.root, &self.machine, outcome, recording),
+            Err(fault) => Err(Missing::new("the account of the server", fault)),
+        }
     }
 
     /// The process, or the threads of a virtual machine, that a target of the server means.
@@ -279,6 +325,7 @@ impl LiveTrials {
         placement: &Placement,
         beside: &[(Party, Launched)],
         dir: &OwnFolder,
+        accounting: Option<&mut Accounting>,
     ) -> Result<(Outcome, CpuTime, Recording), Fault> {
         let sampler = Sampler::new(Arc::clone(&self.root), Some(server.process()));
         beside.iter().for_each(|(party, launched)| sampler.follow(*party, launched.process()));
@@ -291,7 +338,7 @@ impl LiveTrials {
                 Ok::<_, Fault>(sampler.run(&over, every))
             });
             let before = children::cpu_time();
-            let outcome = self.drive(recipe, server, placement, &sampler, dir);
+            let outcome = self.drive(recipe, server, placement, &sampler, dir, accounting);
             let load_cpu_time = children::cpu_time() - before;
             over.store(true, Ordering::Release);
             sampling.thread().unpark();
@@ -315,14 +362,17 @@ impl LiveTrials {
         placement: &Placement,
         sampler: &Sampler,
         dir: &OwnFolder,
+        mut accounting: Option<&mut Accounting>,
     ) -> Result<Outcome, Fault> {
         let mut spec = recipe.load.clone();
         spec.set_seconds(recipe.budget.warm_up_cap_s + recipe.budget.window_s);
         let deadline = Instant::now() + Duration::from_secs_f64(recipe.budget.trial_timeout_s);
         let mut running = spec.workload().start(server, placement, &mut self.hand, dir)?;
         sampler.follow(Party::Load, running.process());
+        accounting.iter_mut().for_each(|accounting| accounting.load_began(&self.root));
         loop {
             if let Some(outcome) = running.poll() {
+                accounting.iter_mut().for_each(|accounting| accounting.end());
                 let outcome = outcome.map_err(|fault| cause_of(server, fault))?;
                 return server.still_runs().map(|()| outcome);
             }
@@ -337,7 +387,13 @@ impl LiveTrials {
                 running.stop()?;
                 return Err(fault);
             }
-            running.wait(LOOK_EVERY);
+            match &mut accounting {
+                None => running.wait(LOOK_EVERY),
+                Some(accounting) => {
+                    running.wait(accounting.wait(LOOK_EVERY));
+                    accounting.look(&self.root);
+                }
+            }
         }
     }
 }
@@ -346,7 +402,10 @@ impl Trials for LiveTrials {
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
-        let dir = self.trials.fresh_folder(&name, Reach::Passable)?;
+        let all =
+            if planned.observed { self.observed.as_ref().unwrap_or(&self.trials) } else { &self.trials };
+        let all = all.again().map_err(|e| Fault::io(dir.display(), &e, "look at the folder of the case"))?;
+        let dir = all.fresh_folder(&name, Reach::Passable)?;
         let with_keys = self.study.recipe.with_keys(&planned.arm.keys);
         let recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
         // Made here, before what goes with the trial.
@@ -355,15 +414,32 @@ impl Trials for LiveTrials {
         let trial = self.run_placed(planned, recipe, &dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
-        let on_disk = durable::sync_folder(&dir, &self.trials);
+        let on_disk = durable::sync_folder(&dir, &all);
         let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
         // A server or a load that fails may say what it was given.
         trial.map_err(|fault| self.secrets.kept_out_of(fault))
     }
 
+    fn observes(&self) -> bool {
+        self.observed.is_some()
+    }
+
     fn booted(&self) -> Option<Booted> {
         Booted::read(&self.root)
     }
+}
+
+/// Writes the account of a trial beside it, or says why there is none.
+fn with_account(
+    mut trial: Trial,
+    observed: Result<Observed, Missing>,
+    folder: &OwnFolder,
+) -> Result<Trial, Fault> {
+    match observed {
+        Ok(observed) => write_json(folder, "account.json", &observed)?,
+        Err(why) => trial.missing.push(why),
+    }
+    Ok(trial)
 }
 
 /// What a load failed of: the end of its server, where that comes at once, and else what the load itself tells.

@@ -8,10 +8,12 @@ use machine::{Class, Fault};
 use crate::arm::Arm;
 use crate::boots::{self, Booted, Group, Next};
 use crate::case::{Case, resume_command};
+use crate::observed;
 use crate::schedule::{self, AfterFailure, Slot};
 use crate::searching::Searching;
 use crate::trial::Trial;
 
+mod accounting;
 pub mod as_run;
 pub mod boot_words;
 mod conclude;
@@ -53,6 +55,8 @@ pub struct Planned<'a> {
     pub attempt: usize,
     /// The arm.
     pub arm: &'a Arm,
+    /// Whether it is of an observed block, all of whose numbers are counted apart.
+    pub observed: bool,
 }
 
 /// What happens while a case runs; progress bars and logs live on it, the engine knows neither.
@@ -67,6 +71,13 @@ pub enum Event<'a> {
     },
     /// A trial begins.
     TrialBegan(Planned<'a>),
+    /// An observed trial is finished and on disk.
+    ObservedEnded {
+        /// The trial.
+        trial: &'a Trial,
+        /// Trials that there will be, as far as is known by now.
+        total: usize,
+    },
     /// A trial is finished and on disk.
     TrialEnded {
         /// The trial.
@@ -90,6 +101,11 @@ pub trait Trials {
     /// Runs one trial, leaves the machine as it was, and writes whatever else it saw under `dir`.
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault>;
 
+    /// Whether it can observe trials.
+    fn observes(&self) -> bool {
+        false
+    }
+
     /// The boot that trials run in; `None` where they run under no kernel, or it does not tell.
     fn booted(&self) -> Option<Booted> {
         None
@@ -106,10 +122,22 @@ pub fn run(
 ) -> Result<Ended, Fault> {
     let mut search = Searching::of(case)?;
     let booted = trials.booted();
-    let total = |case: &Case| schedule::expected(&case.study, &case.trials);
-    events(Event::Began { total: total(case), finished: case.trials.len() });
+    let of_observed = |case: &Case, observes: bool| {
+        if observes { observed::expected(&case.study) } else { case.observed.len() }
+    };
+    let observes = trials.observes();
+    let total = |case: &Case| schedule::expected(&case.study, &case.trials) + of_observed(case, observes);
+    events(Event::Began { total: total(case), finished: case.trials.len() + case.observed.len() });
     loop {
-        let slot = match boots::next(&case.study, &case.trials, booted.as_ref()) {
+        let next = boots::next(&case.study, &case.trials, booted.as_ref());
+        if observes && let Some(slot) = next_observed(case, &next) {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(interruption(case));
+            }
+            run_observed(case, trials, slot, events, &total)?;
+            continue;
+        }
+        let slot = match next {
             Next::Run(slot) => slot,
             // Who stopped it is not to be met by a restart.
             Next::Boot(..) if interrupted.load(Ordering::Relaxed) => return Err(interruption(case)),
@@ -129,7 +157,8 @@ pub fn run(
         let Slot { block, position, arm, attempt } = slot;
         let arm = case.study.arms[arm].clone();
         runs_as_booted(&arm, booted.as_ref())?;
-        let planned = Planned { index: case.trials.len(), block, position, attempt, arm: &arm };
+        let planned =
+            Planned { index: case.trials.len(), block, position, attempt, arm: &arm, observed: false };
         events(Event::TrialBegan(planned));
         let (trial, ends) = match trials.run(&planned, &case.trial_dir(planned.index)) {
             Ok(trial) => (trial, None),
@@ -148,6 +177,40 @@ pub fn run(
             return Err(in_trial(case, &planned, fault));
         }
     }
+}
+
+/// The observed trial that comes before what would come next.
+fn next_observed(case: &Case, next: &Next) -> Option<observed::Slot> {
+    let deciding = match next {
+        Next::Run(slot) => Some(slot.block),
+        Next::Boot(..) => return None,
+        Next::Nothing => None,
+    };
+    observed::next(&case.study, &case.trials, &case.observed, deciding)
+}
+
+/// Runs one observed trial. One that fails is kept with its cause and not run again: nothing is decided by it.
+fn run_observed(
+    case: &mut Case,
+    trials: &mut dyn Trials,
+    slot: observed::Slot,
+    events: &mut dyn FnMut(Event<'_>),
+    total: &dyn Fn(&Case) -> usize,
+) -> Result<(), Fault> {
+    let (index, arm) = (case.observed.len(), case.study.arms[slot.arm].clone());
+    let observed::Slot { block, position, .. } = slot;
+    let planned = Planned { index, block, position, attempt: 0, arm: &arm, observed: true };
+    events(Event::TrialBegan(planned));
+    let trial = match trials.run(&planned, &case.observed_dir(index)) {
+        Ok(trial) => trial,
+        Err(fault) if fault.class == Class::WorkloadFailed => failed(&planned, &fault),
+        Err(fault) => return Err(in_trial(case, &planned, fault)),
+    };
+    case.append_observed(trial).map_err(|fault| kept_with(case, fault))?;
+    if let Some(trial) = case.observed.last() {
+        events(Event::ObservedEnded { trial, total: total(case) });
+    }
+    Ok(())
 }
 
 /// Fails when the kernel runs without words that this arm was studied with: a proof or a verification does not go across boots.

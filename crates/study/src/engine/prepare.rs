@@ -15,9 +15,10 @@ use crate::arm::{self, Arm, Role};
 use crate::boots::{self, Boots};
 use crate::case::{Case, FORMAT, Resolved, begun};
 use crate::design;
-use crate::engine::{boot_words, housekeeping};
+use crate::engine::{accounting, boot_words, housekeeping};
 use crate::facts::Calibration;
 use crate::looks;
+use crate::observed;
 use crate::pilot::Pilot;
 use crate::recipe::{Factor, Recipe};
 use crate::screening::Screening;
@@ -129,6 +130,13 @@ impl Draft {
         if let Some(boots) = &mut study.boots {
             boots.made_in = made_in;
         }
+        let unseen = match study.recipe.budget.observed_blocks {
+            None | Some(0) => None,
+            Some(_) => accounting::why_not(&machine),
+        };
+        if unseen.is_some() {
+            study.recipe.budget.observed_blocks = Some(0);
+        }
         let netns = namespaces(&study.recipe);
         // Its arms are not known yet.
         let of_search = match study.recipe.search {
@@ -141,7 +149,9 @@ impl Draft {
             let arms = case.study.arms.iter().flat_map(|arm| arm.placement.all_settings());
             add_what_arms_set(&mut as_found, arms.chain(&of_search));
             case.write_json("as_found.json", &as_found)?;
-            case.write_json("calibration.json", &calibrate(allowed.last()))?;
+            let mut calibration = calibrate(allowed.last());
+            calibration.missing.extend(unseen);
+            case.write_json("calibration.json", &calibration)?;
             pilot.map_or(Ok(()), |pilot| case.write_json("pilot.json", pilot).map(drop))?;
             screening.map_or(Ok(()), |chosen| case.write_json("screening.json", chosen).map(drop))
         })
@@ -204,6 +214,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
             recipe.budget.looks = vec![usual_look(recipe.budget.blocks)];
         }
     }
+    recipe.budget.observed_blocks.get_or_insert(observed::usual(recipe.budget.blocks, across_boots));
     let (blocks, seed) = (recipe.budget.blocks, recipe.seed.unwrap_or_default());
     let (order, boots) = match across_boots {
         _ if is_search => (Vec::new(), None),

@@ -56,7 +56,8 @@ fn round(
             // The CPU is named as one that was not screened.
             Err(failed) if failed.class == Class::WorkloadFailed => {
                 let arm = &case.study.arms[*at].clone();
-                let planned = Planned { index: case.trials.len(), block, position, attempt: 0, arm };
+                let planned =
+                    Planned { index: case.trials.len(), block, position, attempt: 0, arm, observed: false };
                 case.append(super::failed(&planned, &failed))?;
                 fault = Some(failed);
             }
@@ -96,7 +97,7 @@ mod tests {
                 _ => 1000.0 + f64::from(cpu % 5),
             };
             let figures = BTreeMap::from([("requests_per_s".to_string(), figure)]);
-            let Planned { index, block, position, attempt, arm } = *planned;
+            let Planned { index, block, position, attempt, arm, .. } = *planned;
             Ok(Trial { index, block, position, attempt, arm: arm.name.clone(), figures, ..Trial::default() })
         }
     }

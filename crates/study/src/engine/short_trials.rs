@@ -29,6 +29,7 @@ pub(super) fn case(
     recipe.budget.window_s = recipe.budget.window_s.min(WINDOW_S);
     recipe.budget.warm_up_cap_s = recipe.budget.warm_up_cap_s.min(WARM_UP_S);
     recipe.budget.looks = Vec::new();
+    recipe.budget.observed_blocks = None;
     let order = design::draw_order(arms.len(), rounds, recipe.seed.unwrap_or_default() ^ salt);
     Case::create_preliminary(
         dir,
@@ -51,7 +52,8 @@ pub(super) fn one(
         return Err(Fault::new(Class::Interrupted, "study", cause, "run it again"));
     }
     let arm: Arm = case.study.arms[at].clone();
-    let planned = Planned { index: case.trials.len(), block, position, attempt: 0, arm: &arm };
+    let planned =
+        Planned { index: case.trials.len(), block, position, attempt: 0, arm: &arm, observed: false };
     let dir = case.trial_dir(planned.index);
     let trial = trials.run(&planned, &dir)?;
     case.append(trial)

@@ -28,7 +28,8 @@ pub(super) fn create(
     salt: u64,
 ) -> Result<Case, Fault> {
     let study = case.revealed()?;
-    let recipe = Recipe { search: None, ..study.recipe };
+    let mut recipe = Recipe { search: None, ..study.recipe };
+    recipe.budget.observed_blocks = None;
     let blocks = blocks_for(claims, &recipe);
     let order = design::draw_order(arms.len(), blocks, recipe.seed.unwrap_or_default() ^ salt);
     let (stages, found, added) = (Vec::new(), None, Vec::new());

@@ -155,7 +155,7 @@ impl OfKeys {
 
 impl engine::Trials for OfKeys {
     fn run(&mut self, planned: &engine::Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
-        let engine::Planned { index, block, position, attempt, arm } = *planned;
+        let engine::Planned { index, block, position, attempt, arm, .. } = *planned;
         let dosed = if arm.role == Role::Dose { -0.22 } else { 0.0 };
         let figure = self.1.run((self.0.log_figure(&Self::levels(arm)) + dosed).exp());
         let figures = [(simulated::METRIC.to_string(), figure)].into();

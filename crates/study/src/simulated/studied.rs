@@ -65,7 +65,7 @@ impl Studied {
 
 impl Trials for Studied {
     fn run(&mut self, planned: &Planned<'_>, _dir: &Path) -> Result<Trial, Fault> {
-        let Planned { index, block, position, attempt, arm } = *planned;
+        let Planned { index, block, position, attempt, arm, .. } = *planned;
         let figure = self.figure(&arm.placement) * self.noise(block, position, attempt);
         Ok(Trial {
             index,

@@ -228,6 +228,7 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     set(&mut recipe.budget.warm_up_cap_s, args.warm_up);
     set(&mut recipe.budget.trial_timeout_s, args.trial_timeout);
     set(&mut recipe.budget.attempts, args.attempts);
+    recipe.budget.observed_blocks = args.observed.or(recipe.budget.observed_blocks);
     set(&mut recipe.precision.margin, args.margin);
     if args.seed.is_some() {
         recipe.seed = args.seed;

@@ -2,7 +2,7 @@
 
 use super::busy_task::took;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
 
@@ -15,6 +15,7 @@ const BEYOND: f64 = 2.0;
 static ABOUT: About = About {
     id: "autogroup",
     title: "autogroups",
+    costs: Costs::CpuAccess,
     docs: "With autogrouping (kernel.sched_autogroup_enabled) each session competes as one, and nice values count within a session only: a \
            task with nice 19 in another session takes as much as the server. It holds for tasks in the root cgroup of the cpu controller; \
            under systemd services are in cgroups of their own and weights count instead. Look-alikes: a task that has no more than its nice value gives it, or one of the same session that is \

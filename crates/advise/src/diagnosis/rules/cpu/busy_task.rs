@@ -7,7 +7,7 @@ use machine::processes::Task;
 use probe::account::TaskAccount;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent, plural};
 
@@ -17,6 +17,7 @@ pub struct BusyTask;
 static ABOUT: About = About {
     id: "busy-task",
     title: "other processes",
+    costs: Costs::CpuAccess,
     docs: "The server waits for a CPU while another process runs there. The kernel's account names it: the waiting of the server's threads \
            is charged to whoever was on that CPU meanwhile. A task of the ordinary policies shares the CPU by weight (nice, cpu.weight); one \
            of a real-time policy keeps it until it sleeps. Look-alikes: clients on the same CPU (client-beside-server), the server's own \

@@ -2,7 +2,7 @@
 
 use super::busy_task::took;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{percent, plural};
 
@@ -12,6 +12,7 @@ pub struct ClientBesideServer;
 static ABOUT: About = About {
     id: "client-beside-server",
     title: "clients on the server's CPU",
+    costs: Costs::CpuAccess,
     docs: "A client on the same host runs on the CPU that the server waits for: the two take turns. Together on one CPU they wake each other \
            cheaply, apart they run at the same time: which is better is measured, not known (pinwise study). It is told from a foreign task \
            (busy-task) by its connection to the server. Look-alike: a client that is slow because something else has its CPU; then the \

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use machine::CpuSet;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent, plural};
 use probe::account::FunctionKind;
@@ -16,6 +16,7 @@ pub struct KernelThread;
 static ABOUT: About = About {
     id: "kernel-thread",
     title: "kernel threads",
+    costs: Costs::CpuAccess,
     docs: "Threads of the kernel run where the server wants to: work items (kworker), softirqs that were too many (ksoftirqd), RCU, \
            writeback, threads of a loop device or of a file system. Work items are named by their function. Bound threads (of one CPU) \
            cannot be moved, only what gives them work. Look-alike: softirqs that run within the server's own time are charged to \

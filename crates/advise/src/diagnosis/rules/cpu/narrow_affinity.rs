@@ -4,7 +4,7 @@ use machine::CpuSet;
 
 use crate::diagnosis::cause::{Cause, Figure, Remedy, Subject};
 use crate::diagnosis::limit;
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{percent, plural};
 
@@ -17,6 +17,7 @@ const IDLE_CPUS: f64 = 0.25;
 static ABOUT: About = About {
     id: "narrow-affinity",
     title: "too few CPUs allowed",
+    costs: Costs::CpuAccess,
     docs: "Threads of the server wait for a CPU while CPUs that they may not use are idle: a cpuset, an affinity set from outside (taskset, \
            CPUAffinity=) or by the server itself is narrower than the work. Look-alikes: the same waiting with no idle CPU elsewhere is \
            just too much work (busy-task, own-threads); isolated CPUs are idle on purpose. Whoever set it may set it again: look at the \

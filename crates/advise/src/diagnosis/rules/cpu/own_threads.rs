@@ -1,7 +1,7 @@
 //! The server has more threads that want to run than CPUs.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{percent, plural};
 
@@ -11,6 +11,7 @@ pub struct OwnThreads;
 static ABOUT: About = About {
     id: "own-threads",
     title: "its own threads",
+    costs: Costs::CpuAccess,
     docs: "Threads of the server wait while others of its own have the CPUs: more want to run than it may use. A runtime that counts the \
            machine's CPUs instead of those it may use (worker processes 'auto', GOMAXPROCS, JVM pools) or threads that poll make it so. It \
            costs nothing where all of them do useful work and the CPUs are full; it costs switches, and time where they poll or hold locks. \

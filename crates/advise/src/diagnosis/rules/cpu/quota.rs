@@ -3,7 +3,7 @@
 use probe::Party;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
 
@@ -13,6 +13,7 @@ pub struct Quota;
 static ABOUT: About = About {
     id: "quota",
     title: "quota",
+    costs: Costs::Quota,
     docs: "The server's cgroup, or one above it, has used up its CPU quota (cpu.max, CPUQuota=, a container's CPU limit): its threads could \
            run and are held back until the next period, by default for up to 100 ms. Average CPU use stays below the quota and looks \
            harmless. Told from a busy CPU by the throttled time, which the kernel counts apart. Many threads use a period up faster: a \

@@ -7,7 +7,7 @@ use machine::devices::DeviceKind;
 use machine::irqs::Irq;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent, plural};
 
@@ -17,6 +17,7 @@ pub struct DeviceInterrupts;
 static ABOUT: About = About {
     id: "device-interrupts",
     title: "device interrupts",
+    costs: Costs::CpuAccess,
     docs: "Handlers of a device's line run on a CPU of the server: a network card's or a disk's. Each takes a few us and comes again some \
            thousand times a second. The line is named; it can be moved unless the kernel manages it (multi-queue disks, some cards): then \
            the server is moved instead. Look-alikes: receive work of a card (receive-work) follows its line, and is charged apart; a disk \

@@ -5,7 +5,7 @@ use probe::account::Source;
 
 use super::device_interrupts::line;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, OwnWork, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, OwnWork, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
 use crate::words::{per_second, percent, plural};
 
@@ -22,6 +22,7 @@ const OWN_AT_MOST: f64 = 1.5;
 static ABOUT: About = About {
     id: "receive-work",
     title: "receive work of others",
+    costs: Costs::CpuAccess,
     docs: "Packets are worked off (softirq NET_RX) on a CPU of the server: it follows the card's line, or RPS hands it over from another \
            CPU. Loopback packets between the server and its clients are work of their own, done where the sender runs: they are cost and \
            no theft, and no line can be moved. Told apart by the interfaces that packets came through, by wake-ups of RPS \

@@ -3,7 +3,7 @@
 use probe::account::{FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent, plural};
 
@@ -13,6 +13,7 @@ pub struct RemoteCalls;
 static ABOUT: About = About {
     id: "remote-calls",
     title: "interrupts from other CPUs",
+    costs: Costs::CpuAccess,
     docs: "Another CPU interrupts the server's to have a function run there: flush_tlb_func when memory that both map is unmapped, moved or \
            protected (munmap, NUMA balancing, compaction), ipi_mb and its kind for membarrier(2), and others that are named. The server \
            itself can be the sender: its threads share their memory. Look-alikes: calls that only wake an idle CPU (wake-ups, RPS) cost \

@@ -3,7 +3,7 @@
 use probe::account::Source;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent, plural};
 
@@ -71,6 +71,7 @@ const KINDS: [(Source, &str, &str, &str); 9] = [
 static ABOUT: About = About {
     id: "softirqs",
     title: "softirqs",
+    costs: Costs::CpuAccess,
     docs: "Deferred work of interrupts runs on a CPU of the server: completed I/O (BLOCK), sent packets (NET_TX), timers, RCU, load balancing \
            (SCHED). It runs where it was raised: what raises it is moved, not the softirq. Look-alike: receiving packets (NET_RX) is \
            receive-work; threads that run softirqs when they are too many (ksoftirqd) are kernel-thread.",

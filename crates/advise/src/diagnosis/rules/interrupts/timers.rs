@@ -3,7 +3,7 @@
 use probe::account::{FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
 use crate::words::{per_second, percent, plural};
 
@@ -16,6 +16,7 @@ const NO_TICK: f64 = 1.5;
 static ABOUT: About = About {
     id: "timers",
     title: "timer interrupts",
+    costs: Costs::CpuAccess,
     docs: "The CPU's timer interrupts the server more often than the tick does: a high-resolution timer that a task or the kernel has set. The function \
            behind it says who: perf_swevent_hrtimer is a profiler that samples by the clock (perf record -F); hrtimer_wakeup is a task that \
            sleeps for very short times; posix_timer_fn, a timer of a process. Look-alikes: the tick itself (HZ times a second on a busy \

@@ -1,7 +1,7 @@
 //! The server's CPUs run slower than they can.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 
 /// The rule `clock`.
@@ -15,6 +15,7 @@ const BUSY: f64 = 0.3;
 static ABOUT: About = About {
     id: "clock",
     title: "clock",
+    costs: Costs::OwnTime,
     docs: "CPUs that the server kept busy ran well below the highest clock that they have: a governor or energy preference that saves power, a \
            maximum that was set too low, heat, or a power limit. The governor is changed; heat is not: if the clock stays low with the \
            governor 'performance', look at cooling and power limits. Look-alike: an idle CPU, whose clock says nothing. Most guests are \

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
 
@@ -13,6 +13,7 @@ pub struct IdleExit;
 static ABOUT: About = About {
     id: "idle-exit",
     title: "idle CPUs waking up",
+    costs: Costs::CpuAccess,
     docs: "A thread of the server was woken onto an idle CPU, and the CPU took time to come up: out of a deep C-state, or, in a guest, out of \
            the hypervisor's hands. It costs latency at each request of a lightly loaded server and nothing at full load. A limit of the \
            wake-up latency (PM QoS), shallower states, or busy polling cure it at the price of energy. Look-alikes: a CPU that is busy \

@@ -1,7 +1,7 @@
 //! The other hardware thread of the server's core is busy.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::siblings::Siblings;
 use crate::words::percent;
@@ -15,6 +15,7 @@ const BUSY: f64 = 0.25;
 static ABOUT: About = About {
     id: "smt-sibling",
     title: "hyper-threads",
+    costs: Costs::OwnTime,
     docs: "The sibling of a CPU that the server uses is busy with other work: the two share the core's units and first caches, and \
            each gets perhaps two thirds of it. It shows as CPU time of the server's own that does less. What it costs depends on both, and \
            only a study or counters of instructions tell. Look-alikes: a low clock, memory far away, more work. In a guest the siblings \

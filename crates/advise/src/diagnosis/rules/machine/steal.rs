@@ -1,7 +1,7 @@
 //! The hypervisor takes the server's CPUs away.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
 
@@ -15,6 +15,7 @@ pub(in crate::diagnosis) const REMEDY: &str =
 static ABOUT: About = About {
     id: "steal",
     title: "steal",
+    costs: Costs::OwnTime,
     docs: "In a guest, the hypervisor ran something else on the CPU that the server had: steal. The kernel sees it only as a difference of \
            clocks and books it to whatever ran, so that the server looks slow for its own reasons. No setting of the guest changes it. \
            Look-alike: a busy hyper-thread of the host, which no guest can see.",

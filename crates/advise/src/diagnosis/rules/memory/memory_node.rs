@@ -1,7 +1,7 @@
 //! The server's memory lies on another node than it runs on.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::percent;
 
@@ -14,6 +14,7 @@ const FAR: f64 = 0.2;
 static ABOUT: About = About {
     id: "memory-node",
     title: "memory on other nodes",
+    costs: Costs::OwnTime,
     docs: "Memory lies on another NUMA node than the CPUs on which the server ran: each miss of the cache goes over the interconnect. What \
            that costs depends on how much it misses, which no counter of the kernel tells: the share is what is to be expected if every \
            page were used alike, and the cost is measured by a study (near against far), or seen where the CPU counts cycles. It shows as \

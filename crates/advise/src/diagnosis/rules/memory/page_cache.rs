@@ -2,7 +2,7 @@
 
 use super::swap::is_full;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent};
 
@@ -15,6 +15,7 @@ const FEW_PER_S: f64 = 10.0;
 static ABOUT: About = About {
     id: "page-cache",
     title: "mapped files",
+    costs: Costs::Blocked,
     docs: "Page faults of the server have to read, and nothing comes from swap: files that it maps, its own program among them, do not stay in \
            the page cache. Near a memory limit the cache is thrown out and read again (thrashing). At its start, or after a restart of the \
            host, it is only warming up. Look-alikes: swap; reads and fsync by system call (blocked), which are no faults.",

@@ -2,7 +2,7 @@
 
 use super::swap::is_full;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent};
 
@@ -12,6 +12,7 @@ pub struct Reclaim;
 static ABOUT: About = About {
     id: "reclaim",
     title: "reclaim",
+    costs: Costs::OwnTime,
     docs: "The server's own threads free memory before they get any (direct reclaim): for the limit of their cgroup (memory.max, memory.high), \
            or because the machine is short. It shows as kernel time and stalls, long before anything is swapped or killed; page cache \
            that was just read goes first. Look-alikes: waiting for swap (swap), for files to be read again (page-cache).",

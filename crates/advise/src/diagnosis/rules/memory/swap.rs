@@ -3,7 +3,7 @@
 use machine::limits::memory_use::MemoryUse;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::{per_second, percent};
 
@@ -15,6 +15,7 @@ const MIB: u64 = 1 << 20;
 static ABOUT: About = About {
     id: "swap",
     title: "swap",
+    costs: Costs::Blocked,
     docs: "The server touches memory that was swapped out and waits for the disk: it is blocked, page faults have to read (major faults), and \
            pages come in from swap. Either the machine is short of memory, or the server's cgroup is at its limit while the machine has \
            plenty. Look-alikes: files that are read again (page-cache: major faults and no pages from swap); interrupts of the disk that \

@@ -2,7 +2,7 @@
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::memory::{page_cache, swap};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
 
@@ -15,6 +15,7 @@ const IO_SOME: f64 = 0.5;
 static ABOUT: About = About {
     id: "blocked",
     title: "disk and kernel locks",
+    costs: Costs::Blocked,
     docs: "Threads of the server are blocked in the kernel (state D) and not because memory is short: a write that is made durable (fsync), a \
            read that the page cache does not have, or a lock of the kernel. Writeback of others makes fsync slow: the log of a database \
            waits behind a copy. Pressure of I/O (PSI) tells a disk from a lock of the kernel. Look-alikes: swap and mapped files (major \

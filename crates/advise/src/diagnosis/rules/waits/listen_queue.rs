@@ -1,7 +1,7 @@
 //! Connections come in faster than the server accepts them.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::per_second;
 
@@ -14,6 +14,7 @@ const LOSES: f64 = 0.01;
 static ABOUT: About = About {
     id: "listen-queue",
     title: "listen queue and retransmissions",
+    costs: Costs::Asleep,
     docs: "The accept queue of a port was full when connections came (ListenOverflows): clients try again after a second, and latency has \
            steps of 1, 3, 7 s. The server accepts too slowly, or its backlog (listen(2), net.core.somaxconn) is too short. More than 1 % of \
            segments sent again says that the path loses packets: drops of the card, a full backlog, the network. The counters are of the \

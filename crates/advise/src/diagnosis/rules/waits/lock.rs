@@ -3,7 +3,7 @@
 use probe::account::SleepReason;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::percent;
 
@@ -20,6 +20,7 @@ const IDLE_CPUS: f64 = 0.2;
 static ABOUT: About = About {
     id: "lock",
     title: "locks",
+    costs: Costs::Asleep,
     docs: "Several threads of the server work, together they have about one CPU, they sleep at futexes, and CPUs that they may use are idle: one \
            lock lets them through one by one. More CPUs do not help, and can make it slower. Look-alikes: a pool whose threads wait for \
            work sleeps at a futex too, and has less than a CPU (then the load is the limit); many threads on few CPUs wait for a CPU and \

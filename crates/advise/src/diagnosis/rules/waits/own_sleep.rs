@@ -4,7 +4,7 @@ use probe::account::SleepReason;
 
 use super::much_sleep;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::percent;
 
@@ -14,6 +14,7 @@ pub struct OwnSleep;
 static ABOUT: About = About {
     id: "own-sleep",
     title: "pauses of its own",
+    costs: Costs::Asleep,
     docs: "Threads that serve sleep in nanosleep or clock_nanosleep: a pause that the program itself makes - a poll with a delay, a back-off, a \
            rate limit, a garbage collector that waits. No placement changes it. Threads that do nothing else (housekeeping) are left out, for \
            they do not work. Look-alikes: a server that waits for requests (slow-client) sleeps in epoll or read, with a timeout or \

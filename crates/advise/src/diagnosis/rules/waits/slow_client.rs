@@ -5,7 +5,7 @@ use probe::account::SleepReason;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::limit;
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::{percent, plural};
 
@@ -22,6 +22,7 @@ const WAITS: f64 = 0.1;
 static ABOUT: About = About {
     id: "slow-client",
     title: "clients",
+    costs: Costs::Asleep,
     docs: "The server sleeps most of the time, and its clients on this host are busy, wait for a CPU themselves, or have few requests in \
            flight: no placement of the server makes it faster. A client that waits for a CPU beside a hog looks like a slow server from \
            outside. Look-alikes: a server that sleeps at a lock or in a timer of its own; clients of other hosts, which cannot be seen \
@@ -62,6 +63,7 @@ impl Rule for SlowClient {
                 format!("{who} waited for a CPU for {} of the window: something has it", percent(waits))
             }
             (false, true) => format!("{who} is busy with its own work for {} of a CPU", percent(busy)),
+            (false, false) if in_flight == 0 => format!("{who} asks little"),
             (false, false) => {
                 format!("{who} asks little: {in_flight} {}", plural("connection", in_flight as usize))
             }

@@ -4,7 +4,7 @@ use probe::account::SleepReason;
 
 use super::much_sleep;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::percent;
 
@@ -14,6 +14,7 @@ pub struct SlowReader;
 static ABOUT: About = About {
     id: "slow-reader",
     title: "readers of its answers",
+    costs: Costs::Asleep,
     docs: "Threads of the server sleep in write or send: the buffer of a socket or a pipe is full, because whoever is at the other end reads \
            slowly, or the network between is slow. No placement of the server changes it. Look-alikes: a server that waits for requests \
            (slow-client) sleeps in read or epoll; one whose log is made durable (blocked) is in state D.",

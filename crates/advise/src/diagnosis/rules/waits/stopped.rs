@@ -3,7 +3,7 @@
 use probe::account::SleepReason;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::{About, Looked, Rule};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
 
@@ -13,6 +13,7 @@ pub struct Stopped;
 static ABOUT: About = About {
     id: "stopped",
     title: "stops",
+    costs: Costs::Asleep,
     docs: "Threads of the server neither ran nor waited for anything: a signal (SIGSTOP, SIGTSTP), a debugger or the freezer of its cgroup \
            holds them (docker pause, cgroup.freeze). From outside it looks like a server without work. Told from sleep by the state of the \
            thread when it left the CPU.",

@@ -1,13 +1,17 @@
-//! Everything that is known of a running server in one window.
+//! Everything that is known of a running server in one window: what rules judge.
+
+mod surroundings;
 
 use std::collections::BTreeMap;
 
 use machine::limits::memory_use::MemoryUse;
 use machine::processes::{Connections, Server, Task};
 use machine::{CpuSet, Machine, Missing};
-use probe::Observation;
-use probe::account::Account;
 use serde::{Deserialize, Serialize};
+
+use crate::account::Account;
+use crate::observation::Observation;
+pub use surroundings::Surroundings;
 
 /// A process that had much of a CPU in the window, whoever's it is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

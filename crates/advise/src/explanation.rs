@@ -1,0 +1,223 @@
+//! What makes the difference between two arms: the difference of two accounts.
+//!
+//! For the threads of a server that worked, threads x window = own + interrupted + waiting + throttled + blocked + asleep, exactly.
+//! Divided by threads and requests it is the time of a request, so that the difference of two arms *is* the sum of the differences of the
+//! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is a number, not a silence. Pure.
+
+pub mod claim;
+pub mod observing;
+pub mod term;
+pub mod waterfall;
+
+use std::collections::BTreeMap;
+
+use machine::Missing;
+use probe::account::SleepReason;
+use serde::Serialize;
+use study::{Arm, Facts, Observed, SeenObserved};
+
+use crate::diagnosis::rules::Costs;
+use claim::{Claim, Found, Support};
+use term::{Part, Term, Terms};
+use waterfall::{Change, Pair, Waterfall, waterfall};
+
+/// What times are told per.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// A request of a closed loop, us: the total is window / requests, so that terms explain throughput.
+    Request,
+    /// A request at a fixed rate, us: the total is given by the rate, and says nothing of latency. What a request takes of CPUs is compared.
+    RequestAtFixedRate,
+    /// The window, as shares: the load does not tell how many requests were answered meanwhile.
+    Window,
+}
+
+/// What makes the difference between two arms.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The arm.
+    pub arm: String,
+    /// The arm that it is held against.
+    pub against: String,
+    /// What times are told per.
+    pub basis: Basis,
+    /// Observed blocks that have both.
+    pub blocks: usize,
+    /// Threads of the server that worked: median of the arm, and of the other. Times are per thread.
+    pub threads: (usize, usize),
+    /// The server's time.
+    pub server: Waterfall,
+    /// That of the load on this host, by counters; `None` where it was not seen.
+    pub load: Option<Waterfall>,
+    /// Mechanisms that cost one arm more than the other, largest first.
+    pub claims: Vec<Claim>,
+    /// Of all that changed, the share of which it is not known who or what took it, 0 to 1; `None` where nothing changed.
+    pub unexplained_share: Option<f64>,
+    /// What is not known, and why.
+    pub missing: Vec<Missing>,
+}
+
+/// A claim or a term below this share of the time of a request is not told.
+pub const MATTERS: f64 = 0.01;
+
+/// Explains the difference between two arms of a case by its observed blocks.
+///
+/// # Errors
+/// There is no such arm, or no observed block has both: why.
+pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, Missing> {
+    let (arm, against) = (named(facts, arm)?, named(facts, against)?);
+    let pairs = pairs(facts, arm, against);
+    if pairs.is_empty() {
+        return Err(nothing_observed(facts));
+    }
+    let basis = basis(facts, arm, against, &pairs);
+    let unit = |observed: &Observed, terms: &Terms| match basis {
+        Basis::Window => terms.total_ns(),
+        _ => terms.threads as f64 * observed.requests.unwrap_or(1.0) * 1e3,
+    };
+    let mut of_server = Vec::new();
+    let mut of_load = Vec::new();
+    let mut found = Vec::new();
+    for (a, b) in &pairs {
+        let (Some(arm), Some(against)) = (Terms::of(&a.situation), Terms::of(&b.situation)) else { continue };
+        let (arm_unit, against_unit) = (unit(a, &arm), unit(b, &against));
+        of_server.push(Pair { arm: arm.divided(arm_unit), against: against.divided(against_unit) });
+        found.push((Found::of(&a.situation, arm_unit), Found::of(&b.situation, against_unit)));
+        if let (Some(arm), Some(against)) = (Terms::of_load(&a.situation), Terms::of_load(&b.situation)) {
+            let (arm_unit, against_unit) = (unit(a, &arm), unit(b, &against));
+            of_load.push(Pair { arm: arm.divided(arm_unit), against: against.divided(against_unit) });
+        }
+    }
+    if of_server.is_empty() {
+        return Err(nothing_observed(facts));
+    }
+    let server = waterfall(&of_server);
+    let claims = claim::claims(&found, MATTERS * server.total.from);
+    let unexplained_share = unexplained(&server, &claims);
+    let threads = |of: fn(&Pair) -> usize| {
+        let mut all: Vec<usize> = of_server.iter().map(of).collect();
+        all.sort_unstable();
+        all[all.len() / 2]
+    };
+    Ok(Explanation {
+        arm: arm.name.clone(),
+        against: against.name.clone(),
+        basis,
+        blocks: of_server.len(),
+        threads: (threads(|pair| pair.arm.threads), threads(|pair| pair.against.threads)),
+        load: (of_load.len() == of_server.len()).then(|| waterfall(&of_load)),
+        server,
+        claims,
+        unexplained_share,
+        missing: missing(&pairs),
+    })
+}
+
+/// Every arm that was observed, against the baseline. Arms that cannot be held against it are left out.
+pub fn explain_all(facts: &Facts) -> Vec<Explanation> {
+    let observed =
+        |arm: &&Arm| facts.observed.iter().any(|seen| seen.trial.arm == arm.name && seen.observed.is_some());
+    let arms: Vec<&Arm> = facts.study.arms.iter().filter(observed).collect();
+    let Some(baseline) = arms.iter().find(|arm| arm.role == study::Role::Baseline) else { return Vec::new() };
+    let others = arms.iter().filter(|arm| arm.name != baseline.name);
+    others.filter_map(|arm| explain(facts, &arm.name, &baseline.name).ok()).collect()
+}
+
+/// The arm of this name. The baseline stands in each block twice, and its two names begin alike.
+fn named<'a>(facts: &'a Facts, name: &str) -> Result<&'a Arm, Missing> {
+    let arms = &facts.study.arms;
+    let is_baseline = |arm: &&Arm| arm.role == study::Role::Baseline && arm.name.starts_with(name);
+    arms.iter().find(|arm| arm.name == name).or_else(|| arms.iter().find(is_baseline)).ok_or_else(|| {
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+        Missing::new(
+            format!("arm '{name}'"),
+            format!("the case has none of that name; it has: {}", names.join(", ")),
+        )
+    })
+}
+
+/// What was observed of both arms in the same block.
+fn pairs<'a>(facts: &'a Facts, arm: &Arm, against: &Arm) -> Vec<(&'a Observed, &'a Observed)> {
+    let of = |arm: &Arm| -> BTreeMap<usize, &'a Observed> {
+        let trials = facts.observed.iter().filter(|seen| seen.trial.arm == arm.name);
+        trials.filter_map(|seen| Some((seen.trial.block, seen.observed.as_ref()?))).collect()
+    };
+    let (arm, against) = (of(arm), of(against));
+    arm.into_iter().filter_map(|(block, arm)| Some((arm, *against.get(&block)?))).collect()
+}
+
+fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[(&Observed, &Observed)]) -> Basis {
+    let is_known = |observed: &Observed| observed.requests.is_some_and(|requests| requests >= 1.0);
+    if !pairs.iter().all(|(a, b)| is_known(a) && is_known(b)) {
+        return Basis::Window;
+    }
+    let has_rate = |arm: &Arm| {
+        let recipe = facts.study.recipe.with_keys(&arm.keys);
+        recipe.is_ok_and(|recipe| recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some()))
+    };
+    if has_rate(arm) || has_rate(against) { Basis::RequestAtFixedRate } else { Basis::Request }
+}
+
+/// Why there is nothing to explain from.
+fn nothing_observed(facts: &Facts) -> Missing {
+    let fact = "where the time of the server's threads went";
+    let said = |seen: &SeenObserved| {
+        seen.trial.failed.clone().or_else(|| Some(seen.trial.missing.first()?.why.clone()))
+    };
+    if let Some(why) = facts.observed.iter().find_map(said) {
+        return Missing::new(fact, why);
+    }
+    let kernel = facts.missing.iter().find(|missing| missing.fact.starts_with("kernel events"));
+    match (kernel, facts.study.boots.is_some()) {
+        (Some(missing), _) => Missing::new(fact, &missing.why),
+        (None, true) => Missing::new(fact, "studies across boots have no observed blocks"),
+        (None, false) => Missing::new(
+            fact,
+            "the arms were not observed together: a study that pinwise runs as root has observed blocks (budget.observed_blocks)",
+        ),
+    }
+}
+
+/// What is not known of the server's time in any of these trials, once.
+fn missing(pairs: &[(&Observed, &Observed)]) -> Vec<Missing> {
+    let mut all: Vec<Missing> = Vec::new();
+    for missing in pairs.iter().flat_map(|(a, b)| [a, b]).flat_map(|observed| &observed.situation.missing) {
+        if !all.contains(missing) {
+            all.push(missing.clone());
+        }
+    }
+    all
+}
+
+/// Of all that changed, the share of which it is not known who or what took it: the server's own time, as far as no claim takes it, and
+/// what is left of the other terms. Changes that may be chance are none.
+fn unexplained(server: &Waterfall, claims: &[Claim]) -> Option<f64> {
+    let is_own = |term: Term| matches!(term, Term::User | Term::Kernel | Term::Own);
+    let others = server.steps.iter().filter(|step| !is_own(step.term)).flat_map(|step| &step.parts);
+    let (mut all, mut nameless) = (0.0, 0.0);
+    for part in others.filter(|part| part.change.may_be_there()) {
+        let by = part.change.difference().abs();
+        all += by;
+        nameless += if is_named(&part.part) { 0.0 } else { by };
+    }
+    if server.own.may_be_there() {
+        let by = server.own.difference();
+        let claims = claims
+            .iter()
+            .filter(|claim| claim.costs == Costs::OwnTime && claim.support == Support::Supported);
+        let claimed: f64 = claims.filter_map(|claim| claim.change.as_ref()).map(Change::difference).sum();
+        // A claim of the other direction explains nothing of this change, and one that is larger no more than all of it.
+        all += by.abs();
+        nameless += by.abs() - (claimed * by.signum()).clamp(0.0, by.abs());
+    }
+    (all >= MATTERS * server.total.from.abs()).then(|| nameless / all)
+}
+
+/// Whether it is known who took it, or what it waited for.
+fn is_named(part: &Part) -> bool {
+    !matches!(part, Part::Rest | Part::Sleep { reason: SleepReason::Other | SleepReason::Unknown })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! Explanations of made-up cases whose truth is known: the cause, what looks like it, and nothing.
+
+use machine::processes::Peer;
+use probe::account::{SleepReason, Source, Stretches};
+use probe::{Party, Situation, ThreadSeen, TreeSeen};
+use proptest::prelude::*;
+use study::{Facts, Observed, SeenObserved, Trial};
+
+use super::claim::Support;
+use super::term::{Part, Term};
+use super::*;
+use crate::a_case::ACase;
+use crate::diagnosis::Subject;
+use crate::diagnosis::made::{Made, SERVER, situation};
+
+const MS: u64 = 1_000_000;
+
+/// A case whose arms `cpu 0` and `cpu 1` were observed in so many blocks, with so many requests answered in each window.
+fn case(blocks: usize, of: impl Fn(&str, usize) -> (Situation, Option<f64>)) -> Facts {
+    let mut facts = ACase::of_cpus(2).build();
+    for block in 0..blocks {
+        for (position, arm) in ["cpu 0", "cpu 1"].into_iter().enumerate() {
+            let (situation, requests) = of(arm, block);
+            let trial =
+                Trial { index: facts.observed.len(), block, position, arm: arm.into(), ..Trial::default() };
+            facts.observed.push(SeenObserved { trial, observed: Some(Observed { requests, situation }) });
+        }
+    }
+    facts
+}
+
+/// The made-up server with so much of its sleep spent otherwise, which differs a little from block to block.
+fn server(block: usize, change: impl FnOnce(Situation, u64) -> Situation) -> Situation {
+    change(situation(), MS * block as u64)
+}
+
+/// Of its sleep, so much is waiting instead.
+fn waited(mut situation: Situation, ns: u64) -> Situation {
+    let thread = &mut situation.account.as_mut().unwrap().threads[0];
+    thread.run_queue.total_ns += ns;
+    thread.asleep.total_ns -= ns;
+    situation
+}
+
+fn step(explanation: &Explanation, term: Term) -> &waterfall::Step {
+    explanation.server.steps.iter().find(|step| step.term == term).unwrap()
+}
+
+fn rules(explanation: &Explanation) -> Vec<String> {
+    explanation.claims.iter().map(|claim| claim.id.to_string()).collect()
+}
+
+#[test]
+fn a_hog_beside_one_arm_is_what_makes_it_slow() {
+    // As fast on the CPU, with a tenth of the window lost to a hog: fewer requests.
+    let facts = case(6, |arm, block| match arm {
+        "cpu 0" => {
+            let taken = 200 * MS;
+            let hog = server(block, |it, more| {
+                waited(it, taken + more).taken_by("hog", 500 + block as u32, false, taken + more)
+            });
+            (hog, Some(8_000.0))
+        }
+        _ => (situation(), Some(10_000.0)),
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    assert_eq!((explanation.basis, explanation.blocks, explanation.threads), (Basis::Request, 6, (1, 1)));
+    // A second by 8,000 against a second by 10,000.
+    let total = &explanation.server.total;
+    assert!((total.from - 100.0).abs() < 1e-9 && (total.to - 125.0).abs() < 1e-9, "{total:?}");
+    let waiting = step(&explanation, Term::Waiting);
+    assert!(waiting.change.is_there() && waiting.change.difference() > 25.0, "{waiting:?}");
+    assert_eq!(waiting.parts[0].part, Part::Program { name: "hog".into() });
+    // One program in every trial, whatever its number.
+    assert_eq!(rules(&explanation), ["busy-task/program:hog"]);
+    assert_eq!(explanation.claims[0].support, Support::Supported);
+    // The same from the other side: what the reference suffers.
+    let back = explain(&facts, "cpu 1", "cpu 0").unwrap();
+    assert!(back.claims[0].change.as_ref().unwrap().difference() < -20.0);
+}
+
+#[test]
+fn a_hog_beside_both_arms_is_no_difference() {
+    let facts = case(6, |arm, block| {
+        let more = if arm == "cpu 0" { block as u64 } else { 5 - block as u64 } * MS;
+        (waited(situation(), 200 * MS + more).taken_by("hog", 500, false, 200 * MS + more), Some(8_000.0))
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    assert!(explanation.claims.is_empty(), "{:?}", rules(&explanation));
+    assert!(!step(&explanation, Term::Waiting).change.is_there());
+    assert_eq!(explanation.unexplained_share, None, "nothing changed");
+}
+
+#[test]
+fn the_load_on_the_servers_cpu_is_the_load_and_no_other_program() {
+    let beside = |load: u32, ns: u64| {
+        let mut beside = waited(situation(), ns).taken_by("wrk", load, false, ns);
+        beside.connections.peers.push(Peer { pid: load, comm: "wrk".into(), connections: 4 });
+        beside
+    };
+    let facts = case(6, |arm, block| match arm {
+        "cpu 0" => (beside(900 + block as u32, (150 + block as u64) * MS), Some(9_000.0)),
+        _ => (situation(), Some(10_000.0)),
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    assert_eq!(explanation.claims[0].id.subject, Subject::Load);
+    assert_eq!(explanation.claims[0].id.rule, "client-beside-server");
+    assert_eq!(step(&explanation, Term::Waiting).parts[0].part, Part::Load);
+}
+
+#[test]
+fn more_time_of_its_own_is_not_explained_by_any_rule_and_that_is_a_number() {
+    let facts = case(6, |arm, block| {
+        let slower = server(block, |mut it, more| {
+            let thread = &mut it.account.as_mut().unwrap().threads[0];
+            thread.on_cpu.total_ns += 200 * MS + more;
+            thread.asleep.total_ns -= 200 * MS + more;
+            it
+        });
+        if arm == "cpu 0" { (slower, Some(8_000.0)) } else { (situation(), Some(8_000.0)) }
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    assert!(explanation.claims.is_empty());
+    assert!(explanation.server.own.is_there());
+    assert!(explanation.unexplained_share.unwrap() > 0.5, "{:?}", explanation.unexplained_share);
+}
+
+#[test]
+fn sleep_has_its_reason_and_interrupts_their_source() {
+    let facts = case(6, |arm, block| {
+        let more = (block as u64 + 1) * MS;
+        let mut it = situation();
+        let thread = &mut it.account.as_mut().unwrap().threads[0];
+        thread.asleep_for.insert(SleepReason::Futex, probe::account::Part { count: 9, total_ns: 400 * MS });
+        match arm {
+            "cpu 0" => {
+                thread.interrupted_ns += 90 * MS + more;
+                thread.asleep.total_ns -= 90 * MS + more;
+                thread
+                    .asleep_for
+                    .insert(SleepReason::Futex, probe::account::Part { count: 9, total_ns: 310 * MS - more });
+                (it.interrupted_by(Source::SoftirqNetRx, 90 * MS + more, 1_000), Some(10_000.0))
+            }
+            _ => (it, Some(10_000.0)),
+        }
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    let interrupted = step(&explanation, Term::Interrupted);
+    assert_eq!(interrupted.parts[0].part, Part::Interrupt { source: Source::SoftirqNetRx });
+    let asleep = step(&explanation, Term::Asleep);
+    assert_eq!(asleep.parts[0].part, Part::Sleep { reason: SleepReason::Futex });
+    assert_eq!(explanation.unexplained_share, Some(0.0));
+}
+
+#[test]
+fn too_few_blocks_support_no_claim() {
+    let facts = case(5, |arm, _| match arm {
+        "cpu 0" => (waited(situation(), 200 * MS).taken_by("hog", 7, false, 200 * MS), Some(8_000.0)),
+        _ => (situation(), Some(10_000.0)),
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    assert!(explanation.claims.is_empty() && explanation.server.total.interval.is_none());
+}
+
+#[test]
+fn without_requests_shares_of_the_window_are_told_and_at_a_fixed_rate_it_is_said() {
+    let shares = case(6, |_, _| (situation(), None));
+    let explanation = explain(&shares, "cpu 0", "cpu 1").unwrap();
+    assert_eq!(explanation.basis, Basis::Window);
+    assert!((explanation.server.total.from - 1.0).abs() < 1e-12);
+    let mut paced = case(6, |_, _| (situation(), Some(500.0)));
+    let load = paced.study.recipe.load.driven_mut().unwrap();
+    load.set_pace(load::drive::Pace { rate_per_s: Some(500.0), ..load.pace() });
+    assert_eq!(explain(&paced, "cpu 0", "cpu 1").unwrap().basis, Basis::RequestAtFixedRate);
+}
+
+#[test]
+fn what_cannot_be_explained_says_why() {
+    let facts = case(6, |_, _| (situation(), None));
+    let unknown = explain(&facts, "cpu 9", "cpu 1").unwrap_err();
+    assert!(unknown.fact.contains("cpu 9") && unknown.why.contains("cpu 0, cpu 1"), "{unknown:?}");
+    let mut unobserved = ACase::of_cpus(2).build();
+    assert!(explain(&unobserved, "cpu 0", "cpu 1").unwrap_err().why.contains("observed_blocks"));
+    unobserved.missing.push(Missing::new("kernel events", "not permitted: run as root"));
+    assert!(explain(&unobserved, "cpu 0", "cpu 1").unwrap_err().why.contains("run as root"));
+    assert!(explain_all(&unobserved).is_empty());
+}
+
+#[test]
+fn the_load_is_told_beside_by_its_own_counters() {
+    let with_load = |on_cpu_us: u64, waited_us: u64| {
+        let thread =
+            ThreadSeen { on_cpu_us: Some(on_cpu_us), waited_us: Some(waited_us), ..ThreadSeen::default() };
+        let mut it = situation();
+        it.observation.beside.insert(Party::Load, TreeSeen { threads: vec![thread], followed_us: 1_000_000 });
+        it
+    };
+    let facts = case(6, |arm, block| match arm {
+        "cpu 0" => (with_load(300_000 + 1_000 * block as u64, 100_000), Some(10_000.0)),
+        _ => (with_load(200_000, 0), Some(10_000.0)),
+    });
+    let load = explain(&facts, "cpu 0", "cpu 1").unwrap().load.unwrap();
+    assert!((load.total.from - 100.0).abs() < 1e-9 && (load.total.to - 100.0).abs() < 1e-9);
+    let own = load.steps.iter().find(|step| step.term == Term::Own).unwrap();
+    assert!(own.change.difference() > 9.9 && own.change.is_there(), "{own:?}");
+}
+
+proptest! {
+    /// Whatever the threads did: the terms of a request add up to threads x window / requests, and steps to the difference.
+    #[test]
+    fn terms_are_all_of_the_time_of_the_threads_that_worked(
+        threads in prop::collection::vec(prop::array::uniform7(1u64..1_000 * MS), 1..6), requests in 1.0..1e6f64,
+    ) {
+        let facts = case(6, |arm, _| {
+            let mut it = situation();
+            let model = it.account.as_ref().unwrap().threads[0].clone();
+            let stretches = |total_ns| Stretches { count: 1, total_ns, ..Stretches::default() };
+            let of = |(at, parts): (usize, &[u64; 7])| probe::account::ThreadAccount {
+                tid: SERVER + at as u32,
+                wall_ns: parts.iter().sum(),
+                on_cpu: stretches(parts[0]),
+                interrupted_ns: parts[1],
+                preempted: stretches(parts[2]),
+                run_queue: stretches(parts[3]),
+                throttled: stretches(parts[4]),
+                blocked: stretches(parts[5]),
+                asleep: stretches(parts[6]),
+                ..model.clone()
+            };
+            if arm == "cpu 0" {
+                it.account.as_mut().unwrap().threads = threads.iter().enumerate().map(of).collect();
+            }
+            (it, Some(requests))
+        });
+        let terms = Terms::of(&facts.observed[0].observed.as_ref().unwrap().situation).unwrap();
+        let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+        let per_request = terms.total_ns() / terms.threads as f64 / requests / 1e3;
+        prop_assert!((explanation.server.total.to - per_request).abs() <= 1e-9 * per_request);
+        let steps: f64 = explanation.server.steps.iter().map(|step| step.change.difference()).sum();
+        prop_assert!((steps - explanation.server.total.difference()).abs() <= 1e-6 * per_request.max(explanation.server.total.from));
+    }
+}
