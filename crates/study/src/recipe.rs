@@ -9,7 +9,7 @@ mod schema;
 mod search;
 mod secrets;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use load::{LoadSpec, ServerSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
@@ -29,6 +29,8 @@ use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// Most combinations of the levels of several factors that a study tries.
 pub(crate) const MOST_ARMS: usize = 400;
+/// The most factors: with two levels each they have more combinations than can be listed.
+const MOST_FACTORS: usize = 64;
 
 /// What size of difference matters, and how sure a claim must be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -353,13 +355,7 @@ impl Recipe {
 
     fn check_open(&self) -> Result<(), Fault> {
         self.check_numbers()?;
-        for factor in &self.factors {
-            if let Factor::Key { key, values } = factor {
-                for value in values {
-                    self.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
-                }
-            }
-        }
+        self.check_factors()?;
         if self.metric.is_empty() {
             return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
         }
@@ -370,6 +366,26 @@ impl Recipe {
             self.clone().at_full_size()?;
         }
         self.clone().filled().map(drop)
+    }
+
+    /// Holds each factor to being one of its own, and each level of a key to what the key can be.
+    fn check_factors(&self) -> Result<(), Fault> {
+        let mut names = BTreeSet::new();
+        if let Some(twice) = self.factors.iter().map(Factor::name).find(|name| !names.insert(name.clone())) {
+            let remedy =
+                "put their levels into one factor, or give factors of kind places or boot names of their own";
+            return Err(Fault::new(Class::Usage, format!("factor {twice}"), "it is there twice", remedy));
+        }
+        // What a key can be does not depend on factors, and with them each of many levels would be held against all.
+        let without = Self { factors: Vec::new(), ..self.clone() };
+        for factor in &self.factors {
+            if let Factor::Key { key, values } = factor {
+                for value in values {
+                    without.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Holds the numbers to their ranges: those of a case as well, which may come from anybody.
@@ -398,7 +414,14 @@ impl Recipe {
         range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
         self.dose.check()?;
         range("most_arms", self.most_arms as f64, 2.0, MOST_ARMS as f64)?;
+        range("number of factors", self.factors.len() as f64, 0.0, MOST_FACTORS as f64)?;
         for factor in &self.factors {
+            range(
+                &format!("levels of {}", factor.name()),
+                factor.named_levels() as f64,
+                0.0,
+                MOST_ARMS as f64,
+            )?;
             if let Factor::AllAlike { copies } = factor {
                 range("factors.copies", *copies as f64, 1.0, 64.0)?;
             }
@@ -479,6 +502,22 @@ mod tests {
         assert_eq!(fault.class, Class::Usage);
         assert!(fault.object.starts_with("x.toml:4:1"), "{fault}");
         assert!(fault.cause.contains("block"), "{fault}");
+    }
+
+    /// With hundreds of levels of the same key in dozens of factors, looking at them took minutes.
+    #[test]
+    fn factors_are_bounded_and_none_is_there_twice() {
+        let factor = |key: &str, levels: usize| {
+            format!("[[factors]]\nkind = 'key'\nkey = '{key}'\nvalues = {:?}\n", vec![2; levels])
+        };
+        let refused = |text: &str| Recipe::from_toml(text, "x.toml").unwrap_err().to_string();
+        let twice = factor("variables.threads", 300).repeat(2);
+        assert!(refused(&twice).contains("variables.threads"), "{}", refused(&twice));
+        assert!(refused(&twice).contains("twice"), "{}", refused(&twice));
+        let levels = factor("variables.threads", 401);
+        assert!(refused(&levels).contains("401 is outside 0 to 400"), "{}", refused(&levels));
+        let many: String = (0..65).map(|number| factor(&format!("variables.x{number}"), 1)).collect();
+        assert!(refused(&many).contains("number of factors"), "{}", refused(&many));
     }
 
     #[test]

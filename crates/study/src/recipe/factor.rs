@@ -130,6 +130,21 @@ fn cores_first() -> Vec<Fill> {
 }
 
 impl Factor {
+    /// How many levels it names, or objects of them; 0 where the machine says them.
+    pub(super) fn named_levels(&self) -> usize {
+        match self {
+            Factor::EachCpu { .. } => 0,
+            Factor::AllAlike { copies } => *copies,
+            Factor::Places { levels, .. } => levels.len(),
+            Factor::Nodes { sizes } => sizes.len(),
+            Factor::Cores { counts, fill } => counts.len().saturating_mul(fill.len()),
+            Factor::Memory { policies } => policies.len(),
+            Factor::Knob { values, .. } => values.len(),
+            Factor::Boot { levels, .. } => levels.len(),
+            Factor::Key { values, .. } => values.len(),
+        }
+    }
+
     /// Name in tables.
     pub fn name(&self) -> String {
         match self {
