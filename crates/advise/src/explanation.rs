@@ -5,6 +5,7 @@
 //! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is a number, not a silence. Pure.
 
 pub mod claim;
+pub mod intervention;
 pub mod observing;
 pub mod term;
 pub mod waterfall;
@@ -94,6 +95,7 @@ pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, M
     }
     let server = waterfall(&of_server);
     let claims = claim::claims(&found, MATTERS * server.total.from);
+    let claims: Vec<Claim> = claims.into_iter().map(|claim| provable(facts, claim, arm, against)).collect();
     let unexplained_share = unexplained(&server, &claims);
     let threads = |of: fn(&Pair) -> usize| {
         let mut all: Vec<usize> = of_server.iter().map(of).collect();
@@ -112,6 +114,21 @@ pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, M
         unexplained_share,
         missing: missing(&pairs),
     })
+}
+
+/// The claim with the intervention that would prove it, and the latest proof of it.
+fn provable(facts: &Facts, claim: Claim, arm: &Arm, against: &Arm) -> Claim {
+    let (dear, cheap) = if claim.costs_more() { (arm, against) } else { (against, arm) };
+    let intervention = intervention::intervention(&claim, dear, cheap);
+    let id = proof_id(&claim, &arm.name, &against.name);
+    let proof = facts.proofs.iter().rev().find(|proof| proof.finding == id);
+    Claim { intervention, ..claim }.judged(proof)
+}
+
+/// What a proof of a claim about these two arms is known by, whichever is held against the other.
+pub fn proof_id(claim: &Claim, arm: &str, against: &str) -> String {
+    let (dear, cheap) = if claim.costs_more() { (arm, against) } else { (against, arm) };
+    format!("{} costs {dear} more than {cheap}", claim.id)
 }
 
 /// Every arm that was observed, against the baseline. Arms that cannot be held against it are left out.
@@ -203,9 +220,9 @@ fn unexplained(server: &Waterfall, claims: &[Claim]) -> Option<f64> {
     }
     if server.own.may_be_there() {
         let by = server.own.difference();
-        let claims = claims
-            .iter()
-            .filter(|claim| claim.costs == Costs::OwnTime && claim.support == Support::Supported);
+        let claims = claims.iter().filter(|claim| {
+            claim.costs == Costs::OwnTime && matches!(claim.support, Support::Proved | Support::Supported)
+        });
         let claimed: f64 = claims.filter_map(|claim| claim.change.as_ref()).map(Change::difference).sum();
         // A claim of the other direction explains nothing of this change, and one that is larger no more than all of it.
         all += by.abs();

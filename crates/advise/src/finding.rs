@@ -93,7 +93,9 @@ impl Standing {
 pub struct Finding {
     /// Id of the rule; `unexplained` where no rule applies.
     pub rule: String,
-    /// Short title, unique within a case; proofs name their finding by it.
+    /// What it is known by within a case, in every version: proofs name their finding by it.
+    pub id: String,
+    /// Short title.
     pub title: String,
     /// The slow CPU.
     pub cpu: Option<u32>,

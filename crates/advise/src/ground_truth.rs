@@ -380,7 +380,7 @@ fn proof(facts: &Facts, slow: Verdict, good: Verdict) -> Proof {
             held: prediction.expect == verdict,
         })
         .collect();
-    Proof { finding: finding.title, intervention, trials: "proofs/1".into(), outcomes }
+    Proof { finding: finding.id, intervention, trials: "proofs/1".into(), outcomes }
 }
 
 #[test]

@@ -100,8 +100,7 @@ mod tests {
             .zip(found)
             .map(|(prediction, (verdict, ratio))| outcome(prediction, *verdict, *ratio))
             .collect();
-        let proof =
-            Proof { finding: finding.title.clone(), intervention, trials: "proofs/1".into(), outcomes };
+        let proof = Proof { finding: finding.id.clone(), intervention, trials: "proofs/1".into(), outcomes };
         (Finding { standing: Standing::Possible, ..finding }, proof)
     }
 

@@ -60,7 +60,8 @@ pub fn examine_with(facts: &Facts, siblings: &Siblings) -> Vec<Finding> {
 
 /// The latest proof about a finding counts.
 fn with_proof(finding: Finding, proofs: &[Proof]) -> Finding {
-    match proofs.iter().rev().find(|p| p.finding == finding.title) {
+    // Older cases name it by its title.
+    match proofs.iter().rev().find(|p| p.finding == finding.id || p.finding == finding.title) {
         Some(proof) => judge(finding, proof),
         None => finding,
     }

@@ -64,6 +64,7 @@ fn finding(facts: &Facts, own: &OwnCpu, cpu: u32, contrast: &Contrast, about: &[
     };
     Finding {
         rule: "unexplained".into(),
+        id: format!("unexplained/cpu:{cpu}"),
         title: format!("CPU {cpu} is slow, unexplained"),
         cpu: Some(cpu),
         claim: format!("{}, {}.", capital(&slow(facts, cpu, contrast)), why_open(about, &missing)),

@@ -47,7 +47,7 @@ pub struct Outcome {
 /// How an intervention came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// Title of the finding that it is about.
+    /// Id of the finding or claim that it is about; in cases of before 2026-11-26 the finding's title.
     pub finding: String,
     /// The intervention.
     pub intervention: Intervention,

@@ -4,19 +4,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use probe::Situation;
 use serde::Serialize;
+use study::{Intervention, Proof};
 
 use super::waterfall::Change;
 use crate::diagnosis::rules::{self, Costs};
 use crate::diagnosis::{Cause, CauseId, Diagnosis, Subject, diagnose};
 
-/// How far a claim about two arms can be relied on.
+/// How far a claim about two arms can be relied on; the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Support {
+    /// The cause was moved, and the loss moved with it.
+    Proved,
     /// What it takes differs between the arms, by the interval of the observed blocks.
     Supported,
     /// It is found in one arm in most blocks and not in the other, and what it takes is not known.
     Possible,
+    /// The cause was moved, and the loss stayed or went the other way.
+    Refuted,
+}
+
+impl Support {
+    /// The word as it is printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Proved => "proved",
+            Self::Supported => "supported",
+            Self::Possible => "possible",
+            Self::Refuted => "refuted",
+        }
+    }
 }
 
 /// A mechanism that costs one arm more than the other.
@@ -36,6 +53,29 @@ pub struct Claim {
     pub example: Option<Cause>,
     /// In words, where there is no example: `its own packets on lo`.
     pub words: String,
+    /// The small study that would prove it; `None` where the cause cannot be moved.
+    pub intervention: Option<Intervention>,
+    /// How that came out, if it was run.
+    pub proof: Option<Proof>,
+}
+
+impl Claim {
+    /// Whether it costs the arm more, and not what that is held against. One of unknown size is of the arm.
+    pub fn costs_more(&self) -> bool {
+        self.change.as_ref().is_none_or(|change| change.difference() > 0.0)
+    }
+
+    /// The claim with what a proof says of it.
+    pub(super) fn judged(self, proof: Option<&Proof>) -> Self {
+        let Some(proof) = proof else { return self };
+        let support = match (proof.holds(), proof.refuted()) {
+            (true, _) => Support::Proved,
+            (_, true) => Support::Refuted,
+            // More blocks may tell.
+            _ => self.support,
+        };
+        Self { support, proof: Some(proof.clone()), ..self }
+    }
 }
 
 /// What was found in one trial.
@@ -121,8 +161,28 @@ fn claim(id: &CauseId, blocks: &[(Found, Found)], least: f64) -> Option<Claim> {
         }
     }?;
     let all = || blocks.iter().flat_map(|(a, b)| [a, b]);
-    let example = all().filter_map(|found| found.causes.get(id));
-    let example = example.max_by(|a, b| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0))).cloned();
+    let found: Vec<&Cause> = all().filter_map(|found| found.causes.get(id)).collect();
+    let example = found.iter().max_by(|a, b| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
+    let example = example.map(|cause| lasting(cause, &found));
     let words = all().find_map(|found| found.own.get(id)).cloned().unwrap_or_default();
-    Some(Claim { id: id.clone(), costs, support, change, own_work: example.is_none(), example, words })
+    let own_work = example.is_none();
+    let (intervention, proof) = (None, None);
+    Some(Claim { id: id.clone(), costs, support, change, own_work, example, words, intervention, proof })
+}
+
+/// The cause with only such settings as are about the same object in every trial: a process of one trial is gone in the next.
+fn lasting(cause: &Cause, found: &[&Cause]) -> Cause {
+    let mut cause = cause.clone();
+    for remedy in &mut cause.remedies {
+        let is_in = |setting: &machine::Setting, other: &&Cause| {
+            other
+                .remedies
+                .iter()
+                .filter_map(|remedy| remedy.setting.as_ref())
+                .any(|known| known.same_object(setting))
+        };
+        remedy.setting =
+            remedy.setting.take().filter(|setting| found.iter().all(|other| is_in(setting, other)));
+    }
+    cause
 }

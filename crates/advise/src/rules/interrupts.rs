@@ -149,6 +149,7 @@ impl Slow<'_> {
         let intervention = self.intervention(kind, row, pair);
         Finding {
             rule: ABOUT.id.into(),
+            id: format!("{}/cpu:{cpu}/{}", ABOUT.id, row.name),
             title: format!("interrupts take CPU {cpu}: {words}"),
             cpu: Some(cpu),
             claim: format!(

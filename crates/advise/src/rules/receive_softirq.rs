@@ -143,6 +143,7 @@ impl Slow<'_> {
         let supported = fit == Fit::Agrees && self.dominates();
         Finding {
             rule: ABOUT.id.into(),
+            id: format!("{}/cpu:{cpu}", ABOUT.id),
             title: format!("receive softirq work lands on CPU {cpu}"),
             cpu: Some(cpu),
             claim: self.claim(&steering),

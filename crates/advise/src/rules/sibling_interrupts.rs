@@ -66,6 +66,7 @@ fn finding(
     let intervention = good.and_then(|g| irq_moved(facts, &row.name, &row.label, sibling, cpu, g));
     Finding {
         rule: ABOUT.id.into(),
+        id: format!("{}/cpu:{cpu}/sibling:{sibling}/{}", ABOUT.id, row.name),
         title: format!("interrupts take CPU {sibling}, the SMT sibling of CPU {cpu}: {words}"),
         cpu: Some(cpu),
         claim: format!(

@@ -1,15 +1,14 @@
 //! `pinwise explain`: why a placement is slow; `--prove` moves the cause and measures again.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use advise::explanation::observing::observing;
-use advise::{Finding, Standing};
-use machine::{Class, Fault};
+use advise::explanation::{explain_all, proof_id};
+use advise::{Explanation, Finding};
+use machine::{Class, Fault, Outside};
 use report::explanation_text;
 use study::engine::prove;
-use study::{Case, Facts, Proof, Role};
+use study::{Case, Facts, Intervention, Proof, Role};
 
 use crate::cli::Format;
 use crate::notes::note;
@@ -49,27 +48,79 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if !args.prove {
         return explain(&case, args);
     }
-    let facts = Facts::read(&case)?;
-    let findings = advise::examine(&facts);
-    let provable: Vec<&Finding> =
-        findings.iter().filter(|f| f.intervention.is_some() && f.proof.is_none()).collect();
-    if provable.is_empty() {
-        note!("pinwise: no finding of this case waits for a proof");
-    }
     case.may_be_written()?;
     let interrupted = interrupt::flag_of_changes()?;
+    let facts = Facts::read(&case)?;
+    let provable = provable(&facts, args)?;
+    if provable.is_empty() {
+        note!("pinwise: nothing of this case waits for a proof");
+    }
     let mut proofs = facts.proofs;
-    for finding in provable {
-        proofs.extend(prove_one(&case, finding, &interrupted)?);
+    for what in &provable {
+        note!("pinwise: proving \"{}\": {}", Outside(&what.title), Outside(&what.intervention.what));
+        let mut proof_case = prove::open(&case, &what.folder, &what.intervention)?;
+        run_case::to_its_end(&mut proof_case, &interrupted)?;
+        proofs.push(prove::conclude(&what.id, &what.folder, &what.intervention, &proof_case));
         case.write_json("proofs.json", &proofs)?;
     }
-    conclusion::conclude(&case, args.format)?;
-    let findings = advise::examine(&Facts::read(&case)?);
-    let all_shown = findings
+    let held = provable
         .iter()
-        .filter(|f| f.intervention.is_some())
-        .all(|f| matches!(f.standing, Standing::Proved | Standing::Imitated));
-    Ok(if all_shown { Answer::Done } else { Answer::No })
+        .all(|what| proofs.iter().rev().find(|proof| proof.finding == what.id).is_some_and(Proof::holds));
+    explain(&case, args)?;
+    Ok(if held { Answer::Done } else { Answer::No })
+}
+
+/// Something that an intervention can prove.
+struct Provable {
+    id: String,
+    title: String,
+    /// Of its trials, below `proofs`.
+    folder: String,
+    intervention: Intervention,
+}
+
+/// What waits for a proof: findings about slow CPUs, and claims about arms, those that cost most first; with `--arm` of that arm alone.
+fn provable(facts: &Facts, args: &Args) -> Result<Vec<Provable>, Fault> {
+    let mut all = Vec::new();
+    if args.arm.is_none() {
+        all.extend(
+            advise::examine(facts)
+                .into_iter()
+                .filter(|finding| finding.proof.is_none())
+                .filter_map(of_finding),
+        );
+    }
+    let explanations = match &args.arm {
+        Some(arm) => vec![one_explained(facts, arm, args)?],
+        None => explain_all(facts),
+    };
+    for explanation in explanations {
+        let Explanation { arm, against, claims, .. } = explanation;
+        for claim in claims.into_iter().filter(|claim| claim.proof.is_none()) {
+            let id = proof_id(&claim, &arm, &against);
+            let Some(intervention) = claim.intervention else { continue };
+            // Several arms suffer from the same hog: each has a proof of its own.
+            if all.iter().all(|other: &Provable| other.id != id) {
+                let folder = folder_of(&id);
+                all.push(Provable { title: id.clone(), id, folder, intervention });
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn of_finding(finding: Finding) -> Option<Provable> {
+    let folder = match finding.cpu {
+        Some(cpu) => format!("{}-cpu{cpu}", finding.rule),
+        None => finding.rule.clone(),
+    };
+    Some(Provable { id: finding.id, title: finding.title, folder, intervention: finding.intervention? })
+}
+
+/// A name of a folder: what is no letter or digit in an id may lead elsewhere.
+fn folder_of(id: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
+    id.chars().map(plain).collect::<String>().trim_matches(['.', '-']).chars().take(120).collect()
 }
 
 /// Says what makes the difference between arms: of one against another, or of each against the baseline after all that the case says.
@@ -81,13 +132,7 @@ fn explain(case: &Case, args: &Args) -> Result<Answer, Fault> {
         }
         return Ok(answer);
     };
-    let facts = Facts::read(case)?;
-    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline).map(|arm| arm.name.clone());
-    let against = args.against.clone().or(baseline).unwrap_or_default();
-    let explanation = advise::explain(&facts, arm, &against).map_err(|missing| {
-        let remedy = "see 'pinwise explain CASE' for what the case has";
-        Fault::new(Class::Usage, missing.fact, missing.why, remedy)
-    })?;
+    let explanation = one_explained(&Facts::read(case)?, arm, args)?;
     match args.format {
         Format::Json => output::json(&explanation)?,
         Format::Text => output::text(&explanation_text::render(&explanation))?,
@@ -95,23 +140,20 @@ fn explain(case: &Case, args: &Args) -> Result<Answer, Fault> {
     Ok(Answer::Done)
 }
 
+/// This arm against the one that was asked for, or the baseline.
+fn one_explained(facts: &Facts, arm: &str, args: &Args) -> Result<Explanation, Fault> {
+    let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline).map(|arm| arm.name.clone());
+    let against = args.against.clone().or(baseline).unwrap_or_default();
+    advise::explain(facts, arm, &against).map_err(|missing| {
+        let remedy = "see 'pinwise explain CASE' for what the case has";
+        Fault::new(Class::Usage, missing.fact, missing.why, remedy)
+    })
+}
+
 /// Every arm against the baseline.
 fn all_explained(facts: &Facts) -> String {
-    let explanations = advise::explanation::explain_all(facts);
+    let explanations = explain_all(facts);
     let mut parts: Vec<String> = explanations.iter().map(explanation_text::render).collect();
     parts.extend((!parts.is_empty()).then(|| explanation_text::observing(&observing(facts))));
     parts.iter().map(|part| format!("\n{part}")).collect()
-}
-
-/// Runs the intervention of one finding.
-fn prove_one(case: &Case, finding: &Finding, interrupted: &Arc<AtomicBool>) -> Result<Option<Proof>, Fault> {
-    let Some(intervention) = &finding.intervention else { return Ok(None) };
-    let name = match finding.cpu {
-        Some(cpu) => format!("{}-cpu{cpu}", finding.rule),
-        None => finding.rule.clone(),
-    };
-    note!("pinwise: proving \"{}\": {}", finding.title, intervention.what);
-    let mut proof_case = prove::open(case, &name, intervention)?;
-    run_case::to_its_end(&mut proof_case, interrupted)?;
-    Ok(Some(prove::conclude(&finding.title, &name, intervention, &proof_case)))
 }

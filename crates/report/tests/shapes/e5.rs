@@ -127,6 +127,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
         unit: unit.into(),
     };
     let network = Finding {
+        id: "finding-1".into(),
         rule: "interrupts".into(),
         title: "IRQ 85 (p7p1-rx-0) takes CPU 5".into(),
         cpu: Some(5),
@@ -149,6 +150,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
         proof_words: None,
     };
     let sibling = Finding {
+        id: "finding-2".into(),
         rule: "sibling-interrupts".into(),
         title: "CPU 13 shares its core with CPU 5, which serves IRQ 85".into(),
         cpu: Some(13),
@@ -167,6 +169,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
         ..network.clone()
     };
     let unexplained = Finding {
+        id: "finding-3".into(),
         rule: "unexplained".into(),
         title: "CPU 14 is slow, unexplained".into(),
         cpu: Some(14),
