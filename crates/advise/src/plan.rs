@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use machine::knobs::{self, MaySet};
 use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, SERVER};
 use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
-use study::{Arm, Contrast, Facts, Role, Trust, Verdict};
+use study::{Arm, Contrast, Facts, Intervention, Role, Trust, Verdict};
 
+use crate::explanation::claim::{Claim, Support};
+use crate::explanation::{Explanation, explain_all, proof_id};
 use crate::finding::{Finding, Standing};
 use crate::words::percent;
 
@@ -35,8 +38,8 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
         of_arm(facts, contrast, arm, &mut planning);
     }
     let cpus = best.and_then(|(_, arm)| arm.placement.server_cpus.as_ref());
-    for finding in findings {
-        causes(facts, finding, cpus, also_supported, &mut planning);
+    for cause in findings.iter().map(Movable::of_finding).chain(claims(facts)) {
+        causes(facts, cause, cpus, also_supported, &mut planning);
     }
     match (best, cpus) {
         (Some((contrast, _)), Some(cpus)) => planning.plan.settings.push(pinned(facts, contrast, cpus)),
@@ -184,47 +187,111 @@ fn in_words(facts: &Facts, contrast: &Contrast) -> String {
     )
 }
 
-/// The settings that take a finding's cause away, unless they would bring it to the CPUs that the server is to have.
+/// A cause with the settings that take it away.
+struct Movable {
+    /// In a few words.
+    title: String,
+    /// What is claimed, in one sentence.
+    claim: String,
+    /// Whether it was proved, or is supported.
+    standing: Standing,
+    /// How the proof came out.
+    proof: Option<String>,
+    /// CPUs of the server on which it costs time.
+    near: Option<CpuSet>,
+    moved: Vec<Setting>,
+}
+
+impl Movable {
+    fn of_finding(finding: &Finding) -> Self {
+        Self {
+            title: finding.title.clone(),
+            claim: finding.claim.clone(),
+            standing: finding.standing,
+            proof: finding.proof_words.clone(),
+            near: finding.cpu.map(CpuSet::single),
+            moved: finding.intervention.as_ref().map(moved_settings).unwrap_or_default(),
+        }
+    }
+
+    /// Of a claim about two arms; `None` where nothing moves it.
+    fn of_claim(facts: &Facts, claim: &Claim, explanation: &Explanation) -> Option<Self> {
+        let intervention = claim.intervention.as_ref()?;
+        let dear = if claim.costs_more() { &explanation.arm } else { &explanation.against };
+        let standing = match claim.support {
+            Support::Proved => Standing::Proved,
+            Support::Supported => Standing::Supported,
+            Support::Possible => Standing::Possible,
+            Support::Refuted => Standing::Refuted,
+        };
+        let arm = facts.study.arms.iter().find(|arm| arm.name == *dear)?;
+        Some(Self {
+            title: proof_id(claim, &explanation.arm, &explanation.against),
+            claim: claim.example.as_ref().map(|cause| cause.claim.clone()).unwrap_or_default(),
+            standing,
+            proof: claim.proof.as_ref().map(|proof| format!("moved in {}, as predicted", proof.trials)),
+            near: arm.placement.server_cpus.clone(),
+            moved: moved_settings(intervention),
+        })
+    }
+}
+
+/// Claims about arms against the baseline, those that cost most first and each once.
+fn claims(facts: &Facts) -> Vec<Movable> {
+    let mut all: Vec<Movable> = Vec::new();
+    for explanation in explain_all(facts) {
+        for claim in &explanation.claims {
+            let movable = Movable::of_claim(facts, claim, &explanation);
+            all.extend(movable.filter(|movable| all.iter().all(|known| known.title != movable.title)));
+        }
+    }
+    all
+}
+
+/// The settings that take a cause away, unless they would bring it to the CPUs that the server is to have.
 fn causes(
     facts: &Facts,
-    finding: &Finding,
+    cause: Movable,
     keep_off: Option<&CpuSet>,
     also_supported: bool,
     planning: &mut Planning,
 ) {
-    let moved = moved_settings(finding);
+    let Movable { title, claim, standing, proof, near, moved } = cause;
     if moved.is_empty() {
         return;
     }
-    let wanted = match finding.standing {
+    let wanted = match standing {
         Standing::Proved => true,
         Standing::Supported => also_supported,
         _ => false,
     };
     if !wanted {
-        planning.left_out.push(format!("{}: it is {}, not proved", finding.title, finding.standing.word()));
+        planning.left_out.push(format!("{title}: it is {}, not proved", standing.word()));
         return;
     }
     if let Some(cpus) = keep_off {
-        let slow_cpu_is_left = finding.cpu.is_some_and(|cpu| !cpus.contains(cpu));
+        let is_left = near.is_some_and(|near| near.intersection(cpus).is_empty());
         let comes_near = moved.iter().any(|setting| {
             CpuSet::from_list(&setting.value).is_ok_and(|value| !value.intersection(cpus).is_empty())
         });
-        if slow_cpu_is_left || comes_near {
-            planning
-                .left_out
-                .push(format!("{}: the server goes to CPUs {cpus}, away from it", finding.title));
+        if is_left || comes_near {
+            planning.left_out.push(format!("{title}: the server goes to CPUs {cpus}, away from it"));
             return;
         }
+    }
+    if let Some(setting) = moved.iter().find(|setting| is_of_a_process(setting)) {
+        planning.left_out.push(format!(
+            "{title}: a process has its number for as long as it runs; until then: pinwise apply --set {}:{}={}",
+            setting.knob, setting.target, setting.value
+        ));
+        return;
     }
     let other = |setting: &Setting| {
         let mut known = planning.plan.settings.iter().map(Planned::setting);
         known.any(|known| known.same_object(setting) && known != *setting)
     };
     if moved.iter().any(other) {
-        planning
-            .left_out
-            .push(format!("{}: another cause asks for something else of the same setting", finding.title));
+        planning.left_out.push(format!("{title}: another cause asks for something else of the same setting"));
         return;
     }
     for setting in moved {
@@ -234,8 +301,8 @@ fn causes(
         let before = facts.as_found.iter().find(|found| found.same_object(&setting));
         planning.plan.settings.push(Planned {
             before: before.map(|found| found.value.clone()),
-            reason: Some(finding.claim.clone()),
-            evidence: finding.proof_words.clone(),
+            reason: Some(claim.clone()),
+            evidence: proof.clone(),
             knob: setting.knob,
             target: setting.target,
             value: setting.value,
@@ -243,9 +310,14 @@ fn causes(
     }
 }
 
+/// Whether its target is a process by number.
+fn is_of_a_process(setting: &Setting) -> bool {
+    let is_number = !setting.target.is_empty() && setting.target.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && knobs::find(&setting.knob).is_some_and(|knob| knob.about().may_set == MaySet::OwnProcesses)
+}
+
 /// The settings by which the arm whose slow CPU turned fast differs from the one as it was found.
-fn moved_settings(finding: &Finding) -> Vec<Setting> {
-    let Some(intervention) = &finding.intervention else { return Vec::new() };
+fn moved_settings(intervention: &Intervention) -> Vec<Setting> {
     let arm = |name: &str| intervention.arms.iter().find(|arm| arm.name == name);
     let better = intervention.predictions.iter().find(|prediction| prediction.expect == Verdict::Better);
     let pair = better.and_then(|prediction| arm(&prediction.arm).zip(arm(&prediction.reference)));
@@ -283,6 +355,32 @@ mod tests {
             assert_eq!((moved.target.as_str(), moved.before.as_deref()), ("eth0/rx-0", Some("0")));
             assert_ne!(moved.value, "0");
         }
+    }
+
+    fn movable(support: Standing, setting: (&str, &str, &str)) -> Movable {
+        let (knob, target, value) = setting;
+        let moved = vec![Setting { knob: knob.into(), target: target.into(), value: value.into() }];
+        let (title, claim) = ("device-interrupts/irq:36 costs cpu 1 more than cpu 0".into(), "x".into());
+        Movable { title, claim, standing: support, proof: None, near: Some(CpuSet::single(1)), moved }
+    }
+
+    #[test]
+    fn of_claims_those_are_planned_that_were_proved_and_stay_in_the_servers_way() {
+        let irq = ("irq-affinity", "36", "0");
+        let plan_of = |standing, setting, keep_off: Option<&CpuSet>| {
+            let mut planning = Planning { plan: Plan::default(), left_out: Vec::new() };
+            causes(&steered(), movable(standing, setting), keep_off, false, &mut planning);
+            (planning.plan.settings.len(), planning.left_out.join("; "))
+        };
+        assert_eq!(plan_of(Standing::Proved, irq, None), (1, String::new()));
+        assert!(plan_of(Standing::Supported, irq, None).1.contains("it is supported, not proved"));
+        let near = CpuSet::single(1);
+        assert_eq!(plan_of(Standing::Proved, irq, Some(&near)).0, 1, "the server stays, the cause goes");
+        let away = CpuSet::single(2);
+        assert!(plan_of(Standing::Proved, irq, Some(&away)).1.contains("away from it"));
+        // A number of a process is another's tomorrow.
+        let hog = plan_of(Standing::Proved, ("process-affinity", "4711", "0"), None);
+        assert!(hog.0 == 0 && hog.1.contains("pinwise apply --set process-affinity:4711=0"), "{hog:?}");
     }
 
     #[test]
