@@ -13,6 +13,7 @@ mod broker;
 mod diagnosed;
 mod distances;
 mod dosed;
+mod explained;
 mod idle;
 mod killed;
 #[path = "../killing/mod.rs"]
