@@ -5,6 +5,7 @@
 //! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is a number, not a silence. Pure.
 
 pub mod claim;
+pub mod everywhere;
 pub mod intervention;
 pub mod observing;
 pub mod term;

@@ -12,7 +12,7 @@ use crate::{absent, headline, next_steps, unpinned};
 pub const FORMAT: u32 = 1;
 
 /// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
-/// explanations, observing, missing, notes, next}`.
+/// explanations, every_arm, observing, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
@@ -68,6 +68,7 @@ pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
         "given_up": evidence.given_up,
         "findings": findings,
         "explanations": advise::explanation::explain_all(facts),
+        "every_arm": advise::explanation::everywhere::every_arm(facts),
         "observing": advise::explanation::observing::observing(facts),
         "missing": absent::of_case(facts),
         "notes": evidence.notes,

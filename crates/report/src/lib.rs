@@ -22,6 +22,7 @@ pub mod counters_text;
 pub mod diagnosis_text;
 pub mod distances_text;
 mod drawings;
+pub mod every_arm_text;
 mod expectation_words;
 pub mod explanation_text;
 pub mod folded;

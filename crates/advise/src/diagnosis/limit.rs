@@ -15,7 +15,7 @@ const FULL: f64 = 0.90;
 const STOPPED: f64 = 0.10;
 
 /// A limit. Ids stay for ever.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// It was stopped: by a signal, a debugger or the freezer.

@@ -8,7 +8,7 @@ use study::{Intervention, Proof};
 
 use super::waterfall::Change;
 use crate::diagnosis::rules::{self, Costs};
-use crate::diagnosis::{Cause, CauseId, Diagnosis, Subject, diagnose};
+use crate::diagnosis::{Cause, CauseId, Diagnosis, ServerTime, Subject, diagnose};
 
 /// How far a claim about two arms can be relied on; the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -90,8 +90,20 @@ pub struct Found {
 impl Found {
     /// Judges a trial. `unit_ns` of the time in which the server tried to go on are one of the waterfall's unit.
     pub fn of(situation: &Situation, unit_ns: f64) -> Self {
-        let Diagnosis { time, causes, own_work, .. } = diagnose(situation);
-        let active = time.map_or(0.0, |time| time.active_ns()) / unit_ns;
+        let diagnosis = diagnose(situation);
+        let active = diagnosis.time.as_ref().map_or(0.0, ServerTime::active_ns) / unit_ns;
+        Self::in_unit(situation, &diagnosis, active)
+    }
+
+    /// Judges a trial, with shares of the time in which the server tried to go on.
+    pub(super) fn with_diagnosis(situation: &Situation) -> (Self, Diagnosis) {
+        let diagnosis = diagnose(situation);
+        (Self::in_unit(situation, &diagnosis, 1.0), diagnosis)
+    }
+
+    /// `active` is the time in which the server tried to go on.
+    fn in_unit(situation: &Situation, diagnosis: &Diagnosis, active: f64) -> Self {
+        let Diagnosis { causes, own_work, .. } = diagnosis.clone();
         let mut found = Self::default();
         for cause in causes {
             let id = CauseId { rule: cause.id.rule.clone(), subject: subject(situation, &cause.id.subject) };
@@ -109,6 +121,23 @@ impl Found {
             found.own.insert(id, own.what);
         }
         found
+    }
+}
+
+impl Found {
+    /// What was found, but for the server's own work.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &CauseId> {
+        self.causes.keys()
+    }
+
+    /// What a cause takes; 0 where it was not found, or its size is not known.
+    pub(super) fn share(&self, id: &CauseId) -> f64 {
+        self.by_id.get(id).copied().flatten().unwrap_or(0.0)
+    }
+
+    /// The cause as it was found.
+    pub(super) fn cause(&self, id: &CauseId) -> Option<&Cause> {
+        self.causes.get(id)
     }
 }
 
@@ -171,7 +200,7 @@ fn claim(id: &CauseId, blocks: &[(Found, Found)], least: f64) -> Option<Claim> {
 }
 
 /// The cause with only such settings as are about the same object in every trial: a process of one trial is gone in the next.
-fn lasting(cause: &Cause, found: &[&Cause]) -> Cause {
+pub(super) fn lasting(cause: &Cause, found: &[&Cause]) -> Cause {
     let mut cause = cause.clone();
     for remedy in &mut cause.remedies {
         let is_in = |setting: &machine::Setting, other: &&Cause| {

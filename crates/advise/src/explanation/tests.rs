@@ -314,3 +314,35 @@ proptest! {
         prop_assert!((steps - explanation.server.total.difference()).abs() <= 1e-6 * per_request.max(explanation.server.total.from));
     }
 }
+
+#[test]
+fn what_costs_every_arm_is_said_and_what_costs_one_is_not() {
+    let throttled = |ns: u64| {
+        let mut it = situation();
+        let thread = &mut it.account.as_mut().unwrap().threads[0];
+        thread.throttled.total_ns += ns;
+        thread.asleep.total_ns -= ns;
+        it.observation.quotas.push(probe::QuotaSeen {
+            party: Party::Server,
+            cgroup: "/a".into(),
+            cpus: 0.5,
+            periods: 10,
+            throttled_periods: 8,
+            throttled_us: ns / 1_000,
+        });
+        it
+    };
+    let both = case(6, |arm, block| {
+        let ns = if arm == "cpu 0" { 200 } else { 250 } * MS;
+        (throttled(ns + block as u64), Some(8_000.0))
+    });
+    let every = everywhere::every_arm(&both);
+    let ids: Vec<String> = every.causes.iter().map(|cause| cause.id.to_string()).collect();
+    assert_eq!(ids, ["quota/cgroup:/a"]);
+    assert_eq!(every.causes[0].share_by_arm.len(), 2);
+    assert_eq!(every.limit_by_arm["cpu 0"], crate::diagnosis::Limit::Quota);
+    let one =
+        case(6, |arm, _| (if arm == "cpu 0" { throttled(200 * MS) } else { situation() }, Some(8_000.0)));
+    assert!(everywhere::every_arm(&one).causes.is_empty());
+    assert_eq!(everywhere::every_arm(&ACase::of_cpus(2).build()), everywhere::EveryArm::default());
+}

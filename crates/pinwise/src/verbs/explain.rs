@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use advise::explanation::everywhere::every_arm;
 use advise::explanation::observing::observing;
 use advise::explanation::{explain_all, proof_id};
 use advise::{Explanation, Finding};
 use machine::{Class, Fault, Outside};
-use report::explanation_text;
+use report::{every_arm_text, explanation_text};
 use study::engine::prove;
 use study::{Case, Facts, Intervention, Proof, Role};
 
@@ -154,6 +155,7 @@ fn one_explained(facts: &Facts, arm: &str, args: &Args) -> Result<Explanation, F
 fn all_explained(facts: &Facts) -> String {
     let explanations = explain_all(facts);
     let mut parts: Vec<String> = explanations.iter().map(explanation_text::render).collect();
-    parts.extend((!parts.is_empty()).then(|| explanation_text::observing(&observing(facts))));
+    let beside = [every_arm_text::render(&every_arm(facts)), explanation_text::observing(&observing(facts))];
+    parts.extend(beside.into_iter().filter(|part| !part.is_empty()));
     parts.iter().map(|part| format!("\n{part}")).collect()
 }
