@@ -1,7 +1,8 @@
-//! Scores `pinwise diagnose` on causes made on purpose: `score live` makes each of them on this machine, `score recorded` judges windows
-//! that were kept, in seconds. A claim where there is no cause, or on a look-alike, is worse than silence, and is counted apart.
+//! Scores pinwise on causes made on purpose: `score live` makes each of them on this machine and has the server diagnosed, `score explain`
+//! studies it with the cause and without, `score recorded` judges windows that were kept, in seconds. A claim where there is no cause, or on a look-alike, is worse than silence, and is counted apart.
 
 mod actor;
+mod explained;
 mod manual;
 mod recorded;
 mod scenario;
@@ -9,7 +10,7 @@ mod stage;
 mod table;
 mod verdict;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -43,6 +44,14 @@ enum Verb {
         #[arg(long, default_value_t = 3.0)]
         window_s: f64,
     },
+    /// Studies each server with its cause and without, as root, and has pinwise explain the difference
+    Explain {
+        /// Scenarios, by the beginning of their names; all where none is named
+        names: Vec<String>,
+        /// The pinwise to score
+        #[arg(long, default_value = "target/quick/pinwise")]
+        pinwise: PathBuf,
+    },
     /// Judges what was kept
     Recorded {
         /// Scenarios, by the beginning of their names; all where none is named
@@ -75,10 +84,13 @@ fn run(verb: Verb) -> Result<ExitCode, String> {
             print!("{}", manual::text());
             return Ok(ExitCode::SUCCESS);
         }
+        Verb::Explain { names, pinwise } => {
+            let pinwise = found(&pinwise)?;
+            let rows = Scenario::all(&names)?.iter().map(|scenario| explain(scenario, &pinwise)).collect();
+            (rows, names)
+        }
         Verb::Live { names, pinwise, times, keep, window_s } => {
-            let pinwise = pinwise
-                .canonicalize()
-                .map_err(|e| format!("{}: {e}: build it with make build or make study", pinwise.display()))?;
+            let pinwise = found(&pinwise)?;
             let mut rows = Vec::new();
             for scenario in Scenario::all(&names)? {
                 for _ in 0..times {
@@ -96,7 +108,21 @@ fn run(verb: Verb) -> Result<ExitCode, String> {
     Ok(if rows.iter().all(Row::is_right) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn live(scenario: &Scenario, pinwise: &std::path::Path, keep: bool, window_s: f64) -> Row {
+fn found(pinwise: &Path) -> Result<PathBuf, String> {
+    let why = |e| format!("{}: {e}: build it with make build or make study", pinwise.display());
+    pinwise.canonicalize().map_err(why)
+}
+
+fn explain(scenario: &Scenario, pinwise: &Path) -> Row {
+    let row = match explained::play(scenario, pinwise) {
+        Ok(claims) => Row::explained(scenario, &claims),
+        Err(why) => Row::failed(scenario, why),
+    };
+    eprintln!("{}", table::line(&row));
+    row
+}
+
+fn live(scenario: &Scenario, pinwise: &Path, keep: bool, window_s: f64) -> Row {
     let row = match stage::play(scenario, pinwise, window_s) {
         Ok(situation) => {
             let kept = if keep { recorded::keep(scenario, &situation) } else { Ok(()) };

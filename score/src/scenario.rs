@@ -36,6 +36,9 @@ pub struct Scenario {
     pub prepare: Option<String>,
     /// The server; it must listen at $PORT. The process that the script becomes (exec) is the one that is diagnosed.
     pub server: String,
+    /// The server without the cause, where that is in the server or around it: what `score explain` holds it against.
+    #[serde(default)]
+    pub without: Option<String>,
     /// The load.
     pub load: String,
     /// Makes the cause, after the load; stopped at the end.

@@ -42,25 +42,61 @@ impl Drop for Played {
 }
 
 /// Runs `undo` whatever happened.
-struct Undo<'a> {
-    scene: &'a Scene,
-    script: Option<&'a str>,
+pub struct Undo {
+    scene: Scene,
+    script: Option<String>,
 }
 
-impl Drop for Undo<'_> {
+impl Undo {
+    /// As the scenario says.
+    pub fn of(scene: &Scene, scenario: &Scenario) -> Self {
+        Self { scene: scene.clone(), script: scenario.undo.clone() }
+    }
+}
+
+impl Drop for Undo {
     fn drop(&mut self) {
-        if let Some(script) = self.script {
+        if let Some(script) = &self.script {
             let _ = self.scene.command(script).status();
         }
     }
 }
 
 /// What all scripts of one play share.
-struct Scene {
+#[derive(Debug, Clone)]
+pub struct Scene {
     variables: Vec<(String, String)>,
 }
 
 impl Scene {
+    /// One whose scripts find `port`, and a folder of their own.
+    ///
+    /// # Errors
+    /// In words: this program or the CPUs are not known.
+    pub fn new(pinwise: &Path, folder: &Path, port: u16) -> Result<Self, String> {
+        Ok(Self { variables: variables(pinwise, folder, port)? })
+    }
+
+    /// Runs what a scenario needs before its server is started.
+    ///
+    /// # Errors
+    /// What the script said.
+    pub fn prepare(&self, scenario: &Scenario) -> Result<(), String> {
+        let Some(script) = &scenario.prepare else { return Ok(()) };
+        let output =
+            self.command(script).stderr(Stdio::piped()).output().map_err(|e| format!("prepare: {e}"))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("prepare: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+
+    /// The beginning of a script that finds the same by itself.
+    pub fn as_script(&self) -> String {
+        let set = self.variables.iter().map(|(name, value)| format!("{name}='{value}'\nexport {name}\n"));
+        format!("{PRELUDE}\n{}", set.collect::<String>())
+    }
+
     fn command(&self, script: &str) -> Command {
         let mut command = Command::new("/bin/sh");
         command
@@ -83,16 +119,9 @@ impl Scene {
 pub fn play(scenario: &Scenario, pinwise: &Path, window_s: f64) -> Result<Situation, String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let port = free_port()?;
-    let mut scene = Scene { variables: variables(pinwise, folder.path(), port)? };
-    let undoing = Scene { variables: scene.variables.clone() };
-    let _undo = Undo { scene: &undoing, script: scenario.undo.as_deref() };
-    if let Some(script) = &scenario.prepare {
-        let output =
-            scene.command(script).stderr(Stdio::piped()).output().map_err(|e| format!("prepare: {e}"))?;
-        if !output.status.success() {
-            return Err(format!("prepare: {}", String::from_utf8_lossy(&output.stderr).trim()));
-        }
-    }
+    let mut scene = Scene::new(pinwise, folder.path(), port)?;
+    let _undo = Undo::of(&scene, scenario);
+    scene.prepare(scenario)?;
     let mut server = scene.start("SERVER", &scenario.server)?;
     listens(port, &mut server)?;
     let _load = scene.start("LOAD", &scenario.load)?;
@@ -124,6 +153,15 @@ pub fn play(scenario: &Scenario, pinwise: &Path, window_s: f64) -> Result<Situat
     }
     let json = std::fs::read(&kept).map_err(|e| format!("{}: {e}", kept.display()))?;
     serde_json::from_slice(&json).map_err(|e| e.to_string())
+}
+
+/// All CPUs of this machine, as a list.
+///
+/// # Errors
+/// Their number is not known.
+pub fn all_cpus() -> Result<String, String> {
+    let cpus = std::thread::available_parallelism().map_err(|e| e.to_string())?.get();
+    Ok(format!("0-{}", cpus - 1))
 }
 
 fn variables(pinwise: &Path, folder: &Path, port: u16) -> Result<Vec<(String, String)>, String> {

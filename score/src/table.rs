@@ -2,8 +2,9 @@
 
 use advise::diagnosis::Diagnosis;
 
+use crate::explained::Claimed;
 use crate::scenario::Scenario;
-use crate::verdict::{Judged, Verdict, judge};
+use crate::verdict::{Judged, Verdict, judge, judge_rules};
 
 /// One scenario, judged.
 #[derive(Debug, Clone)]
@@ -23,6 +24,14 @@ impl Row {
         });
         let said = causes.chain([format!("limit {:?}", diagnosis.limit)]).collect();
         Self { outcome: Ok((judge(scenario, diagnosis), said)), ..Self::failed(scenario, String::new()) }
+    }
+
+    /// Of what an explanation claims of the arm with the cause.
+    pub fn explained(scenario: &Scenario, claims: &[Claimed]) -> Self {
+        let rules: Vec<&str> = claims.iter().map(|claim| claim.rule.as_str()).collect();
+        let said = claims.iter().take(4).map(|claim| format!("{} {:.1} %", claim.id, claim.share * 100.0));
+        let outcome = Ok((judge_rules(scenario, &rules, &rules), said.collect()));
+        Self { outcome, ..Self::failed(scenario, String::new()) }
     }
 
     /// Of a scenario that could not be played.

@@ -36,17 +36,24 @@ pub struct Judged {
 
 /// Holds a diagnosis against the truth.
 pub fn judge(scenario: &Scenario, diagnosis: &Diagnosis) -> Judged {
-    let read: Vec<&str> = diagnosis
-        .causes
-        .iter()
-        .filter(|cause| cause.certainty == Certainty::Seen)
-        .take(READ)
-        .map(|cause| cause.id.rule.as_str())
-        .collect();
-    let all: Vec<&str> = diagnosis.causes.iter().take(READ).map(|cause| cause.id.rule.as_str()).collect();
+    let seen = diagnosis.causes.iter().filter(|cause| cause.certainty == Certainty::Seen);
+    let seen: Vec<&str> = seen.map(|cause| cause.id.rule.as_str()).collect();
+    let all: Vec<&str> = diagnosis.causes.iter().map(|cause| cause.id.rule.as_str()).collect();
+    let named = serde_json::to_value(diagnosis.limit).ok().and_then(|limit| limit.as_str().map(String::from));
+    let wrong_limit = scenario
+        .limit
+        .as_ref()
+        .filter(|limit| Some(limit.as_str()) != named.as_deref())
+        .map(|_| diagnosis.limit);
+    Judged { wrong_limit, ..judge_rules(scenario, &all, &seen) }
+}
+
+/// Holds rules that were named, the most important first, against the truth; `seen` are those whose claim is certain.
+pub fn judge_rules(scenario: &Scenario, all: &[&str], seen: &[&str]) -> Judged {
+    let all = &all[..all.len().min(READ)];
     let verdict = match &scenario.truth {
         None => Verdict::RightlySilent,
-        Some(truth) => match all.iter().position(|rule| rule == truth) {
+        Some(truth) => match all.iter().position(|rule| *rule == truth) {
             Some(0) => Verdict::First,
             Some(_) => Verdict::Second,
             None => Verdict::Missed,
@@ -57,12 +64,6 @@ pub fn judge(scenario: &Scenario, diagnosis: &Diagnosis) -> Judged {
             || scenario.truth.as_deref() == Some(rule)
             || scenario.also.iter().any(|also| also == rule)
     };
-    let wrong: Vec<String> = read.into_iter().filter(|rule| !is_true(rule)).map(String::from).collect();
-    let named = serde_json::to_value(diagnosis.limit).ok().and_then(|limit| limit.as_str().map(String::from));
-    let wrong_limit = scenario
-        .limit
-        .as_ref()
-        .filter(|limit| Some(limit.as_str()) != named.as_deref())
-        .map(|_| diagnosis.limit);
-    Judged { verdict, wrong, wrong_limit }
+    let read = seen.iter().take(READ).filter(|rule| !is_true(rule));
+    Judged { verdict, wrong: read.map(|rule| (*rule).to_string()).collect(), wrong_limit: None }
 }

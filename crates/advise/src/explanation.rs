@@ -9,6 +9,7 @@ pub mod everywhere;
 pub mod intervention;
 pub mod observing;
 pub mod term;
+pub mod wakeups;
 pub mod waterfall;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use study::{Arm, Facts, Observed, SeenObserved};
 use crate::diagnosis::rules::Costs;
 use claim::{Claim, Found, Support};
 use term::{Part, Term, Terms};
+use wakeups::Wakeups;
 use waterfall::{Change, Pair, Waterfall, waterfall};
 
 /// What times are told per.
@@ -52,6 +54,8 @@ pub struct Explanation {
     pub server: Waterfall,
     /// That of the load on this host, by counters; `None` where it was not seen.
     pub load: Option<Waterfall>,
+    /// How the server's threads were woken in the arm, and in the other; `None` where they were not, or it is not known.
+    pub wakeups: Option<(Wakeups, Wakeups)>,
     /// Mechanisms that cost one arm more than the other, largest first.
     pub claims: Vec<Claim>,
     /// Of all that changed, the share of which it is not known who or what took it, 0 to 1; `None` where nothing changed.
@@ -110,6 +114,7 @@ pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, M
         blocks: of_server.len(),
         threads: (threads(|pair| pair.arm.threads), threads(|pair| pair.against.threads)),
         load: (of_load.len() == of_server.len()).then(|| waterfall(&of_load)),
+        wakeups: wakeups(&pairs),
         server,
         claims,
         unexplained_share,
@@ -163,6 +168,13 @@ fn pairs<'a>(facts: &'a Facts, arm: &Arm, against: &Arm) -> Vec<(&'a Observed, &
     };
     let (arm, against) = (of(arm), of(against));
     arm.into_iter().filter_map(|(block, arm)| Some((arm, *against.get(&block)?))).collect()
+}
+
+fn wakeups(pairs: &[(&Observed, &Observed)]) -> Option<(Wakeups, Wakeups)> {
+    let of =
+        |observed: &[&Observed]| Wakeups::of(observed.iter().map(|seen| (&seen.situation, seen.requests)));
+    let (arm, against): (Vec<&Observed>, Vec<&Observed>) = pairs.iter().copied().unzip();
+    of(&arm).zip(of(&against))
 }
 
 fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[(&Observed, &Observed)]) -> Basis {

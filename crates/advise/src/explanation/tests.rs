@@ -346,3 +346,24 @@ fn what_costs_every_arm_is_said_and_what_costs_one_is_not() {
     assert!(everywhere::every_arm(&one).causes.is_empty());
     assert_eq!(everywhere::every_arm(&ACase::of_cpus(2).build()), everywhere::EveryArm::default());
 }
+
+#[test]
+fn wake_ups_are_counted_by_request_and_place() {
+    let woken = |elsewhere: u64, until_ns: u64| {
+        let mut it = situation();
+        let thread = &mut it.account.as_mut().unwrap().threads[0];
+        thread.run_queue = Stretches { count: 1_000, total_ns: 1_000 * until_ns, ..Stretches::default() };
+        thread.woken_elsewhere = elsewhere;
+        it
+    };
+    let facts = case(6, |arm, _| match arm {
+        "cpu 0" => (woken(500, 4_000), Some(2_000.0)),
+        _ => (woken(0, 1_000), Some(1_000.0)),
+    });
+    let (arm, against) = explain(&facts, "cpu 0", "cpu 1").unwrap().wakeups.unwrap();
+    assert_eq!((arm.per_request, arm.elsewhere_share, arm.until_running_us), (Some(0.5), 0.5, 4.0));
+    assert_eq!(
+        (against.per_request, against.elsewhere_share, against.until_running_us),
+        (Some(1.0), 0.0, 1.0)
+    );
+}
