@@ -24,6 +24,7 @@ pub mod distances_text;
 mod drawings;
 mod expectation_words;
 pub mod explanation_text;
+mod explanation_words;
 pub mod folded;
 mod grid;
 pub mod headline;
