@@ -4,9 +4,9 @@ use crate::Html;
 use crate::svg::{self, Area, Scale, Side};
 use crate::table::wrap::cut;
 
-const WIDTH: f64 = 780.0;
+const WIDTH: f64 = 748.0;
 /// Room for names at the left, and for values and intervals at the right.
-const LEFT: f64 = 172.0;
+const LEFT: f64 = 140.0;
 const RIGHT: f64 = 208.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 30.0;
@@ -14,7 +14,7 @@ const BAR: f64 = 18.0;
 /// Room for the axis below.
 const FOOT: f64 = 44.0;
 /// Characters of a name that fit at the left.
-const NAME: usize = 25;
+const NAME: usize = 18;
 
 /// What a bar is; its class gives the colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
