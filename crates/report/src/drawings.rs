@@ -5,6 +5,7 @@ pub mod cliff;
 pub mod curves;
 pub mod growth;
 pub mod order;
+pub mod waterfall;
 
 mod kind;
 

@@ -11,18 +11,17 @@ const WIDTH: usize = 100;
 /// Causes that are shown.
 const SHOWN: usize = 5;
 
+/// What stands before the causes.
+pub const HEADING: &str = "What costs every arm, so that no placement of this study takes it away";
+
 /// A few lines; empty where nothing costs every arm.
 pub fn render(every: &EveryArm) -> String {
-    let mut lines = Vec::new();
-    if let Some(limit) = common_limit(every) {
-        lines.push(format!("In every arm {limit}."));
+    let mut lines: Vec<String> = limit(every).into_iter().collect();
+    lines.extend((!every.causes.is_empty()).then(|| format!("{HEADING}:")));
+    for (number, cause) in causes(every).into_iter().take(SHOWN).enumerate() {
+        lines.extend(wrapped(&format!("{}. ", number + 1), &cause.what, "   "));
+        lines.extend(cause.remedy.into_iter().flat_map(|remedy| wrapped("   -> ", &remedy, "      ")));
     }
-    if !every.causes.is_empty() {
-        lines.push("What costs every arm, so that no placement of this study takes it away:".into());
-    }
-    lines.extend(
-        every.causes.iter().take(SHOWN).enumerate().flat_map(|(number, cause)| one(number + 1, cause)),
-    );
     if every.causes.len() > SHOWN {
         let rest: Vec<String> = every.causes[SHOWN..].iter().map(|cause| cause.id.to_string()).collect();
         lines.push(format!("And {} more: {}", rest.len(), one_line(&rest.join(", "))));
@@ -30,9 +29,28 @@ pub fn render(every: &EveryArm) -> String {
     if lines.is_empty() { String::new() } else { lines.join("\n") + "\n" }
 }
 
-fn one(number: usize, cause: &Everywhere) -> Vec<String> {
-    let title =
-        abouts().find(|about| about.id == cause.id.rule).map_or(cause.id.rule.as_str(), |about| about.title);
+/// A cause in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CauseWords {
+    /// What it is, and its share by arm.
+    pub what: String,
+    /// What can be done.
+    pub remedy: Option<String>,
+}
+
+/// The limit that holds in every arm, as a sentence.
+pub fn limit(every: &EveryArm) -> Option<String> {
+    common_limit(every).map(|limit| format!("In every arm {limit}."))
+}
+
+/// The causes in words, largest first.
+pub fn causes(every: &EveryArm) -> Vec<CauseWords> {
+    every.causes.iter().map(cause).collect()
+}
+
+fn cause(cause: &Everywhere) -> CauseWords {
+    let rule = cause.id.rule.as_str();
+    let title = abouts().find(|about| about.id == rule).map_or(rule, |about| about.title);
     let subject = match &cause.id.subject {
         Subject::Server | Subject::Machine => String::new(),
         Subject::Load => " (the load)".into(),
@@ -40,15 +58,13 @@ fn one(number: usize, cause: &Everywhere) -> Vec<String> {
     };
     let shares = || cause.share_by_arm.values().copied();
     let (least, most) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
-    let text = format!(
+    let what = format!(
         "{title}{subject}: {:.0} to {:.0} % of the time in which the server tried to go on",
         least * 100.0,
         most * 100.0
     );
-    let mut lines = wrapped(&format!("{number}. "), &one_line(&text), "   ");
-    let remedy = cause.example.remedies.first();
-    lines.extend(remedy.into_iter().flat_map(|remedy| wrapped("   -> ", &one_line(&remedy.words), "      ")));
-    lines
+    let remedy = cause.example.remedies.first().map(|remedy| one_line(&remedy.words).into_owned());
+    CauseWords { what: one_line(&what).into_owned(), remedy }
 }
 
 /// The limit of every arm, where it is the same and one that no placement takes away.

@@ -25,6 +25,7 @@ mod drawings;
 pub mod every_arm_text;
 mod expectation_words;
 pub mod explanation_text;
+mod explanation_words;
 pub mod folded;
 mod grid;
 pub mod headline;

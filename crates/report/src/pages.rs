@@ -3,6 +3,7 @@
 pub mod bars;
 pub mod cliff;
 pub mod effects;
+pub mod explanations;
 pub mod findings;
 pub mod latency;
 pub mod machine;
@@ -43,6 +44,7 @@ pub static ALL: &[&dyn Page] = &[
     &scaling::ScalingPage,
     &search::Search,
     &findings::Findings,
+    &explanations::Explanations,
     &latency::Latency,
     &time::Time,
     &machine::Machine,
@@ -84,6 +86,22 @@ pub(crate) fn facts_list(html: &mut Html, rows: &[(&str, String)]) {
         for (name, value) in rows {
             list.element("dt", &[], name);
             list.element("dd", &[], value);
+        }
+    });
+}
+
+/// What a drawing shows by colour and shape: an entry has words, and a sample that `sample` draws into 18 by 14.
+pub(crate) fn legend<T: Copy>(html: &mut Html, entries: &[(T, &str)], sample: &dyn Fn(&mut Html, T)) {
+    html.within("p", &[("class", &"legend")], |p| {
+        for (of, words) in entries {
+            p.within("span", &[], |entry| {
+                entry.within(
+                    "svg",
+                    &[("width", &18), ("height", &14), ("viewBox", &"0 0 18 14"), ("aria-hidden", &"true")],
+                    |svg| sample(svg, *of),
+                );
+                entry.text(format!(" {words}"));
+            });
         }
     });
 }

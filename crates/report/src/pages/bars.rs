@@ -57,18 +57,8 @@ impl Page for Bars {
 
 /// What the drawing shows by colour and shape, in words; `sample` draws one entry into 18 by 14.
 pub(super) fn legend(html: &mut Html, kinds: &[Kind], sample: &dyn Fn(&mut Html, Kind)) {
-    html.within("p", &[("class", &"legend")], |p| {
-        for kind in kinds {
-            p.within("span", &[], |entry| {
-                entry.within(
-                    "svg",
-                    &[("width", &18), ("height", &14), ("viewBox", &"0 0 18 14"), ("aria-hidden", &"true")],
-                    |svg| sample(svg, *kind),
-                );
-                entry.text(format!(" {}", kind.words()));
-            });
-        }
-    });
+    let entries: Vec<(Kind, &str)> = kinds.iter().map(|kind| (*kind, kind.words())).collect();
+    super::legend(html, &entries, sample);
 }
 
 /// A sample of a bar with a trial's dot.

@@ -1,6 +1,7 @@
 //! How far the server scales: one curve an order of filling, and the numbers of the law.
 
 use study::evidence::Growth;
+use study::recipe::Fill;
 use study::statistics::scaling::Scaling;
 
 use super::{About, Page, table};
@@ -51,18 +52,9 @@ impl Page for ScalingPage {
 
 /// One entry an order of filling: colour and dash.
 fn legend(html: &mut Html, curves: &[Growth]) {
-    html.within("p", &[("class", &"legend")], |p| {
-        for curve in curves {
-            p.within("span", &[], |entry| {
-                let class = growth::class(curve.fill);
-                entry.within(
-                    "svg",
-                    &[("width", &18), ("height", &14), ("viewBox", &"0 0 18 14"), ("aria-hidden", &"true")],
-                    |drawn| svg::path(drawn, &format!("curve {class}"), &[(0.0, 8.0), (18.0, 8.0)], ""),
-                );
-                entry.text(format!(" {}", curve.fill.word()));
-            });
-        }
+    let entries: Vec<(Fill, &str)> = curves.iter().map(|curve| (curve.fill, curve.fill.word())).collect();
+    super::legend(html, &entries, &|svg, fill| {
+        svg::path(svg, &format!("curve {}", growth::class(fill)), &[(0.0, 8.0), (18.0, 8.0)], "");
     });
 }
 

@@ -7,7 +7,7 @@ use study::Facts;
 
 use crate::{build, e5, others, scaling};
 
-fn of(facts: &Facts) -> String {
+pub fn of(facts: &Facts) -> String {
     html::render(&CaseView {
         facts,
         findings: &[],
@@ -26,7 +26,7 @@ fn e5_html() -> String {
 }
 
 /// Every start tag has its end tag, in order; void elements have none. Holds for the HTML that we write.
-fn check_nesting(html: &str) {
+pub fn check_nesting(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let body = html.split_once("</style>").unwrap();
     let html = format!("{}{}", body.0.split_once("<style>").unwrap().0, body.1);
@@ -164,7 +164,7 @@ fn a_proof_is_shown_with_what_came_out() {
 }
 
 /// The section of a page, without the others.
-fn section<'a>(html: &'a str, id: &str) -> &'a str {
+pub fn section<'a>(html: &'a str, id: &str) -> &'a str {
     let (_, section) = html.split_once(&format!("<section id=\"{id}\"")).unwrap();
     section.split_once("</section>").unwrap().0
 }

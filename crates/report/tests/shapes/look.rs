@@ -6,7 +6,7 @@ use std::path::Path;
 use report::table::{Style, render};
 use report::{CaseView, html};
 
-use crate::{e5, others, scaling};
+use crate::{e5, observed, others, scaling};
 
 #[test]
 #[ignore = "writes files for people to look at"]
@@ -25,6 +25,8 @@ fn write_reports() {
         ("one", others::many(1)),
         ("empty", others::empty()),
         ("hostile", others::hostile()),
+        ("explained", observed::observed(others::two_cpus(), 6, "hog")),
+        ("explained-hostile", observed::observed(others::hostile(), 6, others::HOSTILE)),
         ("unobserved", others::unobserved()),
         ("scaling", scaling::facts("[1, 2, 4, 6, 9, 12, 18, 24]")),
         ("lawless", scaling::facts("[1, 6, 24]")),

@@ -11,6 +11,7 @@ mod headline;
 mod html;
 mod json;
 mod look;
+mod observed;
 mod others;
 mod scaling;
 mod table;

@@ -1,0 +1,128 @@
+//! What makes the difference between two arms, in words: the terminal and the page say the same, and only lay it out.
+//!
+//! Names from outside are escaped here already ([`one_line`]); escaping them once more changes nothing.
+
+mod sentences;
+mod told;
+
+pub use sentences::{OBSERVING, basis_note, claim, closing, heading, load, no_claim, wakeups};
+pub use told::{Sureness, Told, ToldStep, told};
+
+use advise::explanation::Basis;
+use advise::explanation::term::{Part, Term};
+use advise::explanation::waterfall::{Change, Step};
+use probe::account::SleepReason;
+
+use crate::number::grouped;
+use crate::visible::one_line;
+
+/// Of a step, parts that are named: those that make this share of its change, and so many.
+const PART: f64 = 0.10;
+const PARTS: usize = 3;
+
+/// What the numbers of an explanation are in.
+pub fn unit(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Window => "%",
+        Basis::Request | Basis::RequestAtFixedRate => "us",
+    }
+}
+
+/// A value as the number that stands before its [`unit`]: shares are percentages.
+pub fn in_unit(basis: Basis, value: f64) -> f64 {
+    match basis {
+        Basis::Window => value * 100.0,
+        Basis::Request | Basis::RequestAtFixedRate => value,
+    }
+}
+
+/// As many digits as tell: one of a percentage, two of what is below 10 us.
+fn digits(basis: Basis, value: f64) -> usize {
+    match value.abs() {
+        _ if basis == Basis::Window => 1,
+        small if small < 10.0 => 2,
+        middle if middle < 1000.0 => 1,
+        _ => 0,
+    }
+}
+
+/// A value with its unit: `78.3 us`, `12.5 %`.
+pub fn value(basis: Basis, value: f64) -> String {
+    let value = in_unit(basis, value);
+    format!("{} {}", grouped(value, digits(basis, value)), unit(basis))
+}
+
+/// A difference without its unit: `+6.06`.
+fn plain(basis: Basis, by: f64) -> String {
+    let by = in_unit(basis, by);
+    let sign = if by < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", grouped(by.abs(), digits(basis, by)))
+}
+
+/// A difference with its unit: `+6.06 us`.
+pub fn signed(basis: Basis, by: f64) -> String {
+    format!("{} {}", plain(basis, by), unit(basis))
+}
+
+/// The interval of a difference: `[+0.98, +10.8]`; nothing with too few blocks.
+pub fn interval(basis: Basis, change: &Change) -> String {
+    let words = |(low, high)| format!("[{}, {}]", plain(basis, low), plain(basis, high));
+    change.interval.map(words).unwrap_or_default()
+}
+
+/// The parts that make most of a step: `softirq NET_RX +6.22 us, the load -1.10 us`.
+pub fn parts(basis: Basis, step: &Step) -> String {
+    let all = step.change.difference().abs();
+    let tells = |by: f64| by != 0.0 && by.abs() >= PART * all;
+    let named = step.parts.iter().filter(|part| part.part != Part::Rest && tells(part.change.difference()));
+    let words = named
+        .take(PARTS)
+        .map(|part| format!("{} {}", part_words(&part.part), signed(basis, part.change.difference())));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// A term as it stands in the waterfall.
+pub fn term(term: Term) -> &'static str {
+    match term {
+        Term::User => "user mode",
+        Term::Kernel => "kernel",
+        Term::Own => "on a CPU",
+        Term::Interrupted => "interrupted",
+        Term::Waiting => "waiting for a CPU",
+        Term::Throttled => "held back by a quota",
+        Term::Blocked => "blocked",
+        Term::Asleep => "asleep",
+    }
+}
+
+fn part_words(part: &Part) -> String {
+    match part {
+        Part::Interrupt { source } => source.words().into(),
+        Part::Load => "the load".into(),
+        Part::OwnThreads => "its own threads".into(),
+        Part::Program { name } => one_line(name).into_owned(),
+        Part::KernelThread { name } => format!("kernel thread {}", one_line(name)),
+        Part::IdleCpu => "an idle CPU waking up".into(),
+        Part::Sleep { reason } => sleep_words(*reason).into(),
+        Part::Rest => "the rest".into(),
+    }
+}
+
+fn sleep_words(reason: SleepReason) -> &'static str {
+    match reason {
+        SleepReason::Unknown => "reason not known",
+        SleepReason::Futex => "for another thread (futex)",
+        SleepReason::Input => "for requests or other input",
+        SleepReason::Timer => "for a time (nanosleep)",
+        SleepReason::Output => "for room to write",
+        SleepReason::Sync => "for storage (fsync)",
+        SleepReason::Child => "for a child",
+        SleepReason::Stopped => "stopped",
+        SleepReason::Other => "in another call",
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod made;
+#[cfg(test)]
+mod tests;

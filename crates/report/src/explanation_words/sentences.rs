@@ -1,0 +1,183 @@
+//! The sentences of an explanation: its heading, claims, the load's side, what is not explained.
+
+use advise::diagnosis::{Subject, abouts};
+use advise::explanation::claim::{Claim, Support};
+use advise::explanation::term::Term;
+use advise::explanation::wakeups::Wakeups;
+use advise::explanation::{Basis, Explanation, MATTERS};
+use study::Proof;
+use study::statistics::signed_rank::FEWEST_FOR_95;
+
+use super::{signed, value};
+use crate::visible::one_line;
+
+/// What stands before the cost of observing by arm.
+pub const OBSERVING: &str = "What observing changed of the figure (observed blocks decide nothing)";
+
+/// What is explained, of which arm against which, from how many blocks.
+pub fn heading(explanation: &Explanation) -> String {
+    let what = match explanation.basis {
+        Basis::Request => "Where the time of a request goes",
+        Basis::RequestAtFixedRate => "What a request takes of the server's threads (fixed rate)",
+        Basis::Window => "Where the time of the server's threads goes (shares of the window)",
+    };
+    let blocks = match explanation.blocks {
+        1 => "1 observed block".to_string(),
+        n => format!("{n} observed blocks"),
+    };
+    format!("{what}: {} against {}, {blocks}", one_line(&explanation.arm), one_line(&explanation.against))
+}
+
+/// What has to be known of times that are not those of a request in a closed loop.
+pub fn basis_note(basis: Basis) -> Option<&'static str> {
+    match basis {
+        Basis::Request => None,
+        Basis::RequestAtFixedRate => Some(
+            "The load keeps a fixed rate, which gives the time from one request to the next: sleep is left out, and nothing here explains latency.",
+        ),
+        Basis::Window => Some(
+            "The load does not say how many requests were answered: these are shares of the window, and do not explain throughput.",
+        ),
+    }
+}
+
+/// A claim of a rule, by its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimWords {
+    /// Title of the rule and what it is about: `other processes (program:hog)`.
+    pub name: String,
+    /// What it costs which arm.
+    pub cost: String,
+    /// How far it can be relied on.
+    pub support: &'static str,
+    /// Whether that is as far as observed blocks go, or further.
+    pub is_supported: bool,
+    /// How it was tried, and what came of it.
+    pub proof: Option<String>,
+    /// What can be done.
+    pub remedy: Option<String>,
+}
+
+/// The words of a claim.
+pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
+    let rule = &claim.id.rule;
+    let title = abouts().find(|about| about.id == rule).map_or(rule.as_str(), |about| about.title);
+    let name = match &claim.id.subject {
+        _ if claim.own_work => format!("{} (the server's own work)", claim.words),
+        Subject::Server | Subject::Machine => title.into(),
+        Subject::Load => format!("{title} (the load)"),
+        other => format!("{title} ({other})"),
+    };
+    let (dear, cheap) = match claim.costs_more() {
+        true => (&explanation.arm, &explanation.against),
+        false => (&explanation.against, &explanation.arm),
+    };
+    let cost = match &claim.change {
+        Some(change) => {
+            let more = value(explanation.basis, change.difference().abs());
+            format!("{more} more in {} than in {}", one_line(dear), one_line(cheap))
+        }
+        None => "found in one of the two only; its cost was not measured".into(),
+    };
+    let remedy = claim.example.iter().flat_map(|cause| &cause.remedies).next();
+    let remedy = remedy.map(|remedy| one_line(&remedy.words).into_owned());
+    ClaimWords {
+        name: one_line(&name).into_owned(),
+        cost,
+        support: claim.support.word(),
+        is_supported: matches!(claim.support, Support::Proved | Support::Supported),
+        proof: claim.proof.as_ref().map(proof),
+        remedy,
+    }
+}
+
+/// How the intervention of a claim came out: what was set, and each prediction.
+fn proof(proof: &Proof) -> String {
+    let outcomes = proof.outcomes.iter().map(|outcome| {
+        let ratio = outcome.contrast.as_ref().map(|contrast| format!("{:.2} times as good", contrast.ratio));
+        let found = ratio.unwrap_or_else(|| "too few blocks".into());
+        let held = if outcome.held { "held" } else { "did not hold" };
+        format!("{}: {held} ({found})", one_line(&outcome.prediction.words))
+    });
+    let outcomes: Vec<String> = outcomes.collect();
+    format!("Tried: {}; {}", one_line(&proof.intervention.what), outcomes.join("; "))
+}
+
+/// How the server's threads were woken, where that differs or takes time.
+pub fn wakeups(explanation: &Explanation) -> Option<String> {
+    let (arm, against) = explanation.wakeups?;
+    let both = |words: &str, of: fn(&Wakeups) -> f64, digits: usize, unit: &str| {
+        format!("{words} {:.digits$}{unit} ({:.digits$}{unit})", of(&arm), of(&against))
+    };
+    let percent = |share: f64| share * 100.0;
+    let mut parts = Vec::new();
+    if let Some((of_arm, of_against)) = arm.per_request.zip(against.per_request) {
+        parts.push(format!("{of_arm:.2} a request ({of_against:.2})"));
+    }
+    parts.push(both("until it ran", |wakeups| wakeups.until_running_us, 1, " us"));
+    parts.push(format!(
+        "on another CPU than before {:.0} % ({:.0} %)",
+        percent(arm.elsewhere_share),
+        percent(against.elsewhere_share)
+    ));
+    parts.push(format!(
+        "onto an idle CPU {:.0} % ({:.0} %)",
+        percent(arm.onto_idle_share),
+        percent(against.onto_idle_share)
+    ));
+    let (arm, against) = (one_line(&explanation.arm), one_line(&explanation.against));
+    Some(format!("Wake-ups in {arm} (in {against}): {}.", parts.join(", ")))
+}
+
+/// That there is no claim, where something changed.
+pub fn no_claim(explanation: &Explanation) -> Option<&'static str> {
+    (explanation.claims.is_empty() && explanation.unexplained_share.is_some())
+        .then_some("No rule claims a part of the difference.")
+}
+
+/// The load's side: a loss by wake-ups shows as its sleep.
+pub fn load(explanation: &Explanation) -> Option<String> {
+    let load = explanation.load.as_ref()?;
+    let basis = explanation.basis;
+    let words = |(term, words): (Term, &str)| {
+        let change = &load.steps.iter().find(|step| step.term == term)?.change;
+        Some(format!("{words} {} ({})", value(basis, change.to), signed(basis, change.difference())))
+    };
+    let parts = [(Term::Own, "on a CPU"), (Term::Waiting, "waiting for one"), (Term::Asleep, "neither")];
+    let words: Vec<String> = parts.into_iter().filter_map(words).collect();
+    Some(format!("The load meanwhile, by counters: {}.", words.join(", ")))
+}
+
+/// What is not explained, and what limits all that was said.
+pub fn closing(explanation: &Explanation) -> Vec<String> {
+    let mut sentences = vec![match explanation.unexplained_share {
+        None => "No term differs by more than chance: there is nothing to explain.".into(),
+        Some(share) => {
+            format!("Not explained: {:.0} % of what changed{}.", share * 100.0, own_time(explanation))
+        }
+    }];
+    let (arm, against) = explanation.threads;
+    if arm != against {
+        sentences.push(format!(
+            "Other threads worked ({arm} against {against}): times are per thread, and compare only as far as the threads do the same."
+        ));
+    }
+    if explanation.server.total.interval.is_none() {
+        sentences.push(format!(
+            "Fewer than {FEWEST_FOR_95} observed blocks give no 95 % interval: nothing here is shown to differ."
+        ));
+    }
+    sentences
+}
+
+/// Where the server's own time is what changed.
+fn own_time(explanation: &Explanation) -> String {
+    let own = &explanation.server.own;
+    match own.is_there() && own.difference().abs() >= MATTERS * explanation.server.total.from {
+        true => format!(
+            ", where the server's own time on CPUs counts ({}: its code, caches, memory, sibling, clock or the host)",
+            signed(explanation.basis, own.difference())
+        ),
+        false => String::new(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Words of made-up explanations.
+
+use advise::explanation::Basis;
+use advise::explanation::claim::Support;
+use advise::explanation::term::Term;
+use advise::explanation::waterfall::{Step, Waterfall};
+
+use super::made;
+use super::*;
+
+#[test]
+fn values_have_the_unit_of_their_basis() {
+    let words = |basis| (value(basis, 0.25), signed(basis, -0.25));
+    assert_eq!(words(Basis::Request), ("0.25 us".into(), "-0.25 us".into()));
+    assert_eq!(words(Basis::RequestAtFixedRate), words(Basis::Request));
+    assert_eq!(words(Basis::Window), ("25.0 %".into(), "-25.0 %".into()));
+    assert_eq!(
+        (value(Basis::Request, 78.34), value(Basis::Request, 12_345.6)),
+        ("78.3 us".into(), "12,346 us".into())
+    );
+    let change = made::change(1.0, 2.0, Some((-0.5, 10.25)));
+    assert_eq!(interval(Basis::Request, &change), "[-0.50, +10.2]");
+    assert_eq!(interval(Basis::Window, &made::change(0.1, 0.2, Some((0.05, 0.15)))), "[+5.0, +15.0]");
+    assert_eq!(interval(Basis::Request, &made::change(1.0, 2.0, None)), "", "too few blocks");
+}
+
+#[test]
+fn what_differs_comes_first_and_what_may_be_chance_says_so() {
+    let explanation = made::explanation();
+    let told = told(&explanation);
+    let sure: Vec<(Term, Sureness)> = told.steps.iter().map(|step| (step.step.term, step.sureness)).collect();
+    assert_eq!(
+        sure,
+        [
+            (Term::Waiting, Sureness::Shown),
+            (Term::Interrupted, Sureness::Shown),
+            (Term::User, Sureness::MayBeChance),
+            (Term::Asleep, Sureness::MayBeChance),
+            (Term::Throttled, Sureness::Nothing),
+        ]
+    );
+    assert_eq!((told.from, told.to, told.change.as_str()), (100.0, 125.0, "+25.0 %"));
+}
+
+#[test]
+fn a_difference_that_is_shown_and_below_one_percent_is_small() {
+    let mut explanation = made::explanation();
+    explanation.server.steps[1].change = made::change(12.0, 11.5, Some((-0.6, -0.4)));
+    let told = told(&explanation);
+    assert_eq!(
+        told.steps.iter().rev().nth(1).map(|step| (step.step.term, step.sureness)),
+        Some((Term::Interrupted, Sureness::Small))
+    );
+}
+
+#[test]
+fn without_an_interval_nothing_is_shown_and_nothing_is_chance() {
+    let explanation = made::of_five_blocks();
+    let told = told(&explanation);
+    let sure: Vec<Sureness> = told.steps.iter().map(|step| step.sureness).collect();
+    assert!(!sure.contains(&Sureness::Shown) && !sure.contains(&Sureness::MayBeChance), "{sure:?}");
+    assert_eq!(sure[..2], [Sureness::TooFewBlocks; 2]);
+    assert!(
+        closing(&explanation).iter().any(|sentence| sentence.starts_with("Fewer than 6 observed blocks"))
+    );
+    assert!(!closing(&made::explanation()).iter().any(|sentence| sentence.contains("Fewer than")));
+}
+
+#[test]
+fn at_a_fixed_rate_sleep_is_left_out_and_shares_have_no_total() {
+    let mut explanation = made::explanation();
+    explanation.basis = Basis::RequestAtFixedRate;
+    let fixed = told(&explanation);
+    assert!(fixed.steps.iter().all(|step| step.step.term != Term::Asleep));
+    assert_eq!((fixed.from, fixed.to, fixed.total), (72.0, 97.0, None));
+    assert!(heading(&explanation).contains("(fixed rate)"));
+    assert!(basis_note(explanation.basis).is_some_and(|note| note.contains("latency")));
+    explanation.basis = Basis::Window;
+    let shares = told(&explanation);
+    assert_eq!((shares.total, shares.change.as_str()), (None, ""));
+    assert!(heading(&explanation).contains("shares of the window"));
+    assert!(basis_note(explanation.basis).is_some_and(|note| note.contains("shares of the window")));
+    assert_eq!(basis_note(Basis::Request), None);
+}
+
+#[test]
+fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
+    let explanation = made::explanation();
+    let words = claim(&explanation.claims[0], &explanation);
+    assert_eq!(words.name, "other processes (program:hog)");
+    assert_eq!(
+        (words.cost.as_str(), words.support),
+        ("29.0 us more in cpu 0 than in unpinned A", "supported")
+    );
+    assert_eq!(words.remedy.as_deref(), Some("Move hog to another CPU"));
+    let mut back = explanation.clone();
+    back.claims[0].change = Some(made::change(29.0, 0.0, Some((-31.0, -27.0))));
+    assert_eq!(claim(&back.claims[0], &back).cost, "29.0 us more in unpinned A than in cpu 0");
+    let few = made::of_five_blocks();
+    let words = claim(&few.claims[0], &few);
+    assert!(
+        words.support == "possible" && !words.is_supported && words.cost.contains("not measured"),
+        "{words:?}"
+    );
+    assert_eq!(few.claims[0].support, Support::Possible);
+}
+
+#[test]
+fn only_parts_that_make_a_tenth_of_their_step_are_named() {
+    let explanation = made::explanation();
+    let of = |at: usize| parts(Basis::Request, &explanation.server.steps[at]);
+    assert_eq!((of(0), of(1)), ("hog +29.0 us".into(), "softirq NET_RX -6.00 us".into()));
+    assert_eq!(of(2), "", "the rest has no name");
+}
+
+#[test]
+fn the_load_and_other_threads_are_told() {
+    let mut explanation = made::explanation();
+    assert_eq!(load(&explanation), None);
+    let step = |term, from, to| Step { term, change: made::change(from, to, None), parts: Vec::new() };
+    let (total, own) = (made::change(100.0, 100.0, None), made::change(20.0, 30.0, None));
+    let steps = vec![step(Term::Own, 20.0, 30.0), step(Term::Asleep, 80.0, 70.0)];
+    explanation.load = Some(Waterfall { total, steps, own });
+    assert_eq!(
+        load(&explanation).as_deref(),
+        Some("The load meanwhile, by counters: on a CPU 30.0 us (+10.0 us), neither 70.0 us (-10.0 us).")
+    );
+    explanation.threads = (2, 4);
+    assert!(closing(&explanation).iter().any(|sentence| sentence.contains("2 against 4")));
+    explanation.unexplained_share = None;
+    assert!(closing(&explanation)[0].contains("nothing to explain"));
+    assert!(closing(&made::explanation())[0].starts_with("Not explained: 3 % of what changed."));
+}
