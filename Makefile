@@ -32,10 +32,11 @@ test-quick: setup-tests
 soak: setup-tests
 	scripts/soak
 
-## Makes each cause of scenarios/ on this machine, as root, and prints which of them pinwise names (docs/score.md); on a quiet machine, some 4 min.
+## Makes each cause of scenarios/ on this machine, as root, and prints which of them diagnose and explain name (docs/score.md); on a quiet machine, some 15 min.
 score: setup-tests
 	$(CARGO) build --workspace
-	$(TARGET_DIR)/debug/score live --pinwise $(TARGET_DIR)/debug/pinwise
+	$(TARGET_DIR)/debug/score live --pinwise $(TARGET_DIR)/debug/pinwise; live=$$?; \
+	$(TARGET_DIR)/debug/score explain --pinwise $(TARGET_DIR)/debug/pinwise && exit $$live
 
 ## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine. Or prints some parts of it:
 ## make bench PARTS="account noise". Built for the same C library: what is measured within the measuring process costs there what it costs in pinwise.

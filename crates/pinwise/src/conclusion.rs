@@ -5,9 +5,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use advise::Finding;
+use advise::explanation::everywhere::every_arm;
+use advise::explanation::explain_all;
+use advise::explanation::observing::observing;
 use load::{LoadSpec, Outcome};
 use machine::{Fault, Missing};
-use report::{CaseView, Commands, absent, html, json, junit, table};
+use report::{CaseView, Commands, absent, every_arm_text, explanation_text, html, json, junit, table};
 use study::case::quoted;
 use study::evidence::Gate;
 use study::{Case, Facts};
@@ -31,15 +34,33 @@ pub fn conclude(case: &Case, format: Format) -> Result<Answer, Fault> {
     conclude_with(case, format, None)
 }
 
+/// As [`conclude`], with the whole explanation of every arm instead of a line each.
+pub fn explain(case: &Case, format: Format) -> Result<Answer, Fault> {
+    print(case, format, None, whole)
+}
+
 /// As [`conclude`], with the report at `report` instead of in the case.
 pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Result<Answer, Fault> {
+    print(case, format, report, in_short)
+}
+
+/// Computes and prints; `why` says what makes the difference, as the end of a text.
+fn print(
+    case: &Case,
+    format: Format,
+    report: Option<&Path>,
+    why: fn(&Facts, &Path) -> String,
+) -> Result<Answer, Fault> {
     let facts = Facts::read(case)?;
     let findings = advise::examine(&facts);
     // What fails here is said after the answer, which is worth more.
     let written = write(case, &facts, &findings, report);
     let printed = match format {
         Format::Json => output::json(&json::render(&facts, &findings, case.dir())),
-        Format::Text => output::text(&table::render(&facts, &findings, case.dir(), output::style())),
+        Format::Text => {
+            let table = table::render(&facts, &findings, case.dir(), output::style());
+            output::text(&format!("{table}{}", why(&facts, case.dir())))
+        }
     };
     if let Some(report) = written? {
         note!("");
@@ -52,6 +73,25 @@ pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Resu
         Some(Gate::Failed) => Answer::No,
         Some(Gate::CannotTell) => Answer::CannotTell,
     })
+}
+
+/// What makes the difference between arms, all of it, what costs all of them, and what observing cost.
+fn whole(facts: &Facts, _: &Path) -> String {
+    let explanations = explain_all(facts);
+    let mut parts: Vec<String> = explanations.iter().map(explanation_text::render).collect();
+    parts.push(every_arm_text::render(&every_arm(facts)));
+    parts.push(explanation_text::observing(&observing(facts)));
+    parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
+}
+
+/// What makes the difference between arms, in a line each, and what costs all of them.
+fn in_short(facts: &Facts, dir: &Path) -> String {
+    let summary = explanation_text::summary(&explain_all(facts));
+    let every = every_arm_text::render(&every_arm(facts));
+    match summary.is_empty() && every.is_empty() {
+        true => String::new(),
+        false => format!("\n{summary}{every}  All of it: pinwise explain {}\n", quoted(dir)),
+    }
 }
 
 /// Writes evidence, findings and report. Returns where the report is; `None` where it could not be written, which is said.

@@ -14,6 +14,8 @@ const WIDTH: usize = 100;
 const BAR: usize = 24;
 /// Claims that are shown.
 const CLAIMS: usize = 5;
+/// Arms in a summary.
+const SUMMARY: usize = 8;
 
 /// The whole explanation.
 pub fn render(explanation: &Explanation) -> String {
@@ -28,6 +30,30 @@ pub fn render(explanation: &Explanation) -> String {
         .chain(words::closing(explanation));
     lines.extend(closing.flat_map(|sentence| wrapped("", &sentence, "  ")));
     lines.join("\n") + "\n"
+}
+
+/// A line for each of these explanations in which something is shown to differ: what differs most, and who takes it. Nothing where nothing is.
+pub fn summary(explanations: &[Explanation]) -> String {
+    let lines: Vec<String> = explanations.iter().filter_map(summary_line).take(SUMMARY).collect();
+    let lines = lines.iter().flat_map(|line| wrapped("  ", line, "    "));
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("What makes the difference\n{}\n", lines.join("\n"))
+    }
+}
+
+fn summary_line(explanation: &Explanation) -> Option<String> {
+    let told = words::told(explanation);
+    let most = told.steps.iter().find(|step| step.sureness == Sureness::Shown)?;
+    let basis = explanation.basis;
+    let parts = words::parts(basis, most.step);
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({parts})") };
+    let arms = format!("{} against {}", one_line(&explanation.arm), one_line(&explanation.against));
+    let change = if told.change.is_empty() { String::new() } else { format!(" {} a request,", told.change) };
+    let by = words::signed(basis, most.by());
+    Some(format!("{arms}:{change} {} {by}{parts}", words::term(most.step.term)))
 }
 
 /// What observing cost each arm, in one sentence; nothing where nothing was observed.

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 
-use advise::explanation::everywhere::every_arm;
-use advise::explanation::observing::observing;
 use advise::explanation::{explain_all, proof_id};
 use advise::{Explanation, Finding};
 use machine::{Class, Fault, Outside};
-use report::{every_arm_text, explanation_text};
+use report::explanation_text;
 use study::engine::prove;
 use study::{Case, Facts, Intervention, Proof, Role};
 
@@ -126,13 +124,7 @@ fn folder_of(id: &str) -> String {
 
 /// Says what makes the difference between arms: of one against another, or of each against the baseline after all that the case says.
 fn explain(case: &Case, args: &Args) -> Result<Answer, Fault> {
-    let Some(arm) = &args.arm else {
-        let answer = conclusion::conclude(case, args.format)?;
-        if args.format == Format::Text {
-            output::text(&all_explained(&Facts::read(case)?))?;
-        }
-        return Ok(answer);
-    };
+    let Some(arm) = &args.arm else { return conclusion::explain(case, args.format) };
     let explanation = one_explained(&Facts::read(case)?, arm, args)?;
     match args.format {
         Format::Json => output::json(&explanation)?,
@@ -149,13 +141,4 @@ fn one_explained(facts: &Facts, arm: &str, args: &Args) -> Result<Explanation, F
         let remedy = "see 'pinwise explain CASE' for what the case has";
         Fault::new(Class::Usage, missing.fact, missing.why, remedy)
     })
-}
-
-/// Every arm against the baseline.
-fn all_explained(facts: &Facts) -> String {
-    let explanations = explain_all(facts);
-    let mut parts: Vec<String> = explanations.iter().map(explanation_text::render).collect();
-    let beside = [every_arm_text::render(&every_arm(facts)), explanation_text::observing(&observing(facts))];
-    parts.extend(beside.into_iter().filter(|part| !part.is_empty()));
-    parts.iter().map(|part| format!("\n{part}")).collect()
 }

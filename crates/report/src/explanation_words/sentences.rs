@@ -11,6 +11,9 @@ use study::statistics::signed_rank::FEWEST_FOR_95;
 use super::{signed, value};
 use crate::visible::one_line;
 
+/// Wake-ups a request below which they are not told.
+const RARE: f64 = 0.05;
+
 /// What stands before the cost of observing by arm.
 pub const OBSERVING: &str = "What observing changed of the figure (observed blocks decide nothing)";
 
@@ -106,6 +109,11 @@ fn proof(proof: &Proof) -> String {
 /// How the server's threads were woken, where that differs or takes time.
 pub fn wakeups(explanation: &Explanation) -> Option<String> {
     let (arm, against) = explanation.wakeups?;
+    // A server that never has to be woken has none to speak of.
+    let rare = |wakeups: &Wakeups| wakeups.per_request.is_some_and(|per_request| per_request < RARE);
+    if rare(&arm) && rare(&against) {
+        return None;
+    }
     let both = |words: &str, of: fn(&Wakeups) -> f64, digits: usize, unit: &str| {
         format!("{words} {:.digits$}{unit} ({:.digits$}{unit})", of(&arm), of(&against))
     };
