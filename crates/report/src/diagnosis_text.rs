@@ -4,7 +4,7 @@ use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, abouts};
 use machine::Setting;
 
 use crate::number::grouped;
-use crate::table::wrap::wrap;
+use crate::table::wrap::hanging;
 use crate::visible::one_line;
 
 /// Causes that are shown when not all are asked for.
@@ -52,11 +52,8 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Text that begins with `start` and goes on below with `indent`, as lines of the width of a terminal.
 fn wrapped(start: &str, text: &str, indent: &str) -> Vec<String> {
-    let width = WIDTH - start.len().max(indent.len());
-    let lines = wrap(text, width).into_iter().enumerate();
-    lines.map(|(n, line)| format!("{}{line}", if n == 0 { start } else { indent })).collect()
+    hanging(start, text, indent, WIDTH)
 }
 
 /// `10.0 s`.

@@ -3,7 +3,7 @@
 use advise::diagnosis::{Limit, Subject, abouts};
 use advise::explanation::everywhere::{EveryArm, Everywhere};
 
-use crate::table::wrap::wrap;
+use crate::table::wrap::hanging;
 use crate::visible::one_line;
 
 /// Width of the text, characters.
@@ -84,11 +84,8 @@ fn common_limit(every: &EveryArm) -> Option<&'static str> {
     }
 }
 
-/// Text that begins with `start` and goes on below with `indent`.
 fn wrapped(start: &str, text: &str, indent: &str) -> Vec<String> {
-    let width = WIDTH - start.len().max(indent.len());
-    let lines = wrap(text, width).into_iter().enumerate();
-    lines.map(|(n, line)| format!("{}{line}", if n == 0 { start } else { indent })).collect()
+    hanging(start, text, indent, WIDTH)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use advise::explanation::{Basis, Explanation};
 
 use crate::explanation_words::{self as words, Sureness, ToldStep};
 use crate::number;
-use crate::table::wrap::wrap;
+use crate::table::wrap::hanging;
 use crate::visible::one_line;
 
 /// Width of the text, characters.
@@ -184,11 +184,8 @@ fn claims(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// Text that begins with `start` and goes on below with `indent`.
 fn wrapped(start: &str, text: &str, indent: &str) -> Vec<String> {
-    let width = WIDTH - start.len().max(indent.len());
-    let lines = wrap(text, width).into_iter().enumerate();
-    lines.map(|(n, line)| format!("{}{line}", if n == 0 { start } else { indent })).collect()
+    hanging(start, text, indent, WIDTH)
 }
 
 #[cfg(test)]

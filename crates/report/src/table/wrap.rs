@@ -25,6 +25,13 @@ pub fn cut(text: &str, width: usize) -> String {
     }
 }
 
+/// Text that begins with `start` and goes on below with `indent`, as lines of so many characters.
+pub(crate) fn hanging(start: &str, text: &str, indent: &str, width: usize) -> Vec<String> {
+    let room = width - start.len().max(indent.len());
+    let lines = wrap(text, room).into_iter().enumerate();
+    lines.map(|(number, line)| format!("{}{line}", if number == 0 { start } else { indent })).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +42,6 @@ mod tests {
         assert_eq!(wrap("", 7), [""]);
         assert_eq!(wrap("unbreakable x", 4), ["unbreakable", "x"]);
         assert_eq!(cut("abcdefgh", 6), "abc...");
+        assert_eq!(hanging("1. ", "one two three", "   ", 10), ["1. one two", "   three"]);
     }
 }
