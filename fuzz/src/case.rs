@@ -147,11 +147,13 @@ fn read_and_show(dir: &Path, beside: &Facts) {
     let findings = advise::examine(&facts);
     let style = Style { colour: true, width: 100 };
     table::render(&facts, &findings, dir, style);
-    json::render(&facts, &findings, dir).to_string();
+    let explained = advise::Explained::of(&facts);
+    json::render(&facts, &findings, &explained, dir).to_string();
     let _ = junit::render(&facts);
     html::render(&CaseView {
         facts: &facts,
         findings: &findings,
+        explained: &explained,
         latency: latency(&case),
         operations: BTreeMap::new(),
         commands: Commands::default(),

@@ -51,6 +51,11 @@ pub fn abouts() -> impl Iterator<Item = &'static rules::About> {
     rules::all().map(|rule| rule.about()).chain(machine_wide::ALL.iter().map(|rule| &rule.about))
 }
 
+/// What the rule of this id is.
+pub fn about(rule: &str) -> Option<&'static rules::About> {
+    abouts().find(|about| about.id == rule)
+}
+
 /// Judges one window of a running server.
 pub fn diagnose(situation: &Situation) -> Diagnosis {
     let Some(scene) = Scene::of(situation) else {

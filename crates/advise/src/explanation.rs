@@ -7,6 +7,7 @@
 pub mod claim;
 pub mod everywhere;
 pub mod intervention;
+mod judged;
 pub mod observing;
 pub mod term;
 pub mod wakeups;
@@ -20,12 +21,15 @@ use serde::Serialize;
 use study::{Arm, Facts, Observed, SeenObserved};
 
 use crate::diagnosis::rules::Costs;
-use claim::{Claim, Found, Support};
+use claim::{Claim, Scaled, Support};
+use everywhere::EveryArm;
+use judged::{Judged, OfArm, judged};
+use observing::Observing;
 use term::{Part, Term, Terms};
 use wakeups::Wakeups;
 use waterfall::{Change, Pair, Waterfall, waterfall};
 
-/// What times are told per.
+/// What times are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -44,7 +48,7 @@ pub struct Explanation {
     pub arm: String,
     /// The arm that it is held against.
     pub against: String,
-    /// What times are told per.
+    /// What times are divided by.
     pub basis: Basis,
     /// Observed blocks that have both.
     pub blocks: usize,
@@ -64,8 +68,31 @@ pub struct Explanation {
     pub missing: Vec<Missing>,
 }
 
-/// A claim or a term below this share of the time of a request is not told.
+/// A claim or a term below this share of the time of a request is left out.
 pub const MATTERS: f64 = 0.01;
+
+/// A case explained: each of its observed trials is judged once for all of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Explained {
+    /// Every arm that was observed, against the baseline. Arms that cannot be held against it are left out.
+    pub explanations: Vec<Explanation>,
+    /// What costs all of them.
+    pub every_arm: EveryArm,
+    /// What observing cost each of them.
+    pub observing: Vec<Observing>,
+}
+
+impl Explained {
+    /// Explains all that was observed.
+    pub fn of(facts: &Facts) -> Self {
+        let by_arm = judged(facts, |_| true);
+        Self {
+            explanations: against_baseline(facts, &by_arm),
+            every_arm: everywhere::every_arm(&by_arm),
+            observing: observing::observing(facts),
+        }
+    }
+}
 
 /// Explains the difference between two arms of a case by its observed blocks.
 ///
@@ -73,10 +100,31 @@ pub const MATTERS: f64 = 0.01;
 /// There is no such arm, or no observed block has both: why.
 pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, Missing> {
     let (arm, against) = (named(facts, arm)?, named(facts, against)?);
-    let pairs = pairs(facts, arm, against);
-    if pairs.is_empty() {
-        return Err(nothing_observed(facts));
-    }
+    let by_arm = judged(facts, |name| name == arm.name || name == against.name);
+    explanation(facts, &by_arm, arm, against)
+}
+
+/// Every arm that was observed, against the baseline. Arms that cannot be held against it are left out.
+pub fn explain_all(facts: &Facts) -> Vec<Explanation> {
+    against_baseline(facts, &judged(facts, |_| true))
+}
+
+fn against_baseline(facts: &Facts, by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<Explanation> {
+    let arms = facts.study.arms.iter().filter(|arm| by_arm.contains_key(arm.name.as_str()));
+    let Some(baseline) = arms.clone().find(|arm| arm.role == study::Role::Baseline) else {
+        return Vec::new();
+    };
+    let others = arms.filter(|arm| arm.name != baseline.name);
+    others.filter_map(|arm| explanation(facts, by_arm, arm, baseline).ok()).collect()
+}
+
+fn explanation(
+    facts: &Facts,
+    by_arm: &BTreeMap<&str, OfArm<'_>>,
+    arm: &Arm,
+    against: &Arm,
+) -> Result<Explanation, Missing> {
+    let pairs = pairs(by_arm, arm, against);
     let basis = basis(facts, arm, against, &pairs);
     let unit = |observed: &Observed, terms: &Terms| match basis {
         Basis::Window => terms.total_ns(),
@@ -86,12 +134,15 @@ pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, M
     let mut of_load = Vec::new();
     let mut found = Vec::new();
     for (a, b) in &pairs {
-        let (Some(arm), Some(against)) = (Terms::of(&a.situation), Terms::of(&b.situation)) else { continue };
-        let (arm_unit, against_unit) = (unit(a, &arm), unit(b, &against));
+        let (Some(arm), Some(against)) = (&a.server, &b.server) else { continue };
+        let (arm_unit, against_unit) = (unit(a.observed, arm), unit(b.observed, against));
         of_server.push(Pair { arm: arm.divided(arm_unit), against: against.divided(against_unit) });
-        found.push((Found::of(&a.situation, arm_unit), Found::of(&b.situation, against_unit)));
-        if let (Some(arm), Some(against)) = (Terms::of_load(&a.situation), Terms::of_load(&b.situation)) {
-            let (arm_unit, against_unit) = (unit(a, &arm), unit(b, &against));
+        found.push((
+            Scaled { found: &a.found, active: a.active_ns / arm_unit },
+            Scaled { found: &b.found, active: b.active_ns / against_unit },
+        ));
+        if let (Some(arm), Some(against)) = (&a.load, &b.load) {
+            let (arm_unit, against_unit) = (unit(a.observed, arm), unit(b.observed, against));
             of_load.push(Pair { arm: arm.divided(arm_unit), against: against.divided(against_unit) });
         }
     }
@@ -124,8 +175,8 @@ pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, M
 
 /// The claim with the intervention that would prove it, and the latest proof of it.
 fn provable(facts: &Facts, claim: Claim, arm: &Arm, against: &Arm) -> Claim {
-    let (dear, cheap) = if claim.costs_more() { (arm, against) } else { (against, arm) };
-    let intervention = intervention::intervention(&claim, dear, cheap);
+    let (costlier, cheaper) = claim.costlier_first(arm, against);
+    let intervention = intervention::intervention(&claim, costlier, cheaper);
     let id = proof_id(&claim, &arm.name, &against.name);
     let proof = facts.proofs.iter().rev().find(|proof| proof.finding == id);
     Claim { intervention, ..claim }.judged(proof)
@@ -133,18 +184,8 @@ fn provable(facts: &Facts, claim: Claim, arm: &Arm, against: &Arm) -> Claim {
 
 /// What a proof of a claim about these two arms is known by, whichever is held against the other.
 pub fn proof_id(claim: &Claim, arm: &str, against: &str) -> String {
-    let (dear, cheap) = if claim.costs_more() { (arm, against) } else { (against, arm) };
-    format!("{} costs {dear} more than {cheap}", claim.id)
-}
-
-/// Every arm that was observed, against the baseline. Arms that cannot be held against it are left out.
-pub fn explain_all(facts: &Facts) -> Vec<Explanation> {
-    let observed =
-        |arm: &&Arm| facts.observed.iter().any(|seen| seen.trial.arm == arm.name && seen.observed.is_some());
-    let arms: Vec<&Arm> = facts.study.arms.iter().filter(observed).collect();
-    let Some(baseline) = arms.iter().find(|arm| arm.role == study::Role::Baseline) else { return Vec::new() };
-    let others = arms.iter().filter(|arm| arm.name != baseline.name);
-    others.filter_map(|arm| explain(facts, &arm.name, &baseline.name).ok()).collect()
+    let (costlier, cheaper) = claim.costlier_first(arm, against);
+    format!("{} costs {costlier} more than {cheaper}", claim.id)
 }
 
 /// The arm of this name. The baseline stands in each block twice, and its two names begin alike.
@@ -160,26 +201,24 @@ fn named<'a>(facts: &'a Facts, name: &str) -> Result<&'a Arm, Missing> {
     })
 }
 
-/// What was observed of both arms in the same block.
-fn pairs<'a>(facts: &'a Facts, arm: &Arm, against: &Arm) -> Vec<(&'a Observed, &'a Observed)> {
-    let of = |arm: &Arm| -> BTreeMap<usize, &'a Observed> {
-        let trials = facts.observed.iter().filter(|seen| seen.trial.arm == arm.name);
-        trials.filter_map(|seen| Some((seen.trial.block, seen.observed.as_ref()?))).collect()
-    };
-    let (arm, against) = (of(arm), of(against));
-    arm.into_iter().filter_map(|(block, arm)| Some((arm, *against.get(&block)?))).collect()
+/// A trial of each arm in the same block.
+type TrialPair<'t, 'a> = (&'t Judged<'a>, &'t Judged<'a>);
+
+/// The trials of both arms in the same block.
+fn pairs<'t, 'a>(by_arm: &'t BTreeMap<&str, OfArm<'a>>, arm: &Arm, against: &Arm) -> Vec<TrialPair<'t, 'a>> {
+    let of = |arm: &Arm| by_arm.get(arm.name.as_str());
+    let Some((arm, against)) = of(arm).zip(of(against)) else { return Vec::new() };
+    arm.iter().filter_map(|(block, judged)| Some((judged, against.get(block)?))).collect()
 }
 
-fn wakeups(pairs: &[(&Observed, &Observed)]) -> Option<(Wakeups, Wakeups)> {
-    let of =
-        |observed: &[&Observed]| Wakeups::of(observed.iter().map(|seen| (&seen.situation, seen.requests)));
-    let (arm, against): (Vec<&Observed>, Vec<&Observed>) = pairs.iter().copied().unzip();
-    of(&arm).zip(of(&against))
+fn wakeups(pairs: &[TrialPair<'_, '_>]) -> Option<(Wakeups, Wakeups)> {
+    let arm = Wakeups::of(pairs.iter().map(|(arm, _)| arm.observed));
+    arm.zip(Wakeups::of(pairs.iter().map(|(_, against)| against.observed)))
 }
 
-fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[(&Observed, &Observed)]) -> Basis {
+fn basis(facts: &Facts, arm: &Arm, against: &Arm, pairs: &[TrialPair<'_, '_>]) -> Basis {
     let is_known = |observed: &Observed| observed.requests.is_some_and(|requests| requests >= 1.0);
-    if !pairs.iter().all(|(a, b)| is_known(a) && is_known(b)) {
+    if !pairs.iter().all(|(a, b)| is_known(a.observed) && is_known(b.observed)) {
         return Basis::Window;
     }
     let has_rate = |arm: &Arm| {
@@ -210,9 +249,10 @@ fn nothing_observed(facts: &Facts) -> Missing {
 }
 
 /// What is not known of the server's time in any of these trials, once.
-fn missing(pairs: &[(&Observed, &Observed)]) -> Vec<Missing> {
+fn missing(pairs: &[TrialPair<'_, '_>]) -> Vec<Missing> {
     let mut all: Vec<Missing> = Vec::new();
-    for missing in pairs.iter().flat_map(|(a, b)| [a, b]).flat_map(|observed| &observed.situation.missing) {
+    let situations = pairs.iter().flat_map(|(a, b)| [a, b]).map(|judged| &judged.observed.situation);
+    for missing in situations.flat_map(|situation| &situation.missing) {
         if !all.contains(missing) {
             all.push(missing.clone());
         }

@@ -32,7 +32,7 @@ mod ground_truth;
 
 use study::{Facts, Proof};
 
-pub use explanation::{Explanation, explain};
+pub use explanation::{Explained, Explanation, explain};
 pub use finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
 pub use judge::judge;
 pub use next_steps::{Step, next_steps};

@@ -217,14 +217,14 @@ impl Movable {
     /// Of a claim about two arms; `None` where nothing moves it.
     fn of_claim(facts: &Facts, claim: &Claim, explanation: &Explanation) -> Option<Self> {
         let intervention = claim.intervention.as_ref()?;
-        let dear = if claim.costs_more() { &explanation.arm } else { &explanation.against };
+        let (costlier, _) = claim.costlier_first(&explanation.arm, &explanation.against);
         let standing = match claim.support {
             Support::Proved => Standing::Proved,
             Support::Supported => Standing::Supported,
             Support::Possible => Standing::Possible,
             Support::Refuted => Standing::Refuted,
         };
-        let arm = facts.study.arms.iter().find(|arm| arm.name == *dear)?;
+        let arm = facts.study.arms.iter().find(|arm| arm.name == *costlier)?;
         Some(Self {
             title: proof_id(claim, &explanation.arm, &explanation.against),
             claim: claim.example.as_ref().map(|cause| cause.claim.clone()).unwrap_or_default(),

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use advise::Finding;
-use advise::explanation::everywhere::every_arm;
-use advise::explanation::explain_all;
-use advise::explanation::observing::observing;
+use advise::{Explained, Finding};
 use load::{LoadSpec, Outcome};
 use machine::{Fault, Missing};
 use report::{CaseView, Commands, absent, every_arm_text, explanation_text, html, json, junit, table};
@@ -49,17 +46,18 @@ fn print(
     case: &Case,
     format: Format,
     report: Option<&Path>,
-    why: fn(&Facts, &Path) -> String,
+    why: fn(&Explained, &Path) -> String,
 ) -> Result<Answer, Fault> {
     let facts = Facts::read(case)?;
     let findings = advise::examine(&facts);
+    let explained = Explained::of(&facts);
     // What fails here is said after the answer, which is worth more.
-    let written = write(case, &facts, &findings, report);
+    let written = write(case, &facts, &findings, &explained, report);
     let printed = match format {
-        Format::Json => output::json(&json::render(&facts, &findings, case.dir())),
+        Format::Json => output::json(&json::render(&facts, &findings, &explained, case.dir())),
         Format::Text => {
             let table = table::render(&facts, &findings, case.dir(), output::style());
-            output::text(&format!("{table}{}", why(&facts, case.dir())))
+            output::text(&format!("{table}{}", why(&explained, case.dir())))
         }
     };
     if let Some(report) = written? {
@@ -76,18 +74,17 @@ fn print(
 }
 
 /// What makes the difference between arms, all of it, what costs all of them, and what observing cost.
-fn whole(facts: &Facts, _: &Path) -> String {
-    let explanations = explain_all(facts);
-    let mut parts: Vec<String> = explanations.iter().map(explanation_text::render).collect();
-    parts.push(every_arm_text::render(&every_arm(facts)));
-    parts.push(explanation_text::observing(&observing(facts)));
+fn whole(explained: &Explained, _: &Path) -> String {
+    let mut parts: Vec<String> = explained.explanations.iter().map(explanation_text::render).collect();
+    parts.push(every_arm_text::render(&explained.every_arm));
+    parts.push(explanation_text::observing(&explained.observing));
     parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
 /// What makes the difference between arms, in a line each, and what costs all of them.
-fn in_short(facts: &Facts, dir: &Path) -> String {
-    let summary = explanation_text::summary(&explain_all(facts));
-    let every = every_arm_text::render(&every_arm(facts));
+fn in_short(explained: &Explained, dir: &Path) -> String {
+    let summary = explanation_text::summary(&explained.explanations);
+    let every = every_arm_text::render(&explained.every_arm);
     match summary.is_empty() && every.is_empty() {
         true => String::new(),
         false => format!("\n{summary}{every}  All of it: pinwise explain {}\n", quoted(dir)),
@@ -99,9 +96,10 @@ fn write(
     case: &Case,
     facts: &Facts,
     findings: &[Finding],
+    explained: &Explained,
     report: Option<&Path>,
 ) -> Result<Option<PathBuf>, Fault> {
-    let page = || page(case, facts, findings);
+    let page = || page(case, facts, findings, explained);
     if let Some(path) = report {
         output::to(Some(path), &page())?;
     }
@@ -129,11 +127,12 @@ fn write(
 }
 
 /// The report as HTML. Files that it cannot read are left out and said.
-fn page(case: &Case, facts: &Facts, findings: &[Finding]) -> String {
+fn page(case: &Case, facts: &Facts, findings: &[Finding], explained: &Explained) -> String {
     let mut missing = Vec::new();
     let view = CaseView {
         facts,
         findings,
+        explained,
         latency: latency_by_arm(case, &mut missing),
         operations: operations_shown(case, facts, &mut missing),
         machine_text: report::machine_text::render(&facts.machine),

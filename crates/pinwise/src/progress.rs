@@ -53,22 +53,16 @@ impl Progress {
                     Outside(&planned.arm.name)
                 ));
             }
-            Event::ObservedEnded { trial, total } => {
+            Event::TrialEnded { trial, observed, total } => {
                 self.total = *total;
                 self.bar.set_length(*total as u64);
                 self.bar.inc(1);
-                if !self.on_terminal {
-                    note!("{}", self.line(trial, true));
+                if !observed {
+                    self.so_far.take(trial);
+                    self.figures();
                 }
-            }
-            Event::TrialEnded { trial, total } => {
-                self.total = *total;
-                self.bar.set_length(*total as u64);
-                self.bar.inc(1);
-                self.so_far.take(trial);
-                self.figures();
                 if !self.on_terminal {
-                    note!("{}", self.line(trial, false));
+                    note!("{}", self.line(trial, *observed));
                 }
             }
         }

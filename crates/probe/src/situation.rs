@@ -80,6 +80,11 @@ impl Situation {
         (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64 / 1e6)
     }
 
+    /// Whether a process is a client of the server on this host.
+    pub fn is_client(&self, pid: u32) -> bool {
+        self.connections.peers.iter().any(|peer| peer.pid == pid)
+    }
+
     /// CPUs that are online.
     pub fn online(&self) -> CpuSet {
         self.machine.online()

@@ -1,8 +1,9 @@
 //! What costs the server time in every arm of a study, for people.
 
-use advise::diagnosis::{Limit, Subject, abouts};
+use advise::diagnosis::Limit;
 use advise::explanation::everywhere::{EveryArm, Everywhere};
 
+use crate::explanation_words::{cause_name, first_remedy};
 use crate::table::wrap::hanging;
 use crate::visible::one_line;
 
@@ -49,22 +50,15 @@ pub fn causes(every: &EveryArm) -> Vec<CauseWords> {
 }
 
 fn cause(cause: &Everywhere) -> CauseWords {
-    let rule = cause.id.rule.as_str();
-    let title = abouts().find(|about| about.id == rule).map_or(rule, |about| about.title);
-    let subject = match &cause.id.subject {
-        Subject::Server | Subject::Machine => String::new(),
-        Subject::Load => " (the load)".into(),
-        other => format!(" ({other})"),
-    };
     let shares = || cause.share_by_arm.values().copied();
     let (least, most) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
     let what = format!(
-        "{title}{subject}: {:.0} to {:.0} % of the time in which the server tried to go on",
+        "{}: {:.0} to {:.0} % of the time in which the server tried to go on",
+        cause_name(&cause.id),
         least * 100.0,
         most * 100.0
     );
-    let remedy = cause.example.remedies.first().map(|remedy| one_line(&remedy.words).into_owned());
-    CauseWords { what: one_line(&what).into_owned(), remedy }
+    CauseWords { what, remedy: first_remedy(&cause.example) }
 }
 
 /// The limit of every arm, where it is the same and one that no placement takes away.
@@ -93,7 +87,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use advise::diagnosis::rules::Costs;
-    use advise::diagnosis::{Cause, Remedy};
+    use advise::diagnosis::{Cause, Remedy, Subject};
 
     use super::*;
 

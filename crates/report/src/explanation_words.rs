@@ -5,7 +5,9 @@
 mod sentences;
 mod told;
 
-pub use sentences::{OBSERVING, basis_note, claim, closing, heading, load, no_claim, wakeups};
+pub use sentences::{
+    OBSERVING, basis_note, cause_name, claim, closing, first_remedy, heading, load, no_claim, wakeups,
+};
 pub use told::{Sureness, Told, ToldStep, told};
 
 use advise::explanation::Basis;

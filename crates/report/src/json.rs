@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use advise::Finding;
+use advise::{Explained, Finding};
 use serde_json::{Value, json};
 use study::Facts;
 
@@ -15,7 +15,7 @@ pub const FORMAT: u32 = 1;
 /// explanations, every_arm, observing, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
-pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
+pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &Path) -> Value {
     let (study, evidence) = (&facts.study, &facts.evidence);
     let pooled = unpinned::pool(evidence);
     json!({
@@ -67,9 +67,9 @@ pub fn render(facts: &Facts, findings: &[Finding], dir: &Path) -> Value {
         "looks": evidence.looks,
         "given_up": evidence.given_up,
         "findings": findings,
-        "explanations": advise::explanation::explain_all(facts),
-        "every_arm": advise::explanation::everywhere::every_arm(facts),
-        "observing": advise::explanation::observing::observing(facts),
+        "explanations": explained.explanations,
+        "every_arm": explained.every_arm,
+        "observing": explained.observing,
         "missing": absent::of_case(facts),
         "notes": evidence.notes,
         "next": next_steps::lines(&advise::next_steps(facts, findings), dir),

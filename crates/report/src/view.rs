@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use advise::Finding;
+use advise::{Explained, Finding};
 use load::Operation;
 use study::Facts;
 
@@ -23,6 +23,8 @@ pub struct CaseView<'a> {
     pub facts: &'a Facts,
     /// What the rules say, most important first.
     pub findings: &'a [Finding],
+    /// What makes the difference between its arms.
+    pub explained: &'a Explained,
     /// Latency by arm over all its trials (merged histograms): (percentile from 0 to 100, latency in us), ascending.
     pub latency: BTreeMap<String, Vec<(f64, f64)>>,
     /// The operations of the trials that the page of sequences shows, by the trial's number; of loads that are sequences.

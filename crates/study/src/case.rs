@@ -6,6 +6,7 @@ pub mod begun;
 mod fact;
 mod ground;
 mod lines;
+mod observed;
 mod quoted;
 mod secrets;
 
@@ -33,6 +34,7 @@ use self::added::Added;
 use self::asked::{Asked, Found, Line};
 use self::ground::Ground;
 use self::lines::read_lines;
+use self::observed::{FOLDER as OBSERVED_FOLDER, LIST as OBSERVED};
 pub use self::quoted::{quoted, resume_command};
 
 /// Version of the folder's form; raised when an older pinwise could misread it.
@@ -351,19 +353,6 @@ impl Case {
         self.dir.join(TRIALS_FOLDER).join(format!("{index:04}"))
     }
 
-    /// The folder of observed trial `index`.
-    pub fn observed_dir(&self, index: usize) -> PathBuf {
-        self.dir.join(OBSERVED_FOLDER).join(format!("{index:04}"))
-    }
-
-    /// The folder of all observed trials' folders; it is made where it does not exist.
-    ///
-    /// # Errors
-    /// As [`trials_folder`](Self::trials_folder).
-    pub fn observed_folder(&self) -> Result<OwnFolder, Fault> {
-        self.folder()?.make_folder(OBSERVED_FOLDER, Reach::Passable)
-    }
-
     /// The folder of all trials' folders; it is made where it does not exist.
     ///
     /// # Errors
@@ -387,13 +376,6 @@ impl Case {
         Ok(())
     }
 
-    /// Appends a finished observed trial and returns when it is on disk.
-    pub fn append_observed(&mut self, trial: Trial) -> Result<(), Fault> {
-        self.append_line(OBSERVED, &trial)?;
-        self.observed.push(trial);
-        Ok(())
-    }
-
     /// Appends what a search asks for or has found, and returns when it is on disk.
     pub fn append_asked(&mut self, line: Line) -> Result<(), Fault> {
         self.append_line(SEARCH, &line)?;
@@ -406,18 +388,6 @@ impl Case {
         self.ground.iter().for_each(Ground::keep);
         self.asked_boots.push(asked);
         Ok(())
-    }
-
-    /// Adds `blocks` blocks to those that the study has, and returns when their order is on disk.
-    ///
-    /// # Errors
-    /// As [`Resolved::more_blocks`]; the line cannot be written.
-    pub fn add_blocks(&mut self, blocks: usize, made_unix_s: u64) -> Result<Added, Fault> {
-        let line = self.study.more_blocks(blocks, made_unix_s)?;
-        self.append_line(ADDED, &line)?;
-        let place = place_of(&self.dir, ADDED, self.study.added.len());
-        self.study.add(line).map_err(|why| malformed(place, why))?;
-        Ok(Added { first_block: self.study.order.len() - blocks, blocks, made_unix_s })
     }
 
     /// Whether files can be added to the folder.
@@ -482,8 +452,6 @@ impl Case {
 const STUDY: &str = "study.toml";
 /// Finished trials, a line each.
 const TRIALS: &str = "trials.jsonl";
-/// Finished trials of observed blocks, a line each.
-const OBSERVED: &str = "observed.jsonl";
 /// What a search asked for, a line a block.
 const SEARCH: &str = "search.jsonl";
 /// Blocks that were added, a line an addition.
@@ -493,8 +461,6 @@ const BOOTS: &str = "boots.jsonl";
 
 /// The folders of trials.
 const TRIALS_FOLDER: &str = "trials";
-/// The folders of observed trials.
-const OBSERVED_FOLDER: &str = "observed";
 /// What all trials share.
 pub(crate) const DATA_FOLDER: &str = "data";
 

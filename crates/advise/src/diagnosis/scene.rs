@@ -24,12 +24,7 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Adds up the server's time; `None` where none of its threads was seen.
     pub fn of(situation: &'a Situation) -> Option<Self> {
-        let observation = &situation.observation;
-        let time = match &situation.account {
-            Some(account) => ServerTime::of_account(account, observation),
-            None => ServerTime::of_counters(observation),
-        }?;
-        Some(Self { situation, time })
+        Some(Self { situation, time: ServerTime::of(situation)? })
     }
 
     /// CPUs on which the server's threads may run and that are online; all that are online where it is not known.
@@ -73,7 +68,7 @@ impl<'a> Scene<'a> {
 
     /// Whether a process is a client of the server on this host.
     pub fn is_client(&self, pid: u32) -> bool {
-        self.situation.connections.peers.iter().any(|peer| peer.pid == pid)
+        self.situation.is_client(pid)
     }
 
     /// Clients on this host; `None` where there are none, or none was seen to run.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use probe::account::{Account, SleepReason, ThreadAccount};
-use probe::{Observation, Party, ThreadSeen};
+use probe::{Observation, Party, Situation, ThreadSeen};
 use serde::Serialize;
 
 /// A thread works if it has at least this share of what all of them together wanted or were blocked.
@@ -102,6 +102,14 @@ impl ServerTime {
     /// A time as a number of CPUs or threads, on average over the window.
     pub fn in_cpus(&self, ns: f64) -> f64 {
         if self.window_ns > 0.0 { ns / self.window_ns } else { 0.0 }
+    }
+
+    /// By the best means that a situation has; `None` where none of its threads was seen.
+    pub fn of(situation: &Situation) -> Option<Self> {
+        match &situation.account {
+            Some(account) => Self::of_account(account, &situation.observation),
+            None => Self::of_counters(&situation.observation),
+        }
     }
 
     /// From the kernel's account; `None` where no thread did anything.

@@ -1,14 +1,13 @@
 //! What costs the server time in every arm: no placement of the study takes it away, and no contrast shows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use study::Facts;
 use study::statistics::summary::median;
 
-use super::claim::{Found, lasting};
+use super::judged::{OfArm, largest};
 use crate::diagnosis::rules::Costs;
-use crate::diagnosis::{Cause, CauseId, Diagnosis, Limit, Subject};
+use crate::diagnosis::{Cause, CauseId, Limit, Subject, about};
 
 /// From this share of the time in which the server tried to go on, in every arm, a cause is one of all.
 const EVERYWHERE: f64 = 0.05;
@@ -36,43 +35,37 @@ pub struct EveryArm {
     pub limit_by_arm: BTreeMap<String, Limit>,
 }
 
-/// Judges every observed trial by itself.
-pub fn every_arm(facts: &Facts) -> EveryArm {
-    let mut by_arm: BTreeMap<String, Vec<(Found, Diagnosis)>> = BTreeMap::new();
-    for seen in &facts.observed {
-        if let Some(observed) = &seen.observed {
-            let judged = Found::with_diagnosis(&observed.situation);
-            by_arm.entry(seen.trial.arm.clone()).or_default().push(judged);
-        }
-    }
-    let limits = by_arm.iter().map(|(arm, judged)| (arm.clone(), usual_limit(judged)));
-    EveryArm { causes: causes(&by_arm), limit_by_arm: limits.collect() }
+/// Puts the judgements of all arms together.
+pub(super) fn every_arm(by_arm: &BTreeMap<&str, OfArm<'_>>) -> EveryArm {
+    let limits = by_arm.iter().map(|(arm, trials)| ((*arm).to_string(), usual_limit(trials)));
+    EveryArm { causes: causes(by_arm), limit_by_arm: limits.collect() }
 }
 
 /// The limit of most trials; the first by its order where several are as many.
-fn usual_limit(judged: &[(Found, Diagnosis)]) -> Limit {
+fn usual_limit(trials: &OfArm<'_>) -> Limit {
     let mut counts: BTreeMap<Limit, usize> = BTreeMap::new();
-    judged.iter().for_each(|(_, diagnosis)| *counts.entry(diagnosis.limit).or_default() += 1);
+    trials.values().for_each(|judged| *counts.entry(judged.limit).or_default() += 1);
     counts
         .into_iter()
         .max_by_key(|(limit, count)| (*count, std::cmp::Reverse(*limit)))
         .map_or(Limit::Unknown, |(limit, _)| limit)
 }
 
-fn causes(by_arm: &BTreeMap<String, Vec<(Found, Diagnosis)>>) -> Vec<Everywhere> {
+fn causes(by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<Everywhere> {
     let Some(first) = by_arm.values().next() else { return Vec::new() };
-    let ids: std::collections::BTreeSet<&CauseId> = first.iter().flat_map(|(found, _)| found.ids()).collect();
+    let ids: BTreeSet<&CauseId> = first.values().flat_map(|judged| judged.found.ids()).collect();
     let everywhere = |id: &CauseId| {
         let mut share_by_arm = BTreeMap::new();
-        for (arm, judged) in by_arm {
-            let shares: Vec<f64> = judged.iter().map(|(found, _)| found.share(id)).collect();
-            share_by_arm.insert(arm.clone(), median(&shares).filter(|share| *share >= EVERYWHERE)?);
+        for (arm, trials) in by_arm {
+            let shares: Vec<f64> =
+                trials.values().map(|judged| judged.found.share(id).unwrap_or(0.0)).collect();
+            share_by_arm.insert((*arm).to_string(), median(&shares).filter(|share| *share >= EVERYWHERE)?);
         }
-        let found: Vec<&Cause> = by_arm.values().flatten().filter_map(|(found, _)| found.cause(id)).collect();
-        let largest =
-            found.iter().max_by(|a, b| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)))?;
-        let costs = crate::diagnosis::rules::all().find(|rule| rule.about().id == id.rule)?.about().costs;
-        Some(Everywhere { id: id.clone(), costs, share_by_arm, example: lasting(largest, &found) })
+        let all = by_arm.values().flat_map(BTreeMap::values);
+        let found: Vec<&Cause> = all.filter_map(|judged| judged.found.cause(id)).collect();
+        // The server's own work has none.
+        let example = largest(&found)?;
+        Some(Everywhere { id: id.clone(), costs: about(&id.rule)?.costs, share_by_arm, example })
     };
     // A closed loop's load that is slower than the server is the limit of all arms, and said as that.
     let is_cause = |id: &&CauseId| id.subject != Subject::Load || id.rule != "slow-client";

@@ -1,4 +1,4 @@
-//! The small study that would prove or refute a claim: its cause taken away from the arm that it costs more, and brought to the other.
+//! The small study that would prove or refute a claim: the cause is removed from the arm that it costs more, and added to the other.
 
 use machine::plan::PIN;
 use machine::{CpuSet, Setting};
@@ -6,31 +6,31 @@ use study::{Arm, Intervention, Prediction, Role, Verdict};
 
 use super::claim::Claim;
 
-/// Knobs whose value is the CPUs of what takes time: the same can be brought to the other arm.
+/// Knobs whose value is the CPUs of the cause, so that it can be moved to those of the other arm.
 const MOVES: [&str; 3] = [PIN, "irq-affinity", "rps-cpus"];
 
-/// How arms are told apart by name.
+/// What the names of arms end in.
 const AS_FOUND: &str = "as found";
 const AWAY: &str = "cause away";
 const HERE: &str = "cause here";
 
 /// The intervention; `None` where no knob takes the cause away, or what it would be set of ends with the trial.
 ///
-/// `dear` is the arm that the claim costs more. Where the cause can be put onto CPUs and both arms pin the server to different ones, it
-/// is also brought to `cheap`, which must turn slow: both directions.
-pub fn intervention(claim: &Claim, dear: &Arm, cheap: &Arm) -> Option<Intervention> {
+/// `costlier` is the arm that the claim costs more. Where the cause can be put onto CPUs and both arms pin the server to different ones, it
+/// is also brought to `cheaper`, which must turn slow: both directions.
+pub fn intervention(claim: &Claim, costlier: &Arm, cheaper: &Arm) -> Option<Intervention> {
     let setting = claim.example.as_ref()?.remedies.iter().find_map(|remedy| remedy.setting.clone())?;
-    let there = cheap.placement.server_cpus.clone().filter(|cpus| can_be_brought(&setting, dear, cpus));
-    // Where it is brought to the cheap arm it is that far away from the dear one, too.
+    let there = cheaper.placement.server_cpus.clone().filter(|cpus| can_be_brought(&setting, costlier, cpus));
+    // Where it is brought to the cheaper arm it is that far away from the costlier one, too.
     let away = match &there {
         Some(cpus) => Setting { value: cpus.to_list(), ..setting.clone() },
         None => setting.clone(),
     };
-    let mut arms = vec![with(dear, AS_FOUND, None), with(dear, AWAY, Some(&away))];
+    let mut arms = vec![with(costlier, AS_FOUND, None), with(costlier, AWAY, Some(&away))];
     let mut predictions =
         vec![prediction(&arms[1], &arms[0], Verdict::Better, "turns fast when the cause is taken away")];
     if there.is_some() {
-        let (found, here) = (with(cheap, AS_FOUND, None), with(cheap, HERE, Some(&away)));
+        let (found, here) = (with(cheaper, AS_FOUND, None), with(cheaper, HERE, Some(&away)));
         predictions.push(prediction(
             &here,
             &found,
@@ -44,8 +44,8 @@ pub fn intervention(claim: &Claim, dear: &Arm, cheap: &Arm) -> Option<Interventi
 }
 
 /// Whether the setting says on which CPUs the cause is, and these are others than those of the arm.
-fn can_be_brought(setting: &Setting, dear: &Arm, cpus: &CpuSet) -> bool {
-    let apart = dear.placement.server_cpus.as_ref().is_some_and(|own| own.intersection(cpus).is_empty());
+fn can_be_brought(setting: &Setting, costlier: &Arm, cpus: &CpuSet) -> bool {
+    let apart = costlier.placement.server_cpus.as_ref().is_some_and(|own| own.intersection(cpus).is_empty());
     apart && MOVES.contains(&setting.knob.as_str())
 }
 

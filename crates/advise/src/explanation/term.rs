@@ -6,6 +6,7 @@ use probe::account::{Account, SleepReason, Source, TaskAccount};
 use probe::{Party, Situation, TreeSeen};
 use serde::{Deserialize, Serialize};
 
+use crate::diagnosis::rules::cpu::kernel_thread;
 use crate::diagnosis::time::{Means, ServerTime};
 
 /// What a thread of the server does, or why it does not run.
@@ -79,11 +80,7 @@ pub struct Terms {
 impl Terms {
     /// Of the window of a trial. `None` where nothing was seen of its threads.
     pub fn of(situation: &Situation) -> Option<Self> {
-        let observation = &situation.observation;
-        let time = match &situation.account {
-            Some(account) => ServerTime::of_account(account, observation),
-            None => ServerTime::of_counters(observation),
-        }?;
+        let time = ServerTime::of(situation)?;
         let mut terms = Self { ns: BTreeMap::new(), threads: time.threads };
         terms.add_own(&time);
         terms.add_split(Term::Interrupted, time.interrupted_ns, interrupted(situation.account.as_ref()));
@@ -193,13 +190,9 @@ fn waiting(situation: &Situation) -> BTreeMap<Part, f64> {
 }
 
 fn taker(situation: &Situation, task: &TaskAccount) -> Part {
-    let is_load = situation.connections.peers.iter().any(|peer| peer.pid == task.pid);
-    match (task.of_target, task.of_kernel, is_load) {
+    match (task.of_target, task.of_kernel, situation.is_client(task.pid)) {
         (true, ..) => Part::OwnThreads,
-        (_, true, _) => {
-            let name = task.comm.split(['/', ':']).next().unwrap_or(&task.comm);
-            Part::KernelThread { name: name.into() }
-        }
+        (_, true, _) => Part::KernelThread { name: kernel_thread::kind(&task.comm).into() },
         (.., true) => Part::Load,
         _ => Part::Program { name: task.comm.clone() },
     }

@@ -336,15 +336,15 @@ fn what_costs_every_arm_is_said_and_what_costs_one_is_not() {
         let ns = if arm == "cpu 0" { 200 } else { 250 } * MS;
         (throttled(ns + block as u64), Some(8_000.0))
     });
-    let every = everywhere::every_arm(&both);
+    let every = Explained::of(&both).every_arm;
     let ids: Vec<String> = every.causes.iter().map(|cause| cause.id.to_string()).collect();
     assert_eq!(ids, ["quota/cgroup:/a"]);
     assert_eq!(every.causes[0].share_by_arm.len(), 2);
     assert_eq!(every.limit_by_arm["cpu 0"], crate::diagnosis::Limit::Quota);
     let one =
         case(6, |arm, _| (if arm == "cpu 0" { throttled(200 * MS) } else { situation() }, Some(8_000.0)));
-    assert!(everywhere::every_arm(&one).causes.is_empty());
-    assert_eq!(everywhere::every_arm(&ACase::of_cpus(2).build()), everywhere::EveryArm::default());
+    assert!(Explained::of(&one).every_arm.causes.is_empty());
+    assert_eq!(Explained::of(&ACase::of_cpus(2).build()).every_arm, everywhere::EveryArm::default());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How a server is woken: how often, where, and how long it takes until it runs.
 
-use probe::Situation;
 use serde::Serialize;
+use study::Observed;
 use study::statistics::summary::median;
 
 /// Wake-ups of the server's threads in one arm: medians over trials.
@@ -19,9 +19,8 @@ pub struct Wakeups {
 
 impl Wakeups {
     /// Of the trials of an arm; `None` where none was woken, or without an account.
-    pub(super) fn of<'a>(trials: impl Iterator<Item = (&'a Situation, Option<f64>)>) -> Option<Self> {
-        let all: Vec<Self> =
-            trials.filter_map(|(situation, requests)| of_trial(situation, requests)).collect();
+    pub(super) fn of<'a>(trials: impl Iterator<Item = &'a Observed>) -> Option<Self> {
+        let all: Vec<Self> = trials.filter_map(of_trial).collect();
         let of = |value: fn(&Self) -> f64| median(&all.iter().map(value).collect::<Vec<_>>());
         let per_request: Option<Vec<f64>> = all.iter().map(|trial| trial.per_request).collect();
         Some(Self {
@@ -33,8 +32,8 @@ impl Wakeups {
     }
 }
 
-fn of_trial(situation: &Situation, requests: Option<f64>) -> Option<Wakeups> {
-    let threads = &situation.account.as_ref()?.threads;
+fn of_trial(observed: &Observed) -> Option<Wakeups> {
+    let threads = &observed.situation.account.as_ref()?.threads;
     let sum = |of: fn(&probe::account::ThreadAccount) -> u64| {
         threads.iter().map(of).fold(0, u64::saturating_add) as f64
     };
@@ -46,7 +45,7 @@ fn of_trial(situation: &Situation, requests: Option<f64>) -> Option<Wakeups> {
     let onto_idle =
         sum(|thread| thread.from_idle.iter().map(|state| state.count).fold(0, u64::saturating_add));
     Some(Wakeups {
-        per_request: requests.filter(|requests| *requests >= 1.0).map(|requests| count / requests),
+        per_request: observed.requests.filter(|requests| *requests >= 1.0).map(|requests| count / requests),
         elsewhere_share: (sum(|thread| thread.woken_elsewhere) / count).min(1.0),
         until_running_us: sum(|thread| thread.run_queue.total_ns) / count / 1e3,
         onto_idle_share: (onto_idle / count).min(1.0),

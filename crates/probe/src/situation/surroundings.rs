@@ -44,11 +44,6 @@ impl Surroundings {
         self.missing.push(missing);
     }
 
-    /// Reads the connections again: those of before had no peers yet, or others.
-    pub fn look_again(&mut self, root: &Root) {
-        self.connections = processes::connections(root, &self.pids);
-    }
-
     /// The server's connections before the window.
     pub fn connections(&self) -> &Connections {
         &self.connections

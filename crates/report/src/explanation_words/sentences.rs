@@ -1,6 +1,6 @@
 //! The sentences of an explanation: its heading, claims, the load's side, what is not explained.
 
-use advise::diagnosis::{Subject, abouts};
+use advise::diagnosis::{Cause, CauseId, Subject, about};
 use advise::explanation::claim::{Claim, Support};
 use advise::explanation::term::Term;
 use advise::explanation::wakeups::Wakeups;
@@ -61,31 +61,39 @@ pub struct ClaimWords {
     pub remedy: Option<String>,
 }
 
-/// The words of a claim.
-pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
-    let rule = &claim.id.rule;
-    let title = abouts().find(|about| about.id == rule).map_or(rule.as_str(), |about| about.title);
-    let name = match &claim.id.subject {
-        _ if claim.own_work => format!("{} (the server's own work)", claim.words),
+/// Title of the rule and what it is about: `other processes (program:hog)`.
+pub fn cause_name(id: &CauseId) -> String {
+    let title = about(&id.rule).map_or(id.rule.as_str(), |about| about.title);
+    let name = match &id.subject {
         Subject::Server | Subject::Machine => title.into(),
         Subject::Load => format!("{title} (the load)"),
         other => format!("{title} ({other})"),
     };
-    let (dear, cheap) = match claim.costs_more() {
-        true => (&explanation.arm, &explanation.against),
-        false => (&explanation.against, &explanation.arm),
+    one_line(&name).into_owned()
+}
+
+/// What would help most, of a cause as it was found.
+pub fn first_remedy(cause: &Cause) -> Option<String> {
+    cause.remedies.first().map(|remedy| one_line(&remedy.words).into_owned())
+}
+
+/// The words of a claim.
+pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
+    let name = match claim.own_work {
+        true => one_line(&format!("{} (the server's own work)", claim.words)).into_owned(),
+        false => cause_name(&claim.id),
     };
+    let (costlier, cheaper) = claim.costlier_first(&explanation.arm, &explanation.against);
     let cost = match &claim.change {
         Some(change) => {
             let more = value(explanation.basis, change.difference().abs());
-            format!("{more} more in {} than in {}", one_line(dear), one_line(cheap))
+            format!("{more} more in {} than in {}", one_line(costlier), one_line(cheaper))
         }
         None => "found in one of the two only; its cost was not measured".into(),
     };
-    let remedy = claim.example.iter().flat_map(|cause| &cause.remedies).next();
-    let remedy = remedy.map(|remedy| one_line(&remedy.words).into_owned());
+    let remedy = claim.example.as_ref().and_then(first_remedy);
     ClaimWords {
-        name: one_line(&name).into_owned(),
+        name,
         cost,
         support: claim.support.word(),
         is_supported: matches!(claim.support, Support::Proved | Support::Supported),

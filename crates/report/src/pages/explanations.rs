@@ -1,8 +1,8 @@
 //! What makes the difference between arms: for each that was observed the way from the baseline's time of a request to its own.
 
-use advise::explanation::everywhere::{self, EveryArm};
-use advise::explanation::observing::{Observing, observing};
-use advise::explanation::{Basis, Explanation, explain, explain_all};
+use advise::explanation::everywhere::EveryArm;
+use advise::explanation::observing::Observing;
+use advise::explanation::{Basis, Explained, Explanation, explain};
 use study::{Facts, Role};
 
 use super::{About, Page, legend, table};
@@ -31,18 +31,18 @@ impl Page for Explanations {
 
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
-        let explanations = explain_all(case.facts);
+        let Explained { explanations, every_arm, observing } = case.explained;
         if explanations.is_empty() {
             html.element("p", &[], nothing(case.facts));
             return html;
         }
         legend(&mut html, &LEGEND, &waterfall::sample);
-        for explanation in &explanations {
+        for explanation in explanations {
             html.within("article", &[("class", &"finding")], |article| one(article, explanation));
         }
         html.element("p", &[("class", &"caption")], CAPTION);
-        every_arm(&mut html, &everywhere::every_arm(case.facts));
-        cost(&mut html, &observing(case.facts));
+        of_every_arm(&mut html, every_arm);
+        cost(&mut html, observing);
         html
     }
 }
@@ -190,7 +190,7 @@ fn claims(html: &mut Html, explanation: &Explanation) {
 }
 
 /// What no placement of the study takes away.
-fn every_arm(html: &mut Html, every: &EveryArm) {
+fn of_every_arm(html: &mut Html, every: &EveryArm) {
     if let Some(limit) = every_arm_text::limit(every) {
         html.element("p", &[], limit);
     }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use advise::Explained;
 use advise::{EvidenceLine, Finding, Fit, Predicted, Standing};
 use machine::{CpuSet, Missing};
 use report::{CaseView, Commands};
@@ -210,10 +211,11 @@ pub fn proved(facts: &Facts) -> Vec<Finding> {
 }
 
 /// The whole view.
-pub fn view<'a>(facts: &'a Facts, findings: &'a [Finding]) -> CaseView<'a> {
+pub fn view<'a>(facts: &'a Facts, findings: &'a [Finding], explained: &'a Explained) -> CaseView<'a> {
     CaseView {
         facts,
         findings,
+        explained,
         latency: build::latency(facts),
         operations: BTreeMap::new(),
         commands: Commands {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use advise::Explained;
 use report::{CaseView, Commands, html, junit};
 use study::Facts;
 
@@ -11,6 +12,7 @@ pub fn of(facts: &Facts) -> String {
     html::render(&CaseView {
         facts,
         findings: &[],
+        explained: &Explained::of(facts),
         latency: build::latency(facts),
         operations: BTreeMap::new(),
         commands: Commands::default(),
@@ -22,7 +24,7 @@ pub fn of(facts: &Facts) -> String {
 fn e5_html() -> String {
     let facts = e5::facts();
     let findings = e5::findings(&facts);
-    html::render(&e5::view(&facts, &findings))
+    html::render(&e5::view(&facts, &findings, &Explained::of(&facts)))
 }
 
 /// Every start tag has its end tag, in order; void elements have none. Holds for the HTML that we write.
@@ -158,7 +160,7 @@ fn one_cpu_alone_is_no_comparison() {
 fn a_proof_is_shown_with_what_came_out() {
     let facts = e5::facts();
     let findings = e5::proved(&facts);
-    let html = html::render(&e5::view(&facts, &findings));
+    let html = html::render(&e5::view(&facts, &findings, &Explained::of(&facts)));
     assert!(html.contains("held: +31.0 % [+29.0, +33.0]") && html.contains("proofs/0000"), "the outcome");
     check_nesting(&html);
 }

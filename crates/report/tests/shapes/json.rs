@@ -9,7 +9,7 @@ use crate::{e5, others};
 #[test]
 fn a_program_finds_the_answer() {
     let facts = e5::facts();
-    let json = render(&facts, &e5::findings(&facts), Path::new("my case"));
+    let json = render(&facts, &e5::findings(&facts), &advise::Explained::of(&facts), Path::new("my case"));
     assert_eq!(json["slow_cpus"], serde_json::json!([5, 13, 14]));
     assert_eq!(json["answer"]["tone"], "slow");
     assert_eq!(json["trust"]["is"], "sound");
@@ -25,7 +25,7 @@ fn a_program_finds_the_answer() {
 #[test]
 fn every_shape_is_valid_json() {
     for facts in [others::empty(), others::hostile(), others::unobserved()] {
-        let text = render(&facts, &[], Path::new("x")).to_string();
+        let text = render(&facts, &[], &advise::Explained::of(&facts), Path::new("x")).to_string();
         serde_json::from_str::<serde_json::Value>(&text).unwrap();
     }
 }

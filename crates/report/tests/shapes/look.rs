@@ -33,7 +33,8 @@ fn write_reports() {
     ];
     for (name, facts) in &shapes {
         let findings = if *name == "e5" { e5::findings(facts) } else { advise::examine(facts) };
-        let view: CaseView = e5::view(facts, &findings);
+        let explained = advise::Explained::of(facts);
+        let view: CaseView = e5::view(facts, &findings, &explained);
         std::fs::write(dir.join(format!("{name}.html")), html::render(&view)).unwrap();
         for width in [80, 120] {
             let text =

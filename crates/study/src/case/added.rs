@@ -8,7 +8,7 @@ use std::ops::Range;
 use machine::{Class, Fault};
 use serde::{Deserialize, Serialize};
 
-use super::{Resolved, bounded_blocks};
+use super::{ADDED, Case, Resolved, bounded_blocks, malformed, place_of};
 use crate::arm::Role;
 use crate::boots;
 use crate::design::{self, Order};
@@ -132,6 +132,20 @@ impl Resolved {
             known.trials.extend(of_boots);
         }
         Ok(())
+    }
+}
+
+impl Case {
+    /// Adds `blocks` blocks to those that the study has, and returns when their order is on disk.
+    ///
+    /// # Errors
+    /// As [`Resolved::more_blocks`]; the line cannot be written.
+    pub fn add_blocks(&mut self, blocks: usize, made_unix_s: u64) -> Result<Added, Fault> {
+        let line = self.study.more_blocks(blocks, made_unix_s)?;
+        self.append_line(ADDED, &line)?;
+        let place = place_of(&self.dir, ADDED, self.study.added.len());
+        self.study.add(line).map_err(|why| malformed(place, why))?;
+        Ok(Added { first_block: self.study.order.len() - blocks, blocks, made_unix_s })
     }
 }
 

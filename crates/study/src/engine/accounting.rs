@@ -42,12 +42,12 @@ impl Window {
 /// Programs that count, and what was read of them at the ends of the window.
 pub(super) struct Accounting {
     counting: Counting,
-    surroundings: Surroundings,
     server: ProcessRef,
     window: Window,
     /// When the load was started.
     began: Option<Instant>,
-    first: Option<Snapshot>,
+    /// With what surrounded the server then.
+    first: Option<(Surroundings, Snapshot)>,
     last: Option<Snapshot>,
 }
 
@@ -56,17 +56,10 @@ impl Accounting {
     ///
     /// # Errors
     /// The kernel has no such programs, or does not permit them.
-    pub fn begin(
-        root: &Root,
-        machine: &Machine,
-        server: ProcessRef,
-        recipe: &Recipe,
-    ) -> Result<Self, Missing> {
+    pub fn begin(machine: &Machine, server: ProcessRef, recipe: &Recipe) -> Result<Self, Missing> {
         let counting = Counting::begin(&Target::Processes(vec![server.pid]), machine, &TracePoints::Best)?;
-        let (asked, title) = (server.pid.to_string(), format!("process {}", server.pid));
-        let surroundings = Surroundings::read(root, Some(&asked), title, &[server.pid]);
         let window = Window::of(&recipe.load, &recipe.budget);
-        Ok(Self { counting, surroundings, server, window, began: None, first: None, last: None })
+        Ok(Self { counting, server, window, began: None, first: None, last: None })
     }
 
     /// The load has just been started.
@@ -80,9 +73,9 @@ impl Accounting {
         self.counting.harvest();
         let Some(ran) = self.began.map(|began| began.elapsed()) else { return };
         if self.first.is_none() && ran >= self.window.from {
-            // The connections of before the load have no peers yet.
-            self.surroundings.look_again(root);
-            self.first = Some(self.counting.read());
+            let (asked, title) = (self.server.pid.to_string(), format!("process {}", self.server.pid));
+            let surroundings = Surroundings::read(root, Some(&asked), title, &[self.server.pid]);
+            self.first = Some((surroundings, self.counting.read()));
         }
         if self.last.is_none() && self.window.to.is_some_and(|to| ran >= to) {
             self.end();
@@ -119,7 +112,7 @@ impl Accounting {
         outcome: &Outcome,
         recording: &Recording,
     ) -> Result<Observed, Missing> {
-        let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else {
+        let (Some((surroundings, first)), Some(last)) = (self.first.take(), self.last.take()) else {
             let why =
                 "the load ended before its warm-up was over: raise budget.window_s or the load's own length";
             return Err(Missing::new("the account of the server", why));
@@ -134,7 +127,7 @@ impl Accounting {
         let account = account.with_nearness(nearness);
         let requests = observed::requests_between(outcome, account.from_ns, account.to_ns);
         let observation = recording.window(account.from_ns, account.to_ns);
-        let situation = self.surroundings.close(root, Machine::default(), observation, Some(account));
+        let situation = surroundings.close(root, Machine::default(), observation, Some(account));
         Ok(Observed { requests, situation })
     }
 }

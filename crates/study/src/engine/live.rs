@@ -143,7 +143,7 @@ impl LiveTrials {
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
         let mut accounting = match planned.observed {
-            true => Some(Accounting::begin(&self.root, &self.machine, server.process(), &recipe)),
+            true => Some(Accounting::begin(&self.machine, server.process(), &recipe)),
             false => None,
         };
         let counting = accounting.as_mut().and_then(|begun| begun.as_mut().ok());
@@ -188,6 +188,11 @@ impl LiveTrials {
             None => Ok(trial),
             Some(observed) => with_account(trial, observed, folder),
         }
+    }
+
+    /// What takes the folder of a trial.
+    fn folder_of(&self, planned: &Planned<'_>) -> &OwnFolder {
+        self.observed.as_ref().filter(|_| planned.observed).unwrap_or(&self.trials)
     }
 
     /// What was observed in a run.
@@ -402,10 +407,7 @@ impl Trials for LiveTrials {
     fn run(&mut self, planned: &Planned<'_>, dir: &Path) -> Result<Trial, Fault> {
         // A trial that was cut off leaves its folder behind; what it holds belongs to no finished trial.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
-        let all =
-            if planned.observed { self.observed.as_ref().unwrap_or(&self.trials) } else { &self.trials };
-        let all = all.again().map_err(|e| Fault::io(dir.display(), &e, "look at the folder of the case"))?;
-        let dir = all.fresh_folder(&name, Reach::Passable)?;
+        let dir = self.folder_of(planned).fresh_folder(&name, Reach::Passable)?;
         let with_keys = self.study.recipe.with_keys(&planned.arm.keys);
         let recipe = with_keys.map_err(|fault| self.secrets.kept_out_of(fault))?;
         // Made here, before what goes with the trial.
@@ -414,7 +416,7 @@ impl Trials for LiveTrials {
         let trial = self.run_placed(planned, recipe, &dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
-        let on_disk = durable::sync_folder(&dir, &all);
+        let on_disk = durable::sync_folder(&dir, self.folder_of(planned));
         let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
         // A server or a load that fails may say what it was given.
         trial.map_err(|fault| self.secrets.kept_out_of(fault))

@@ -71,17 +71,12 @@ pub enum Event<'a> {
     },
     /// A trial begins.
     TrialBegan(Planned<'a>),
-    /// An observed trial is finished and on disk.
-    ObservedEnded {
-        /// The trial.
-        trial: &'a Trial,
-        /// Trials that there will be, as far as is known by now.
-        total: usize,
-    },
     /// A trial is finished and on disk.
     TrialEnded {
         /// The trial.
         trial: &'a Trial,
+        /// Whether it is of an observed block.
+        observed: bool,
         /// Trials that there will be, as far as is known by now.
         total: usize,
     },
@@ -171,7 +166,7 @@ pub fn run(
         let appended = case.append(Trial { boot: booted.clone(), ..trial });
         appended.map_err(|fault| kept_with(case, fault))?;
         if let Some(trial) = case.trials.last() {
-            events(Event::TrialEnded { trial, total: total(case) });
+            events(Event::TrialEnded { trial, observed: false, total: total(case) });
         }
         if let Some(fault) = ends {
             return Err(in_trial(case, &planned, fault));
@@ -208,7 +203,7 @@ fn run_observed(
     };
     case.append_observed(trial).map_err(|fault| kept_with(case, fault))?;
     if let Some(trial) = case.observed.last() {
-        events(Event::ObservedEnded { trial, total: total(case) });
+        events(Event::TrialEnded { trial, observed: true, total: total(case) });
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ impl Rule for KernelThread {
 }
 
 /// `kworker` of `kworker/0:1-events`; `loop` of `loop0`.
-fn kind(comm: &str) -> &str {
+pub(crate) fn kind(comm: &str) -> &str {
     let base = comm.split(['/', ':']).next().unwrap_or(comm);
     let base = base.trim_end_matches(|c: char| c.is_ascii_digit());
     if base.is_empty() { comm } else { base }
