@@ -4,7 +4,9 @@
 use std::io::Write as _;
 use std::sync::OnceLock;
 
+use advise::diagnosis;
 use bolero::check;
+use probe::Situation;
 use probe::account::{
     Account, BySource, CountedInterrupts, CpuAccount, Detail, FunctionAccount, FunctionKind, Interruptions,
     LineAccount, Nearness, Paging, Route, Source, Stretches, TaskAccount, ThreadAccount,
@@ -12,6 +14,7 @@ use probe::account::{
 use probe::ring::{Range, Ring};
 use report::account_tables::{Form, Table, When, Writer};
 use report::account_text::{self, Wanted};
+use report::diagnosis_text;
 use serde_json::{Value, json};
 
 use crate::edits;
@@ -154,8 +157,12 @@ fn a_ring() {
             cpus.add(&interval.account_filled_up(), when).unwrap();
         });
         let Some(replayed) = replayed else { return };
-        account_text::render(&replayed.account, &replayed.session.title, Wanted { all: true });
-        account_text::render(&replayed.account, "", Wanted { all: false });
+        let situation = Situation::of_account(&*replayed.session.title, Vec::new(), replayed.account.clone());
+        let diagnosis = diagnosis::judge(&situation);
+        let all = Wanted { all: true, past: true };
+        account_text::render(&replayed.account, &diagnosis, &replayed.session.title, all);
+        diagnosis_text::render(&diagnosis, &replayed.session.title, all);
+        account_text::render(&replayed.account, &diagnosis, "", Wanted::default());
         serde_json::to_string(&replayed.account.clone().without_lengths()).unwrap();
         let tables =
             [Table::Threads, Table::Takers, Table::Sources, Table::Tasks, Table::Lines, Table::Counted];

@@ -13,6 +13,7 @@ pub mod time;
 
 use machine::Missing;
 use probe::Situation;
+use probe::requests::Requests;
 use serde::Serialize;
 
 pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
@@ -27,6 +28,9 @@ pub use time::ServerTime;
 pub struct Diagnosis {
     /// Where the server's time went; `None` where none of its threads was seen.
     pub time: Option<ServerTime>,
+    /// The server's requests; `None` where they were not seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
     /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineTime>,
@@ -56,6 +60,11 @@ pub fn about(rule: &str) -> Option<&'static rules::About> {
     abouts().find(|about| about.id == rule)
 }
 
+/// Judges one window: of a server where there is one, else of the machine as a whole.
+pub fn judge(situation: &Situation) -> Diagnosis {
+    if situation.is_of_a_server() { diagnose(situation) } else { diagnose_machine(situation) }
+}
+
 /// Judges one window of a running server.
 pub fn diagnose(situation: &Situation) -> Diagnosis {
     let Some(scene) = Scene::of(situation) else {
@@ -69,6 +78,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     cause::rank(&mut diagnosis.causes);
     diagnosis.limit = limit::of(&scene, &diagnosis.causes);
     diagnosis.observer = observer(&scene);
+    diagnosis.requests = situation.requests.clone();
     diagnosis.time = Some(scene.time);
     diagnosis
 }

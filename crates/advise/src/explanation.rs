@@ -8,7 +8,10 @@ pub mod claim;
 pub mod everywhere;
 pub mod intervention;
 mod judged;
+pub mod latency;
+mod load_waits;
 pub mod observing;
+pub mod stalled;
 pub mod term;
 pub mod wakeups;
 pub mod waterfall;
@@ -24,7 +27,9 @@ use crate::diagnosis::rules::Costs;
 use claim::{Claim, Scaled, Support};
 use everywhere::EveryArm;
 use judged::{Judged, OfArm, judged};
+use latency::Latency;
 use observing::Observing;
+use stalled::Stalled;
 use term::{Part, Term, Terms};
 use wakeups::Wakeups;
 use waterfall::{Change, Pair, Waterfall, waterfall};
@@ -58,6 +63,8 @@ pub struct Explanation {
     pub server: Waterfall,
     /// That of the load on this host, by counters; `None` where it was not seen.
     pub load: Option<Waterfall>,
+    /// How long a request waited in the server's sockets, and how long its service took; `None` where the kernel does not tell.
+    pub latency: Option<Latency>,
     /// How the server's threads were woken in the arm, and in the other; `None` where they were not, or it is not known.
     pub wakeups: Option<(Wakeups, Wakeups)>,
     /// Mechanisms that cost one arm more than the other, largest first.
@@ -80,6 +87,8 @@ pub struct Explained {
     pub every_arm: EveryArm,
     /// What observing cost each of them.
     pub observing: Vec<Observing>,
+    /// Arms, observed or not, in which work stalls at regular distances.
+    pub stalled: Vec<Stalled>,
 }
 
 impl Explained {
@@ -90,6 +99,7 @@ impl Explained {
             explanations: against_baseline(facts, &by_arm),
             every_arm: everywhere::every_arm(&by_arm),
             observing: observing::observing(facts),
+            stalled: stalled::stalled(facts),
         }
     }
 }
@@ -166,6 +176,7 @@ fn explanation(
         threads: (threads(|pair| pair.arm.threads), threads(|pair| pair.against.threads)),
         load: (of_load.len() == of_server.len()).then(|| waterfall(&of_load)),
         wakeups: wakeups(&pairs),
+        latency: latency::latency(&pairs),
         server,
         claims,
         unexplained_share,

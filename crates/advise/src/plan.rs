@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use machine::knobs::{self, MaySet};
-use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, SERVER};
+use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, Predicted, SERVER};
 use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Intervention, Role, Trust, Verdict};
 
@@ -13,7 +13,7 @@ use crate::finding::{Finding, Standing};
 use crate::words::percent;
 
 /// What a case leads to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Planning {
     /// What is worth keeping; its settings may be none.
     pub plan: Plan,
@@ -48,9 +48,23 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
             .left_out
             .push("no placement of the server is shown to be better than the one it had".into()),
     }
+    planning.plan.predicted = best.map(|(contrast, _)| predicted(facts, contrast));
     planning.plan.purpose =
         Some(format!("better {} by the study of {}", facts.evidence.metric, facts.study.recipe.title()));
     planning
+}
+
+/// The gain of a placement as it was measured. Causes that are moved beside it were not measured together with it; those alone are
+/// measured where the server was pinned, which says nothing of a server that is not.
+fn predicted(facts: &Facts, contrast: &Contrast) -> Predicted {
+    let (low, high) = contrast.interval.unzip();
+    Predicted {
+        metric: facts.evidence.metric.clone(),
+        ratio: contrast.ratio,
+        low,
+        high,
+        arm: contrast.arm.clone(),
+    }
 }
 
 /// The arm that is better than the baseline, and by most.
@@ -351,6 +365,7 @@ mod tests {
         let pinned = planning.plan.settings.iter().find(|planned| planned.knob == PIN);
         // Either the server leaves the CPU, or the cause does: not both.
         assert!(moved.is_some() != pinned.is_some(), "{:?} {:?}", planning.plan, planning.left_out);
+        assert_eq!(planning.plan.predicted.is_some(), pinned.is_some(), "a cause was measured elsewhere");
         if let Some(moved) = moved {
             assert_eq!((moved.target.as_str(), moved.before.as_deref()), ("eth0/rx-0", Some("0")));
             assert_ne!(moved.value, "0");
@@ -403,6 +418,8 @@ mod tests {
         let [pinned] = &planning.plan.settings[..] else { panic!("{:?}", planning.plan) };
         assert_eq!((pinned.knob.as_str(), pinned.target.as_str(), pinned.value.as_str()), (PIN, SERVER, "2"));
         assert!(pinned.evidence.as_ref().unwrap().contains("+20 % (+15 % to +25 %)"), "{pinned:?}");
+        let predicted = planning.plan.predicted.as_ref().unwrap();
+        assert_eq!((predicted.ratio, predicted.low, predicted.high), (1.2, Some(1.15), Some(1.25)));
         assert!(planning.left_out.iter().any(|why| why.contains("away from it")), "{:?}", planning.left_out);
     }
 

@@ -19,7 +19,7 @@ pub const PIN: &str = "process-affinity";
 pub const BOOT_PARAMETERS: &str = "boot-parameters";
 
 /// Settings that are to be kept.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// What it is for, in one line.
@@ -28,9 +28,30 @@ pub struct Plan {
     /// The case that it was made from; the folder's path when it was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
+    /// What it is expected to bring; `None` where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Predicted>,
     /// The settings, in the order in which they are made.
     #[serde(rename = "setting", default)]
     pub settings: Vec<Planned>,
+}
+
+/// The gain that a plan is expected to bring, as its study measured it: `pinwise verify` sets what came out beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Predicted {
+    /// What was compared: `requests_per_s`.
+    pub metric: String,
+    /// With the plan, divided by before.
+    pub ratio: f64,
+    /// Lower end of the interval of the ratio; `None` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// The arm that it was measured on.
+    pub arm: String,
 }
 
 /// One setting with its reason.
@@ -112,6 +133,20 @@ mod tests {
         let plan = Plan::parse(text).unwrap();
         assert_eq!(plan.settings[0].target, MACHINE);
         assert_eq!(plan.settings[1].setting().target, "38");
+        assert_eq!(Plan::parse(&plan.to_toml().unwrap()).unwrap(), plan);
+    }
+
+    #[test]
+    fn what_is_predicted_is_written_and_read_again() {
+        let predicted = Predicted {
+            metric: "requests_per_s".into(),
+            ratio: 1.12,
+            low: Some(1.08),
+            high: Some(1.15),
+            arm: "cpu 1".into(),
+        };
+        let setting = Planned { knob: "a".into(), value: "1".into(), ..Planned::default() };
+        let plan = Plan { predicted: Some(predicted), settings: vec![setting], ..Plan::default() };
         assert_eq!(Plan::parse(&plan.to_toml().unwrap()).unwrap(), plan);
     }
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use advise::{Explained, Finding};
 use load::{LoadSpec, Outcome};
 use machine::{Fault, Missing};
-use report::{CaseView, Commands, absent, every_arm_text, explanation_text, html, json, junit, table};
+use report::{
+    CaseView, Commands, absent, every_arm_text, explanation_text, html, json, junit, stalled_text, table,
+};
 use study::case::quoted;
 use study::evidence::Gate;
 use study::{Case, Facts};
@@ -46,7 +48,7 @@ fn print(
     case: &Case,
     format: Format,
     report: Option<&Path>,
-    why: fn(&Explained, &Path) -> String,
+    why: fn(&Explained, &Facts, &Path) -> String,
 ) -> Result<Answer, Fault> {
     let facts = Facts::read(case)?;
     let findings = advise::examine(&facts);
@@ -57,7 +59,7 @@ fn print(
         Format::Json => output::json(&json::render(&facts, &findings, &explained, case.dir())),
         Format::Text => {
             let table = table::render(&facts, &findings, case.dir(), output::style());
-            output::text(&format!("{table}{}", why(&explained, case.dir())))
+            output::text(&format!("{table}{}", why(&explained, &facts, case.dir())))
         }
     };
     if let Some(report) = written? {
@@ -74,21 +76,28 @@ fn print(
 }
 
 /// What makes the difference between arms, all of it, what costs all of them, and what observing cost.
-fn whole(explained: &Explained, _: &Path) -> String {
+fn whole(explained: &Explained, facts: &Facts, _: &Path) -> String {
     let mut parts: Vec<String> = explained.explanations.iter().map(explanation_text::render).collect();
     parts.push(every_arm_text::render(&explained.every_arm));
+    parts.push(stalls(explained, facts));
     parts.push(explanation_text::observing(&explained.observing));
     parts.iter().filter(|part| !part.is_empty()).map(|part| format!("\n{part}")).collect()
 }
 
 /// What makes the difference between arms, in a line each, and what costs all of them.
-fn in_short(explained: &Explained, dir: &Path) -> String {
+fn in_short(explained: &Explained, facts: &Facts, dir: &Path) -> String {
     let summary = explanation_text::summary(&explained.explanations);
-    let every = every_arm_text::render(&explained.every_arm);
+    let every = every_arm_text::render(&explained.every_arm) + &stalls(explained, facts);
     match summary.is_empty() && every.is_empty() {
         true => String::new(),
         false => format!("\n{summary}{every}  All of it: pinwise explain {}\n", quoted(dir)),
     }
+}
+
+/// Stalls at regular distances, a sentence a line.
+fn stalls(explained: &Explained, facts: &Facts) -> String {
+    let sentences = stalled_text::sentences(&explained.stalled, facts.study.arms.len());
+    sentences.iter().map(|sentence| format!("{sentence}\n")).collect()
 }
 
 /// Writes evidence, findings and report. Returns where the report is; `None` where it could not be written, which is said.

@@ -56,7 +56,6 @@ pub use snapshot::Snapshot;
 pub use source::{Interruptions, Source};
 pub use stretches::Stretches;
 pub use taker::TaskAccount;
-pub(crate) use takers::remedy;
 pub use takers::{Taker, TakerKind};
 pub use target::Target;
 pub use thread::{FromIdle, Migrations, ThreadAccount};

@@ -24,6 +24,7 @@ mod online;
 pub mod party;
 pub mod probes;
 pub mod recording;
+pub mod requests;
 pub mod ring;
 pub mod rows;
 pub mod sampler;

@@ -7,7 +7,6 @@
 
 mod gap_loop;
 mod join;
-mod quiet;
 mod record;
 mod roaming;
 mod rounds;
@@ -16,7 +15,6 @@ mod session;
 mod sheet;
 mod told;
 
-pub use quiet::{Limits, Quiet};
 pub use roaming::{OwnGaps, Stretch};
 pub use session::{Plan, Round, Surroundings, measure};
 pub use sheet::{

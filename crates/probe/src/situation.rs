@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use machine::limits::memory_use::MemoryUse;
 use machine::processes::{Connections, Server, Task};
+use machine::topology::cpus::Cpu;
 use machine::{CpuSet, Machine, Missing};
 use serde::{Deserialize, Serialize};
 
-use crate::account::Account;
+use crate::account::{Account, CpuAccount};
 use crate::observation::Observation;
+use crate::requests::Requests;
 pub use surroundings::Surroundings;
 
 /// A process that had much of a CPU in the window, whoever's it is.
@@ -53,6 +55,9 @@ pub struct Situation {
     pub busy: Vec<Busy>,
     /// Its connections at the end of the window.
     pub connections: Connections,
+    /// Its requests in the window, as the kernel saw them; `None` where that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
     /// Its memory limits, the nearest cgroup first.
     pub memory: Vec<MemoryUse>,
     /// What is not known beside what the parts say themselves, and why.
@@ -60,6 +65,34 @@ pub struct Situation {
 }
 
 impl Situation {
+    /// Of an account alone, as a ring keeps it: `target` is the server in words, `pids` its processes; none of both for the machine
+    /// as a whole. Of the machine only the CPUs are known; what else is missing is said.
+    pub fn of_account(target: impl Into<String>, pids: Vec<u32>, account: Account) -> Self {
+        let cpu = |cpu: &CpuAccount| Cpu { id: cpu.cpu, online: true, ..Cpu::default() };
+        let machine = Machine { cpus: account.cpus.iter().map(cpu).collect(), ..Machine::default() };
+        let why = "only the kernel's account was kept of that time";
+        let missing = ["counters", "the server's processes and limits", "the machine"];
+        let connections = Connections {
+            missing: vec![Missing::new("the server's connections", why)],
+            ..Connections::default()
+        };
+        Self {
+            target: target.into(),
+            pids,
+            window_s: account.window_s,
+            machine,
+            account: Some(account),
+            connections,
+            missing: missing.map(|fact| Missing::new(fact, why)).into(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is of a server, rather than of the machine as a whole.
+    pub fn is_of_a_server(&self) -> bool {
+        !self.pids.is_empty() || self.account.as_ref().is_some_and(|account| account.together.is_some())
+    }
+
     /// What is not known beside counters, once.
     pub fn missing(&self) -> Vec<Missing> {
         let account = self.account.iter().flat_map(|account| &account.missing);

@@ -2,6 +2,7 @@
 
 mod strip;
 
+use advise::diagnosis::Diagnosis;
 use probe::account::Account;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
@@ -9,10 +10,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::account_text::{self, Section};
+use crate::account_text::{self, Section, takers};
 use crate::arrangement::Arrangement;
 use crate::table::wrap::wrap;
-use crate::visible;
+use crate::{diagnosis_text, visible};
 
 /// What the lower part shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +51,7 @@ impl Page {
 
     fn sections(self) -> &'static [Section] {
         match self {
-            Self::Takers => &[Section::Verdict, Section::Sum, Section::Takers],
+            Self::Takers => &[Section::Sum, Section::Takers],
             Self::Threads => &[Section::Threads, Section::Routes],
             Self::Tasks => &[Section::Tasks],
             Self::Interrupts => &[Section::Cpus, Section::Sources, Section::Lines, Section::Ticks],
@@ -134,8 +135,18 @@ pub struct View {
 /// Keys, for the last row.
 const KEYS: &str = "q quit  p pause  1-6 Tab page  s sort  t totals  f freeze  arrows PgUp PgDn";
 
+/// An account with what it comes to.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// What was counted.
+    pub account: Account,
+    /// What it comes to.
+    pub diagnosis: Diagnosis,
+}
+
 /// Draws the screen; `head` says who is watched, on which machine and when.
-pub fn draw(screen: &mut Frame<'_>, account: &Account, arrangement: &Arrangement, view: &View, head: &str) {
+pub fn draw(screen: &mut Frame<'_>, judged: &Judged, arrangement: &Arrangement, view: &View, head: &str) {
+    let account = &judged.account;
     let area = screen.area();
     let strip = strip::rows(account, arrangement, view.colour, area.width);
     let strip_rows = (strip.len() as u16).min((area.height / 3).max(1));
@@ -153,7 +164,7 @@ pub fn draw(screen: &mut Frame<'_>, account: &Account, arrangement: &Arrangement
     screen.render_widget(Paragraph::new(heading(account, view, head)), parts[0]);
     screen.render_widget(Paragraph::new(strip), parts[1]);
     screen.render_widget(Paragraph::new(tabs(view)), parts[2]);
-    let body = body(account, view, usize::from(area.width));
+    let body = body(judged, view, usize::from(area.width));
     let from = view.from.min(body.len().saturating_sub(1));
     let shown: Vec<Line<'_>> = body.into_iter().skip(from).take(usize::from(parts[3].height)).collect();
     screen.render_widget(Paragraph::new(shown), parts[3]);
@@ -191,23 +202,31 @@ fn tabs(view: &View) -> Line<'static> {
 }
 
 /// The lower part as lines; the same words as without a terminal. Sentences are broken at its width: at their end stands what to do.
-fn body(account: &Account, view: &View, width: usize) -> Vec<Line<'static>> {
-    let mut sorted = account.clone();
+fn body(judged: &Judged, view: &View, width: usize) -> Vec<Line<'static>> {
+    let mut sorted = judged.account.clone();
     view.sort.apply(&mut sorted);
+    let verdict = (view.page == Page::Takers).then(|| {
+        let wanted = diagnosis_text::Wanted::default();
+        let text = takers::verdict(&sorted, &judged.diagnosis, wanted, width.max(1));
+        text.lines().map(|line| broken(line, width)).collect::<String>()
+    });
     let texts = view.page.sections().iter().map(|section| {
         let text = account_text::section(&sorted, *section, usize::MAX);
         match section {
-            Section::Verdict | Section::Missing => text.lines().map(|line| broken(line, width)).collect(),
+            Section::Missing => text.lines().map(|line| broken(line, width)).collect(),
             _ => text,
         }
     });
-    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    let texts: Vec<String> = verdict.into_iter().chain(texts).filter(|text| !text.is_empty()).collect();
     let text = if texts.is_empty() { "nothing yet\n".to_string() } else { texts.join("\n") };
     text.lines().map(|line| Line::from(line.to_string())).collect()
 }
 
 /// A line broken at blanks, its end moved in as its beginning is and a little more.
 fn broken(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return format!("{line}\n");
+    }
     let indent = line.len() - line.trim_start().len();
     let further = indent + 3;
     let room = width.saturating_sub(further).max(1);

@@ -1,31 +1,24 @@
-//! The account of a window for people: what took CPU time from the target first, then where it was taken.
+//! The account of a window for people: what costs the target time first, then where its time went.
 
 mod interrupts;
 mod nearness;
 mod paging;
-mod takers;
+pub(crate) mod takers;
 mod threads;
 
+use advise::diagnosis::Diagnosis;
 use probe::account::{Account, Extreme};
 
+pub use crate::diagnosis_text::Wanted;
 use crate::visible::one_line;
-use crate::{absent, number};
+use crate::{absent, diagnosis_text, number};
 
 /// How many threads, tasks and functions are shown when not all are asked for.
 const SHOWN: usize = 12;
 
-/// What is to be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wanted {
-    /// Every thread, task, line and function, not only the dozen that matter most.
-    pub all: bool,
-}
-
 /// A part of the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// The three largest takers in words.
-    Verdict,
     /// Where the time of all threads went.
     Sum,
     /// All takers.
@@ -57,8 +50,7 @@ pub enum Section {
 }
 
 /// All, as they stand below each other.
-const ORDER: [Section; 15] = [
-    Section::Verdict,
+const ORDER: [Section; 14] = [
     Section::Sum,
     Section::Takers,
     Section::Threads,
@@ -75,10 +67,11 @@ const ORDER: [Section; 15] = [
     Section::Missing,
 ];
 
-/// The whole account.
-pub fn render(account: &Account, title: &str, wanted: Wanted) -> String {
+/// The whole account with what it comes to.
+pub fn render(account: &Account, diagnosis: &Diagnosis, title: &str, wanted: Wanted) -> String {
     let most = if wanted.all { usize::MAX } else { SHOWN };
-    let mut text = format!("{}, {} s\n", one_line(title), number::grouped(account.window_s, 1));
+    let mut text = format!("{}, {} s\n\n", one_line(title), number::grouped(account.window_s, 1));
+    text += &takers::verdict(account, diagnosis, wanted, diagnosis_text::WIDTH);
     for section in ORDER.map(|part| section(account, part, most)).iter().filter(|text| !text.is_empty()) {
         text.push('\n');
         text.push_str(section);
@@ -89,7 +82,6 @@ pub fn render(account: &Account, title: &str, wanted: Wanted) -> String {
 /// One part, with at most so many rows of a table; empty when there is nothing to tell.
 pub(crate) fn section(account: &Account, section: Section, most: usize) -> String {
     match section {
-        Section::Verdict => takers::verdict(account),
         Section::Sum => threads::sum(account),
         Section::Takers => takers::section(account, most),
         Section::Threads => threads::section(account, most),

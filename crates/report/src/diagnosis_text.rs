@@ -2,7 +2,10 @@
 
 use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, abouts};
 use machine::Setting;
+use probe::account::Distribution;
+use probe::requests::PortRequests;
 
+use crate::account_text;
 use crate::number::grouped;
 use crate::table::wrap::hanging;
 use crate::visible::one_line;
@@ -12,44 +15,93 @@ const SHOWN: usize = 3;
 /// Lines of evidence of each, likewise.
 const EVIDENCE: usize = 1;
 /// Width of the text, characters.
-const WIDTH: usize = 110;
+pub(crate) const WIDTH: usize = 110;
 /// Facts that could not be seen and are named, likewise.
 const MISSING: usize = 4;
+/// Ports of which requests are shown, likewise.
+const PORTS: usize = 2;
 /// Width of the bar, characters.
 const BAR: usize = 60;
 
 /// What is to be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// Every cause with all its evidence, and all that is missing.
+    /// Every cause with all its evidence, every row of a table, and all that is missing.
     pub all: bool,
+    /// It is of an earlier time or of another machine: what commands name may have changed since.
+    pub past: bool,
 }
 
 /// The whole diagnosis of `server`, 24 lines at most unless all is wanted.
 pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     let mut lines = wrapped("", &headline(diagnosis, &one_line(server)), "");
     lines.extend(diagnosis.time.iter().flat_map(bar));
-    let most = if wanted.all { usize::MAX } else { SHOWN };
-    for (number, cause) in diagnosis.causes.iter().take(most).enumerate() {
-        lines.extend(self::cause(number + 1, cause, wanted));
-    }
-    if diagnosis.causes.len() > most {
-        let rest: Vec<String> = diagnosis.causes[most..].iter().map(|cause| cause.id.to_string()).collect();
-        lines.extend(wrapped(
-            "",
-            &format!("And {} more (--full): {}", rest.len(), one_line(&rest.join(", "))),
-            "  ",
-        ));
-    }
-    match (diagnosis.causes.is_empty(), diagnosis.time.is_some(), diagnosis.machine.is_some()) {
-        (true, true, _) => lines.push("Nothing was found that costs it 1 % of its time.".into()),
-        (true, _, true) => lines.push("No trouble of the machine as a whole was found.".into()),
-        _ => {}
-    }
-    lines.extend(own_work(diagnosis));
+    lines.extend(requests(diagnosis, wanted));
+    lines.extend(causes(diagnosis, wanted, WIDTH));
     lines.extend(ruled_out(diagnosis));
     lines.extend(missing(diagnosis, wanted));
     lines.join("\n") + "\n"
+}
+
+/// A line a port: how many requests, how long they waited in the socket, and how long their service took.
+fn requests(diagnosis: &Diagnosis, wanted: Wanted) -> Vec<String> {
+    let Some(requests) = diagnosis.requests.as_ref().filter(|seen| seen.window_s > 0.0) else {
+        return Vec::new();
+    };
+    let most = if wanted.all { usize::MAX } else { PORTS };
+    let mut ports: Vec<&PortRequests> = requests.ports.iter().collect();
+    ports.sort_by_key(|port| std::cmp::Reverse(port.answered));
+    let time = |mean: Option<f64>, lengths: &Distribution| match (mean, lengths.quantile_ns(0.99)) {
+        (Some(mean), Some(p99)) => format!("{mean:.1} us (p99 {})", account_text::time(p99)),
+        (Some(mean), None) => format!("{mean:.1} us"),
+        (None, _) => "an unknown time".into(),
+    };
+    let line = |port: &&PortRequests| {
+        format!(
+            "  port {}: {} requests/s, {} in the socket until read, then answered in {}",
+            port.port,
+            grouped(port.answered as f64 / requests.window_s, 0),
+            time(port.mean_waited_us(), &port.waited),
+            time(port.mean_served_us(), &port.served)
+        )
+    };
+    ports.iter().take(most).map(line).collect()
+}
+
+/// The causes, the costliest first, or that none was found; then what is cost and no theft. Lines of at most `width` characters.
+pub(crate) fn causes(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> Vec<String> {
+    let most = if wanted.all { usize::MAX } else { SHOWN };
+    let mut lines = Vec::new();
+    for (number, cause) in diagnosis.causes.iter().take(most).enumerate() {
+        lines.extend(self::cause(number + 1, cause, wanted, width));
+    }
+    if let Some(rest) = diagnosis.causes.get(most..).filter(|rest| !rest.is_empty()) {
+        let ids: Vec<String> = rest.iter().map(|cause| cause.id.to_string()).collect();
+        let more = format!("And {} more (--full): {}", ids.len(), one_line(&ids.join(", ")));
+        lines.extend(hanging("", &more, "  ", width));
+    }
+    let remedies = diagnosis.causes.iter().take(most).flat_map(|cause| &cause.remedies);
+    if wanted.past && remedies.flat_map(|remedy| &remedy.setting).next().is_some() {
+        let words =
+            "Commands name processes, interrupts and devices as they were then: check them before use.";
+        lines.extend(hanging("", words, "  ", width));
+    }
+    if diagnosis.causes.is_empty() {
+        lines.extend(nothing_found(diagnosis).map(String::from));
+    }
+    lines.extend(own_work(diagnosis, width));
+    lines
+}
+
+/// What it means that no cause is named.
+fn nothing_found(diagnosis: &Diagnosis) -> Option<&'static str> {
+    let judged = !diagnosis.ruled_out.is_empty() || !diagnosis.own_work.is_empty();
+    match (&diagnosis.time, judged, diagnosis.missing.is_empty()) {
+        (Some(_), true, _) => Some("Nothing was found that costs it 1 % of its time."),
+        (None, true, true) => Some("No trouble of the machine as a whole was found."),
+        (None, true, false) => Some("No trouble was found in what could be judged."),
+        (_, false, _) => None,
+    }
 }
 
 fn wrapped(start: &str, text: &str, indent: &str) -> Vec<String> {
@@ -161,19 +213,19 @@ fn bar(time: &ServerTime) -> Vec<String> {
     vec![format!("  [{line}]"), format!("  {}", legend.join("   "))]
 }
 
-fn cause(number: usize, cause: &Cause, wanted: Wanted) -> Vec<String> {
+fn cause(number: usize, cause: &Cause, wanted: Wanted, width: usize) -> Vec<String> {
     let cost = match (cause.share, cause.certainty) {
         (Some(share), Certainty::Seen) => percent(share),
         _ => "cost not measured".into(),
     };
     let follows = cause.follows_from.as_ref().map(|id| format!(", follows from {id}")).unwrap_or_default();
     let claim = format!("{} ({cost}{})", one_line(&cause.claim), one_line(&follows));
-    let mut lines = wrapped(&format!("{number}. "), &claim, "   ");
+    let mut lines = hanging(&format!("{number}. "), &claim, "   ", width);
     for evidence in cause.evidence.iter().take(if wanted.all { usize::MAX } else { EVIDENCE }) {
-        lines.extend(wrapped("   ", &one_line(evidence), "   "));
+        lines.extend(hanging("   ", &one_line(evidence), "   ", width));
     }
     for remedy in cause.remedies.iter().take(if wanted.all { usize::MAX } else { 1 }) {
-        lines.extend(wrapped("   -> ", &one_line(&remedy.words), "      "));
+        lines.extend(hanging("   -> ", &one_line(&remedy.words), "      ", width));
         // A command is one line, so that it can be copied.
         lines.extend(remedy.setting.iter().map(|setting| format!("      {}", one_line(&command(setting)))));
     }
@@ -186,13 +238,16 @@ fn command(setting: &Setting) -> String {
 }
 
 /// What is cost and no theft, and what looking cost.
-fn own_work(diagnosis: &Diagnosis) -> Vec<String> {
+fn own_work(diagnosis: &Diagnosis, width: usize) -> Vec<String> {
     let own =
         diagnosis.own_work.iter().map(|own| format!("{} {} (its own work)", own.what, percent(own.share)));
     let observer = diagnosis.observer.filter(|share| *share >= 0.001);
     let observer = observer.map(|share| format!("pinwise itself {}", percent(share)));
     let parts: Vec<String> = own.chain(observer).collect();
-    if parts.is_empty() { Vec::new() } else { wrapped("", &format!("Besides: {}.", parts.join(", ")), "  ") }
+    match parts.is_empty() {
+        true => Vec::new(),
+        false => hanging("", &format!("Besides: {}.", parts.join(", ")), "  ", width),
+    }
 }
 
 /// `Ruled out: quota, swap.`
@@ -293,7 +348,7 @@ mod tests {
         let short = render(&diagnosis, "s", Wanted::default());
         assert!(short.contains("And 2 more (--full): busy-task/process:4, busy-task/process:5"), "{short}");
         assert!(short.contains("Not seen (--full says why): 0, 1, 2, 3 and 5 more."), "{short}");
-        let full = render(&diagnosis, "s", Wanted { all: true });
+        let full = render(&diagnosis, "s", Wanted { all: true, ..Wanted::default() });
         assert!(
             full.contains("5. hog")
                 && full.contains("three")
@@ -301,6 +356,16 @@ mod tests {
                 && !full.contains("--full"),
             "{full}"
         );
+    }
+
+    #[test]
+    fn commands_of_another_time_come_with_a_warning() {
+        let diagnosis = Diagnosis { time: Some(time()), causes: vec![hog(7)], ..Diagnosis::default() };
+        let shown = |past| render(&diagnosis, "s", Wanted { past, ..Wanted::default() });
+        assert!(shown(true).contains("as they were then: check them before use."));
+        assert!(!shown(false).contains("as they were then"));
+        let none = Diagnosis { time: Some(time()), ..Diagnosis::default() };
+        assert!(!render(&none, "s", Wanted { past: true, all: true }).contains("as they were then"));
     }
 
     #[test]

@@ -24,8 +24,9 @@ pub fn render(explanation: &Explanation) -> String {
     let note = words::basis_note(explanation.basis);
     lines.extend(note.into_iter().flat_map(|note| wrapped("", note, "  ")));
     lines.extend(claims(explanation));
-    let closing = words::wakeups(explanation)
+    let closing = words::latency(explanation)
         .into_iter()
+        .chain(words::wakeups(explanation))
         .chain(words::load(explanation))
         .chain(words::closing(explanation));
     lines.extend(closing.flat_map(|sentence| wrapped("", &sentence, "  ")));

@@ -6,7 +6,8 @@ mod sentences;
 mod told;
 
 pub use sentences::{
-    OBSERVING, basis_note, cause_name, claim, closing, first_remedy, heading, load, no_claim, wakeups,
+    OBSERVING, basis_note, cause_name, claim, closing, first_remedy, heading, latency, load, no_claim,
+    wakeups,
 };
 pub use told::{Sureness, Told, ToldStep, told};
 

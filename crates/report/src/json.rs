@@ -12,7 +12,7 @@ use crate::{absent, headline, next_steps, unpinned};
 pub const FORMAT: u32 = 1;
 
 /// Renders a study: `{format, case, metric, progress, answer, trust, unpinned, arms, contrasts, screening, expectations, effects, growth, cliffs, search, also, pooled, looks, given_up, findings,
-/// explanations, every_arm, observing, missing, notes, next}`.
+/// explanations, every_arm, observing, stalled, missing, notes, next}`.
 ///
 /// Ratios are ratios (0.739), not percent; intervals are `[low, high]` or null where there are too few blocks for one.
 pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &Path) -> Value {
@@ -70,6 +70,7 @@ pub fn render(facts: &Facts, findings: &[Finding], explained: &Explained, dir: &
         "explanations": explained.explanations,
         "every_arm": explained.every_arm,
         "observing": explained.observing,
+        "stalled": explained.stalled,
         "missing": absent::of_case(facts),
         "notes": evidence.notes,
         "next": next_steps::lines(&advise::next_steps(facts, findings), dir),

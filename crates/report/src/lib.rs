@@ -46,6 +46,7 @@ pub mod picture;
 pub mod plan_text;
 pub mod screening_words;
 pub mod so_far;
+pub mod stalled_text;
 pub mod svg;
 pub mod table;
 pub mod told;

@@ -1,7 +1,9 @@
 //! The noise of CPUs for people: what each is quiet enough for first, then figures, time, causes and the longest gaps.
 
 mod strip;
+mod verdict;
 
+use advise::noise::Verdict;
 use probe::noise::{Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, LongGap, Noise, Policy};
 
 use crate::account_text::{count, share, time, time_or_dash};
@@ -16,18 +18,18 @@ const TASKS_SHOWN: usize = 5;
 const LONGEST_SHOWN: usize = 5;
 const PARTS_SHOWN: usize = 3;
 
-/// The whole measurement. `style` gives the width.
-pub fn render(noise: &Noise, style: Style) -> String {
+/// The whole measurement with what it comes to. `style` gives the width.
+pub fn render(noise: &Noise, judged: &Verdict, style: Style) -> String {
     let width = style.width.clamp(60, 160);
-    let mut text: String = noise.verdict.iter().map(|line| format!("{}\n", one_line(line))).collect();
+    let mut text: String = verdict::lines(judged).iter().map(|line| format!("{line}\n")).collect();
     text += &format!("\n{}\n", how(noise));
-    for section in [figures(noise), strip::section(noise, width)] {
+    for section in [figures(noise, judged), strip::section(noise, width)] {
         text.push('\n');
         text += &section;
     }
     for cpu in &noise.cpus {
         text.push('\n');
-        text += &of_cpu(cpu, noise);
+        text += &of_cpu(cpu, noise, judged);
     }
     match absent::section(&noise.missing) {
         missing if missing.is_empty() => text,
@@ -54,7 +56,7 @@ fn how(noise: &Noise) -> String {
 }
 
 /// A line a CPU.
-fn figures(noise: &Noise) -> String {
+fn figures(noise: &Noise, judged: &Verdict) -> String {
     let mut rows = vec![
         [
             "CPU",
@@ -85,7 +87,7 @@ fn figures(noise: &Noise) -> String {
             time_or_dash(cpu.gap_p99_ns),
             cpu.ticks_per_s.map_or("-".into(), |rate| number::grouped(rate, 0)),
             known(cpu.preempted),
-            cpu.quiet.words().into(),
+            verdict::of_cpu(judged, cpu.cpu).map_or("-", |cpu| cpu.quiet.words()).into(),
         ]);
     }
     let mut sides = [Side::Right; 11];
@@ -94,9 +96,10 @@ fn figures(noise: &Noise) -> String {
 }
 
 /// One CPU in full.
-fn of_cpu(cpu: &CpuNoise, noise: &Noise) -> String {
+fn of_cpu(cpu: &CpuNoise, noise: &Noise, judged: &Verdict) -> String {
     let cost = &cpu.loop_cost;
-    let mut text = format!("CPU {}: {}\n", cpu.cpu, one_line(&cpu.words));
+    let words = verdict::of_cpu(judged, cpu.cpu).map(verdict::words).unwrap_or_default();
+    let mut text = format!("CPU {}: {words}\n", cpu.cpu);
     text += &format!(
         "  the loop reads the clock every {} ns (shortest {} ns); keeping a gap takes {} ns, all of them took {}\n",
         cost.step_ns,

@@ -1,6 +1,7 @@
 //! What a verification says, for people.
 
-use study::engine::verify::Verified;
+use machine::plan::Predicted;
+use study::engine::verify::{AsPredicted, Verified};
 use study::{Contrast, Trust, Verdict};
 
 use crate::{control_words, number, visible};
@@ -11,6 +12,8 @@ pub fn render(verified: &Verified) -> String {
     if let Some(contrast) = &verified.contrast {
         text += &format!("- {}\n", figure(verified, contrast));
     }
+    text +=
+        &verified.predicted.iter().map(|predicted| predicted_line(verified, predicted)).collect::<String>();
     if let Some(a_a) = &verified.a_a {
         text += &format!("- the same placement twice: {}\n", change(a_a));
     }
@@ -49,6 +52,22 @@ fn figure(verified: &Verified, contrast: &Contrast) -> String {
     format!("{} {} than before, in {} blocks", change(contrast), visible::one_line(unit), contrast.blocks)
 }
 
+/// `- predicted: +12 % [8, 15]; it came out as predicted`.
+fn predicted_line(verified: &Verified, predicted: &Predicted) -> String {
+    let interval = predicted.low.zip(predicted.high);
+    let fits = match verified.as_predicted {
+        Some(AsPredicted::Fits) => "; what came out fits",
+        Some(AsPredicted::Less) => "; it brought less",
+        Some(AsPredicted::More) => "; it brought more",
+        None => "",
+    };
+    let arm = visible::one_line(&predicted.arm);
+    format!(
+        "- predicted by the study ({arm}): {}{fits}\n",
+        number::change_with_interval(predicted.ratio, interval)
+    )
+}
+
 fn change(contrast: &Contrast) -> String {
     number::change_with_interval(contrast.ratio, contrast.interval)
 }
@@ -73,6 +92,8 @@ mod tests {
             holds: verdict == Verdict::Better,
             a_a: Some(Contrast { ratio: 0.999, interval: None, ..contrast.clone() }),
             contrast: Some(contrast),
+            predicted: None,
+            as_predicted: None,
             trust,
             metric: "requests_per_s".into(),
             unit: "requests/s".into(),
@@ -97,5 +118,24 @@ mod tests {
         assert!(render(&verified(Trust::Sound, Verdict::Undecided)).starts_with("Undecided"));
         let text = render(&verified(Trust::TooFew { blocks: 3, needed: 6 }, Verdict::Better));
         assert!(text.starts_with("No claim"), "{text}");
+    }
+
+    #[test]
+    fn what_was_predicted_stands_beside_what_came_out() {
+        let predicted = Predicted {
+            metric: "requests_per_s".into(),
+            ratio: 1.2,
+            low: Some(1.16),
+            high: Some(1.25),
+            arm: "cpu 1".into(),
+        };
+        let known = Verified {
+            predicted: Some(predicted),
+            as_predicted: Some(AsPredicted::Less),
+            ..verified(Trust::Sound, Verdict::Better)
+        };
+        let line = "- predicted by the study (cpu 1): +20.0 % [+16.0, +25.0]; it brought less\n";
+        assert!(render(&known).contains(line), "{}", render(&known));
+        assert!(!render(&verified(Trust::Sound, Verdict::Better)).contains("predicted"));
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::boots::Booted;
 use crate::cliff::Cliff;
+use crate::statistics::stalls::Stall;
 
 /// How the start of the run was cut off.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -158,7 +159,7 @@ pub struct Parts {
 }
 
 /// What the intervals of one run say of its own mean.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Within {
     /// Intervals of the measured window.
     pub intervals: usize,
@@ -166,6 +167,12 @@ pub struct Within {
     pub error_share: Option<f64>,
     /// How many times its rate changed for good, in its level or spread.
     pub changes: usize,
+    /// Length of an interval, s; 0 in trials of before 2026-11-26, whose stalls are not known.
+    #[serde(default)]
+    pub step_s: f64,
+    /// Intervals in which much less was completed than usual.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
 }
 
 /// One run of the workload under one placement.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use probe::Situation;
 use study::{Facts, Observed};
 
+use super::load_waits::load_waits;
 use super::term::Terms;
 use crate::diagnosis::{Cause, CauseId, Diagnosis, Limit, ServerTime, Subject, diagnose};
 
@@ -26,14 +27,14 @@ impl<'a> Judged<'a> {
     fn of(observed: &'a Observed) -> Self {
         let situation = &observed.situation;
         let diagnosis = diagnose(situation);
-        Self {
-            observed,
-            server: Terms::of(situation),
-            load: Terms::of_load(situation),
-            active_ns: diagnosis.time.as_ref().map_or(0.0, ServerTime::active_ns),
-            limit: diagnosis.limit,
-            found: Found::of(situation, diagnosis),
+        let active_ns = diagnosis.time.as_ref().map_or(0.0, ServerTime::active_ns);
+        let limit = diagnosis.limit;
+        let load = Terms::of_load(situation);
+        let mut found = Found::of(situation, diagnosis);
+        if let Some((cause, waited_ns)) = load_waits(situation, load.as_ref()).filter(|_| active_ns > 0.0) {
+            found.add(situation, Cause { share: Some(waited_ns / active_ns), ..cause });
         }
+        Self { observed, server: Terms::of(situation), load, active_ns, limit, found }
     }
 }
 
@@ -63,22 +64,24 @@ pub(super) struct Found {
 impl Found {
     fn of(situation: &Situation, diagnosis: Diagnosis) -> Self {
         let mut found = Self::default();
-        for cause in diagnosis.causes {
-            let id = CauseId { rule: cause.id.rule.clone(), subject: subject(situation, &cause.id.subject) };
-            // Several processes of one name are one program.
-            let sum = found.shares.entry(id.clone()).or_insert(Some(0.0));
-            *sum = sum.zip(cause.share).map(|(sum, share)| sum + share);
-            let known = found.causes.entry(id).or_insert_with(|| cause.clone());
-            if known.share < cause.share {
-                *known = cause;
-            }
-        }
+        diagnosis.causes.into_iter().for_each(|cause| found.add(situation, cause));
         for own in diagnosis.own_work {
             let id = CauseId { rule: own.rule.into(), subject: Subject::Server };
             found.shares.insert(id.clone(), Some(own.share));
             found.own.insert(id, own.what);
         }
         found
+    }
+
+    /// Adds a cause; several processes of one name are one program.
+    fn add(&mut self, situation: &Situation, cause: Cause) {
+        let id = CauseId { rule: cause.id.rule.clone(), subject: subject(situation, &cause.id.subject) };
+        let sum = self.shares.entry(id.clone()).or_insert(Some(0.0));
+        *sum = sum.zip(cause.share).map(|(sum, share)| sum + share);
+        let known = self.causes.entry(id).or_insert_with(|| cause.clone());
+        if known.share < cause.share {
+            *known = cause;
+        }
     }
 
     /// All that was found.

@@ -6,7 +6,6 @@ use probe::account::{Account, SleepReason, Source, TaskAccount};
 use probe::{Party, Situation, TreeSeen};
 use serde::{Deserialize, Serialize};
 
-use crate::diagnosis::rules::cpu::kernel_thread;
 use crate::diagnosis::time::{Means, ServerTime};
 
 /// What a thread of the server does, or why it does not run.
@@ -137,6 +136,11 @@ impl Terms {
         self.ns.values().sum()
     }
 
+    /// All of a term, ns.
+    pub fn term_ns(&self, term: Term) -> f64 {
+        self.ns.iter().filter(|((of, _), _)| *of == term).map(|(_, ns)| ns).sum()
+    }
+
     /// The same with each leaf divided by `by`.
     pub fn divided(&self, by: f64) -> Self {
         Self { ns: self.ns.iter().map(|(leaf, ns)| (leaf.clone(), ns / by)).collect(), threads: self.threads }
@@ -192,7 +196,7 @@ fn waiting(situation: &Situation) -> BTreeMap<Part, f64> {
 fn taker(situation: &Situation, task: &TaskAccount) -> Part {
     match (task.of_target, task.of_kernel, situation.is_client(task.pid)) {
         (true, ..) => Part::OwnThreads,
-        (_, true, _) => Part::KernelThread { name: kernel_thread::kind(&task.comm).into() },
+        (_, true, _) => Part::KernelThread { name: task.kernel_thread_kind().into() },
         (.., true) => Part::Load,
         _ => Part::Program { name: task.comm.clone() },
     }

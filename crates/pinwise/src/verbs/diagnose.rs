@@ -2,11 +2,12 @@
 
 mod collecting;
 
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use advise::diagnosis::{Diagnosis, diagnose, diagnose_machine};
-use machine::{Class, Fault, Root, foreign};
+use advise::diagnosis::{self, Diagnosis};
+use machine::{Class, Fault, Machine, Root, foreign};
 use probe::Situation;
 use report::diagnosis_text::{self, Wanted};
 use serde::Serialize;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::cli::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
+use crate::verbs::watch::replay::{self, Part};
 use crate::window;
 
 /// The window where none is given.
@@ -32,6 +34,8 @@ Examples:
   pinwise diagnose --process db --full              every cause with all its evidence
   pinwise diagnose --process db --keep db.json      keeps what was seen, to be judged again elsewhere
   pinwise diagnose --from db.json
+  pinwise diagnose --replay RING --last 5m          what 'pinwise watch --record RING' recorded
+  pinwise diagnose --from web7.tar.zst              a machine as 'pinwise map --capture' kept it: its settings, without a window
   pinwise diagnose --process db --format json | jq '.causes[0]'
 
 Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU; without, the counters of /proc are judged, and what they
@@ -49,9 +53,21 @@ pub struct Args {
     /// Keep what was seen in this file
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     keep: Option<PathBuf>,
-    /// Judge what was kept in a file instead of looking
-    #[arg(long, value_name = "FILE", conflicts_with = "process")]
+    /// Judge what --keep kept, or a machine that was captured, instead of looking
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["process", "window"])]
     from: Option<PathBuf>,
+    /// Judge what a recorder kept: the folder of 'pinwise watch --record'
+    #[arg(long, value_name = "RING", conflicts_with_all = ["process", "window", "from", "keep"])]
+    replay: Option<PathBuf>,
+    /// Only the last part of the ring, as 5m
+    #[arg(long, value_name = "TIME", value_parser = window::length, requires = "replay", conflicts_with_all = ["since", "until"])]
+    last: Option<Duration>,
+    /// Only from this time on, in UTC: 10:00 (of the ring's last day), '2026-11-21 10:00:05' or @1795255205
+    #[arg(long, value_name = "TIME", requires = "replay")]
+    since: Option<String>,
+    /// Only up to this time
+    #[arg(long, value_name = "TIME", requires = "replay")]
+    until: Option<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -70,11 +86,25 @@ struct Document<'a> {
     diagnosis: &'a Diagnosis,
 }
 
-/// Looks, judges, tells.
+impl Args {
+    /// Which part of the ring.
+    fn part(&self) -> Part<'_> {
+        let (from, to) = (("--since", self.since.as_deref()), ("--until", self.until.as_deref()));
+        Part { last: self.last, from, to }
+    }
+
+    /// Whether it is judged what was seen earlier, maybe elsewhere.
+    fn is_of_the_past(&self) -> bool {
+        self.from.is_some() || self.replay.is_some()
+    }
+}
+
+/// Looks, judges, prints.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let situation = match &args.from {
-        Some(file) => read(file)?,
-        None => {
+    let situation = match (&args.from, &args.replay) {
+        (Some(file), _) => read(file)?,
+        (None, Some(ring)) => replay::read(ring, &args.part())?,
+        (None, None) => {
             let stop = interrupt::flag()?;
             collecting::collect(&Root::live(), args.process.as_deref(), args.window, &stop)?
         }
@@ -82,8 +112,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     if let Some(file) = &args.keep {
         output::to(Some(file), &output::one_line(&situation)?)?;
     }
-    let of_a_server = !situation.pids.is_empty();
-    let diagnosis = if of_a_server { diagnose(&situation) } else { diagnose_machine(&situation) };
+    let diagnosis = diagnosis::judge(&situation);
     match args.format {
         Format::Json => output::json(&Document {
             server: &situation.target,
@@ -92,15 +121,32 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
             diagnosis: &diagnosis,
         })?,
         Format::Text => {
-            output::text(&diagnosis_text::render(&diagnosis, &situation.target, Wanted { all: args.full }))?;
+            let wanted = Wanted { all: args.full, past: args.is_of_the_past() };
+            output::text(&diagnosis_text::render(&diagnosis, &situation.target, wanted))?;
         }
     }
     Ok(Answer::Done)
 }
 
-/// Reads what `--keep` wrote.
+/// Reads what `--keep` wrote, or a captured machine.
 fn read(file: &Path) -> Result<Situation, Fault> {
-    let remedy = "name a file that 'pinwise diagnose --keep' wrote";
+    let remedy = "name a file that 'pinwise diagnose --keep' wrote, or a capture of a machine";
+    let is_kept =
+        !file.is_dir() && begins_as_json(file).map_err(|e| Fault::io(file.display(), &e, remedy))?;
+    if !is_kept {
+        let machine = Machine::read(&Root::at(file)?);
+        return Ok(Situation { target: file.display().to_string(), machine, ..Situation::default() });
+    }
     let text = foreign::read_text(file, MOST_BYTES).map_err(|e| Fault::io(file.display(), &e, remedy))?;
-    serde_json::from_str(&text).map_err(|why| Fault::new(Class::Usage, file.display(), why, remedy))
+    let not_kept = |why: &dyn std::fmt::Display| Fault::new(Class::Usage, file.display(), why, remedy);
+    let situation: Situation = serde_json::from_str(&text).map_err(|why| not_kept(&why))?;
+    // A situation of an older pinwise may lack any part but its name: without one it is another JSON file.
+    if situation.target.is_empty() { Err(not_kept(&"it does not say what it is of")) } else { Ok(situation) }
+}
+
+/// Whether a file begins as a JSON object does. No archive does.
+fn begins_as_json(file: &Path) -> io::Result<bool> {
+    let mut first = [0; 1];
+    let read = foreign::open_found(file)?.read(&mut first)?;
+    Ok(read == 1 && first == *b"{")
 }

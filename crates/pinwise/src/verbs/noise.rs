@@ -5,9 +5,11 @@ mod progress;
 
 use std::time::Duration;
 
+use advise::noise::Verdict;
 use change::own;
 use machine::{Class, CpuSet, Fault, Machine, Root};
-use probe::noise::{self, Plan, Policy, Round, Surroundings};
+use probe::noise::{self, Noise, Plan, Policy, Round, Surroundings};
+use serde::Serialize;
 
 use crate::cli::Format;
 use crate::interrupt;
@@ -29,7 +31,7 @@ Examples:
   pinwise noise                                     each usable CPU for 10 s
   pinwise noise --cpu 2-3 --for 1m                  two CPUs; rare gaps take long windows
   pinwise noise --cpu 3 --fifo                      without ordinary tasks in the way (root)
-  pinwise noise --format json | jq '.cpus[0]'       the quietest, for programs
+  pinwise noise --format json | jq '.verdict.classes' CPUs by what they are quiet enough for
   pinwise noise --cores                             from CPU to CPU: how long a cache line takes
   pinwise noise --memory                            from node to node: latency and bandwidth
   pinwise noise --cores --memory --save d.json      both, for 'pinwise map --distances d.json'
@@ -61,7 +63,17 @@ pub struct Args {
     format: Format,
 }
 
-/// Measures, then tells.
+/// What `--format json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    /// What it comes to.
+    verdict: &'a Verdict,
+    /// What was measured.
+    #[serde(flatten)]
+    noise: &'a Noise,
+}
+
+/// Measures, judges, prints.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let stop = interrupt::flag()?;
     let root = Root::live();
@@ -81,9 +93,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let noise = noise::measure(&plan, &machine, &host, &stop);
     host.progress.finish();
     let noise = noise?;
+    let verdict = advise::noise::judge(&noise);
     match args.format {
-        Format::Json => output::json(&noise)?,
-        Format::Text => output::text(&report::noise_text::render(&noise, output::style()))?,
+        Format::Json => output::json(&Document { verdict: &verdict, noise: &noise })?,
+        Format::Text => output::text(&report::noise_text::render(&noise, &verdict, output::style()))?,
     }
     Ok(Answer::Done)
 }

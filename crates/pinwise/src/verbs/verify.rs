@@ -42,7 +42,7 @@ fn can_be_set(plan: Plan) -> Result<Plan, Fault> {
             knob.change(&root, &planned.target, value)?;
         }
     }
-    Ok(Plan { settings: [of_machine, of_server].concat(), purpose: plan.purpose, case: plan.case })
+    Ok(Plan { settings: [of_machine, of_server].concat(), ..plan })
 }
 
 /// Verifies; the answer is no unless the plan is shown to be better. The machine is left as it was found.

@@ -4,15 +4,17 @@ mod args;
 mod counters;
 mod folded;
 pub(super) mod joining;
+mod judging;
 mod live;
 mod perfetto;
 mod record;
-mod replay;
+pub(super) mod replay;
 pub(super) mod target;
 mod tell;
 
 use std::io::IsTerminal as _;
 
+use advise::diagnosis::Diagnosis;
 use machine::{Class, CpuSet, Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, Nearness};
 
@@ -23,10 +25,11 @@ use crate::window::{self, Ended};
 pub use args::Args;
 use args::Form;
 use joining::Joining;
+use judging::Judging;
 use target::Watched;
 use tell::Sheet;
 
-/// Counts for the window, then tells.
+/// Counts for the window, judges, prints.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     args.fit_together()?;
     if let Some(ring) = &args.replay {
@@ -58,10 +61,16 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let Some(place) = place else {
         return live::run(args, counting, &root, &machine, &watched, &stop);
     };
+    // A table has no place for a verdict.
+    let judging = args.format.has_verdict().then(|| Judging::begin(&root, &watched));
     let (account, how) = count(args, counting, &root, &machine, &watched, &stop);
+    let (account, diagnosis) = match judging {
+        Some(judging) => judging.end(&root, &machine, account),
+        None => (account, Diagnosis::default()),
+    };
     let target = watched.for_programs();
     let everything = watched.is_everything();
-    let sheet = Sheet { target: &target, everything, how, recorded: None, account };
+    let sheet = Sheet { target: &target, everything, how, recorded: None, diagnosis, account };
     tell::sheet(args, &watched.title(), sheet, place)?;
     Ok(Answer::Done)
 }

@@ -83,7 +83,7 @@ fn plan(root: &Root, sleepers: &Sleepers) -> Plan {
         };
         settings.extend(targets.iter().filter_map(|target| killing::planned(root, knob, target, values)));
     }
-    Plan { purpose: Some("a test".into()), case: None, settings }
+    Plan { purpose: Some("a test".into()), settings, ..Plan::default() }
 }
 
 fn told(what: &str, tried: &Tried) {

@@ -22,7 +22,7 @@ impl Distribution {
     }
 
     /// What the kernel counted.
-    pub(super) fn of(steps: &[u32; BUCKETS]) -> Self {
+    pub(crate) fn of(steps: &[u32; BUCKETS]) -> Self {
         let Some(first) = steps.iter().position(|count| *count > 0) else { return Self::default() };
         let last = steps.iter().rposition(|count| *count > 0).unwrap_or(first);
         Self::from(first, last + 1 - first, [&steps[first..=last]])
@@ -71,7 +71,7 @@ impl Distribution {
     }
 
     /// Adds another distribution.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         if other.counts.is_empty() {
             return;
         }

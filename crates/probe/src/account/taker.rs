@@ -42,6 +42,15 @@ pub struct TaskAccount {
     pub took_by_cpu: BTreeMap<u32, u64>,
 }
 
+impl TaskAccount {
+    /// The kind of a thread of the kernel: `kworker` of `kworker/0:1-events`, `loop` of `loop0`.
+    pub fn kernel_thread_kind(&self) -> &str {
+        let base = self.comm.split(['/', ':']).next().unwrap_or(&self.comm);
+        let base = base.trim_end_matches(|c: char| c.is_ascii_digit());
+        if base.is_empty() { &self.comm } else { base }
+    }
+}
+
 /// Sums the kernel's records of tasks over CPUs. `every_task` tells whether all their slices were counted.
 pub(super) fn tasks(snapshot: &Snapshot, every_task: bool, names: &Names) -> BTreeMap<u32, TaskAccount> {
     let mut tasks = complete_slices(&snapshot.takers, every_task, names);

@@ -1,4 +1,4 @@
-//! Who took the CPU from the target, or without a target who had the CPUs, ranked, with the knob that would mend it.
+//! Who took the CPU from the target, or without a target who had the CPUs, ranked. What can be done about it is for `advise` to say.
 
 use std::collections::BTreeMap;
 
@@ -57,8 +57,6 @@ pub struct Taker {
     pub longest_at_most_ns: Option<u64>,
     /// Share of the time in which the target's threads wanted a CPU, 0 to 1; without a target, of the CPUs' time.
     pub share: f64,
-    /// What would mend it, and by which knob.
-    pub remedy: String,
 }
 
 impl Taker {
@@ -102,7 +100,7 @@ pub(super) fn takers(told: &Told<'_>) -> Vec<Taker> {
     takers
 }
 
-fn taker(kind: TakerKind, name: impl Into<String>, remedy: impl Into<String>) -> Taker {
+fn taker(kind: TakerKind, name: impl Into<String>) -> Taker {
     Taker {
         kind,
         name: name.into(),
@@ -112,7 +110,6 @@ fn taker(kind: TakerKind, name: impl Into<String>, remedy: impl Into<String>) ->
         longest_ns: None,
         longest_at_most_ns: None,
         share: 0.0,
-        remedy: remedy.into(),
     }
 }
 
@@ -122,7 +119,7 @@ fn interrupts(told: &Told<'_>) -> Vec<Taker> {
     for cpu in told.cpus {
         for (source, seen) in cpu.sources.iter().filter(|(source, _)| *source != Source::Device) {
             let kind = if source.is_softirq() { TakerKind::Softirq } else { TakerKind::Interrupt };
-            let sum = by_source.entry(source).or_insert_with(|| taker(kind, source.words(), remedy(source)));
+            let sum = by_source.entry(source).or_insert_with(|| taker(kind, source.words()));
             add(sum, cpu.cpu, seen, told.together.is_some());
         }
     }
@@ -130,8 +127,7 @@ fn interrupts(told: &Told<'_>) -> Vec<Taker> {
     for line in told.lines {
         let sum = by_line.entry(line.irq).or_insert_with(|| {
             let name = line.name.as_deref().unwrap_or("not known");
-            let remedy = "move the line to a CPU that the server does not use: knob irq-affinity";
-            taker(TakerKind::Device, format!("IRQ {} ({name})", line.irq), remedy)
+            taker(TakerKind::Device, format!("IRQ {} ({name})", line.irq))
         });
         add(sum, line.cpu, &line.seen, told.together.is_some());
     }
@@ -152,48 +148,6 @@ fn add(sum: &mut Taker, cpu: u32, seen: &Interruptions, has_target: bool) {
     sum.took_ns = sum.took_ns.saturating_add(took_ns);
 }
 
-/// What would mend it, and by which knob.
-pub(crate) fn remedy(source: Source) -> &'static str {
-    match source {
-        Source::Tick => {
-            "busy CPUs keep their tick unless they are in nohz_full= (knob boot-parameters) and run one task (knob \
-             process-affinity); timers that tasks set are in here, too (see functions)"
-        }
-        Source::Reschedule => {
-            "tasks are woken here from other CPUs: keep those who wake each other together (knobs process-affinity, cpuset), and \
-             balancing off the CPU: isolcpus= (knob boot-parameters) or an isolated cpuset partition"
-        }
-        Source::CallFunction | Source::CallFunctionSingle => {
-            "another CPU has something run here: memory that is unmapped or moved (TLB; knob numa-balancing), membarrier, packets \
-             that RPS hands over (knob rps-cpus); keep those who share the memory on other CPUs (knobs process-affinity, cpuset); see \
-             functions for what was called"
-        }
-        Source::SoftirqNetRx => {
-            "packets are worked off here: move the network card's lines (knob irq-affinity) or its receive work (knob rps-cpus)"
-        }
-        Source::SoftirqNetTx => {
-            "sent packets are cleaned up here: move the network card's lines (knob irq-affinity) or its transmit queues (knob \
-             xps-cpus)"
-        }
-        Source::SoftirqRcu => {
-            "boot parameter rcu_nocbs= (knob boot-parameters) gives this work to threads that can be moved (knob \
-             kernel-thread-affinity); nohz_full= has it with it"
-        }
-        Source::SoftirqBlock | Source::Device => "move the disk's lines: knob irq-affinity",
-        Source::SoftirqTimer | Source::SoftirqHrtimer => {
-            "timers fire where they were set: keep those who set them off these CPUs (knobs process-affinity, cpuset); nohz_full= \
-             (knob boot-parameters) has those set elsewhere that need no CPU of their own, vm-stat-interval makes statistics rarer"
-        }
-        Source::SoftirqSched => {
-            "the scheduler balances load: CPUs in isolcpus= (knob boot-parameters) or in an isolated cpuset partition \
-             (cpuset.cpus.partition) are left alone"
-        }
-        Source::Nmi => "profiling or the hard lockup watchdog: knob nmi-watchdog",
-        Source::Thermal => "the CPU is too hot: look at cooling and power limits",
-        _ => "see functions for what ran",
-    }
-}
-
 /// Tasks, put together: the target's own threads, each other process, the kernel's threads by kind.
 /// Without a target by their time on a CPU.
 fn tasks(tasks: &[TaskAccount], has_target: bool) -> Vec<Taker> {
@@ -206,8 +160,8 @@ fn tasks(tasks: &[TaskAccount], has_target: bool) -> Vec<Taker> {
         if took_ns == 0 {
             continue;
         }
-        let (kind, name, remedy) = named(task, has_target);
-        let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name, remedy));
+        let (kind, name) = named(task);
+        let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name));
         // How long slices were is told of what they took alone.
         sum.and_longest(if has_target { task.took.longest() } else { None });
         sum.count = sum.count.saturating_add(count);
@@ -219,71 +173,30 @@ fn tasks(tasks: &[TaskAccount], has_target: bool) -> Vec<Taker> {
     together.into_values().collect()
 }
 
-fn named(task: &TaskAccount, has_target: bool) -> (TakerKind, String, &'static str) {
+fn named(task: &TaskAccount) -> (TakerKind, String) {
     if task.of_target {
-        let remedy = "the target has more threads that want to run than CPUs: give it more (knobs process-affinity, cpuset) or \
-            fewer threads";
-        return (TakerKind::OwnThreads, "other threads of the target".into(), remedy);
+        return (TakerKind::OwnThreads, "other threads of the target".into());
     }
     if task.of_kernel {
-        let kind = task.comm.split(['/', ':']).next().unwrap_or(&task.comm);
-        return (TakerKind::KernelThread, format!("kernel thread {kind}"), kernel_thread_remedy(kind));
+        return (TakerKind::KernelThread, format!("kernel thread {}", task.kernel_thread_kind()));
     }
-    let remedy = match has_target {
-        true => {
-            "give the two different CPUs: knobs process-affinity, cpuset; or a better scheduling class: knob \
-             scheduling-policy"
-        }
-        false => {
-            "where it is not what these CPUs are for, give it others: knobs process-affinity, cpuset; or less of them: cpu.max of \
-             its cgroup"
-        }
-    };
-    (TakerKind::Process, format!("{} (process {})", task.comm, task.pid), remedy)
-}
-
-fn kernel_thread_remedy(kind: &str) -> &'static str {
-    match kind {
-        "kworker" => {
-            "keep work items off these CPUs: knobs workqueue-cpus, vm-stat-interval, writeback-cpus; see functions for which"
-        }
-        "ksoftirqd" => {
-            "softirqs are too many for the CPU: move what raises them (knobs irq-affinity, rps-cpus)"
-        }
-        "rcuc" | "rcuop" | "rcuos" | "rcuog" | "rcu_preempt" | "rcu_sched" => {
-            "move RCU's threads: boot parameter rcu_nocbs= (knob boot-parameters), then knob kernel-thread-affinity"
-        }
-        "migration" => "the scheduler moves tasks: give each its own CPUs (knob cpuset)",
-        _ => {
-            "move the kernel's threads away from these CPUs (knob kernel-thread-affinity), or isolate the CPUs at boot: isolcpus= \
-             (knob boot-parameters)"
-        }
-    }
+    (TakerKind::Process, format!("{} (process {})", task.comm, task.pid))
 }
 
 /// Waiting that nobody's slice explains.
 fn others(told: &Told<'_>) -> Vec<Taker> {
     let target = told.together.cloned().unwrap_or_default();
-    let mut quota = taker(
-        TakerKind::Quota,
-        "the quota of its cgroup",
-        "raise or lift it: cpu.max of the cgroup, CPUQuota= of the unit, the CPU limit of the container",
-    );
+    let mut quota = taker(TakerKind::Quota, "the quota of its cgroup");
     quota.and_longest(target.throttled.longest());
     quota.count = target.throttled.count;
     quota.took_ns = target.throttled.total_ns;
-    let mut idle = taker(
-        TakerKind::IdleCpu,
-        "idle CPU waking up",
-        "a limit of the wake-up latency (PM QoS) or busy polling keeps CPUs out of deep idle states; in a guest, so does haltpoll",
-    );
+    let mut idle = taker(TakerKind::IdleCpu, "idle CPU waking up");
     for cpu in told.cpus.iter().filter(|cpu| cpu.idle_while_waited_ns > 0) {
         idle.took_ns = idle.took_ns.saturating_add(cpu.idle_while_waited_ns);
         idle.cpus.insert(cpu.cpu);
     }
     idle.count = target.from_idle.iter().map(|state| state.count).fold(0, u64::saturating_add);
-    let mut unknown =
-        taker(TakerKind::Unknown, "not known: it waited when counting began", "watch it for longer");
+    let mut unknown = taker(TakerKind::Unknown, "not known: it waited when counting began");
     unknown.took_ns = told.taken_by_unknown_ns;
     vec![quota, idle, unknown]
 }
@@ -344,7 +257,6 @@ mod tests {
         );
         assert_eq!(ranked[0].share, 0.21);
         assert_eq!(ranked[1].cpus, CpuSet::from_list("3").unwrap());
-        assert!(ranked.iter().all(|taker| !taker.remedy.is_empty()));
     }
 
     #[test]
@@ -400,15 +312,6 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert_eq!((ranked[0].share, ranked[0].cpus.to_list().as_str()), (0.3, "0-1"));
-        assert!(ranked[0].longest().is_none() && ranked[0].remedy.contains("process-affinity"));
-    }
-
-    #[test]
-    fn every_remedy_of_a_source_that_can_be_mended_names_its_knob() {
-        let knobs: Vec<&str> = machine::knobs::ALL.iter().map(|knob| knob.about().id).collect();
-        for source in Source::ALL.into_iter().filter(|source| remedy(*source) != remedy(Source::IrqWork)) {
-            let names_one = knobs.iter().any(|knob| remedy(source).contains(knob));
-            assert!(names_one || source == Source::Thermal, "{source:?}: {}", remedy(source));
-        }
+        assert!(ranked[0].longest().is_none());
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
         core: [BIRTHS, RUN_QUEUES].into_iter().flatten().collect(),
         others: [NAMES_AND_IDLING, INTERRUPTS, PAGE_FAULTS, SUMS, softirqs].into_iter().flatten().collect(),
         typed: options.typed,
+        follows_threads: true,
         namespace: options.namespace,
         types: options.types,
     };

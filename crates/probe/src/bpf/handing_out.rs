@@ -55,6 +55,7 @@ impl HandingOut {
             core: [BIRTHS, WAKES, of_target(RUN_QUEUES)].into_iter().flatten().collect(),
             others: others.collect(),
             typed: self.typed,
+            follows_threads: true,
             namespace: 0,
             types: self.types.clone(),
         };

@@ -25,6 +25,14 @@ pub(super) const WOKEN: &[Hook] = &[hook("sched_wakeup", None), hook("sched_wake
 /// Who wakes whom.
 pub(super) const WAKES: &[Hook] = &[hook("sched_waking", None)];
 
+/// What happens to a server's sockets.
+pub(super) const REQUESTS: &[Hook] = &[
+    hook("inet_sock_set_state", None),
+    hook("sk_data_ready", None),
+    hook("sock_recv_length", None),
+    hook("sock_send_length", None),
+];
+
 /// sched_switch in both forms: 5.18 gave it a fourth argument.
 pub(super) const SWITCH: &[&str] = &["sched_switch", "sched_switch_of_three"];
 

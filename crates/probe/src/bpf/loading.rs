@@ -44,6 +44,8 @@ pub(super) struct Programs {
     pub(super) others: Vec<&'static Hook>,
     /// Whether trace points with types are tried first.
     pub(super) typed: bool,
+    /// Whether threads are followed: a walk over all tasks and sched_switch go with it.
+    pub(super) follows_threads: bool,
     /// Number of the PID namespace whose numbers name the target; 0 for the first. Raw trace points know no other.
     pub(super) namespace: u32,
     /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
@@ -108,7 +110,9 @@ impl Loaded {
             loader.override_global(name, number, true);
         }
         if typed {
-            loader.override_global("namespace_inum", &programs.namespace, true);
+            if programs.follows_threads {
+                loader.override_global("namespace_inum", &programs.namespace, true);
+            }
             for (name, bytes) in &programs.typed_bytes {
                 loader.override_global(name, bytes.as_slice(), true);
             }
@@ -140,6 +144,9 @@ impl Loaded {
                 });
                 self.missing.extend(told);
             }
+        }
+        if !programs.follows_threads {
+            return Ok(());
         }
         match self.typed {
             true => self.load_walk(btf).map_err(|e| refused("the walk over all tasks", &e))?,

@@ -16,6 +16,8 @@ mod loading;
 mod lockdown;
 mod mapped;
 mod objects;
+mod request_records;
+mod request_sums;
 mod stack_records;
 mod stack_sums;
 mod system_calls;
@@ -36,6 +38,8 @@ pub(crate) use records::{
     SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen,
     Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
 };
+pub(crate) use request_records::{PORTS, PortSeen, RequestControl};
+pub(crate) use request_sums::{RequestTables, load as load_requests};
 pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackKey, StackSum, stack_hash};
 pub(crate) use stack_sums::{StackTables, load as load_stacks};
 pub(crate) use tables::Tables;

@@ -33,6 +33,7 @@ pub(crate) fn load() -> Result<Loaded, Missing> {
         core: [BIRTHS, WOKEN].into_iter().flatten().collect(),
         others: Vec::new(),
         typed: true,
+        follows_threads: true,
         namespace: 0,
         types: None,
     };

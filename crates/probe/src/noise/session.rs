@@ -261,11 +261,10 @@ impl Session<'_> {
             self.missing.extend(account.missing);
         }
         self.cpus.sort_by(|a, b| {
-            let key = |cpu: &CpuNoise| (cpu.quiet, cpu.share, cpu.longest_gap_ns);
+            let key = |cpu: &CpuNoise| (cpu.share, cpu.longest_gap_ns);
             key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
         });
         Noise {
-            verdict: told::verdict(&self.cpus),
             asked_s: self.plan.window.as_secs_f64(),
             threshold_ns: self.plan.threshold.as_nanos() as u64,
             policy: self.plan.policy,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use machine::{CpuSet, Missing};
 use serde::{Deserialize, Serialize};
 
-use super::quiet::Quiet;
 use crate::account::Source;
 
 /// How the loop is scheduled.
@@ -63,8 +62,6 @@ impl Cause {
 /// The noise of some CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// What it comes to, in words: the answer first.
-    pub verdict: Vec<String>,
     /// Length of the window of each CPU as asked for, s.
     pub asked_s: f64,
     /// A gap is longer than this, ns.
@@ -82,14 +79,10 @@ pub struct Noise {
 }
 
 /// The noise of one CPU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CpuNoise {
     /// The CPU.
     pub cpu: u32,
-    /// What it is quiet enough for.
-    pub quiet: Quiet,
-    /// The same in words, with what stands in the way of more.
-    pub words: String,
     /// Length of its window, s.
     pub window_s: f64,
     /// Share of the window in gaps, 0 to 1.
@@ -210,7 +203,7 @@ pub struct LineNoise {
 }
 
 /// What the loop costs itself: how fine it sees.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoopCost {
     /// Median time between two readings of the clock, before the window, ns.
     pub step_ns: u64,
@@ -225,7 +218,7 @@ pub struct LoopCost {
 }
 
 /// Parts of the window, of equal length.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Length of a part, s.
     pub bin_s: f64,

@@ -1,15 +1,14 @@
-//! From the record of a loop to figures with names, and to words.
+//! From the record of a loop to figures with names.
 
 use std::collections::BTreeMap;
 
 use super::gap_loop::OwnCost;
 use super::join::{IDLE, Joined, OTHER_TASKS, ROWS, STEAL};
-use super::quiet::Quiet;
 use super::record::{EDGES_NS, Gap, Record, Row};
 use super::sheet::{
     Alone, BelowThreshold, Cause, CauseNoise, CpuNoise, GapPart, LongGap, LoopCost, Series, Step,
 };
-use crate::account::{Source, remedy};
+use crate::account::Source;
 use crate::bpf::SOURCES;
 
 /// The figures of a CPU; `joined` tells whether the kernel counted.
@@ -19,10 +18,8 @@ pub(super) fn cpu(cpu: u32, record: &Record, cost: OwnCost, joined: bool) -> Cpu
     let above = |edge: usize| (record.threshold_ns <= EDGES_NS[edge]).then_some(record.above[edge]);
     let tick = Source::Tick as usize;
     let ticks = joined.then(|| record.rows[tick].events + record.small_events[tick]);
-    let mut told = CpuNoise {
+    CpuNoise {
         cpu,
-        quiet: Quiet::of(record.longest_ns, share),
-        words: String::new(),
         window_s: window_ns as f64 / 1e9,
         share,
         gaps: record.gaps,
@@ -47,9 +44,7 @@ pub(super) fn cpu(cpu: u32, record: &Record, cost: OwnCost, joined: bool) -> Cpu
         series: series(record),
         lengths: record.lengths.steps().map(|(from_ns, to_ns, gaps)| Step { from_ns, to_ns, gaps }).collect(),
         longest: longest(record, joined),
-    };
-    told.words = words(&told);
-    told
+    }
 }
 
 fn cause_of(row: usize) -> Cause {
@@ -135,68 +130,6 @@ fn parts(joined: &Joined) -> Vec<GapPart> {
     parts
 }
 
-/// What the CPU is quiet enough for, and what stands in the way of more.
-fn words(told: &CpuNoise) -> String {
-    let enough = format!("quiet enough for {}", told.quiet.words());
-    let Some(stricter) = told.quiet.stricter() else { return enough };
-    let limits = stricter.limits();
-    let mut why = Vec::new();
-    if told.longest_gap_ns > limits.longest_gap_ns {
-        let of = told.longest.first().and_then(|gap| gap.parts.first());
-        let of = of.map_or(String::new(), |part| format!(" ({})", part.cause.words()));
-        let longest_us = told.longest_gap_ns as f64 / 1e3;
-        why.push(format!("a gap of {longest_us:.0} us{of} is above {} us", limits.longest_gap_ns / 1_000));
-    }
-    if told.share > limits.share {
-        let of =
-            told.causes.first().map_or(String::new(), |cause| format!(" ({} most)", cause.cause.words()));
-        why.push(format!(
-            "{:.2} % of the time in gaps{of} is above {} %",
-            told.share * 100.0,
-            limits.share * 100.0
-        ));
-    }
-    format!("{enough}; not for {}: {}", stricter.words(), why.join(", and "))
-}
-
-/// The answer for all CPUs, which are in order.
-pub(super) fn verdict(cpus: &[CpuNoise]) -> Vec<String> {
-    let mut verdict = Vec::new();
-    for class in Quiet::ALL {
-        let of_class: machine::CpuSet =
-            cpus.iter().filter(|cpu| cpu.quiet == class).map(|cpu| cpu.cpu).collect();
-        if !of_class.is_empty() {
-            let many = if of_class.len() > 1 { "CPUs" } else { "CPU" };
-            verdict.push(format!("{many} {of_class}: quiet enough for {}", class.words()));
-        }
-    }
-    let mut by_cause: BTreeMap<Cause, u64> = BTreeMap::new();
-    for cause in cpus.iter().flat_map(|cpu| &cpu.causes) {
-        *by_cause.entry(cause.cause).or_default() += cause.gap_ns;
-    }
-    let all_ns: u64 = cpus.iter().map(|cpu| cpu.gap_ns).sum();
-    if let Some((cause, ns)) = by_cause.into_iter().max_by_key(|(_, ns)| *ns).filter(|(_, ns)| *ns > 0) {
-        let share = ns as f64 * 100.0 / all_ns as f64;
-        verdict.push(format!("{share:.0} % of the noise is {}: {}", cause.words(), mends(cause)));
-    }
-    verdict
-}
-
-/// What would mend a cause.
-fn mends(cause: Cause) -> &'static str {
-    match cause {
-        Cause::OtherTasks => "keep other tasks off the CPU (knob cpuset, boot parameter isolcpus=domain)",
-        Cause::OffCpuIdle => {
-            "a quota took the CPU from the loop: cpu.max of its cgroup, or sysctl kernel.sched_rt_runtime_us"
-        }
-        Cause::Steal => "the host gives the CPU to somebody else: pin the guest's CPUs there, one to a CPU",
-        Cause::Unexplained => {
-            "no setting of this system takes it away: look at the host, or at firmware (SMI)"
-        }
-        Cause::Source(source) => remedy(source),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::seen::Seen;
@@ -226,7 +159,7 @@ mod tests {
     #[test]
     fn figures_add_up_and_causes_are_ranked() {
         let told = cpu(3, &record(&[(20_000, 8_000), (22_000, 8_000), (5_000, 0)]), COST, true);
-        assert_eq!((told.gap_ns, told.share, told.quiet), (47_000, 0.0047, Quiet::RealTime));
+        assert_eq!((told.gap_ns, told.share), (47_000, 0.0047));
         assert_eq!(told.causes.iter().map(|cause| cause.gap_ns).sum::<u64>(), told.gap_ns);
         let tick = told.causes[0];
         assert_eq!((tick.cause, tick.gaps, tick.net_ns), (Cause::Source(Source::Tick), 2, 16_000));
@@ -234,21 +167,12 @@ mod tests {
         assert_eq!(tick.alone, Some(Alone { gaps: 2, mean_gap_ns: 21_000.0, mean_net_ns: 8_000.0 }));
         assert_eq!((told.ticks, told.ticks_per_s), (Some(2), Some(200.0)));
         assert_eq!(told.longest[0].length_ns, 22_000);
-        let why = "quiet enough for real-time loops of 1 ms; not for busy polling: 0.47 % of the time in gaps (timer interrupt \
-            (tick) most) is above 0.1 %";
-        assert_eq!(told.words, why);
     }
 
     #[test]
     fn without_the_kernel_nothing_is_said_about_causes() {
         let told = cpu(0, &record(&[(120_000, 0)]), COST, false);
         assert!(told.causes.is_empty() && told.ticks.is_none() && told.entry_and_exit_ns.is_none());
-        let why = "quiet enough for throughput only; not for low-latency services: 1.20 % of the time in gaps is above 1 %";
-        assert_eq!(told.words, why);
-        let mut long = record(&[(1_200_000, 0)]);
-        long.ended_ns = 100_000_000;
-        let long = cpu(0, &long, COST, true).words;
-        assert!(long.contains("a gap of 1200 us (unexplained: host or hardware) is above 1000 us"), "{long}");
     }
 
     #[test]
@@ -260,18 +184,5 @@ mod tests {
             let text = serde_json::to_string(&cause).unwrap();
             assert_eq!(serde_json::from_str::<Cause>(&text).unwrap(), cause);
         }
-    }
-
-    #[test]
-    fn the_verdict_names_cpus_by_class_and_the_largest_cause() {
-        let quiet = cpu(3, &record(&[]), COST, true);
-        let ticking = cpu(0, &record(&[(20_000, 8_000)]), COST, true);
-        let verdict = verdict(&[quiet, ticking]);
-        assert_eq!(verdict[0], "CPU 3: quiet enough for busy polling");
-        assert!(verdict[1].starts_with("CPU 0: quiet enough for real-time"), "{verdict:?}");
-        assert!(
-            verdict[2].starts_with("100 % of the noise is timer interrupt (tick): busy CPUs keep"),
-            "{verdict:?}"
-        );
     }
 }

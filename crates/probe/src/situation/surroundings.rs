@@ -49,7 +49,7 @@ impl Surroundings {
         &self.connections
     }
 
-    /// Reads the rest, while the server still runs, and puts all together.
+    /// Reads the rest, while the server still runs, and puts all together. Counters that were not read are an empty observation.
     pub fn close(
         mut self,
         root: &Root,
@@ -57,7 +57,12 @@ impl Surroundings {
         observation: Observation,
         account: Option<Account>,
     ) -> Situation {
-        let busy = busy(&self.before, &cpu_times(root, &mut self.missing), observation.window_s());
+        // Without counters the account says how long the window was.
+        let window_s = match (&account, observation.window_s()) {
+            (Some(account), window_s) if window_s <= 0.0 => account.window_s,
+            (_, window_s) => window_s,
+        };
+        let busy = busy(&self.before, &cpu_times(root, &mut self.missing), window_s);
         let tasks = tasks(root, &self.pids, account.as_ref());
         let server = self
             .asked
@@ -77,7 +82,7 @@ impl Surroundings {
             target: self.title,
             pids: self.pids,
             observer: Some(std::process::id()),
-            window_s: observation.window_s(),
+            window_s,
             machine,
             account,
             observation,
@@ -85,6 +90,7 @@ impl Surroundings {
             tasks,
             busy,
             connections: self.connections,
+            requests: None,
             memory: memory.unwrap_or_default(),
             missing: self.missing,
         }

@@ -1,3 +1,4 @@
+use advise::diagnosis::{Cause, Remedy, Subject};
 use probe::account::{CpuAccount, Stretches, ThreadAccount};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -29,13 +30,14 @@ fn machine() -> Machine {
 }
 
 fn screen(view: &View, width: u16, height: u16) -> String {
-    screen_of(&account(), view, width, height)
+    screen_of(&account(), &Diagnosis::default(), view, width, height)
 }
 
-fn screen_of(account: &Account, view: &View, width: u16, height: u16) -> String {
+fn screen_of(account: &Account, diagnosis: &Diagnosis, view: &View, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let arrangement = Arrangement::of(&machine());
-    terminal.draw(|frame| draw(frame, account, &arrangement, view, "process 7 on web7")).unwrap();
+    let judged = Judged { account: account.clone(), diagnosis: diagnosis.clone() };
+    terminal.draw(|frame| draw(frame, &judged, &arrangement, view, "process 7 on web7")).unwrap();
     let buffer = terminal.backend().buffer().clone();
     let rows = buffer.content().chunks(usize::from(width));
     rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
@@ -78,28 +80,19 @@ fn pages_and_orders_go_round() {
 }
 
 #[test]
-fn the_remedy_of_the_verdict_is_broken_at_the_width_and_not_cut_off() {
-    use probe::account::{Taker, TakerKind};
-    let taker = Taker {
-        kind: TakerKind::Process,
-        name: "thief (process 8)".into(),
-        cpus: machine::CpuSet::new(),
-        count: 1,
-        took_ns: 100,
-        longest_ns: None,
-        longest_at_most_ns: None,
-        share: 0.1,
-        remedy: "give the two different CPUs ".repeat(6) + "by this knob",
-    };
-    let account = Account { takers: vec![taker], ..account() };
+fn the_remedy_of_a_cause_is_broken_at_the_width_and_not_cut_off() {
+    let words = "give the two different CPUs ".repeat(6) + "by this knob";
+    let thief = Cause::seen("busy-task", Subject::Process { pid: 8 }, 0.1, "thief (process 8) runs on CPU 0")
+        .remedy(Remedy::by_hand(words));
+    let diagnosis = Diagnosis { causes: vec![thief], ..Diagnosis::default() };
     for width in [40, 80, 120] {
-        let text = screen_of(&account, &View::default(), width, 60);
+        let text = screen_of(&account(), &diagnosis, &View::default(), width, 60);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("Remedy: give the two") && words.contains("by this knob."), "{width}: {text}");
+        assert!(words.contains("-> give the two") && words.contains("by this knob"), "{width}: {text}");
     }
-    let text = screen_of(&account, &View::default(), 80, 60);
+    let text = screen_of(&account(), &diagnosis, &View::default(), 80, 60);
     let moved_in = |line: &str| line.len() - line.trim_start().len();
-    let after = text.lines().skip_while(|line| !line.starts_with("   Remedy: give")).nth(1);
+    let after = text.lines().skip_while(|line| !line.starts_with("   -> give")).nth(1);
     assert_eq!(after.map(moved_in), Some(6), "{text}");
 }
 
@@ -108,7 +101,7 @@ fn without_a_target_the_legend_speaks_of_none() {
     let view = View { colour: true, ..View::default() };
     assert!(screen(&view, 120, 24).contains("green: mostly the target"));
     let account = Account { together: None, threads: Vec::new(), ..account() };
-    let text = screen_of(&account, &view, 120, 24);
+    let text = screen_of(&account, &Diagnosis::default(), &view, 120, 24);
     assert!(!text.contains("target") && text.contains("yellow: tasks"), "{text}");
 }
 

@@ -138,7 +138,7 @@ fn asleep_columns(reason: SleepReason) -> [&'static str; 2] {
 }
 
 pub(super) fn taker(row: &Taker) -> Vec<Cell> {
-    let Taker { kind, name, cpus, count, took_ns, longest_ns, longest_at_most_ns, share, remedy } = row;
+    let Taker { kind, name, cpus, count, took_ns, longest_ns, longest_at_most_ns, share } = row;
     vec![
         Cell::text("kind", word(kind)),
         Cell::text("name", words(name)),
@@ -148,7 +148,6 @@ pub(super) fn taker(row: &Taker) -> Vec<Cell> {
         Cell::whole("longest_ns", *longest_ns),
         Cell::whole("longest_at_most_ns", *longest_at_most_ns),
         Cell::real("share_ratio", *share),
-        Cell::text("remedy", words(remedy)),
     ]
 }
 
@@ -322,7 +321,6 @@ pub(super) fn one_of_each() -> Account {
         longest_ns: None,
         longest_at_most_ns: None,
         share: 0.0,
-        remedy: String::new(),
     };
     let function =
         FunctionAccount { kind: FunctionKind::Work, name: "".into(), cpu: 0, ran: Stretches::default() };

@@ -1,39 +1,42 @@
 //! Who took the CPU.
 
-use probe::account::{Account, Taker};
+use advise::diagnosis::Diagnosis;
+use probe::account::Account;
 
 use super::{and_more, count, longest, percent, share, time, time_or_dash};
+use crate::diagnosis_text::{self, Wanted};
 use crate::grid::{self, Side};
 use crate::machine_text::counted;
 use crate::visible::one_line;
 
-/// How many takers the verdict names.
-const NAMED: usize = 3;
-
-/// What nobody is named for is told where it is at least this part of what was taken.
+/// What nobody is named for is shown where it is at least this part of what was taken.
 const NOBODYS: u64 = 10;
 
-/// The three largest takers in words, each with what would mend it.
-pub(super) fn verdict(account: &Account) -> String {
-    let Some(target) = &account.together else { return without_target(account) };
+/// What the target wanted and had, the causes that matter with what can be done, and what nobody is named for.
+pub(crate) fn verdict(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
+    let Some(target) = &account.together else {
+        return format!("{}{}", without_target(account), causes(diagnosis, wanted, width));
+    };
     let wanted_ns = target.had_ns().saturating_add(target.kept_off_ns());
     if wanted_ns == 0 {
-        return "It did not want a CPU in this window.\n".into();
+        return format!("It did not want a CPU in this window.\n{}", causes(diagnosis, wanted, width));
     }
     let lost_ns = target.interrupted_ns.saturating_add(target.kept_off_ns());
-    let mut text = format!(
+    let text = format!(
         "It wanted CPUs for {} and had them for {} of that ({}); {} were taken.\n",
         time(wanted_ns),
         time(target.on_cpu.total_ns),
         percent(target.on_cpu.total_ns, wanted_ns),
         time(lost_ns)
     );
-    text.push_str(&largest(&account.takers, "of what it wanted"));
-    text.push_str(&nobodys(account, lost_ns));
-    text
+    text + &causes(diagnosis, wanted, width) + &nobodys(account, lost_ns)
 }
 
-/// What was taken and is told of no taker, where that is much.
+fn causes(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
+    diagnosis_text::causes(diagnosis, wanted, width).iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// What was taken, and is in no row of takers, where that is much.
 fn nobodys(account: &Account, lost_ns: u64) -> String {
     let named_ns: u64 = account.takers.iter().map(|taker| taker.took_ns).fold(0, u64::saturating_add);
     let rest_ns = lost_ns.saturating_sub(named_ns);
@@ -41,7 +44,7 @@ fn nobodys(account: &Account, lost_ns: u64) -> String {
         return String::new();
     }
     let why = match account.leaves_out_cpus() {
-        true => "on CPUs that nothing is told of (--cpu)",
+        true => "on other CPUs than those of --cpu",
         false => "by slices that have not ended, or that nobody saw",
     };
     format!("{} of that were taken {why}: who did is not among the takers.\n", time(rest_ns))
@@ -51,34 +54,17 @@ fn without_target(account: &Account) -> String {
     let wall_ns: u64 = account.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add);
     let busy_ns: u64 = account.cpus.iter().map(|cpu| cpu.other_ns).fold(0, u64::saturating_add);
     let interrupted_ns: u64 = account.cpus.iter().map(|cpu| cpu.interrupted_ns).fold(0, u64::saturating_add);
-    let mut text = format!(
+    format!(
         "Tasks ran on {} for {} of the time, interrupts took {}.\n",
         counted(account.cpus.len(), "CPU"),
         percent(busy_ns, wall_ns),
         percent(interrupted_ns, wall_ns)
-    );
-    text.push_str(&largest(&account.takers, "of all CPU time"));
-    text
-}
-
-fn largest(takers: &[Taker], of_what: &str) -> String {
-    let lines = takers.iter().take(NAMED).enumerate().map(|(place, taker)| {
-        let which = if place == 0 { format!(" {of_what}") } else { String::new() };
-        format!(
-            "{}. {} took {} ({}{which}).\n   Remedy: {}.\n",
-            place + 1,
-            one_line(&taker.name),
-            time(taker.took_ns),
-            share(taker.share),
-            taker.remedy
-        )
-    });
-    lines.collect()
+    )
 }
 
 /// All takers as a table.
 pub(super) fn section(account: &Account, most: usize) -> String {
-    if account.takers.len() <= NAMED {
+    if account.takers.is_empty() {
         return String::new();
     }
     let head = ["SHARE", "TOOK", "TIMES", "LONGEST", "CPUS", "WHO"];

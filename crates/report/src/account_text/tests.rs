@@ -1,4 +1,13 @@
+use advise::diagnosis::judge;
+use probe::Situation;
+
 use super::*;
+
+/// The sheet of an account, judged as that of a ring is.
+fn sheet_of(account: &Account, title: &str, wanted: Wanted) -> String {
+    let situation = Situation::of_account(title, Vec::new(), account.clone());
+    render(account, &judge(&situation), title, wanted)
+}
 
 #[test]
 fn times_have_three_digits_and_their_unit() {
@@ -16,7 +25,7 @@ fn nothing_and_little_are_told_apart() {
 
 #[test]
 fn an_empty_account_is_rendered_without_empty_tables() {
-    let text = render(&Account::default(), "all CPUs", Wanted::default());
+    let text = sheet_of(&Account::default(), "all CPUs", Wanted::default());
     assert!(text.starts_with("all CPUs, 0.0 s\n"), "{text}");
     assert!(!text.contains("Devices") && !text.contains("Not known"), "{text}");
 }
@@ -36,7 +45,7 @@ fn of_many_cpus_those_with_most_are_shown_and_the_others_counted() {
         }
     };
     let account = Account { cpus: (0..100).map(cpu).collect(), ..Account::default() };
-    let shown = |all: bool| render(&account, "all CPUs", Wanted { all });
+    let shown = |all: bool| sheet_of(&account, "all CPUs", Wanted { all, ..Wanted::default() });
     let text = shown(false);
     assert!(
         text.contains("and 88 more CPUs (--full)") && text.contains("and 97 more sources on other CPUs"),
@@ -64,7 +73,7 @@ fn without_a_target_many_cpus_are_ranked_by_how_busy_they_are_also_where_all_are
     };
     let first = |cpus: u32, all: bool| {
         let account = Account { cpus: (0..cpus).map(cpu).collect(), ..Account::default() };
-        let text = render(&account, "all CPUs", Wanted { all });
+        let text = sheet_of(&account, "all CPUs", Wanted { all, ..Wanted::default() });
         let rows = text.lines().skip_while(|line| !line.starts_with("CPUs")).skip(2).take(2);
         rows.map(|row| row.split_whitespace().next().unwrap().to_string()).collect::<Vec<_>>()
     };
@@ -95,7 +104,7 @@ fn what_is_slept_for_stands_below_all_sleep_the_longest_first() {
     let thread = ThreadAccount { wall_ns: 1_000, asleep, ..ThreadAccount::default() };
     let sheet = |thread: ThreadAccount| {
         let account = Account { together: Some(thread.clone()), threads: vec![thread], ..Account::default() };
-        render(&account, "process 7", Wanted::default())
+        sheet_of(&account, "process 7", Wanted::default())
     };
     let text = sheet(ThreadAccount { asleep_for: asleep_for.into(), ..thread.clone() });
     let rows: Vec<String> = text
@@ -116,10 +125,10 @@ fn what_is_slept_for_stands_below_all_sleep_the_longest_first() {
 #[test]
 fn the_verdict_says_what_nobody_is_named_for() {
     let cpus = machine::CpuSet::from_list("2-3").unwrap();
-    let text = render(&waited(vec![Account::elsewhere(&cpus)]), "process 7", Wanted::default());
-    assert!(text.contains("900 ns of that were taken on CPUs that nothing is told of (--cpu)"), "{text}");
+    let text = sheet_of(&waited(vec![Account::elsewhere(&cpus)]), "process 7", Wanted::default());
+    assert!(text.contains("900 ns of that were taken on other CPUs than those of --cpu"), "{text}");
     assert!(text.contains("Not known") && text.contains("CPUs 2-3 only (--cpu)"), "{text}");
-    let text = render(&waited(Vec::new()), "process 7", Wanted::default());
+    let text = sheet_of(&waited(Vec::new()), "process 7", Wanted::default());
     assert!(text.contains("900 ns of that were taken by slices that have not ended"), "{text}");
 }
 
@@ -147,7 +156,7 @@ fn what_is_counted_only_is_marked_so() {
     };
     let shown = |counted_only: Vec<CountedInterrupts>| {
         let account = Account { window_s: 2.0, counted_only, ..Account::default() };
-        render(&account, "all CPUs", Wanted::default())
+        sheet_of(&account, "all CPUs", Wanted::default())
     };
     let text = shown(vec![of(0, 2_000), of(1, 30)]);
     let mut lines =
@@ -189,7 +198,6 @@ fn numbers_without_bound_are_shown() {
         longest_ns: None,
         longest_at_most_ns: None,
         share: f64::MAX,
-        remedy: String::new(),
     };
     let account = Account {
         takers: vec![taker; 5],
@@ -199,7 +207,7 @@ fn numbers_without_bound_are_shown() {
         ..Account::default()
     };
     for account in [account.clone(), Account { together: Some(together), ..account }] {
-        let text = render(&account, "", Wanted { all: false });
+        let text = sheet_of(&account, "", Wanted::default());
         assert!(text.contains("and 28 more CPUs"), "{text}");
     }
 }

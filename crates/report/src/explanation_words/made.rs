@@ -51,6 +51,7 @@ pub fn explanation() -> Explanation {
         server: Waterfall { total, steps, own },
         load: None,
         wakeups: None,
+        latency: None,
         claims: vec![hog_claim()],
         unexplained_share: Some(0.031),
         missing: Vec::new(),

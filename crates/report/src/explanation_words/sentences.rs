@@ -4,6 +4,7 @@ use advise::diagnosis::{Cause, CauseId, Subject, about};
 use advise::explanation::claim::{Claim, Support};
 use advise::explanation::term::Term;
 use advise::explanation::wakeups::Wakeups;
+use advise::explanation::waterfall::Change;
 use advise::explanation::{Basis, Explanation, MATTERS};
 use study::Proof;
 use study::statistics::signed_rank::FEWEST_FOR_95;
@@ -112,6 +113,20 @@ fn proof(proof: &Proof) -> String {
     });
     let outcomes: Vec<String> = outcomes.collect();
     format!("Tried: {}; {}", one_line(&proof.intervention.what), outcomes.join("; "))
+}
+
+/// How long a request waited in the server's sockets, and how long its service took.
+pub fn latency(explanation: &Explanation) -> Option<String> {
+    let latency = explanation.latency.as_ref()?;
+    let part = |change: &Change| {
+        let differs = if change.is_there() { "" } else { ", not shown to differ" };
+        format!("{:.1} us ({:.1} us{differs})", change.to, change.from)
+    };
+    Some(format!(
+        "A request waited {} in the server's socket until it was read, and was answered {} after that.",
+        part(&latency.waited),
+        part(&latency.served)
+    ))
 }
 
 /// How the server's threads were woken, where that differs or takes time.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use advise::remarks::Remark;
 use machine::CpuSet;
-use machine::processes::{NumaMemory, Process, Remark, Server, Thread};
+use machine::processes::{NumaMemory, Process, Server, Thread};
 
 use super::{counted, cpus, missing, size, wrapped};
 use crate::grid::{self, Side};

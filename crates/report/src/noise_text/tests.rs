@@ -4,7 +4,7 @@ use machine::Missing;
 use probe::account::Source;
 use probe::noise::{
     Alone, BelowThreshold, Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, LineNoise, LongGap, LoopCost,
-    Noise, Policy, Quiet, Series, TaskNoise,
+    Noise, Policy, Series, TaskNoise,
 };
 
 use super::*;
@@ -27,8 +27,6 @@ fn cpu() -> CpuNoise {
     let alone = Some(Alone { gaps: 90, mean_gap_ns: 20_100.0, mean_net_ns: 8_000.0 });
     CpuNoise {
         cpu: 3,
-        quiet: Quiet::RealTime,
-        words: "quiet enough for real-time loops of 1 ms".into(),
         window_s: 0.4,
         share: 0.005,
         gaps: 101,
@@ -76,7 +74,6 @@ fn cpu() -> CpuNoise {
 
 fn noise(joined_to: JoinedTo) -> Noise {
     Noise {
-        verdict: vec!["CPU 3: quiet enough for real-time loops of 1 ms".into()],
         asked_s: 0.4,
         threshold_ns: 2_000,
         policy: Policy::Fifo,
@@ -87,9 +84,13 @@ fn noise(joined_to: JoinedTo) -> Noise {
     }
 }
 
+fn shown(noise: &Noise) -> String {
+    render(noise, &advise::noise::judge(noise), Style::default())
+}
+
 #[test]
 fn the_verdict_stands_first_and_everything_is_told() {
-    let text = render(&noise(JoinedTo::Events), Style::default());
+    let text = shown(&noise(JoinedTo::Events));
     assert!(text.starts_with("CPU 3: quiet enough for real-time loops of 1 ms\n"), "{text}");
     for told in [
         "SCHED_FIFO; gaps above 2.00 us; gaps joined to the kernel's events",
@@ -107,7 +108,7 @@ fn the_verdict_stands_first_and_everything_is_told() {
 
 #[test]
 fn what_was_not_joined_is_marked() {
-    let text = render(&noise(JoinedTo::Counts), Style::default());
+    let text = shown(&noise(JoinedTo::Counts));
     assert!(text.contains("gaps NOT joined to events") && text.contains("not joined: LOC 100"), "{text}");
     assert!(!text.contains("ENTRY, EXIT"), "{text}");
 }

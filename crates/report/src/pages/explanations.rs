@@ -10,7 +10,7 @@ use crate::drawings::waterfall::{self, Fill, Step, Total, Waterfall};
 use crate::explanation_words::{self as words, Sureness, Told, ToldStep};
 use crate::table::wrap::cut;
 use crate::visible::one_line;
-use crate::{CaseView, Html, every_arm_text, number};
+use crate::{CaseView, Html, every_arm_text, number, stalled_text};
 
 /// Characters of an arm's name at the head of a column.
 const HEAD: usize = 24;
@@ -31,9 +31,13 @@ impl Page for Explanations {
 
     fn render(&self, case: &CaseView) -> Html {
         let mut html = Html::new();
-        let Explained { explanations, every_arm, observing } = case.explained;
+        let Explained { explanations, every_arm, observing, stalled } = case.explained;
+        let stalls = stalled_text::sentences(stalled, case.facts.study.arms.len());
         if explanations.is_empty() {
             html.element("p", &[], nothing(case.facts));
+            for words in stalls {
+                html.element("p", &[], words);
+            }
             return html;
         }
         legend(&mut html, &LEGEND, &waterfall::sample);
@@ -42,6 +46,9 @@ impl Page for Explanations {
         }
         html.element("p", &[("class", &"caption")], CAPTION);
         of_every_arm(&mut html, every_arm);
+        for words in stalls {
+            html.element("p", &[], words);
+        }
         cost(&mut html, observing);
         html
     }
@@ -83,7 +90,8 @@ fn one(html: &mut Html, explanation: &Explanation) {
     html.add(&waterfall::draw(&drawn(explanation, &told)));
     terms(html, explanation, &told);
     claims(html, explanation);
-    let sentences = words::wakeups(explanation).into_iter().chain(words::load(explanation));
+    let sentences = words::latency(explanation).into_iter().chain(words::wakeups(explanation));
+    let sentences = sentences.chain(words::load(explanation));
     for sentence in sentences.chain(words::closing(explanation)) {
         html.element("p", &[], sentence);
     }

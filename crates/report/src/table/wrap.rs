@@ -27,7 +27,7 @@ pub fn cut(text: &str, width: usize) -> String {
 
 /// Text that begins with `start` and goes on below with `indent`, as lines of so many characters.
 pub(crate) fn hanging(start: &str, text: &str, indent: &str, width: usize) -> Vec<String> {
-    let room = width - start.len().max(indent.len());
+    let room = width.saturating_sub(start.len().max(indent.len())).max(1);
     let lines = wrap(text, room).into_iter().enumerate();
     lines.map(|(number, line)| format!("{}{line}", if number == 0 { start } else { indent })).collect()
 }
@@ -43,5 +43,6 @@ mod tests {
         assert_eq!(wrap("unbreakable x", 4), ["unbreakable", "x"]);
         assert_eq!(cut("abcdefgh", 6), "abc...");
         assert_eq!(hanging("1. ", "one two three", "   ", 10), ["1. one two", "   three"]);
+        assert_eq!(hanging("1. ", "one two", "   ", 1), ["1. one", "   two"]);
     }
 }

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use load::{LoadSpec, Outcome};
-use machine::{Machine, Missing, ProcessRef, Root};
+use machine::{Machine, Missing, ProcessRef, Root, processes};
 use probe::account::{Account, Counting, Names, Nearness, Snapshot, Target, TracePoints};
+use probe::requests::CountingRequests;
 use probe::{Recording, Surroundings};
 
 use crate::observed::{self, Observed};
@@ -42,6 +43,8 @@ impl Window {
 /// Programs that count, and what was read of them at the ends of the window.
 pub(super) struct Accounting {
     counting: Counting,
+    /// Requests to the server's ports; why not, where they are not counted.
+    requests: Result<CountingRequests, Missing>,
     server: ProcessRef,
     window: Window,
     /// When the load was started.
@@ -56,10 +59,18 @@ impl Accounting {
     ///
     /// # Errors
     /// The kernel has no such programs, or does not permit them.
-    pub fn begin(machine: &Machine, server: ProcessRef, recipe: &Recipe) -> Result<Self, Missing> {
+    pub fn begin(
+        root: &Root,
+        machine: &Machine,
+        server: ProcessRef,
+        recipe: &Recipe,
+    ) -> Result<Self, Missing> {
         let counting = Counting::begin(&Target::Processes(vec![server.pid]), machine, &TracePoints::Best)?;
         let window = Window::of(&recipe.load, &recipe.budget);
-        Ok(Self { counting, server, window, began: None, first: None, last: None })
+        let listeners = processes::connections(root, &[server.pid]).listeners;
+        let ports: Vec<u16> = listeners.iter().map(|listener| listener.port).collect();
+        let requests = CountingRequests::prepare(root, server.pid, &ports);
+        Ok(Self { counting, requests, server, window, began: None, first: None, last: None })
     }
 
     /// The load has just been started.
@@ -76,6 +87,9 @@ impl Accounting {
             let (asked, title) = (self.server.pid.to_string(), format!("process {}", self.server.pid));
             let surroundings = Surroundings::read(root, Some(&asked), title, &[self.server.pid]);
             self.first = Some((surroundings, self.counting.read()));
+            if let Ok(requests) = &mut self.requests {
+                requests.start();
+            }
         }
         if self.last.is_none() && self.window.to.is_some_and(|to| ran >= to) {
             self.end();
@@ -97,6 +111,9 @@ impl Accounting {
     pub fn end(&mut self) {
         if self.last.is_none() {
             self.counting.stop();
+            if let Ok(requests) = &mut self.requests {
+                requests.stop();
+            }
             self.last = Some(self.counting.read());
         }
     }
@@ -127,7 +144,11 @@ impl Accounting {
         let account = account.with_nearness(nearness);
         let requests = observed::requests_between(outcome, account.from_ns, account.to_ns);
         let observation = recording.window(account.from_ns, account.to_ns);
-        let situation = surroundings.close(root, Machine::default(), observation, Some(account));
+        let mut situation = surroundings.close(root, Machine::default(), observation, Some(account));
+        match self.requests {
+            Ok(counted) => situation.requests = Some(counted.end().without_lengths()),
+            Err(missing) => situation.missing.push(missing),
+        }
         Ok(Observed { requests, situation })
     }
 }

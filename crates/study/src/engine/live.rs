@@ -143,7 +143,7 @@ impl LiveTrials {
             not_as_asked.extend(self.set(&Setting { target, ..setting.clone() })?);
         }
         let mut accounting = match planned.observed {
-            true => Some(Accounting::begin(&self.machine, server.process(), &recipe)),
+            true => Some(Accounting::begin(&self.root, &self.machine, server.process(), &recipe)),
             false => None,
         };
         let counting = accounting.as_mut().and_then(|begun| begun.as_mut().ok());

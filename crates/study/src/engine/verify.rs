@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use machine::plan::{BOOT_PARAMETERS, PIN, SERVER};
+use machine::plan::{BOOT_PARAMETERS, PIN, Predicted, SERVER};
 use machine::{Class, CpuSet, Fault, Placement, Plan, Setting};
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use super::small_study;
 use crate::arm::{Arm, Role};
 use crate::case::Case;
 use crate::evidence::{self, Contrast, Trust, Verdict};
+use crate::recipe::Direction;
 use crate::trial::Misplaced;
 
 /// Name of the arm with the plan in force.
@@ -28,6 +29,12 @@ pub struct Verified {
     pub holds: bool,
     /// The plan against the baseline; `None` with too few complete blocks.
     pub contrast: Option<Contrast>,
+    /// What the plan was expected to bring, of the same metric; `None` where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Predicted>,
+    /// How that and what came out fit; `None` where one of them is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_predicted: Option<AsPredicted>,
     /// Whether the controls hold.
     pub trust: Trust,
     /// The same placement twice.
@@ -45,6 +52,31 @@ pub struct Verified {
     /// Where the server ran instead of where the plan puts it, in the first trial of the plan in which it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misplaced: Option<Misplaced>,
+}
+
+/// How a prediction and what came out fit. Both are known to their intervals only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AsPredicted {
+    /// Their intervals overlap.
+    Fits,
+    /// It brought less.
+    Less,
+    /// It brought more.
+    More,
+}
+
+impl AsPredicted {
+    /// Compares ratios of one metric; `None` where an interval is missing.
+    fn of(predicted: &Predicted, contrast: &Contrast, better: Direction) -> Option<Self> {
+        let (low, high) = contrast.interval?;
+        let (from, to) = predicted.low.zip(predicted.high).filter(|(from, to)| from <= to)?;
+        match (high < from, low > to, better) {
+            (false, false, _) => Some(Self::Fits),
+            (true, _, Direction::Higher) | (_, true, Direction::Lower) => Some(Self::Less),
+            _ => Some(Self::More),
+        }
+    }
 }
 
 /// Makes the case of a verification under `verify/` of `case`.
@@ -169,6 +201,10 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
     let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == APPLIED).cloned();
     let sound = evidence.trust == Trust::Sound;
     let dir = verification.dir();
+    let predicted = plan.predicted.clone().filter(|predicted| predicted.metric == evidence.metric);
+    let as_predicted = predicted.as_ref().zip(contrast.as_ref());
+    let as_predicted =
+        as_predicted.and_then(|(predicted, contrast)| AsPredicted::of(predicted, contrast, evidence.better));
     let of_plan = verification.trials.iter().filter(|trial| trial.arm == APPLIED);
     let misplaced = of_plan.clone().find_map(|trial| trial.as_run.misplaced.clone());
     let otherwise: BTreeSet<String> = of_plan.flat_map(|trial| trial.as_run.not_as_asked.clone()).collect();
@@ -178,6 +214,8 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
             && misplaced.is_none()
             && contrast.as_ref().is_some_and(|contrast| contrast.verdict == Verdict::Better),
         contrast,
+        predicted,
+        as_predicted,
         trust: evidence.trust,
         a_a: evidence.a_a,
         metric: evidence.metric,
@@ -209,6 +247,37 @@ mod tests {
     fn study() -> Vec<Arm> {
         let cpus = CpuSet::from_list("0-1").unwrap();
         each_cpu_in_turn(&cpus, &cpus, None).unwrap()
+    }
+
+    #[test]
+    fn a_prediction_fits_where_the_intervals_overlap() {
+        let predicted = |low, high| Predicted {
+            metric: "m".into(),
+            ratio: 1.0,
+            low: Some(low),
+            high: Some(high),
+            arm: "cpu 1".into(),
+        };
+        let contrast = Contrast {
+            arm: APPLIED.into(),
+            cpu: None,
+            reference: "unpinned".into(),
+            blocks: 9,
+            ratio: 1.1,
+            interval: Some((1.05, 1.15)),
+            p_adjusted: 0.01,
+            verdict: Verdict::Better,
+            whose: None,
+        };
+        let of = |low, high, better| AsPredicted::of(&predicted(low, high), &contrast, better);
+        assert_eq!(of(1.14, 1.3, Direction::Higher), Some(AsPredicted::Fits));
+        assert_eq!(of(1.2, 1.3, Direction::Higher), Some(AsPredicted::Less));
+        assert_eq!(of(0.9, 1.0, Direction::Higher), Some(AsPredicted::More));
+        assert_eq!(of(1.2, 1.3, Direction::Lower), Some(AsPredicted::More), "less latency than predicted");
+        assert_eq!(of(0.9, 1.0, Direction::Lower), Some(AsPredicted::Less));
+        assert_eq!(of(f64::NAN, f64::NAN, Direction::Higher), None);
+        let without = Contrast { interval: None, ..contrast.clone() };
+        assert_eq!(AsPredicted::of(&predicted(1.0, 1.1), &without, Direction::Higher), None);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use load::{Interval, Outcome};
 
 use crate::statistics::batch_means::{RunMean, run_mean};
 use crate::statistics::change_points::{Search, change_points};
+use crate::statistics::stalls::stalls;
+use crate::statistics::summary::median;
 use crate::statistics::warm_up;
 use crate::trial::{WarmUp, Within};
 
@@ -33,16 +35,16 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
 /// What the intervals of the measured window say of the run's own mean: by batch means, since neighbouring intervals are alike.
 pub fn within(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Option<Within> {
     let measured = outcome.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns);
-    let rates: Vec<f64> = measured.map(rate).collect();
-    if rates.is_empty() {
-        return None;
-    }
+    let rates: Vec<f64> = measured.clone().map(rate).collect();
+    let lengths_s: Vec<f64> = measured.map(|i| i.to_ns.saturating_sub(i.from_ns) as f64 / 1e9).collect();
+    let step_s = median(&lengths_s)?;
     let error_share = match run_mean(&rates) {
         RunMean::Known { mean, standard_error, .. } if mean > 0.0 => Some(standard_error / mean),
         _ => None,
     };
     let changes = change_points(&rates, Search::default()).changes.len();
-    Some(Within { intervals: rates.len(), error_share, changes })
+    let stalls = stalls(&rates, step_s);
+    Some(Within { intervals: rates.len(), error_share, changes, step_s, stalls })
 }
 
 fn rate(interval: &Interval) -> f64 {

@@ -98,7 +98,7 @@ fn within_trials(evidence: &Evidence, trials: &[Trial]) -> Option<String> {
 
     let spread: Vec<f64> =
         evidence.arms.iter().filter_map(|arm| Some(arm.figure.sd? / arm.figure.mean)).collect();
-    let errors: Vec<f64> = trials.iter().filter_map(|trial| trial.within?.error_share).collect();
+    let errors: Vec<f64> = trials.iter().filter_map(|trial| trial.within.as_ref()?.error_share).collect();
     let (spread, error) = (summary::median(&spread)?, summary::median(&errors)?);
     if errors.len() * 2 < trials.len() || spread <= 0.0 {
         return None;
@@ -116,7 +116,7 @@ fn within_trials(evidence: &Evidence, trials: &[Trial]) -> Option<String> {
 
 /// Runs whose rate changed for good in the measured window, where there are more than chance would have.
 fn unsteady(trials: &[Trial]) -> Option<String> {
-    let known = trials.iter().filter_map(|trial| trial.within);
+    let known = trials.iter().filter_map(|trial| trial.within.as_ref());
     let (all, changed) =
         known.fold((0, 0), |(all, changed), within| (all + 1, changed + usize::from(within.changes > 0)));
     (changed * 10 > all).then(|| {

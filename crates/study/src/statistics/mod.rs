@@ -11,5 +11,6 @@ pub mod normal;
 pub mod pooled;
 pub mod scaling;
 pub mod signed_rank;
+pub mod stalls;
 pub mod summary;
 pub mod warm_up;

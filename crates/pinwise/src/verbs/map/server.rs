@@ -1,6 +1,7 @@
 //! `pinwise map --process PID|UNIT|CGROUP|CONTAINER|GUEST`: one running server.
 
-use machine::processes::{Remark, Server, remarks};
+use advise::remarks::{self, Remark};
+use machine::processes::Server;
 use machine::{Fault, Machine, Root};
 use report::machine_text;
 use serde::Serialize;

@@ -127,6 +127,11 @@ pub enum Form {
 }
 
 impl Form {
+    /// Whether it has a place for what the account comes to.
+    pub fn has_verdict(self) -> bool {
+        matches!(self, Self::Text | Self::Json)
+    }
+
     /// The form of a table; `None` where the whole sheet is told.
     pub fn of_table(self) -> Option<account_tables::Form> {
         match self {

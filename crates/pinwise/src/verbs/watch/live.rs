@@ -9,10 +9,11 @@ use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
-use report::account_screen::{self, Page, View};
+use report::account_screen::{self, Judged, Page, View};
 
 use super::args::Args;
 use super::joining::Joining;
+use super::judging::{Judging, Standing};
 use super::target::Watched;
 use super::tell::{Sheet, without_steps};
 use crate::notes::note;
@@ -50,6 +51,7 @@ pub fn run(
         stop,
         seen: LookBack::over(LOOK_BACK),
         joining: Joining::begin(),
+        standing: Judging::begin(root, watched).standing(root, machine),
         gone: false,
     };
     live.read();
@@ -70,6 +72,7 @@ struct Live<'a> {
     stop: &'a AtomicBool,
     seen: LookBack,
     joining: Joining,
+    standing: Standing,
     gone: bool,
 }
 
@@ -90,9 +93,11 @@ impl Live<'_> {
         self.seen.add(account);
     }
 
-    /// The last readings, or all since the start.
-    fn now(&self, totals: bool) -> Account {
-        if totals { self.seen.total() } else { self.seen.now() }
+    /// The last readings, or all since the start, and what they come to.
+    fn now(&mut self, totals: bool) -> Judged {
+        let account = if totals { self.seen.total() } else { self.seen.now() };
+        let (account, diagnosis) = self.standing.judge(account);
+        Judged { account, diagnosis }
     }
 
     fn show(&mut self, terminal: &mut ratatui::DefaultTerminal) -> std::io::Result<()> {
@@ -136,7 +141,7 @@ impl Live<'_> {
         format!("{}, {}", self.watched.title(), terminal::time_of_day())
     }
 
-    fn take_key(&self, event: &Event, view: &mut View, now: &Account) -> Key {
+    fn take_key(&self, event: &Event, view: &mut View, now: &Judged) -> Key {
         let Event::Key(KeyEvent {
             code, modifiers, kind: KeyEventKind::Press | KeyEventKind::Repeat, ..
         }) = event
@@ -167,7 +172,7 @@ impl Live<'_> {
     }
 
     /// Writes what is shown to a file of its own; says which, or why not.
-    fn freeze(&self, now: &Account) -> String {
+    fn freeze(&self, now: &Judged) -> String {
         let folder = std::env::current_dir().unwrap_or_default();
         let name = folder.join(format!("pinwise-watch-{:.0}.json", terminal::unix_s()));
         let target = self.watched.for_programs();
@@ -176,7 +181,8 @@ impl Live<'_> {
             everything: self.watched.is_everything(),
             how: self.counting.means(),
             recorded: None,
-            account: now.clone(),
+            diagnosis: now.diagnosis.clone(),
+            account: now.account.clone(),
         };
         let written = output::pretty(&without_steps(sheet, self.args.full)).and_then(|text| {
             let remedy = "start pinwise in a folder that you may write to";

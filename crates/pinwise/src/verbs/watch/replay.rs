@@ -1,19 +1,24 @@
 //! What a ring holds, as if it had been watched then.
 
 use std::path::Path;
+use std::time::Duration;
 
 use machine::{Class, Fault};
-use probe::ring::{Interval, Range, Replayed, Ring, moment, utc};
+use probe::Situation;
+use probe::account::Account;
+use probe::ring::{Interval, Range, Replayed, Ring, Session, moment, utc};
 use report::account_tables::When;
+use serde::Deserialize as _;
 
 use super::args::Args;
+use super::judging::judged;
 use super::tell::{self, Recorded, Sheet, Table};
 use crate::output::Answer;
 
 /// Adds up what was asked for, or tells it interval by interval.
 pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     let ring = Ring::open(folder)?;
-    let range = range(args, ring.last_unix_ns())?;
+    let range = asked(args).range(ring.last_unix_ns())?;
     let place = tell::place(args)?;
     if args.series {
         let mut table = Table::begin(args, ring.is_of_everything(), place)?;
@@ -25,6 +30,7 @@ pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     let replayed = ring.replay(range, |_| ()).ok_or_else(|| nothing(folder, &ring, range))?;
     let title = title(&replayed);
     let Replayed { session, from_unix_ns, to_unix_ns, intervals, sessions, account } = replayed;
+    let (account, diagnosis) = judged(situation(&title, &session, account));
     let recorded = Some(Recorded { from_unix_ns, to_unix_ns, intervals, sessions });
     tell::sheet(
         args,
@@ -34,6 +40,7 @@ pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
             everything: session.everything,
             how: &session.how,
             recorded,
+            diagnosis,
             account,
         },
         place,
@@ -41,28 +48,66 @@ pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     Ok(Answer::Done)
 }
 
+/// What a ring holds of a server, or of the machine as a whole.
+fn situation(title: &str, session: &Session, account: Account) -> Situation {
+    let pids = session.target.get("pids").and_then(|pids| Vec::deserialize(pids).ok()).unwrap_or_default();
+    Situation::of_account(title, if session.everything { Vec::new() } else { pids }, account)
+}
+
 fn when(interval: &Interval) -> When {
     When { from_unix_ns: interval.from_unix_ns, to_unix_ns: interval.to_unix_ns }
 }
 
-/// What was asked for, as times.
-fn range(args: &Args, last_unix_ns: u64) -> Result<Range, Fault> {
-    if let Some(length) = args.last {
-        let from_unix_ns = last_unix_ns.saturating_sub(length.as_nanos() as u64);
-        return Ok(Range { from_unix_ns, ..Range::ALL });
+/// Which part of a ring is asked for, as flags have it.
+pub struct Part<'a> {
+    /// Only the last part.
+    pub last: Option<Duration>,
+    /// From this time on: the flag and its text.
+    pub from: (&'a str, Option<&'a str>),
+    /// Up to this time.
+    pub to: (&'a str, Option<&'a str>),
+}
+
+fn asked(args: &Args) -> Part<'_> {
+    Part { last: args.last, from: ("--from", args.from.as_deref()), to: ("--to", args.to.as_deref()) }
+}
+
+impl Part<'_> {
+    /// The same as times; days that are not named are of the ring's last one.
+    ///
+    /// # Errors
+    /// A text is no time, or the end is not after the beginning.
+    fn range(&self, last_unix_ns: u64) -> Result<Range, Fault> {
+        if let Some(length) = self.last {
+            let from_unix_ns = last_unix_ns.saturating_sub(length.as_nanos() as u64);
+            return Ok(Range { from_unix_ns, ..Range::ALL });
+        }
+        let read = |(flag, text): (&str, Option<&str>), without: u64| match text {
+            Some(text) => moment(text, last_unix_ns).map_err(|e| Fault::new(Class::Usage, flag, text, e)),
+            None => Ok(without),
+        };
+        let range = Range {
+            from_unix_ns: read(self.from, Range::ALL.from_unix_ns)?,
+            to_unix_ns: read(self.to, Range::ALL.to_unix_ns)?,
+        };
+        let cause = format!("it is not after {}", self.from.0);
+        match range.from_unix_ns < range.to_unix_ns {
+            true => Ok(range),
+            false => Err(Fault::new(Class::Usage, self.to.0, cause, "choose a later time")),
+        }
     }
-    let read = |flag: &str, text: &Option<String>, without: u64| match text {
-        Some(text) => moment(text, last_unix_ns).map_err(|e| Fault::new(Class::Usage, flag, text, e)),
-        None => Ok(without),
-    };
-    let range = Range {
-        from_unix_ns: read("--from", &args.from, Range::ALL.from_unix_ns)?,
-        to_unix_ns: read("--to", &args.to, Range::ALL.to_unix_ns)?,
-    };
-    match range.from_unix_ns < range.to_unix_ns {
-        true => Ok(range),
-        false => Err(Fault::new(Class::Usage, "--to", "it is not after --from", "choose a later time")),
-    }
+}
+
+/// A part of a ring, added up, as something to judge.
+///
+/// # Errors
+/// It is no ring, or nothing was recorded in that time.
+pub fn read(folder: &Path, part: &Part<'_>) -> Result<Situation, Fault> {
+    let ring = Ring::open(folder)?;
+    let range = part.range(ring.last_unix_ns())?;
+    let replayed = ring.replay(range, |_| ()).ok_or_else(|| nothing(folder, &ring, range))?;
+    let title = title(&replayed);
+    Ok(situation(&title, &replayed.session, replayed.account))
 }
 
 fn nothing(folder: &Path, ring: &Ring, range: Range) -> Fault {

@@ -111,6 +111,11 @@ impl Watched {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    /// What was asked for, as `--process` has it.
+    pub fn asked(&self) -> Option<&str> {
+        self.asked.as_deref()
+    }
+
     /// The processes, the one that was asked for first.
     pub fn pids(&self) -> &[u32] {
         &self.pids

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use advise::diagnosis::Diagnosis;
 use machine::{Class, Fault};
 use probe::account::Account;
 use report::account_tables::{When, Writer};
@@ -27,6 +28,8 @@ pub struct Sheet<'a> {
     /// Of a ring: what was added together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
+    /// What it comes to.
+    pub diagnosis: Diagnosis,
     /// Everything that was counted.
     #[serde(flatten)]
     pub account: Account,
@@ -57,7 +60,8 @@ pub fn place(args: &Args) -> Result<Place, Fault> {
 pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>, place: Place) -> Result<(), Fault> {
     match args.format {
         Form::Text => {
-            output::whole(place, &account_text::render(&sheet.account, title, Wanted { all: args.full }))
+            let wanted = Wanted { all: args.full, past: sheet.recorded.is_some() };
+            output::whole(place, &account_text::render(&sheet.account, &sheet.diagnosis, title, wanted))
         }
         Form::Json => output::whole(place, &output::pretty(&without_steps(sheet, args.full))?),
         // Traces and stacks are made by verbs/watch/perfetto.rs and folded.rs, out of something else.

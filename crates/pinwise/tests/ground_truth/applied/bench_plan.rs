@@ -75,7 +75,7 @@ impl BenchPlan {
             }
         }
         let bench = Bench::in_memory();
-        let plan = Plan { purpose: Some("a test".into()), case: None, settings };
+        let plan = Plan { purpose: Some("a test".into()), settings, ..Plan::default() };
         let made = Self { bench, plan, root, sleepers, _bed: bed };
         std::fs::write(made.path(), made.plan.to_toml().unwrap()).unwrap();
         Some(made)

@@ -41,7 +41,7 @@ impl Rule for KernelThread {
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
         let mut kinds: BTreeMap<&str, Took> = BTreeMap::new();
         for task in account.tasks.iter().filter(|task| task.of_kernel && task.took.total_ns > 0) {
-            let took = kinds.entry(kind(&task.comm)).or_default();
+            let took = kinds.entry(task.kernel_thread_kind()).or_default();
             took.ns += task.took.total_ns as f64;
             took.slices += task.took.count;
             task.took_by_cpu.keys().for_each(|cpu| {
@@ -54,13 +54,6 @@ impl Rule for KernelThread {
         let costly = kinds.into_iter().filter(|(_, took)| scene.time.share(took.ns) >= MATTERS);
         Looked::of(costly.map(|(kind, took)| cause(scene, kind, &took)).collect())
     }
-}
-
-/// `kworker` of `kworker/0:1-events`; `loop` of `loop0`.
-pub(crate) fn kind(comm: &str) -> &str {
-    let base = comm.split(['/', ':']).next().unwrap_or(comm);
-    let base = base.trim_end_matches(|c: char| c.is_ascii_digit());
-    if base.is_empty() { comm } else { base }
 }
 
 fn cause(scene: &Scene<'_>, kind: &str, took: &Took) -> Cause {

@@ -1,7 +1,7 @@
 //! The server waits for requests: its clients are the limit.
 
-use probe::TreeSeen;
 use probe::account::SleepReason;
+use probe::{Busy, Party, Situation, TreeSeen};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::limit;
@@ -89,22 +89,17 @@ impl Rule for SlowClient {
                 plural("connection", made as usize)
             )),
         };
-        Looked::Found(vec![with_remedy(scene, cause, waits, first.pid)])
+        Looked::Found(vec![with_remedy(scene, cause, waits)])
     }
 }
 
 /// Of a client that waits for a CPU, whoever has it; else more load.
-fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64, client: u32) -> Cause {
+fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64) -> Cause {
     if waits < WAITS {
         return cause.remedy(Remedy::by_hand("Give it more connections, more requests in flight, or more clients; no placement of the server gains much"));
     }
-    let on =
-        scene.clients().into_iter().flat_map(|clients| &clients.threads).flat_map(|thread| &thread.seen_on);
-    let on = on.max_by_key(|(_, times)| **times).map(|(cpu, _)| *cpu);
-    let is_other = |pid: u32| pid != client && !scene.is_client(pid) && !scene.situation.pids.contains(&pid);
-    let hog = scene.situation.busy.iter().find(|busy| {
-        is_other(busy.pid) && busy.last_cpu.is_some() && busy.last_cpu == on && busy.cpus >= WAITS
-    });
+    let on = clients_cpu(scene.situation);
+    let hog = hog_beside_clients(scene.situation);
     match (hog, on) {
         (Some(hog), Some(cpu)) => cause
             .because(format!(
@@ -120,6 +115,20 @@ fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64, client: u32) -> Caus
             ))),
         _ => cause.remedy(Remedy::by_hand("Give the client a CPU of its own (knob process-affinity)")),
     }
+}
+
+/// The CPU on which clients were seen most.
+pub(crate) fn clients_cpu(situation: &Situation) -> Option<u32> {
+    let clients = situation.observation.beside.get(&Party::Load)?;
+    let seen = clients.threads.iter().flat_map(|thread| &thread.seen_on);
+    seen.max_by_key(|(_, times)| **times).map(|(cpu, _)| *cpu)
+}
+
+/// The busiest process on that CPU that is neither the server nor a client.
+pub(crate) fn hog_beside_clients(situation: &Situation) -> Option<&Busy> {
+    let on = clients_cpu(situation)?;
+    let is_other = |pid: u32| !situation.is_client(pid) && !situation.pids.contains(&pid);
+    situation.busy.iter().find(|busy| is_other(busy.pid) && busy.last_cpu == Some(on) && busy.cpus >= WAITS)
 }
 
 fn sum(clients: &TreeSeen, of: fn(&probe::ThreadSeen) -> Option<u64>) -> f64 {

@@ -1,20 +1,20 @@
-//! What the facts of a server and its machine say without a measurement: pure judgement, no file is read.
+//! What the facts of a server and its machine say without a measurement.
 
+use machine::irqs::Irq;
+use machine::processes::Server;
+use machine::{CpuSet, Machine};
 use serde::{Deserialize, Serialize};
-
-use super::server::Server;
-use crate::{CpuSet, Machine};
 
 /// From which share of the memory on the remark is made that it lies on one node.
 const MOSTLY: f64 = 0.8;
 /// From which share on it is said that memory lies where no thread may run.
 const NOTABLE: f64 = 0.1;
-/// Fewer interrupts than these since boot are not worth a word.
+/// Lines with fewer interrupts since boot are not mentioned.
 const FEW_INTERRUPTS: u64 = 1000;
 /// Most interrupt lines that are named.
 const MOST_LINES: usize = 8;
 
-/// Something that somebody who places this server should know.
+/// What to know before placing this server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "remark", rename_all = "kebab-case")]
 pub enum Remark {
@@ -147,7 +147,7 @@ fn interrupts(server: &Server, machine: &Machine) -> Vec<Remark> {
         found.extend(here.map(|(cpu, count)| (*count, *cpu, irq)));
     }
     found.sort_by_key(|(count, cpu, irq)| (std::cmp::Reverse(*count), *cpu, irq.irq));
-    let remark = |(interrupts, cpu, irq): (u64, u32, &crate::irqs::Irq)| Remark::ServesInterrupts {
+    let remark = |(interrupts, cpu, irq): (u64, u32, &Irq)| Remark::ServesInterrupts {
         cpu,
         irq: irq.irq,
         name: irq.name.clone(),
@@ -158,12 +158,11 @@ fn interrupts(server: &Server, machine: &Machine) -> Vec<Remark> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::numa_memory::NumaMemory;
-    use super::super::process::{Process, Thread};
+    use machine::processes::{NumaMemory, Process, Thread};
+    use machine::topology::cpus::Cpu;
+    use machine::topology::nodes::Node;
+
     use super::*;
-    use crate::irqs::Irq;
-    use crate::topology::cpus::Cpu;
-    use crate::topology::nodes::Node;
 
     /// Two nodes of two CPUs; 2-3 isolated; a network card's line on CPU 1.
     fn machine() -> Machine {

@@ -1,0 +1,110 @@
+//! A process that the load waits for: the server sleeps meanwhile, and the account of the server shows sleep alone.
+
+use machine::CpuSet;
+use probe::Situation;
+
+use super::term::{Term, Terms};
+use crate::diagnosis::rules::waits::slow_client::{clients_cpu, hog_beside_clients};
+use crate::diagnosis::{Cause, Remedy, Subject};
+use crate::words::percent;
+
+/// The rule whose claim it is.
+const RULE: &str = "slow-client";
+/// From this share of its time on, the load waits.
+const WAITS: f64 = 0.05;
+
+/// The process beside the load that it waited for, and how long the load's threads waited, ns; `None` where the load hardly waited, or it
+/// is not known what for: the server itself, where both share a CPU, is no cause.
+pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<(Cause, f64)> {
+    let load = load?;
+    let (waited_ns, all_ns) = (load.term_ns(Term::Waiting), load.total_ns());
+    if all_ns <= 0.0 || waited_ns < WAITS * all_ns {
+        return None;
+    }
+    let (hog, cpu) = hog_beside_clients(situation).zip(clients_cpu(situation))?;
+    let claim = format!(
+        "{} (process {}) had {} of CPU {cpu}, where the load runs: the load waited for that CPU for {} of its time",
+        hog.comm,
+        hog.pid,
+        percent(hog.cpus),
+        percent(waited_ns / all_ns)
+    );
+    let cause = Cause::seen(RULE, Subject::Process { pid: hog.pid }, waited_ns / all_ns, claim)
+        .figure("load_waited_share", waited_ns / all_ns)
+        .figure("hog_cpus", hog.cpus);
+    let spare: CpuSet =
+        situation.online().difference(&CpuSet::single(cpu)).difference(&situation.server.cpus());
+    let remedy = match spare.is_empty() {
+        true => Remedy::by_hand("Move it, or the load, to another CPU, or to another host"),
+        false => Remedy::set(
+            "Move it to a CPU that neither the server nor the load uses",
+            "process-affinity",
+            hog.pid,
+            spare,
+        ),
+    };
+    Some((cause.remedy(remedy), waited_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use machine::Machine;
+    use machine::topology::cpus::Cpu;
+    use probe::{Busy, Observation, Party, ThreadSeen, TreeSeen};
+
+    use super::*;
+
+    /// A second in which the load ran for half of it on CPU 0 and waited for `waited_us`, beside a hog whose last CPU is `hog_on`.
+    fn situation(waited_us: u64, hog_on: u32) -> Situation {
+        let thread = ThreadSeen {
+            tid: 8,
+            pid: 8,
+            comm: "load".into(),
+            on_cpu_us: Some(500_000),
+            waited_us: Some(waited_us),
+            seen_on: BTreeMap::from([(0, 10), (1, 1)]),
+            ..ThreadSeen::default()
+        };
+        let load = TreeSeen { threads: vec![thread], followed_us: 1_000_000 };
+        let cpu = |id| Cpu { id, online: true, ..Cpu::default() };
+        let busy =
+            |pid, comm: &str, last_cpu| Busy { pid, comm: comm.into(), cpus: 0.5, last_cpu: Some(last_cpu) };
+        Situation {
+            pids: vec![7],
+            window_s: 1.0,
+            machine: Machine { cpus: vec![cpu(0), cpu(1)], ..Machine::default() },
+            observation: Observation {
+                to_ns: 1_000_000_000,
+                beside: BTreeMap::from([(Party::Load, load)]),
+                ..Observation::default()
+            },
+            busy: vec![busy(7, "server", 0), busy(9, "hog", hog_on)],
+            ..Situation::default()
+        }
+    }
+
+    fn found(situation: &Situation) -> Option<(Cause, f64)> {
+        load_waits(situation, Terms::of_load(situation).as_ref())
+    }
+
+    #[test]
+    fn a_process_that_the_load_waits_for_is_named_with_its_cpu() {
+        let (cause, waited_ns) = found(&situation(400_000, 0)).unwrap();
+        assert_eq!((cause.id.to_string().as_str(), waited_ns), ("slow-client/process:9", 4e8));
+        assert!(cause.claim.contains("hog (process 9) had 50 % of CPU 0"), "{}", cause.claim);
+        let setting = cause.remedies[0].setting.as_ref().unwrap();
+        assert_eq!((setting.target.as_str(), setting.value.as_str()), ("9", "1"));
+    }
+
+    #[test]
+    fn a_process_elsewhere_the_server_itself_and_a_load_that_hardly_waits_are_not() {
+        assert_eq!(found(&situation(400_000, 1)), None, "it is on another CPU");
+        let mut beside_server = situation(400_000, 0);
+        beside_server.busy.truncate(1);
+        assert_eq!(found(&beside_server), None, "together on a CPU, each waits for the other");
+        assert_eq!(found(&situation(10_000, 0)), None);
+        assert_eq!(found(&Situation::default()), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! What an account comes to, by the rules of `pinwise diagnose`.
+
+use advise::diagnosis::{self, Diagnosis};
+use machine::{Machine, Root};
+use probe::account::Account;
+use probe::{Observation, Situation, Surroundings};
+
+use super::target::Watched;
+
+/// What surrounds an account while it is taken.
+pub struct Judging {
+    surroundings: Surroundings,
+}
+
+impl Judging {
+    /// Reads what is to be known before the window: a pass over /proc.
+    pub fn begin(root: &Root, watched: &Watched) -> Self {
+        let title = if watched.is_everything() { "This machine".into() } else { watched.title() };
+        Self { surroundings: Surroundings::read(root, watched.asked(), title, watched.pids()) }
+    }
+
+    /// Reads the rest after the window, and judges.
+    pub fn end(self, root: &Root, machine: &Machine, account: Account) -> (Account, Diagnosis) {
+        let situation = self.surroundings.close(root, machine.clone(), Observation::default(), Some(account));
+        judged(situation)
+    }
+
+    /// What stays the same while the account grows on a screen.
+    pub fn standing(self, root: &Root, machine: &Machine) -> Standing {
+        Standing { situation: self.surroundings.close(root, machine.clone(), Observation::default(), None) }
+    }
+}
+
+/// Surroundings in which one account after the other is judged.
+pub struct Standing {
+    situation: Situation,
+}
+
+impl Standing {
+    /// Judges an account.
+    pub fn judge(&mut self, account: Account) -> (Account, Diagnosis) {
+        self.situation.window_s = account.window_s;
+        self.situation.account = Some(account);
+        let diagnosis = diagnosis::judge(&self.situation);
+        (self.situation.account.take().unwrap_or_default(), diagnosis)
+    }
+}
+
+/// The account of a situation, and what it comes to.
+pub fn judged(mut situation: Situation) -> (Account, Diagnosis) {
+    let diagnosis = diagnosis::judge(&situation);
+    (situation.account.take().unwrap_or_default(), diagnosis)
+}
