@@ -33,46 +33,73 @@ pub fn conclude(case: &Case, format: Format) -> Result<Answer, Fault> {
     conclude_with(case, format, None)
 }
 
-/// As [`conclude`], with the whole explanation of every arm instead of a line each.
+/// Prints all that follows from the trials, with the whole explanation of every arm instead of a line each. Nothing is written.
 pub fn explain(case: &Case, format: Format) -> Result<Answer, Fault> {
-    print(case, format, None, whole)
+    let computed = Computed::of(case)?;
+    computed.print(case, format, whole)?;
+    Ok(computed.answer())
+}
+
+/// Writes into the case what follows from its trials and proofs, and prints nothing but what could not be written.
+pub fn write_down(case: &Case) -> Result<(), Fault> {
+    write(case, &Computed::of(case)?, None).map(drop)
 }
 
 /// As [`conclude`], with the report at `report` instead of in the case.
 pub fn conclude_with(case: &Case, format: Format, report: Option<&Path>) -> Result<Answer, Fault> {
-    print(case, format, report, in_short)
-}
-
-/// Computes and prints; `why` says what makes the difference, as the end of a text.
-fn print(
-    case: &Case,
-    format: Format,
-    report: Option<&Path>,
-    why: fn(&Explained, &Facts, &Path) -> String,
-) -> Result<Answer, Fault> {
-    let facts = Facts::read(case)?;
-    let findings = advise::examine(&facts);
-    let explained = Explained::of(&facts);
+    let computed = Computed::of(case)?;
     // What fails here is said after the answer, which is worth more.
-    let written = write(case, &facts, &findings, &explained, report);
-    let printed = match format {
-        Format::Json => output::json(&json::render(&facts, &findings, &explained, case.dir())),
-        Format::Text => {
-            let table = table::render(&facts, &findings, case.dir(), output::style());
-            output::text(&format!("{table}{}", why(&explained, &facts, case.dir())))
-        }
-    };
+    let written = write(case, &computed, report);
+    let printed = computed.print(case, format, in_short);
     if let Some(report) = written? {
         note!("");
         note!("case    {}", case.dir().display());
         note!("report  {}", report.display());
     }
     printed?;
-    Ok(match study::evidence::gate(&facts.evidence.expectations) {
-        None | Some(Gate::Passed) => Answer::Done,
-        Some(Gate::Failed) => Answer::No,
-        Some(Gate::CannotTell) => Answer::CannotTell,
-    })
+    Ok(computed.answer())
+}
+
+/// All that follows from the trials of a case.
+struct Computed {
+    facts: Facts,
+    findings: Vec<Finding>,
+    explained: Explained,
+}
+
+impl Computed {
+    fn of(case: &Case) -> Result<Self, Fault> {
+        let facts = Facts::read(case)?;
+        let findings = advise::examine(&facts);
+        let explained = Explained::of(&facts);
+        Ok(Self { facts, findings, explained })
+    }
+
+    /// Prints it; `why` says what makes the difference, as the end of a text.
+    fn print(
+        &self,
+        case: &Case,
+        format: Format,
+        why: fn(&Explained, &Facts, &Path) -> String,
+    ) -> Result<(), Fault> {
+        let Self { facts, findings, explained } = self;
+        match format {
+            Format::Json => output::json(&json::render(facts, findings, explained, case.dir())),
+            Format::Text => {
+                let table = table::render(facts, findings, case.dir(), output::style());
+                output::text(&format!("{table}{}", why(explained, facts, case.dir())))
+            }
+        }
+    }
+
+    /// That of the recipe's expectations, where it has any.
+    fn answer(&self) -> Answer {
+        match study::evidence::gate(&self.facts.evidence.expectations) {
+            None | Some(Gate::Passed) => Answer::Done,
+            Some(Gate::Failed) => Answer::No,
+            Some(Gate::CannotTell) => Answer::CannotTell,
+        }
+    }
 }
 
 /// What makes the difference between arms, all of it, what costs all of them, and what observing cost.
@@ -101,14 +128,9 @@ fn stalls(explained: &Explained, facts: &Facts) -> String {
 }
 
 /// Writes evidence, findings and report. Returns where the report is; `None` where it could not be written, which is said.
-fn write(
-    case: &Case,
-    facts: &Facts,
-    findings: &[Finding],
-    explained: &Explained,
-    report: Option<&Path>,
-) -> Result<Option<PathBuf>, Fault> {
-    let page = || page(case, facts, findings, explained);
+fn write(case: &Case, computed: &Computed, report: Option<&Path>) -> Result<Option<PathBuf>, Fault> {
+    let Computed { facts, findings, .. } = computed;
+    let page = || page(case, computed);
     if let Some(path) = report {
         output::to(Some(path), &page())?;
     }
@@ -136,7 +158,8 @@ fn write(
 }
 
 /// The report as HTML. Files that it cannot read are left out and said.
-fn page(case: &Case, facts: &Facts, findings: &[Finding], explained: &Explained) -> String {
+fn page(case: &Case, computed: &Computed) -> String {
+    let Computed { facts, findings, explained } = computed;
     let mut missing = Vec::new();
     let view = CaseView {
         facts,

@@ -65,6 +65,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let held = provable
         .iter()
         .all(|what| proofs.iter().rev().find(|proof| proof.finding == what.id).is_some_and(Proof::holds));
+    conclusion::write_down(&case)?;
     explain(&case, args)?;
     Ok(if held { Answer::Done } else { Answer::No })
 }

@@ -4,6 +4,9 @@
 //! One value a block (a log ratio within the block), symmetric about its location under the null hypothesis:
 //! what drifts from block to block cancels, and one slow run costs one rank, not the mean.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 
 /// The fewest blocks for which a 95 % interval exists: 2 / 2^6 = 0.031.
@@ -55,6 +58,26 @@ pub(super) fn distribution(doubled_ranks: &[usize]) -> Vec<f64> {
     }
 }
 
+/// Counted distributions that are kept: a study asks for those of a few numbers of blocks again and again.
+const KEPT: usize = 16;
+
+static WITHOUT_TIES: Mutex<BTreeMap<usize, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
+
+/// The distribution of the sum of positive ranks of `n` values without ties.
+fn without_ties(n: usize) -> Arc<[f64]> {
+    let known = |kept: &BTreeMap<usize, Arc<[f64]>>| kept.get(&n).cloned();
+    if let Some(known) = known(&WITHOUT_TIES.lock().unwrap_or_else(PoisonError::into_inner)) {
+        return known;
+    }
+    let counted: Arc<[f64]> = distribution(&(1..=n).collect::<Vec<_>>()).into();
+    let mut kept = WITHOUT_TIES.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.len() >= KEPT {
+        kept.pop_first();
+    }
+    kept.insert(n, counted.clone());
+    counted
+}
+
 /// Twice the midranks of the magnitudes.
 fn doubled_midranks(magnitudes: &[f64]) -> Vec<usize> {
     magnitudes
@@ -78,7 +101,14 @@ pub fn p_above(values: &[f64], location: f64) -> f64 {
     let magnitudes: Vec<f64> = shifted.iter().map(|v| v.abs()).collect();
     let ranks = doubled_midranks(&magnitudes);
     let positive: usize = shifted.iter().zip(&ranks).filter(|(v, _)| **v > 0.0).map(|(_, r)| r).sum();
-    distribution(&ranks)[positive..].iter().sum::<f64>().min(1.0)
+    let sum = |from: &[f64]| from.iter().sum::<f64>().min(1.0);
+    // Midranks of different values are all different.
+    let mut different = vec![false; 2 * ranks.len() + 1];
+    let is_untied = ranks.iter().all(|rank| !std::mem::replace(&mut different[*rank], true));
+    match is_untied {
+        true => sum(&without_ties(ranks.len())[positive / 2..]),
+        false => sum(&distribution(&ranks)[positive..]),
+    }
 }
 
 /// One-sided p for the values lying *below* `location`.
@@ -107,11 +137,10 @@ pub fn location(values: &[f64], level: f64) -> Option<Location> {
 /// How many Walsh averages to leave out at each end for an interval at `level`.
 fn outer_ranks(n: usize, level: f64) -> Option<usize> {
     let tail = (1.0 - level) / 2.0;
-    let ranks: Vec<usize> = (1..=n).collect();
     let mut below = 0.0;
     let mut left_out = None;
-    for (k, probability) in distribution(&ranks).into_iter().enumerate() {
-        below += probability;
+    for (k, probability) in without_ties(n).iter().enumerate() {
+        below += *probability;
         if below > tail {
             break;
         }
@@ -122,8 +151,8 @@ fn outer_ranks(n: usize, level: f64) -> Option<usize> {
 
 /// The largest two-sided level not above `level` that the test of `n` values without ties can attain; 0 where there is none.
 pub fn attained_level(n: usize, level: f64) -> f64 {
-    let ranks: Vec<usize> = (1..=n).collect();
-    let sums = distribution(&ranks).into_iter().scan(0.0, |tail, p| {
+    let counted = without_ties(n);
+    let sums = counted.iter().scan(0.0, |tail, p| {
         *tail += p;
         Some(2.0 * *tail)
     });
@@ -142,6 +171,17 @@ mod tests {
             assert_eq!(outer_ranks(n, 0.95), Some(critical), "n = {n}");
         }
         assert_eq!(outer_ranks(5, 0.95), None);
+    }
+
+    #[test]
+    fn kept_distributions_are_those_that_are_counted() {
+        for n in (1..=40).chain([1, 7, 40]) {
+            assert_eq!(without_ties(n)[..], distribution(&(1..=n).collect::<Vec<_>>())[..], "n = {n}");
+        }
+        let untied = [0.1, -0.2, 0.3, 0.4, -0.5, 0.6];
+        let doubled: Vec<usize> = (1..=6).map(|rank| 2 * rank).collect();
+        let counted: f64 = distribution(&doubled)[2 * (1 + 3 + 4 + 6)..].iter().sum();
+        assert!((p_above(&untied, 0.0) - counted).abs() < 1e-12);
     }
 
     #[test]
