@@ -98,7 +98,10 @@ fn waits_and_services_are_those_of_the_servers_own_clock() {
     assert!(served >= least_served && served <= most_served, "{least_served:?} {served:?} {most_served:?}");
     let waited = Duration::from_nanos(port.waited_ns);
     // A packet may be worked off later than it is sent, on a busy machine.
-    assert!(waited >= least_waited / 2 && waited <= most_waited, "{least_waited:?} {waited:?} {most_waited:?}");
+    assert!(
+        waited >= least_waited / 2 && waited <= most_waited,
+        "{least_waited:?} {waited:?} {most_waited:?}"
+    );
     assert_eq!((port.waited.count(), port.served.count()), (REQUESTS, REQUESTS + 1));
     assert!(port.served.quantile_ns(0.5).unwrap() >= 200_000);
 }

@@ -23,6 +23,7 @@ pub fn render(sheet: &Comparison, style: Style) -> String {
     let fills: BTreeSet<Fill> = sheet.curves.iter().map(|curve| curve.fill).collect();
     fills.into_iter().for_each(|fill| out.curves(fill));
     out.arms();
+    out.environment();
     out.notes();
     out.text
 }
@@ -168,6 +169,23 @@ impl Sheet<'_> {
         self.table(heads, sheet.arms.iter().map(shared).collect());
     }
 
+    /// What differs between the machines beside what was studied.
+    fn environment(&mut self) {
+        let sheet = self.sheet;
+        if sheet.environment.is_empty() {
+            return;
+        }
+        self.heading("What differs between the machines, and may be the whole difference");
+        for difference in &sheet.environment {
+            let values = (0..sheet.cases.len()).map(|case| {
+                let value = difference.values.get(case).and_then(Option::as_deref).unwrap_or("not known");
+                format!("{} {value}", self.name(case))
+            });
+            let line = format!("{}: {}", difference.fact, values.collect::<Vec<_>>().join("; "));
+            self.paragraph("  - ", &line);
+        }
+    }
+
     /// What may and may not be read from the sheet.
     fn notes(&mut self) {
         self.heading("What may be compared");
@@ -221,7 +239,7 @@ fn row(cells: impl IntoIterator<Item = String>) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use study::comparison::Compared;
+    use study::comparison::{Compared, Difference};
     use study::{Role, Trust};
 
     use super::*;
@@ -266,6 +284,10 @@ mod tests {
                 figures: vec![Some(only), None],
                 to_first: vec![None, None],
             }],
+            environment: vec![Difference {
+                fact: "frequency governor".into(),
+                values: vec![Some("powersave".into()), None],
+            }],
             notes: vec!["the recipes differ in work_us: opteron 50.0; xeon 90.0".into()],
         }
     }
@@ -287,9 +309,14 @@ mod tests {
     #[test]
     fn it_says_what_may_not_be_read_from_it() {
         let text = render(&sheet(), Style::default());
-        for words in
-            ["No difference between cases is claimed", "differ in work_us", "nothing by GHz", "no law: three"]
-        {
+        for words in [
+            "No difference between cases is claimed",
+            "differ in work_us",
+            "nothing by GHz",
+            "no law: three",
+            "frequency governor: opteron powersave; xeon",
+            "not known",
+        ] {
             assert!(text.replace("\n    ", " ").contains(words), "{words}: {text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

@@ -37,7 +37,7 @@ pub fn basis_note(basis: Basis) -> Option<&'static str> {
     match basis {
         Basis::Request => None,
         Basis::RequestAtFixedRate => Some(
-            "The load keeps a fixed rate, which gives the time from one request to the next: sleep is left out, and nothing here explains latency.",
+            "The load keeps a fixed rate, which gives the time from one request to the next: sleep is left out, and these terms do not explain latency.",
         ),
         Basis::Window => Some(
             "The load does not say how many requests were answered: these are shares of the window, and do not explain throughput.",

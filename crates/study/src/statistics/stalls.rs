@@ -34,7 +34,8 @@ pub struct Stall {
     pub lost_s: f64,
 }
 
-/// The stalls of a run by the rates of its intervals, each `step_s` long, in order of time; at most 64.
+/// The stalls of a run by the rates of its intervals, each `step_s` long, in order of time; at most 64. The first and the last interval make
+/// none: the load begins and ends in them.
 pub fn stalls(rates: &[f64], step_s: f64) -> Vec<Stall> {
     let Some(usual) = median(rates).filter(|usual| *usual > 0.0 && rates.len() >= LEAST_INTERVALS) else {
         return Vec::new();
@@ -47,6 +48,9 @@ pub fn stalls(rates: &[f64], step_s: f64) -> Vec<Stall> {
     let mut before_is_low = false;
     for (place, rate) in rates.iter().enumerate() {
         let lost_s = (1.0 - rate / usual) * step_s;
+        if place == 0 || place + 1 == rates.len() {
+            continue;
+        }
         match (is_low(rate), before_is_low, found.last_mut()) {
             (true, true, Some(stall)) => stall.lost_s += lost_s,
             (true, ..) => found.push(Stall { at_s: place as f64 * step_s, lost_s }),
@@ -162,6 +166,9 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert!((found[0].at_s - 0.5).abs() < 1e-9 && (found[0].lost_s - 0.15).abs() < 1e-9, "{found:?}");
         assert!((found[1].lost_s - 0.08).abs() < 1e-9);
+        let mut ends = vec![100.0; 20];
+        (ends[0], ends[19]) = (10.0, 0.0);
+        assert_eq!(stalls(&ends, 0.1), [], "the load began late and ended early");
     }
 
     #[test]
