@@ -6,6 +6,7 @@ mod explained;
 mod manual;
 mod recorded;
 mod scenario;
+mod simulated;
 mod stage;
 mod table;
 mod verdict;
@@ -86,13 +87,13 @@ fn run(verb: Verb) -> Result<ExitCode, String> {
         }
         Verb::Explain { names, pinwise } => {
             let pinwise = found(&pinwise)?;
-            let rows = Scenario::all(&names)?.iter().map(|scenario| explain(scenario, &pinwise)).collect();
+            let rows = Scenario::played(&names)?.iter().map(|scenario| explain(scenario, &pinwise)).collect();
             (rows, names)
         }
         Verb::Live { names, pinwise, times, keep, window_s } => {
             let pinwise = found(&pinwise)?;
             let mut rows = Vec::new();
-            for scenario in Scenario::all(&names)? {
+            for scenario in Scenario::played(&names)? {
                 for _ in 0..times {
                     rows.push(live(&scenario, &pinwise, keep, window_s));
                 }

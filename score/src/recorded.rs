@@ -21,8 +21,11 @@ pub fn keep(scenario: &Scenario, situation: &Situation) -> Result<(), String> {
     std::fs::write(file(scenario), packed).map_err(|e| format!("{}: {e}", file(scenario).display()))
 }
 
-/// Reads what was kept of a scenario: one window for each machine on which it was played (`situation*.json.zst`).
+/// Reads what was kept of a scenario: one window for each machine on which it was played (`situation*.json.zst`); of one that is made up, that.
 pub fn read(scenario: &Scenario) -> Result<Vec<Situation>, String> {
+    if let Some(simulated) = &scenario.simulated {
+        return Ok(vec![simulated.situation()]);
+    }
     let entries =
         std::fs::read_dir(&scenario.folder).map_err(|e| format!("{}: {e}", scenario.folder.display()))?;
     let files = entries.filter_map(|entry| Some(entry.ok()?.path()));

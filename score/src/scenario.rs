@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::simulated::Simulated;
+
 /// A cause made on purpose. Commands are scripts of sh; see [`crate::stage`] for what they find in their environment.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,11 +37,13 @@ pub struct Scenario {
     #[serde(default)]
     pub prepare: Option<String>,
     /// The server; it must listen at $PORT. The process that the script becomes (exec) is the one that is diagnosed.
+    #[serde(default)]
     pub server: String,
     /// The server without the cause, where that is in the server or around it: what `score explain` holds it against.
     #[serde(default)]
     pub without: Option<String>,
     /// The load.
+    #[serde(default)]
     pub load: String,
     /// Makes the cause, after the load; stopped at the end.
     #[serde(default)]
@@ -47,9 +51,17 @@ pub struct Scenario {
     /// Takes back what `prepare` and `cause` did; always run.
     #[serde(default)]
     pub undo: Option<String>,
+    /// The window itself, of what cannot be made here: then nothing is played.
+    #[serde(default)]
+    pub simulated: Option<Simulated>,
 }
 
 impl Scenario {
+    /// Those of [`all`](Self::all) that are played.
+    pub fn played(names: &[String]) -> Result<Vec<Self>, String> {
+        Ok(Self::all(names)?.into_iter().filter(|scenario| scenario.simulated.is_none()).collect())
+    }
+
     /// The scenarios whose names begin with one of these; all where none is named. In order of their names.
     pub fn all(names: &[String]) -> Result<Vec<Self>, String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
@@ -97,7 +109,8 @@ mod tests {
                     scenario.name
                 );
             }
-            assert!(scenario.about.ends_with('.') && !scenario.server.is_empty(), "{}", scenario.name);
+            let is_made = scenario.simulated.is_some() != !scenario.server.is_empty();
+            assert!(scenario.about.ends_with('.') && is_made, "{}", scenario.name);
         }
     }
 }

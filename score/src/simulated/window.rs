@@ -1,0 +1,249 @@
+//! Account, counters and surroundings of a made-up window.
+
+use std::collections::BTreeMap;
+
+use machine::limits::memory_use::MemoryUse;
+use machine::processes::{Peer, Process, Server};
+use machine::{CpuSet, Machine};
+use probe::account::{
+    Account, CpuAccount, Frequency, FromIdle, Interruptions, LineAccount, Nearness, NodeShare, Paging, Part,
+    SleepReason, Source, Stretches, TaskAccount, ThreadAccount,
+};
+use probe::{Busy, Counter, Observation, Situation, SystemCounter};
+
+use super::{Interrupt, Simulated, Task, Thread};
+
+/// Length of the window, s.
+const WINDOW_S: f64 = 10.0;
+const WINDOW_NS: f64 = WINDOW_S * 1e9;
+/// The server's process, and the first of its threads.
+const SERVER: u32 = 1_000;
+/// What a process has of a CPU to be busy, as `probe` has it.
+const BUSY: f64 = 0.02;
+
+pub(super) fn of(simulated: &Simulated) -> Situation {
+    let machine = super::machine::of(simulated);
+    let mut situation = Situation {
+        target: format!("process {SERVER}"),
+        pids: vec![SERVER],
+        window_s: WINDOW_S,
+        account: Some(account(simulated)),
+        observation: observation(simulated),
+        server: server(simulated),
+        busy: simulated.tasks.iter().filter(|task| !task.kernel && task.had >= BUSY).map(busy).collect(),
+        memory: simulated.full_cgroups.iter().map(|path| full(path)).collect(),
+        machine,
+        ..Situation::default()
+    };
+    situation.connections.from_elsewhere = simulated.from_elsewhere;
+    let comm = |pid: u32| {
+        let task = simulated.tasks.iter().find(|task| task.pid == pid);
+        task.map_or("client".to_string(), |task| task.comm.clone())
+    };
+    let peer = |pid: &u32| Peer { pid: *pid, comm: comm(*pid), connections: 1 };
+    situation.connections.peers = simulated.clients.iter().map(peer).collect();
+    hold(&situation.machine, simulated);
+    situation
+}
+
+/// A scenario that names a CPU which its machine has not is a mistake, and stops the scoring.
+fn hold(machine: &Machine, simulated: &Simulated) {
+    let online = machine.online();
+    let named = simulated.threads.iter().map(|thread| thread.cpu);
+    let named = named.chain(simulated.tasks.iter().map(|task| task.cpu));
+    let named: CpuSet = named.chain(simulated.interrupts.iter().map(|one| one.cpu)).collect();
+    assert!(named.is_subset(&online) && simulated.server.is_subset(&online), "{named} of {online}");
+}
+
+fn ns(share: f64) -> u64 {
+    (share * WINDOW_NS).round() as u64
+}
+
+fn times(per_s: f64) -> u64 {
+    (per_s * WINDOW_S).round() as u64
+}
+
+fn stretches(count: u64, total_ns: u64) -> Stretches {
+    Stretches { count, total_ns, ..Stretches::default() }
+}
+
+/// What interrupts of a kind took while the server ran.
+fn part(one: &Interrupt) -> Part {
+    let count = times(one.per_s * one.hits);
+    Part { count, total_ns: (count as f64 * one.us * 1e3) as u64 }
+}
+
+fn seen(one: &Interrupt) -> Interruptions {
+    let count = times(one.per_s);
+    Interruptions {
+        all: stretches(count, (count as f64 * one.us * 1e3) as u64),
+        on_target: part(one),
+        ..Interruptions::default()
+    }
+}
+
+fn account(simulated: &Simulated) -> Account {
+    let threads: Vec<ThreadAccount> =
+        (0u32..).zip(&simulated.threads).map(|(number, thread)| of_thread(simulated, number, thread)).collect();
+    let lines = simulated.interrupts.iter().filter_map(|one| {
+        let (name, seen) = (Some(one.device.clone()), seen(one));
+        Some(LineAccount { irq: one.irq?, name, cpu: one.cpu, seen })
+    });
+    Account {
+        window_s: WINDOW_S,
+        to_ns: WINDOW_NS as u64,
+        threads,
+        cpus: (0..simulated.cpus).map(|cpu| of_cpu(simulated, cpu)).collect(),
+        lines: lines.collect(),
+        tasks: simulated.tasks.iter().map(of_task).collect(),
+        nearness: nearness(simulated),
+        paging: simulated.swapped_in_per_s.map(|per_s| Paging {
+            swapped_in_pages: Some(times(per_s)),
+            ..Paging::default()
+        }),
+        ..Account::default()
+    }
+}
+
+fn of_thread(simulated: &Simulated, number: u32, thread: &Thread) -> ThreadAccount {
+    let hit = simulated.interrupts.iter().filter(|one| one.cpu == thread.cpu);
+    let on_cpu_there: f64 =
+        simulated.threads.iter().filter(|other| other.cpu == thread.cpu).map(|other| other.on_cpu).sum();
+    // Threads of one CPU share what came there by their time on it.
+    let of_it = if on_cpu_there > 0.0 { thread.on_cpu / on_cpu_there } else { 0.0 };
+    let interrupted_ns = (hit.map(|one| part(one).total_ns).sum::<u64>() as f64 * of_it) as u64;
+    let idle_count = times(thread.from_idle_per_s);
+    let idle_ns = (idle_count as f64 * thread.from_idle_us * 1e3) as u64;
+    let used = ns(thread.on_cpu + thread.waiting + thread.throttled + thread.blocked) + interrupted_ns + idle_ns;
+    let asleep_ns = ns(1.0).saturating_sub(used);
+    let wakes = times(100.0).max(idle_count);
+    let from_idle = FromIdle {
+        state: 1,
+        name: Some(thread.idle_state.clone()),
+        count: idle_count,
+        total_ns: idle_ns,
+        ..FromIdle::default()
+    };
+    ThreadAccount {
+        tid: SERVER + number,
+        pid: SERVER,
+        comm: "server".into(),
+        wall_ns: ns(1.0),
+        last_cpu: thread.cpu,
+        on_cpu: stretches(wakes, ns(thread.on_cpu)),
+        interrupted_ns,
+        run_queue: stretches(wakes, ns(thread.waiting) + idle_ns),
+        throttled: stretches(u64::from(thread.throttled > 0.0), ns(thread.throttled)),
+        blocked: stretches(u64::from(thread.blocked > 0.0), ns(thread.blocked)),
+        asleep: stretches(wakes, asleep_ns),
+        asleep_for: BTreeMap::from([(SleepReason::Input, Part { count: wakes, total_ns: asleep_ns })]),
+        from_idle: if idle_count > 0 { vec![from_idle] } else { Vec::new() },
+        major_faults: Some(times(thread.major_faults_per_s)),
+        ..ThreadAccount::default()
+    }
+}
+
+fn of_cpu(simulated: &Simulated, cpu: u32) -> CpuAccount {
+    let here = || simulated.threads.iter().filter(|thread| thread.cpu == cpu);
+    let interrupts: Vec<&Interrupt> = simulated.interrupts.iter().filter(|one| one.cpu == cpu).collect();
+    let interrupted_ns: u64 = interrupts.iter().map(|one| seen(one).all.total_ns).sum();
+    let target_ns = ns(here().map(|thread| thread.on_cpu).sum());
+    let other_ns = ns(simulated.tasks.iter().filter(|task| task.cpu == cpu).map(|task| task.had).sum());
+    let waking: f64 = here().map(|thread| thread.from_idle_per_s * thread.from_idle_us * 1e-6).sum();
+    let clock = simulated.clocks.iter().find(|clock| clock.cpu == cpu);
+    let sources: BTreeMap<Source, Interruptions> = interrupts.iter().map(|one| (one.source, seen(one))).collect();
+    CpuAccount {
+        cpu,
+        wall_ns: ns(1.0),
+        target_ns,
+        other_ns,
+        interrupted_ns,
+        idle_ns: ns(1.0).saturating_sub(target_ns + other_ns + interrupted_ns),
+        idle_while_waited_ns: ns(waking),
+        frequency: clock.map(|clock| Frequency {
+            readings: 10,
+            lowest_mhz: clock.mhz,
+            mean_mhz: clock.mhz,
+            highest_mhz: clock.mhz,
+        }),
+        sources: sources.into(),
+        ..CpuAccount::default()
+    }
+}
+
+fn of_task(task: &Task) -> TaskAccount {
+    TaskAccount {
+        tid: task.pid,
+        pid: task.pid,
+        comm: task.comm.clone(),
+        of_kernel: task.kernel,
+        slices: 1_000,
+        took: stretches(if task.took > 0.0 { 1_000 } else { 0 }, ns(task.took)),
+        took_by_cpu: BTreeMap::from([(task.cpu, ns(task.took))]),
+        ..TaskAccount::default()
+    }
+}
+
+fn nearness(simulated: &Simulated) -> Option<Nearness> {
+    let mut nodes: BTreeMap<u32, NodeShare> = BTreeMap::new();
+    for (node, share) in &simulated.memory {
+        let node = node.parse().expect("a node is a number");
+        nodes.entry(node).or_default().memory_bytes = (share * f64::from(1 << 30)) as u64;
+    }
+    for thread in &simulated.threads {
+        let node = super::machine::node_of(simulated, thread.cpu);
+        nodes.entry(node).or_default().on_cpu_ns += ns(thread.on_cpu);
+    }
+    let bytes: f64 = nodes.values().map(|node| node.memory_bytes as f64).sum();
+    let on_cpu_ns: f64 = nodes.values().map(|node| node.on_cpu_ns as f64).sum();
+    let local: f64 =
+        nodes.values().map(|node| node.memory_bytes as f64 / bytes * (node.on_cpu_ns as f64 / on_cpu_ns)).sum();
+    let is_known = simulated.nodes > 1 && bytes > 0.0 && on_cpu_ns > 0.0;
+    is_known.then(|| Nearness { nodes, expected_remote_share: Some(1.0 - local) })
+}
+
+fn observation(simulated: &Simulated) -> Observation {
+    let mut observation = Observation { to_ns: WINDOW_NS as u64, ..Observation::default() };
+    for rate in &simulated.counters {
+        let (probe, name, value) = (rate.probe.clone(), rate.name.clone(), times(rate.per_s));
+        let (label, unit) = (String::new(), "events".to_string());
+        let Some(cpu) = rate.cpu else {
+            observation.system.push(SystemCounter { probe, name, label, unit, value });
+            continue;
+        };
+        let same = observation.counters.iter_mut().find(|row| row.probe == probe && row.name == name);
+        match same {
+            Some(row) => drop(row.by_cpu.insert(cpu, value)),
+            None => {
+                let by_cpu = BTreeMap::from([(cpu, value)]);
+                observation.counters.push(Counter { probe, name, label, unit, by_cpu });
+            }
+        }
+    }
+    observation
+}
+
+fn server(simulated: &Simulated) -> Server {
+    let thread = |number: u32| machine::processes::Thread {
+        tid: SERVER + number,
+        cpus: Some(simulated.server.clone()),
+        state: 'S',
+        ..machine::processes::Thread::default()
+    };
+    let threads = (0..simulated.threads.len() as u32).map(thread).collect();
+    Server { processes: vec![Process { pid: SERVER, threads, ..Process::default() }], ..Server::default() }
+}
+
+fn busy(task: &Task) -> Busy {
+    Busy { pid: task.pid, comm: task.comm.clone(), cpus: task.had, last_cpu: Some(task.cpu) }
+}
+
+fn full(path: &str) -> MemoryUse {
+    MemoryUse {
+        cgroup: path.into(),
+        file: "memory.max".into(),
+        limit_bytes: 1 << 30,
+        used_bytes: Some(1 << 30),
+        ..MemoryUse::default()
+    }
+}
