@@ -45,9 +45,12 @@ impl Rule for CrossCpuWakeups {
         let onto_idle = sum(account, |thread| {
             thread.from_idle.iter().map(|state| state.count).fold(0, u64::saturating_add)
         });
-        let waited_ns = sum(account, |thread| {
+        let coming_up_ns = sum(account, |thread| {
             thread.from_idle.iter().map(|state| state.total_ns).fold(0, u64::saturating_add)
         });
+        // From being woken to running there are interrupts too: only what CPUs were idle meanwhile is meant, as in idle-exit.
+        let idle_ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
+        let waited_ns = coming_up_ns.min(idle_ns);
         let share = scene.time.share(waited_ns);
         let per_s = if scene.situation.window_s > 0.0 { wake_ups / scene.situation.window_s } else { 0.0 };
         if share < COSTLY || per_s < OFTEN_PER_S || onto_idle < MOSTLY * wake_ups {
