@@ -1,7 +1,9 @@
 //! The kernel keeps a share of each CPU from real-time tasks, and the server is one.
 
-use machine::CpuSet;
-use machine::Missing;
+use std::collections::BTreeMap;
+
+use machine::processes::Task;
+use machine::{CpuSet, Missing};
 use probe::account::{Account, TaskAccount, ThreadAccount};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
@@ -87,16 +89,18 @@ enum Policies {
 }
 
 fn policies(scene: &Scene<'_>) -> Policies {
-    let of = |tid: u32| {
-        let thread = scene.situation.server.threads().find(|thread| thread.tid == tid);
-        thread.and_then(|thread| thread.policy.as_deref())
-    };
+    let own = scene.situation.server.threads();
+    let own: BTreeMap<u32, &str> =
+        own.filter_map(|thread| Some((thread.tid, thread.policy.as_deref()?))).collect();
+    // Where its threads were not read, the first one stands for all.
+    let first = scene.situation.pids.first().and_then(|pid| scene.task(*pid)?.policy.as_deref());
+    let first = first.filter(|_| own.is_empty());
+    let of = |tid: u32| own.get(&tid).copied().or(first);
     let realtime = |policy: &str| ["fifo", "rr", "deadline"].contains(&policy);
-    let mut known = scene.situation.server.threads().filter_map(|thread| thread.policy.as_deref()).peekable();
-    if known.peek().is_none() {
+    if own.is_empty() && first.is_none() {
         return Policies::Unknown;
     }
-    if !known.any(realtime) {
+    if !own.values().copied().chain(first).any(realtime) {
         return Policies::Ordinary;
     }
     let threads = scene.situation.account.iter().flat_map(|account| &account.threads);
@@ -114,16 +118,16 @@ fn policies(scene: &Scene<'_>) -> Policies {
     Policies::RealTime { deadline: deadline_ns > realtime_ns / 2.0 }
 }
 
-/// What was kept from it; `None` where its threads are not real-time, nothing was, or that is not known.
+/// What was kept from it, nothing perhaps; `None` where its threads are not real-time, or that is not known.
 pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
     let account = scene.situation.account.as_ref()?;
     let Policies::RealTime { deadline } = policies(scene) else { return None };
     // A thread that was only woken late never lost its CPU.
     let lost_ns: f64 = account.threads.iter().map(|thread| thread.preempted.total_ns as f64).sum();
-    if lost_ns <= 0.0 {
-        return None;
-    }
     let mut kept = Kept { ordinary_ns: 0.0, idle_ns: 0.0, cpus: CpuSet::default(), deadline, most: None };
+    if lost_ns <= 0.0 {
+        return Some(kept);
+    }
     let mut most_ns = 0;
     for task in account.tasks.iter().filter(|task| is_ordinary(scene, account, task)) {
         let wanted = task.took_by_cpu.iter().filter(|(cpu, _)| was_wanted(account, **cpu));
@@ -138,26 +142,34 @@ pub(in crate::diagnosis::rules) fn kept(scene: &Scene<'_>) -> Option<Kept> {
     // Where an ordinary task only had not left the CPU yet, the server had not lost it.
     kept.ordinary_ns = kept.ordinary_ns.min(lost_ns);
     kept.idle_ns = idle_ns(account, &mut kept.cpus);
-    (kept.ns() > 0.0).then_some(kept)
+    Some(kept)
 }
 
-/// Whether another program's task has an ordinary policy: for a real-time task it leaves its CPU at once, unless that has used up its share.
-/// Threads of the kernel are named by `kernel-thread`.
+/// Whether another program's task is known to have an ordinary policy: it leaves its CPU at once for a real-time task, unless that has used
+/// up its share. Threads of the kernel are named by `kernel-thread`.
 fn is_ordinary(scene: &Scene<'_>, account: &Account, task: &TaskAccount) -> bool {
-    let known = |tid: u32| scene.task(tid).filter(|known| known.policy.is_some());
-    // Of a thread that has ended the others of its process tell.
-    let others =
-        || account.tasks.iter().filter(|other| other.pid == task.pid).find_map(|other| known(other.tid));
     !task.of_target
         && !task.of_kernel
         && Some(task.pid) != scene.situation.observer
-        && known(task.tid).or_else(others).is_some_and(|known| !known.is_realtime())
+        && known(scene, account, task).is_some_and(|known| !known.is_realtime())
 }
 
-/// Whether a task has the CPU because the kernel keeps a share from the real-time server: it is not that task's doing.
+/// What is known of how a task competes; of a thread that has ended the others of its process tell.
+fn known<'a>(scene: &'a Scene<'_>, account: &Account, task: &TaskAccount) -> Option<&'a Task> {
+    let of = |tid: u32| scene.task(tid).filter(|known| known.policy.is_some());
+    let others =
+        || account.tasks.iter().filter(|other| other.pid == task.pid).find_map(|other| of(other.tid));
+    of(task.tid).or_else(others)
+}
+
+/// Whether a task that had the CPU is not to blame: the kernel keeps a share from the real-time server and lets it in, or it is not known
+/// whether that is so.
 pub(super) fn is_let_in(scene: &Scene<'_>, kept: Option<&Kept>, task: &TaskAccount) -> bool {
-    let Some(account) = &scene.situation.account else { return false };
-    kept.is_some_and(|kept| scene.time.share(kept.ns()) >= MATTERS) && is_ordinary(scene, account, task)
+    let (Some(account), Some(kept)) = (&scene.situation.account, kept) else { return false };
+    match known(scene, account, task) {
+        Some(known) => !known.is_realtime() && scene.time.share(kept.ns()) >= MATTERS,
+        None => true,
+    }
 }
 
 /// Whether tasks had a CPU, or waited for it, nearly all the time: only there is a budget used up.
@@ -237,7 +249,7 @@ fn remedies(scene: &Scene<'_>, kept: &Kept, is_idle: bool) -> Vec<Remedy> {
 
 #[cfg(test)]
 mod tests {
-    use machine::processes::{Task, Thread};
+    use machine::processes::{Server, Thread};
     use probe::Situation;
     use probe::account::FromIdle;
 
@@ -326,8 +338,19 @@ mod tests {
         let mut seen = let_in("fifo", "other").taken_by("batch", 9, false, SECOND / 100);
         seen.account.as_mut().unwrap().tasks[1].pid = 8;
         assert_eq!(ids(&seen), ["rt-throttling/server"]);
+        // It may be one of a higher priority, and may be one that is let in.
         seen.account.as_mut().unwrap().tasks[1].pid = 9;
-        assert_eq!(ids(&seen), ["rt-throttling/server", "busy-task/process:9"]);
+        assert_eq!(ids(&seen), ["rt-throttling/server"]);
+        seen.tasks.clear();
+        assert!(ids(&seen).is_empty());
+    }
+
+    #[test]
+    fn the_first_thread_stands_for_all_where_they_were_not_read() {
+        let mut seen = let_in("fifo", "other");
+        seen.server = Server::default();
+        seen.tasks.insert(SERVER, Task { tid: SERVER, policy: Some("fifo".into()), ..Task::default() });
+        assert_eq!(ids(&seen), ["rt-throttling/server"]);
     }
 
     #[test]
