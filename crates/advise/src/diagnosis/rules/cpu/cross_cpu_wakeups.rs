@@ -59,22 +59,24 @@ impl Rule for CrossCpuWakeups {
         let elsewhere = sum(account, |thread| thread.woken_elsewhere) / wake_ups;
         let (who, remedy) = match &partner {
             Partner::Client(name) => (
-                format!("The server and its client {name} wake each other from CPU to CPU"),
-                "Measure it: pinwise study compares server and client on one CPU, on near ones and on far ones; which is faster is not known \
-                 beforehand",
+                format!("Its client {name} and it wake each other across CPUs"),
+                "Measure it: pinwise study compares both on one CPU with apart; which is faster is not known",
             ),
             Partner::Own => (
-                "Threads of the server wake each other from CPU to CPU".to_string(),
-                "Measure it: pinwise study compares the server on one CPU, on near ones and on more; which is faster is not known beforehand",
+                "Its threads wake each other across CPUs".to_string(),
+                "Measure it: pinwise study compares one CPU with several; which is faster is not known",
             ),
         };
         let cause = Cause::possible(ABOUT.id, Subject::Server, format!("{who}, {}", per_second(per_s)))
             .because(format!(
-                "{} of its time was the wait for an idle CPU to come up, at {} of its wake-ups (the time that idle-exit counts)",
+                "idle CPUs that come up are {} of its time (idle-exit counts it), at {} of its wake-ups",
                 percent(share),
                 percent(onto_idle / wake_ups)
             ))
-            .because(format!("{} of its wake-ups were on another CPU than it ran on before", percent(elsewhere.min(1.0))))
+            .because(format!(
+                "{} of its wake-ups were on another CPU than it ran on before",
+                percent(elsewhere.min(1.0))
+            ))
             .figure("wake_ups_per_s", per_s)
             .figure("onto_idle_share", onto_idle / wake_ups)
             .figure("woken_elsewhere_share", elsewhere.min(1.0))
@@ -161,7 +163,7 @@ mod tests {
         let second = account.threads[0].clone();
         account.threads.push(second);
         let Looked::Found(causes) = look(&seen) else { panic!("not found") };
-        assert!(causes[0].claim.starts_with("Threads of the server"), "{causes:?}");
+        assert!(causes[0].claim.starts_with("Its threads"), "{causes:?}");
     }
 
     #[test]
