@@ -89,6 +89,9 @@ struct Serve {
     /// Threads that only compute, beside
     #[arg(long, default_value_t = 0)]
     spinners: usize,
+    /// The same, named like the schedulers of Erlang
+    #[arg(long, default_value_t = 0)]
+    schedulers: usize,
     /// Registers for the global form of membarrier(2)
     #[arg(long)]
     membarrier: bool,
@@ -155,6 +158,9 @@ fn serve_forever(serve: &Serve) -> std::io::Result<()> {
     let shared = Arc::new(Shared { lock: Mutex::new(()), memory: Mutex::new(memory), log });
     for _ in 0..serve.spinners {
         thread::spawn(|| hog(0, 0));
+    }
+    for number in 1..=serve.schedulers {
+        thread::Builder::new().name(format!("erts_sched_{number}")).spawn(|| hog(0, 0))?;
     }
     let listener = TcpListener::bind(("127.0.0.1", serve.port))?;
     for connection in listener.incoming() {

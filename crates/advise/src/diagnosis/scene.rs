@@ -122,6 +122,15 @@ impl<'a> Scene<'a> {
         self.situation.observation.system_rate(probe, name)
     }
 
+    /// Interfaces of the server's network namespace with the packets that each received, a second; none where they were not counted.
+    pub fn interfaces(&self) -> impl Iterator<Item = (&'a str, f64)> {
+        let window_s = self.situation.observation.window_s();
+        let rows = self.situation.observation.system.iter().filter(|row| row.probe == "network");
+        rows.filter_map(move |row| {
+            Some((row.name.strip_prefix("received ")?, row.value as f64 / window_s.max(1e-9)))
+        })
+    }
+
     /// How often each function of a kind ran on these CPUs.
     pub fn functions(&self, kind: FunctionKind, cpus: &CpuSet) -> BTreeMap<&'a str, u64> {
         let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();

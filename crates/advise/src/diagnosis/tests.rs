@@ -3,8 +3,7 @@
 use machine::devices::DeviceKind;
 use machine::limits::memory_use::MemoryUse;
 use machine::power::FrequencyPolicy;
-use machine::processes::Autogroup;
-use machine::processes::Task;
+use machine::processes::{Autogroup, Irqbalance, Owner, Task};
 use machine::topology::nodes::Node;
 use machine::{CpuSet, Missing};
 use probe::account::{Frequency, Nearness, NodeShare, Source};
@@ -34,6 +33,29 @@ fn a_devices_line_is_named_and_moved_off_the_servers_cpu() {
     let mut managed = situation().line(9, "eth0", DeviceKind::Net, TENTH);
     managed.machine.irqs[0].managed = Some(true);
     assert_eq!(diagnose(&managed).causes[0].remedies[0].setting, None, "the kernel refuses");
+}
+
+#[test]
+fn a_line_that_irqbalance_moves_is_kept_from_it() {
+    let owner = |moves| Owner {
+        name: "irqbalance".into(),
+        pid: Some(812),
+        irqbalance: Some(Irqbalance { moves, ..Irqbalance::default() }),
+        ..Owner::default()
+    };
+    let words = |owners| {
+        let mut seen = situation().line(9, "eth0", DeviceKind::Net, TENTH);
+        seen.machine.owners = owners;
+        let remedy = diagnose(&seen).causes.remove(0).remedies.remove(0);
+        assert_eq!(remedy.setting.unwrap().knob, "irq-affinity");
+        remedy.words
+    };
+    let moved = words(vec![owner(vec![8, 9])]);
+    assert!(moved.contains("irqbalance (process 812)") && moved.contains("--banirq=9"), "{moved}");
+    let gone = Owner { pid: None, ..owner(vec![9]) };
+    for others in [vec![], vec![owner(vec![8])], vec![gone], vec![Owner::default()]] {
+        assert!(!words(others).contains("irqbalance"));
+    }
 }
 
 #[test]

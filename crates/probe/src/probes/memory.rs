@@ -10,12 +10,15 @@ use crate::rows::{Kind, Row, Rows};
 const VMSTAT: &str = "/proc/vmstat";
 
 /// Row, what it is in words, the counters of /proc/vmstat that it is the sum of (by the beginning of their names).
-const OF_MACHINE: [(&str, &str, &[&str]); 5] = [
+const OF_MACHINE: [(&str, &str, &[&str]); 8] = [
     ("pswpin", "pages read from swap", &["pswpin"]),
     ("pswpout", "pages written to swap", &["pswpout"]),
     ("pgmajfault", "faults that had to read", &["pgmajfault"]),
     ("pgsteal_direct", "pages that somebody had to free for an allocation of his own", &["pgsteal_direct"]),
     ("allocstall", "allocations that had to free memory first", &["allocstall"]),
+    ("compact_stall", "allocations that had to move pages together first", &["compact_stall"]),
+    ("thp_fault_alloc", "page faults that got a huge page", &["thp_fault_alloc"]),
+    ("thp_fault_fallback", "page faults that were to get a huge page and got none", &["thp_fault_fallback"]),
 ];
 
 /// The probe `memory`.
@@ -26,7 +29,8 @@ impl Probe for Memory {
         &About {
             id: "memory",
             title: "swapping and reclaim of the machine; memory, faults and throttling of the server's own cgroup",
-            docs: "System rows of /proc/vmstat: pswpin and pswpout (pages swapped in and out), pgmajfault, pgsteal_direct, allocstall. The kernel \
+            docs: "System rows of /proc/vmstat: pswpin and pswpout (pages swapped in and out), pgmajfault, pgsteal_direct, allocstall, \
+                compact_stall (direct compaction), thp_fault_alloc and thp_fault_fallback (huge pages). The kernel \
                 does not tell whose pages they were: a few dozen stray ones mean nothing. Where the watched process has a memory cgroup of \
                 its own, rows of that: 'server pgmajfault' (faults that had to read), 'server usage' and 'server swap' (bytes, in the series \
                 only); and where it has a cpu cgroup of its own, 'server throttled' (us). Version 1 does not tell pages swapped in and out by \

@@ -6,6 +6,7 @@ use machine::CpuSet;
 use machine::processes::Task;
 use probe::account::TaskAccount;
 
+use super::rt_throttling;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -40,11 +41,13 @@ pub(super) struct Took<'a> {
 pub(super) fn took<'a>(scene: &'a Scene<'_>, clients: bool) -> BTreeMap<u32, Took<'a>> {
     let mut by_process: BTreeMap<u32, Took<'a>> = BTreeMap::new();
     let tasks = scene.situation.account.iter().flat_map(|account| &account.tasks);
+    let kept = rt_throttling::kept(scene);
     let is_other = |task: &&TaskAccount| {
         !task.of_target
             && !task.of_kernel
             && scene.is_client(task.pid) == clients
             && Some(task.pid) != scene.situation.observer
+            && !rt_throttling::is_let_in(scene, kept.as_ref(), task)
     };
     for task in tasks.filter(is_other) {
         let sum = by_process.entry(task.pid).or_default();

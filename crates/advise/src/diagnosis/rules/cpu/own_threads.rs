@@ -1,5 +1,6 @@
 //! The server has more threads that want to run than CPUs.
 
+use super::runtime_width::RuntimeWidth;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -12,9 +13,9 @@ static ABOUT: About = About {
     id: "own-threads",
     title: "its own threads",
     costs: Costs::CpuAccess,
-    docs: "Threads of the server wait while others of its own have the CPUs: more want to run than it may use. A runtime that counts the \
-           machine's CPUs instead of those it may use (worker processes 'auto', GOMAXPROCS, JVM pools) or threads that poll make it so. It \
-           costs nothing where all of them do useful work and the CPUs are full; it costs switches, and time where they poll or hold locks. \
+    docs: "Threads of the server wait while others of its own have the CPUs: more want to run than it may use. Too many \
+           were configured, a runtime counts the machine's CPUs instead of those it may use (GOMAXPROCS; where that can be seen it is \
+           runtime-width), or threads poll. It costs nothing where all of them do useful work and the CPUs are full; it costs switches, and time where they poll or hold locks. \
            Look-alikes: one lock (threads sleep, and do not wait for a CPU), a quota (throttled), an affinity that is too narrow \
            (narrow-affinity: other CPUs are idle).",
 };
@@ -30,6 +31,10 @@ impl Rule for OwnThreads {
         let share = time.share(ns);
         if share < MATTERS {
             return Looked::Fine;
+        }
+        // The same waiting, with the reason for so many threads.
+        if matches!(RuntimeWidth.examine(scene), Looked::Found(_)) {
+            return Looked::DoesNotApply;
         }
         let cpus = scene.allowed().len();
         let wanted = time.in_cpus(time.had_ns() + time.queued_ns() + time.throttled_ns);

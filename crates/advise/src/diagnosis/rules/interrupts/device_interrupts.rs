@@ -20,7 +20,8 @@ static ABOUT: About = About {
     costs: Costs::CpuAccess,
     docs: "Handlers of a device's line run on a CPU of the server: a network card's or a disk's. Each takes a few us and comes again some \
            thousand times a second. The line is named; it can be moved unless the kernel manages it (multi-queue disks, some cards): then \
-           the server is moved instead. Look-alikes: receive work of a card (receive-work) follows its line, and is charged apart; a disk \
+           the server is moved instead. Where irqbalance runs and moves lines it may move this one back: then it has to leave it alone \
+           (irqbalance-banned-irqs). Look-alikes: receive work of a card (receive-work) follows its line, and is charged apart; a disk \
            that swaps because memory is short (swap) goes quiet when memory suffices.",
 };
 
@@ -76,10 +77,25 @@ fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cau
         ),
         (_, false) => {
             let words = format!("Move the line to {} {spare}", plural("CPU", spare.len()));
+            let words = format!("{words}{}", irqbalance(scene, irq).unwrap_or_default());
             Remedy::set(words, "irq-affinity", irq, &spare)
         }
     };
     cause.remedy(remedy)
+}
+
+/// What has to be known before a line is moved that irqbalance moves as well; `None` where it runs not, or leaves the line alone.
+fn irqbalance(scene: &Scene<'_>, irq: u32) -> Option<String> {
+    let owner = scene.situation.machine.owners.iter().find(|owner| {
+        owner.pid.is_some() && owner.irqbalance.as_ref().is_some_and(|told| told.moves.contains(&irq))
+    })?;
+    // The knob has the irqbalance that runs leave the line alone; its settings are read when it is started again.
+    let file = owner.settings.first().map(|setting| format!(" in {}", setting.file)).unwrap_or_default();
+    Some(format!(
+        ": irqbalance (process {}) would move it back, and is asked to leave it alone (knob irqbalance-banned-irqs) until it is started again; \
+         for good IRQBALANCE_ARGS=--banirq={irq}{file}",
+        owner.pid?
+    ))
 }
 
 /// Whether a line belongs to a disk.

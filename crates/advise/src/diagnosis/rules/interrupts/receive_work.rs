@@ -47,7 +47,7 @@ impl Rule for ReceiveWork {
         if let Some(cause) = steered(scene, &taken, share) {
             return Looked::Found(vec![cause]);
         }
-        if interfaces(scene).next().is_none() {
+        if scene.interfaces().next().is_none() {
             let why = "packets by interface were not counted, so that its own are not known from others";
             return Looked::CannotTell(Missing::new(ABOUT.title, why));
         }
@@ -62,7 +62,7 @@ impl Rule for ReceiveWork {
 fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
     let packets =
         |interface: &str| scene.system_per_s("network", &format!("received {interface}")).unwrap_or(0.0);
-    let all: f64 = interfaces(scene).map(|(_, per_s)| per_s).sum();
+    let all: f64 = scene.interfaces().map(|(_, per_s)| per_s).sum();
     if all <= 0.0 || packets("lo") < MOSTLY * all {
         return false;
     }
@@ -70,15 +70,6 @@ fn is_own_loopback(scene: &Scene<'_>, taken: &Taken) -> bool {
         Some(sent) => scene.per_s(taken.on_target) <= OWN_AT_MOST * sent,
         None => true,
     }
-}
-
-/// Interfaces of the server's namespace with packets a second.
-fn interfaces<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = (&'a str, f64)> {
-    let window_s = scene.situation.observation.window_s();
-    let rows = scene.situation.observation.system.iter().filter(|row| row.probe == "network");
-    rows.filter_map(move |row| {
-        Some((row.name.strip_prefix("received ")?, row.value as f64 / window_s.max(1e-9)))
-    })
 }
 
 /// RPS hands packets over to the server's CPU.
@@ -143,7 +134,7 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
         };
         !device.is_virtual
             && device.irqs.iter().any(arrives)
-            && interfaces(scene).any(|(name, per_s)| name == device.name && per_s >= 100.0)
+            && scene.interfaces().any(|(name, per_s)| name == device.name && per_s >= 100.0)
     });
     let per_s = scene.per_s(taken.count);
     let evidence =
@@ -167,7 +158,7 @@ fn received(scene: &Scene<'_>, taken: &Taken, share: f64) -> Cause {
             }
         }
         None => {
-            let busiest = interfaces(scene).max_by(|a, b| a.1.total_cmp(&b.1));
+            let busiest = scene.interfaces().max_by(|a, b| a.1.total_cmp(&b.1));
             let through = busiest
                 .map(|(name, per_s)| format!("; {name} received {} packets", per_second(per_s)))
                 .unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::cpu::rt_throttling;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
@@ -17,7 +18,7 @@ static ABOUT: About = About {
     docs: "A thread of the server was woken onto an idle CPU, and the CPU took time to come up: out of a deep C-state, or, in a guest, out of \
            the hypervisor's hands. It costs latency at each request of a lightly loaded server and nothing at full load. A limit of the \
            wake-up latency (PM QoS), shallower states, or busy polling cure it at the price of energy. Look-alikes: a CPU that is busy \
-           (run queue: busy-task), one that another CPU wakes far away (cross-CPU wake-ups).",
+           (run queue: busy-task). Where the CPU is woken by a partner of the server on another one, cross-cpu-wakeups says so beside it.",
 };
 
 impl Rule for IdleExit {
@@ -27,7 +28,10 @@ impl Rule for IdleExit {
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
-        let ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
+        let waited_ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
+        // A CPU that stood idle because real-time tasks had used up their share did not take long to come up.
+        let throttled_ns = rt_throttling::kept(scene).map_or(0.0, |kept| kept.idle_ns);
+        let ns = (waited_ns - throttled_ns).max(0.0);
         let share = scene.time.share(ns);
         let mut states: BTreeMap<(u32, String), (u64, u64)> = BTreeMap::new();
         for state in account.threads.iter().flat_map(|thread| &thread.from_idle) {

@@ -1,6 +1,7 @@
 //! What the server waits for of its own will, or in the kernel.
 
 pub mod blocked;
+pub mod busy_polling;
 pub mod listen_queue;
 pub mod lock;
 pub mod own_sleep;
@@ -34,4 +35,5 @@ pub static ALL: &[&dyn Rule] = &[
     &slow_client::SlowClient,
     &slow_reader::SlowReader,
     &listen_queue::ListenQueue,
+    &busy_polling::BusyPolling,
 ];

@@ -1,0 +1,212 @@
+//! The server and its partners wake each other from CPU to CPU.
+
+use probe::account::{Account, SleepReason, ThreadAccount};
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::{per_second, percent};
+
+/// The rule `cross-cpu-wakeups`.
+pub struct CrossCpuWakeups;
+
+/// Waiting for an idle CPU to come up matters to a placement from this share of the server's time on: less is within what moving costs.
+const COSTLY: f64 = 0.05;
+/// Fewer wake-ups a second than this are those of a server that is hardly used.
+const OFTEN_PER_S: f64 = 1_000.0;
+/// From this share on, wake-ups find an idle CPU, and sleep is of one kind.
+const MOSTLY: f64 = 0.5;
+/// Packets of a card for each wake-up, above which the card may be what wakes it.
+const OF_CARD: f64 = 0.1;
+
+static ABOUT: About = About {
+    id: "cross-cpu-wakeups",
+    title: "wake-ups from other CPUs",
+    costs: Costs::CpuAccess,
+    docs: "The server and a client on this host, or threads of its own, hand work to each other and run on different CPUs: each message wakes an \
+           idle CPU, and waiting for it is much of the server's time. That time is charged by idle-exit; this rule says what placement it \
+           comes from. On one CPU, or on CPUs that share a cache, there is no idle CPU to wake, and the two no longer run at the same time: \
+           either can be the faster one, and only a study tells. Look-alikes: wake-ups by a timer or by a network card, which no placement \
+           of the partner changes (idle-exit alone); partners that share a CPU already (client-beside-server, own-threads).",
+};
+
+impl Rule for CrossCpuWakeups {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        if scene.situation.online().len() < 2 {
+            return Looked::DoesNotApply;
+        }
+        let Some(partner) = partner(scene, account) else { return Looked::DoesNotApply };
+        let wake_ups = sum(account, |thread| thread.run_queue.count);
+        let onto_idle = sum(account, |thread| {
+            thread.from_idle.iter().map(|state| state.count).fold(0, u64::saturating_add)
+        });
+        let coming_up_ns = sum(account, |thread| {
+            thread.from_idle.iter().map(|state| state.total_ns).fold(0, u64::saturating_add)
+        });
+        // From being woken to running there are interrupts too: only what CPUs were idle meanwhile is meant, as in idle-exit.
+        let idle_ns: f64 = account.cpus.iter().map(|cpu| cpu.idle_while_waited_ns as f64).sum();
+        let waited_ns = coming_up_ns.min(idle_ns);
+        let share = scene.time.share(waited_ns);
+        let per_s = if scene.situation.window_s > 0.0 { wake_ups / scene.situation.window_s } else { 0.0 };
+        if share < COSTLY || per_s < OFTEN_PER_S || onto_idle < MOSTLY * wake_ups {
+            return Looked::Fine;
+        }
+        let elsewhere = sum(account, |thread| thread.woken_elsewhere) / wake_ups;
+        let (who, remedy) = match &partner {
+            Partner::Client(name) => (
+                format!("Its client {name} and it wake each other across CPUs"),
+                "Measure it: pinwise study compares both on one CPU with apart; which is faster is not known",
+            ),
+            Partner::Own => (
+                "Its threads wake each other across CPUs".to_string(),
+                "Measure it: pinwise study compares one CPU with several; which is faster is not known",
+            ),
+        };
+        let cause = Cause::possible(ABOUT.id, Subject::Server, format!("{who}, {}", per_second(per_s)))
+            .because(format!(
+                "idle CPUs that come up are {} of its time (idle-exit counts it), at {} of its wake-ups",
+                percent(share),
+                percent(onto_idle / wake_ups)
+            ))
+            .because(format!(
+                "{} of its wake-ups were on another CPU than it ran on before",
+                percent(elsewhere.min(1.0))
+            ))
+            .figure("wake_ups_per_s", per_s)
+            .figure("onto_idle_share", onto_idle / wake_ups)
+            .figure("woken_elsewhere_share", elsewhere.min(1.0))
+            .figure("waited_share", share)
+            .remedy(Remedy::by_hand(remedy));
+        Looked::Found(vec![cause])
+    }
+}
+
+fn sum(account: &Account, of: impl Fn(&ThreadAccount) -> u64) -> f64 {
+    account.threads.iter().map(of).fold(0, u64::saturating_add) as f64
+}
+
+/// Who wakes it.
+enum Partner {
+    /// A client on this host, by name and process.
+    Client(String),
+    /// Threads of its own.
+    Own,
+}
+
+/// Who wakes the server, by what its threads sleep for; `None` where that is no task of this host.
+fn partner(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
+    let slept = |reason: SleepReason| {
+        sum(account, |thread| thread.asleep_for.get(&reason).map_or(0, |part| part.count))
+    };
+    let all: f64 = SleepReason::ALL.into_iter().map(slept).sum();
+    if all > 0.0 && scene.time.threads > 1 && slept(SleepReason::Futex) >= MOSTLY * all {
+        return Some(Partner::Own);
+    }
+    let peer = scene.situation.connections.peers.iter().max_by_key(|peer| peer.connections)?;
+    let by_card: f64 = scene.interfaces().filter(|(name, _)| *name != "lo").map(|(_, per_s)| per_s).sum();
+    let of_input = slept(SleepReason::Input);
+    let per_s = if scene.situation.window_s > 0.0 { of_input / scene.situation.window_s } else { 0.0 };
+    let is_local = all > 0.0 && of_input >= MOSTLY * all && by_card <= OF_CARD * per_s;
+    is_local.then(|| Partner::Client(format!("{} (process {})", peer.comm, peer.pid)))
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::processes::Peer;
+    use probe::Situation;
+    use probe::account::{FromIdle, Part, Stretches};
+
+    use super::*;
+    use crate::diagnosis::diagnose;
+    use crate::diagnosis::made::{Made, SECOND, situation};
+
+    /// A server that is woken five thousand times a second, each time onto an idle CPU that takes 20 us.
+    fn woken_by(reason: SleepReason) -> Situation {
+        let mut situation = situation();
+        let account = situation.account.as_mut().unwrap();
+        let thread = &mut account.threads[0];
+        thread.run_queue = Stretches { count: 5_000, total_ns: SECOND / 10, ..Stretches::default() };
+        thread.from_idle = vec![FromIdle { count: 5_000, total_ns: SECOND / 10, ..FromIdle::default() }];
+        thread.asleep_for = [(reason, Part { count: 5_000, total_ns: SECOND / 10 * 4 })].into();
+        thread.woken_elsewhere = 5;
+        account.cpus[1].idle_while_waited_ns = SECOND / 10;
+        situation.connections.peers = vec![Peer { pid: 7, comm: "client".into(), connections: 1 }];
+        situation
+    }
+
+    fn look(situation: &Situation) -> Looked {
+        CrossCpuWakeups.examine(&Scene::of(situation).unwrap())
+    }
+
+    #[test]
+    fn a_client_that_wakes_the_servers_idle_cpu_is_a_question_for_a_study() {
+        let seen = woken_by(SleepReason::Input);
+        let Looked::Found(causes) = look(&seen) else { panic!("not found") };
+        assert_eq!((causes[0].share, causes[0].remedies[0].setting.clone()), (None, None));
+        assert!(
+            causes[0].claim.contains("client (process 7)") && causes[0].remedies[0].words.contains("study")
+        );
+        let ids: Vec<String> = diagnose(&seen).causes.iter().map(|cause| cause.id.rule.clone()).collect();
+        assert_eq!(ids, ["idle-exit", "cross-cpu-wakeups"], "the time is charged once");
+    }
+
+    #[test]
+    fn threads_of_its_own_wake_each_other() {
+        let mut seen = woken_by(SleepReason::Futex);
+        assert_eq!(look(&seen), Looked::DoesNotApply, "one thread wakes nobody");
+        let account = seen.account.as_mut().unwrap();
+        let second = account.threads[0].clone();
+        account.threads.push(second);
+        let Looked::Found(causes) = look(&seen) else { panic!("not found") };
+        assert!(causes[0].claim.starts_with("Its threads"), "{causes:?}");
+    }
+
+    #[test]
+    fn timers_and_cards_are_no_partner() {
+        assert_eq!(look(&woken_by(SleepReason::Timer)), Looked::DoesNotApply);
+        let by_card = woken_by(SleepReason::Input).counted("network", "received eth0", 5_000);
+        assert_eq!(look(&by_card), Looked::DoesNotApply);
+        let by_loopback = woken_by(SleepReason::Input).counted("network", "received lo", 5_000);
+        assert!(matches!(look(&by_loopback), Looked::Found(_)));
+        let mut alone = woken_by(SleepReason::Input);
+        alone.connections.peers.clear();
+        assert_eq!(look(&alone), Looked::DoesNotApply);
+    }
+
+    #[test]
+    fn together_or_rarely_or_cheaply_woken_is_fine() {
+        let mut together = woken_by(SleepReason::Input);
+        together.account.as_mut().unwrap().threads[0].from_idle[0].count = 100;
+        assert_eq!(look(&together), Looked::Fine);
+        let mut rarely = woken_by(SleepReason::Input);
+        rarely.account.as_mut().unwrap().threads[0].run_queue.count = 200;
+        assert_eq!(look(&rarely), Looked::Fine);
+        let mut cheaply = woken_by(SleepReason::Input);
+        cheaply.account.as_mut().unwrap().threads[0].from_idle[0].total_ns = SECOND / 1_000;
+        assert_eq!(look(&cheaply), Looked::Fine);
+    }
+
+    #[test]
+    fn facts_that_are_missing_or_odd() {
+        let mut seen = woken_by(SleepReason::Input);
+        seen.account.as_mut().unwrap().threads[0].asleep_for.clear();
+        assert_eq!(look(&seen), Looked::DoesNotApply, "why it sleeps is not known");
+        seen = woken_by(SleepReason::Input);
+        (seen.window_s, seen.account.as_mut().unwrap().threads[0].run_queue.count) = (0.0, 0);
+        assert_eq!(look(&seen), Looked::Fine);
+        let mut huge = woken_by(SleepReason::Input);
+        let thread = &mut huge.account.as_mut().unwrap().threads[0];
+        (thread.woken_elsewhere, thread.run_queue.count) = (u64::MAX, u64::MAX);
+        thread.from_idle.push(FromIdle { count: u64::MAX, total_ns: u64::MAX, ..FromIdle::default() });
+        let _ = look(&huge);
+        let scene_time = Scene::of(&huge).unwrap().time;
+        huge.account = None;
+        let counted = Scene { situation: &huge, time: scene_time };
+        assert!(matches!(CrossCpuWakeups.examine(&counted), Looked::CannotTell(_)));
+    }
+}

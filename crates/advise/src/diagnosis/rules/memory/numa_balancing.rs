@@ -1,0 +1,208 @@
+//! NUMA balancing moves pages, or looks at who uses them, at a rate that matters.
+
+use machine::Missing;
+use probe::account::Paging;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
+use crate::diagnosis::scene::{MATTERS, Scene};
+use crate::words::{per_second, percent};
+
+/// The rule `numa-balancing`.
+pub struct NumaBalancing;
+
+/// What a fault that balancing provokes takes at least, ns: entering the kernel and leaving it. It says from when on faults may matter, and
+/// is no cost that was measured.
+const FAULT_NS: f64 = 1_000.0;
+/// The same for moving a page: copying 4 KiB, and having every CPU forget where it was.
+const MOVE_NS: f64 = 3_000.0;
+/// A page moves to and fro where this share of the faults still finds its page on another node.
+const STILL_FAR: f64 = 0.3;
+/// A node has part of the server from this share of its memory or CPU time on.
+const PART: f64 = 0.05;
+
+static ABOUT: About = About {
+    id: "numa-balancing",
+    title: "NUMA balancing",
+    costs: Costs::OwnTime,
+    docs: "The kernel takes pages of a process away now and then, to see by the faults from which node they are used (numa_hint_faults), and \
+           moves them there (numa_pages_migrated). That it is on costs little. It matters where pages are moved all the time and faults \
+           still find them far away, because threads on several nodes use them or are moved about themselves (a migration storm), and where \
+           the server takes thousands of such faults a second. Counters are those of the machine: it is named only where the server has \
+           memory or CPU time on two nodes and takes as many page faults itself, and as possible. Look-alikes: memory that is far and stays \
+           there (memory-node): balancing is what would bring it near; a server that has just started or was just moved, whose memory \
+           follows it for some seconds. *Not verified on hardware.*",
+};
+
+impl Rule for NumaBalancing {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let machine = &scene.situation.machine;
+        let setting = machine.kernel.tunables.get("kernel.numa_balancing").map(|value| value.trim());
+        if machine.nodes.len() < 2 || setting == Some("0") {
+            return Looked::DoesNotApply;
+        }
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        let Some(paging) = &account.paging else {
+            return Looked::CannotTell(Missing::new(ABOUT.title, "/proc/vmstat was not read"));
+        };
+        // A kernel without balancing has no such counters.
+        let Some(faults) = paging.numa_hint_faults else { return Looked::DoesNotApply };
+        let own: Vec<u64> = account.threads.iter().filter_map(|thread| thread.minor_faults).collect();
+        if own.is_empty() {
+            let why = "page faults of the server's threads were not counted";
+            return Looked::CannotTell(Missing::new(ABOUT.title, why));
+        }
+        let own = own.into_iter().fold(0, u64::saturating_add);
+        // Each of its own is a minor fault of a thread: there are no more of them than of those.
+        let at_most = faults.min(own);
+        let own_part = if faults > 0 { at_most as f64 / faults as f64 } else { 0.0 };
+        let moved = paging.numa_migrated_pages.unwrap_or(0) as f64 * own_part;
+        let may_matter = |count: f64, each_ns: f64| scene.time.share(count * each_ns) >= MATTERS;
+        let storm = may_matter(moved, MOVE_NS) && far_share(paging).is_some_and(|far| far >= STILL_FAR);
+        if !is_on_several_nodes(scene) || !(storm || may_matter(at_most as f64, FAULT_NS)) {
+            return Looked::Fine;
+        }
+        Looked::Found(vec![cause(scene, paging, faults, own, storm)])
+    }
+}
+
+/// Share of the faults by a CPU of another node than the page's.
+fn far_share(paging: &Paging) -> Option<f64> {
+    let (faults, local) = (paging.numa_hint_faults?, paging.numa_hint_faults_local?);
+    (faults > 0).then(|| faults.saturating_sub(local) as f64 / faults as f64)
+}
+
+/// Whether the server has memory, or CPU time, on more than one node; else the faults are somebody else's.
+fn is_on_several_nodes(scene: &Scene<'_>) -> bool {
+    let nearness = scene.situation.account.as_ref().and_then(|account| account.nearness.as_ref());
+    let Some(nearness) = nearness else { return false };
+    let several = |of: fn(&probe::account::NodeShare) -> u64| {
+        let all = nearness.nodes.values().map(|share| of(share) as f64).sum::<f64>();
+        nearness.nodes.values().filter(|share| all > 0.0 && of(share) as f64 >= PART * all).count() > 1
+    };
+    several(|share| share.memory_bytes) || several(|share| share.on_cpu_ns)
+}
+
+fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool) -> Cause {
+    let (faults_per_s, own_per_s) = (scene.per_s(faults), scene.per_s(own));
+    let moved_per_s = scene.per_s(paging.numa_migrated_pages.unwrap_or(0));
+    let claim = match storm {
+        true => format!(
+            "NUMA balancing moves {} pages, and they are not near afterwards",
+            per_second(moved_per_s)
+        ),
+        false => format!(
+            "NUMA balancing provokes {} page faults to see who uses which memory",
+            per_second(faults_per_s)
+        ),
+    };
+    let far = far_share(paging);
+    let found =
+        far.map(|far| format!(", {} of them on a page of another node", percent(far))).unwrap_or_default();
+    let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+        .because(format!(
+            "on the whole machine {} such faults{found}; the server took {} page faults of any kind",
+            per_second(faults_per_s),
+            per_second(own_per_s)
+        ))
+        .figure("hint_faults_per_s", faults_per_s)
+        .figure("migrated_pages_per_s", moved_per_s)
+        .figure("own_minor_faults_per_s", own_per_s);
+    let cause = match far {
+        Some(far) => cause.figure("far_faults_share", far),
+        None => cause,
+    };
+    let near = "Keep its threads and memory on one node (knobs process-affinity, process-memory-nodes), or one process on each";
+    let off = "Switch balancing off once that is so: memory that lies far stays there then";
+    cause.remedy(Remedy::by_hand(near)).remedy(Remedy::set(off, "numa-balancing", "machine", "off"))
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::CpuSet;
+    use machine::topology::nodes::Node;
+    use probe::Situation;
+    use probe::account::{Nearness, NodeShare};
+
+    use super::*;
+    use crate::diagnosis::made::{SECOND, situation};
+
+    /// A server on two nodes that takes as many faults as balancing provokes.
+    fn balanced(faults: u64, local: u64, moved: u64) -> Situation {
+        let mut situation = situation();
+        let node = |id| Node { id, cpus: CpuSet::single(id), ..Node::default() };
+        situation.machine.nodes = vec![node(0), node(1)];
+        situation.machine.kernel.tunables.insert("kernel.numa_balancing".into(), "1".into());
+        let account = situation.account.as_mut().unwrap();
+        account.threads[0].minor_faults = Some(faults);
+        let share = NodeShare { memory_bytes: 1 << 30, on_cpu_ns: SECOND / 4 };
+        account.nearness =
+            Some(Nearness { nodes: [(0, share), (1, share)].into(), expected_remote_share: Some(0.5) });
+        account.paging = Some(Paging {
+            numa_hint_faults: Some(faults),
+            numa_hint_faults_local: Some(local),
+            numa_migrated_pages: Some(moved),
+            ..Paging::default()
+        });
+        situation
+    }
+
+    fn look(situation: &Situation) -> Looked {
+        NumaBalancing.examine(&Scene::of(situation).unwrap())
+    }
+
+    #[test]
+    fn a_storm_is_told_from_faults_that_only_look() {
+        let Looked::Found(storm) = look(&balanced(5_000, 2_000, 5_000)) else { panic!("not found") };
+        assert!(storm[0].claim.contains("moves 5,000/s pages") && storm[0].share.is_none(), "{storm:?}");
+        let setting = storm[0].remedies[1].setting.clone().unwrap();
+        assert_eq!((setting.knob.as_str(), setting.value.as_str()), ("numa-balancing", "off"));
+        let Looked::Found(faults) = look(&balanced(20_000, 19_000, 100)) else { panic!("not found") };
+        assert!(faults[0].claim.contains("20,000/s page faults"), "{faults:?}");
+    }
+
+    #[test]
+    fn that_it_is_on_or_brings_memory_near_is_fine() {
+        assert_eq!(look(&balanced(200, 100, 50)), Looked::Fine);
+        assert_eq!(look(&balanced(5_000, 4_500, 5_000)), Looked::Fine, "pages are near after the move");
+        let mut of_others = balanced(20_000, 5_000, 20_000);
+        of_others.account.as_mut().unwrap().threads[0].minor_faults = Some(10);
+        assert_eq!(look(&of_others), Looked::Fine, "the server takes no faults");
+        let mut on_one_node = balanced(20_000, 5_000, 20_000);
+        let nearness = on_one_node.account.as_mut().unwrap().nearness.as_mut().unwrap();
+        nearness.nodes.remove(&1);
+        assert_eq!(look(&on_one_node), Looked::Fine);
+    }
+
+    #[test]
+    fn memory_that_is_far_and_stays_there_is_another_rule() {
+        let mut far = balanced(0, 0, 0);
+        far.account.as_mut().unwrap().nearness.as_mut().unwrap().expected_remote_share = Some(1.0);
+        assert_eq!(look(&far), Looked::Fine);
+        let causes = crate::diagnosis::diagnose(&far).causes;
+        assert!(causes.iter().any(|cause| cause.id.rule == "memory-node"), "{causes:?}");
+    }
+
+    #[test]
+    fn facts_that_are_missing_or_odd() {
+        let mut off = balanced(20_000, 0, 20_000);
+        off.machine.kernel.tunables.insert("kernel.numa_balancing".into(), "0".into());
+        assert_eq!(look(&off), Looked::DoesNotApply);
+        assert_eq!(look(&situation()), Looked::DoesNotApply, "one node");
+        let mut unread = balanced(20_000, 0, 20_000);
+        unread.account.as_mut().unwrap().paging = None;
+        assert!(matches!(look(&unread), Looked::CannotTell(_)));
+        let mut uncounted = balanced(20_000, 0, 20_000);
+        uncounted.account.as_mut().unwrap().threads[0].minor_faults = None;
+        assert!(matches!(look(&uncounted), Looked::CannotTell(_)));
+        let mut unknown = balanced(20_000, 0, 20_000);
+        unknown.account.as_mut().unwrap().paging = Some(Paging::default());
+        assert_eq!(look(&unknown), Looked::DoesNotApply, "the kernel cannot balance");
+        assert!(matches!(look(&balanced(u64::MAX, 0, u64::MAX)), Looked::Found(_)));
+        assert!(matches!(look(&balanced(20_000, u64::MAX, 0)), Looked::Found(_)), "more local than all");
+    }
+}
