@@ -21,7 +21,7 @@ pub(super) fn of(simulated: &Simulated) -> Machine {
     };
     machine.kernel.hz = simulated.hz;
     machine.virtualization.guest = Some(simulated.guest);
-    machine.idle.states = (0..simulated.idle_states).map(|_| IdleState::default()).collect();
+    machine.idle.states = (0..simulated.idle_states).map(idle_state).collect();
     let policy = |clock: &super::Clock| FrequencyPolicy {
         cpus: CpuSet::single(clock.cpu),
         governor: Some(clock.governor.clone()),
@@ -31,6 +31,16 @@ pub(super) fn of(simulated: &Simulated) -> Machine {
     };
     machine.power.frequency = simulated.clocks.iter().map(policy).collect();
     machine
+}
+
+fn idle_state(depth: u32) -> IdleState {
+    IdleState {
+        name: format!("C{depth}"),
+        exit_latency_us: Some(u64::from(depth) * 30),
+        target_residency_us: None,
+        disabled: Some(false),
+        disabled_on: CpuSet::new(),
+    }
 }
 
 fn cpu(simulated: &Simulated, id: u32) -> Cpu {

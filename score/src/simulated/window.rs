@@ -83,8 +83,10 @@ fn seen(one: &Interrupt) -> Interruptions {
 }
 
 fn account(simulated: &Simulated) -> Account {
-    let threads: Vec<ThreadAccount> =
-        (0u32..).zip(&simulated.threads).map(|(number, thread)| of_thread(simulated, number, thread)).collect();
+    let threads: Vec<ThreadAccount> = (0u32..)
+        .zip(&simulated.threads)
+        .map(|(number, thread)| of_thread(simulated, number, thread))
+        .collect();
     let lines = simulated.interrupts.iter().filter_map(|one| {
         let (name, seen) = (Some(one.device.clone()), seen(one));
         Some(LineAccount { irq: one.irq?, name, cpu: one.cpu, seen })
@@ -97,10 +99,9 @@ fn account(simulated: &Simulated) -> Account {
         lines: lines.collect(),
         tasks: simulated.tasks.iter().map(of_task).collect(),
         nearness: nearness(simulated),
-        paging: simulated.swapped_in_per_s.map(|per_s| Paging {
-            swapped_in_pages: Some(times(per_s)),
-            ..Paging::default()
-        }),
+        paging: simulated
+            .swapped_in_per_s
+            .map(|per_s| Paging { swapped_in_pages: Some(times(per_s)), ..Paging::default() }),
         ..Account::default()
     }
 }
@@ -114,7 +115,8 @@ fn of_thread(simulated: &Simulated, number: u32, thread: &Thread) -> ThreadAccou
     let interrupted_ns = (hit.map(|one| part(one).total_ns).sum::<u64>() as f64 * of_it) as u64;
     let idle_count = times(thread.from_idle_per_s);
     let idle_ns = (idle_count as f64 * thread.from_idle_us * 1e3) as u64;
-    let used = ns(thread.on_cpu + thread.waiting + thread.throttled + thread.blocked) + interrupted_ns + idle_ns;
+    let used =
+        ns(thread.on_cpu + thread.waiting + thread.throttled + thread.blocked) + interrupted_ns + idle_ns;
     let asleep_ns = ns(1.0).saturating_sub(used);
     let wakes = times(100.0).max(idle_count);
     let from_idle = FromIdle {
@@ -151,7 +153,8 @@ fn of_cpu(simulated: &Simulated, cpu: u32) -> CpuAccount {
     let other_ns = ns(simulated.tasks.iter().filter(|task| task.cpu == cpu).map(|task| task.had).sum());
     let waking: f64 = here().map(|thread| thread.from_idle_per_s * thread.from_idle_us * 1e-6).sum();
     let clock = simulated.clocks.iter().find(|clock| clock.cpu == cpu);
-    let sources: BTreeMap<Source, Interruptions> = interrupts.iter().map(|one| (one.source, seen(one))).collect();
+    let sources: BTreeMap<Source, Interruptions> =
+        interrupts.iter().map(|one| (one.source, seen(one))).collect();
     CpuAccount {
         cpu,
         wall_ns: ns(1.0),
@@ -196,8 +199,10 @@ fn nearness(simulated: &Simulated) -> Option<Nearness> {
     }
     let bytes: f64 = nodes.values().map(|node| node.memory_bytes as f64).sum();
     let on_cpu_ns: f64 = nodes.values().map(|node| node.on_cpu_ns as f64).sum();
-    let local: f64 =
-        nodes.values().map(|node| node.memory_bytes as f64 / bytes * (node.on_cpu_ns as f64 / on_cpu_ns)).sum();
+    let local: f64 = nodes
+        .values()
+        .map(|node| node.memory_bytes as f64 / bytes * (node.on_cpu_ns as f64 / on_cpu_ns))
+        .sum();
     let is_known = simulated.nodes > 1 && bytes > 0.0 && on_cpu_ns > 0.0;
     is_known.then(|| Nearness { nodes, expected_remote_share: Some(1.0 - local) })
 }
@@ -244,6 +249,7 @@ fn full(path: &str) -> MemoryUse {
         file: "memory.max".into(),
         limit_bytes: 1 << 30,
         used_bytes: Some(1 << 30),
-        ..MemoryUse::default()
+        anonymous_bytes: None,
+        swapped_bytes: None,
     }
 }

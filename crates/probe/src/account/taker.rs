@@ -43,10 +43,10 @@ pub struct TaskAccount {
 }
 
 impl TaskAccount {
-    /// The kind of a thread of the kernel: `kworker` of `kworker/0:1-events`, `loop` of `loop0`.
+    /// The kind of a thread of the kernel: `kworker` of `kworker/0:1-events`, `loop` of `loop0`, `vhost` of `vhost-4711`.
     pub fn kernel_thread_kind(&self) -> &str {
         let base = self.comm.split(['/', ':']).next().unwrap_or(&self.comm);
-        let base = base.trim_end_matches(|c: char| c.is_ascii_digit());
+        let base = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
         if base.is_empty() { &self.comm } else { base }
     }
 }
@@ -122,5 +122,21 @@ pub(super) fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) 
     match seen.comm[0] {
         0 => names.tasks.get(&tid).cloned().unwrap_or_else(by_program),
         _ => by_program(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_the_kernel_have_a_kind_without_numbers() {
+        let kind = |comm: &str| {
+            let task = TaskAccount { comm: comm.into(), ..TaskAccount::default() };
+            task.kernel_thread_kind().to_string()
+        };
+        let names = ["kworker/0:1-events", "loop0", "vhost-4711", "ksoftirqd/3", "kdamond.0", "rcu_preempt", "42"];
+        let kinds = ["kworker", "loop", "vhost", "ksoftirqd", "kdamond.", "rcu_preempt", "42"];
+        assert_eq!(names.map(kind), kinds);
     }
 }
