@@ -124,7 +124,7 @@ fn claims(explanation: &Value) -> Vec<Claimed> {
         let (to, from) = (claim["change"]["to"].as_f64(), claim["change"]["from"].as_f64());
         let more = to.zip(from).map_or(0.0, |(to, from)| to - from);
         let rule = claim["id"]["rule"].as_str().unwrap_or_default().to_string();
-        let is_cause = claim["own_work"] == false && (more > 0.0 || to.is_none());
+        let is_cause = claim["own_work"] == false && claim["found_in"] == "arm";
         let id = format!("{rule} {}", claim["id"]["subject"]);
         is_cause.then(|| Claimed { rule, id, share: more / total })
     };

@@ -6,6 +6,7 @@
 
 pub mod cause;
 pub mod limit;
+pub mod machine_settings;
 pub mod machine_wide;
 pub mod rules;
 pub mod scene;
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
 pub use limit::Limit;
+use machine_wide::MachineRule;
 pub use machine_wide::MachineTime;
 pub use rules::{Looked, OwnWork, Rule};
 pub use scene::Scene;
@@ -52,7 +54,12 @@ pub struct Diagnosis {
 
 /// What every rule is: those of servers by field, then those of a whole machine.
 pub fn abouts() -> impl Iterator<Item = &'static rules::About> {
-    rules::all().map(|rule| rule.about()).chain(machine_wide::ALL.iter().map(|rule| &rule.about))
+    rules::all().map(|rule| rule.about()).chain(of_machines().map(|rule| &rule.about))
+}
+
+/// Rules of a whole machine: those of its window, then those of its settings.
+fn of_machines() -> impl Iterator<Item = &'static MachineRule> {
+    machine_wide::ALL.iter().chain(machine_settings::ALL)
 }
 
 /// What the rule of this id is.
@@ -85,7 +92,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
 
 /// Judges one window of a machine, whoever runs on it.
 pub fn diagnose_machine(situation: &Situation) -> Diagnosis {
-    let looked = machine_wide::ALL.iter().map(|rule| (rule.about.id, rule.examine(situation)));
+    let looked = of_machines().map(|rule| (rule.about.id, rule.examine(situation)));
     let mut diagnosis = gathered(situation, looked);
     cause::rank(&mut diagnosis.causes);
     diagnosis.machine = MachineTime::of(situation);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * How long requests to a server wait in its sockets, and how long the server takes to answer. A request begins with bytes that arrive while
- * nothing waits to be read; it is answered when the server sends for the first time after it has read. So one request at a time on a
- * connection is exact, and several that are read together count as one.
+ * nothing waits to be read; it is answered when the server sends for the first time after the last read of new bytes. So one request at a
+ * time on a connection is exact, several that are read together count as one, and one in several packets has a wait for each.
  *
  * A server is known by its ports in its network namespace. Only with typed trace points: those of sockets came with 6.3.
  */
 #include "request_records.h"
 #include "steps.h"
 
-enum { MAP_PERCPU_ARRAY = 6, CLOSED = 7, ESTABLISHED = 1, PEEK = 2 };
+enum { MAP_PERCPU_ARRAY = 6, CLOSED = 7, ESTABLISHED = 1, PEEK = 2, TCP = 6, MPTCP = 262 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -29,6 +29,7 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	u16 sk_protocol;
 };
 
 #pragma clang attribute pop
@@ -80,8 +81,9 @@ inline_always u32 *place_of(struct sock *socket)
 {
 	u32 port = socket->__sk_common.skc_num;
 	u32 *place = bpf_map_lookup_elem(&ports, &port);
+	u16 protocol = socket->sk_protocol;
 
-	if (!place || socket->__sk_common.skc_net.net->ns.inum != network_inum)
+	if (!place || (protocol != TCP && protocol != MPTCP) || socket->__sk_common.skc_net.net->ns.inum != network_inum)
 		return 0;
 	return place;
 }
@@ -158,8 +160,8 @@ tracepoint(sock_recv_length) int sock_recv_length(u64 *arguments)
 	now_ns = bpf_ktime_get_ns();
 	arrived_ns = connection->arrived_ns;
 	connection->arrived_ns = 0;
-	/* More of a request that is being read. */
-	if (connection->read_ns)
+	/* More of a request that is being read. What has arrived since is another one, or the end of it: what came before needed no answer. */
+	if (connection->read_ns && !arrived_ns)
 		return 0;
 	connection->read_ns = now_ns;
 	if (arrived_ns && now_ns > arrived_ns) {

@@ -39,11 +39,11 @@ pub struct Requests {
 pub struct PortRequests {
     /// TCP port.
     pub port: u16,
-    /// Requests of which arrival and read were seen.
+    /// Requests whose arrival and read were seen; one in several packets has several.
     pub read: u64,
     /// Their wait between the two, all together, ns.
     pub waited_ns: u64,
-    /// Requests of which read and answer were seen.
+    /// Requests whose read and answer were seen.
     pub answered: u64,
     /// The time between the two, all together, ns.
     pub served_ns: u64,
@@ -116,7 +116,7 @@ impl CountingRequests {
         if ports.is_empty() {
             return Err(Missing::new(FACT, "the server listens on no TCP port"));
         }
-        let loaded = load_requests(network_inum(root, pid)?);
+        let loaded = load_requests(network_inum(root, pid)?, ports.len().min(PORTS));
         let mut loaded = loaded.map_err(|missing| Missing::new(FACT, missing.why))?;
         let mut tables = RequestTables::open(&mut loaded)?;
         let mut missing = Vec::new();
@@ -148,7 +148,9 @@ impl CountingRequests {
     pub fn end(mut self) -> Requests {
         let lost = self.tables.control.get(0).map_or(0, |control| control.lost);
         if lost > 0 {
-            let why = format_args!("there was no room for {lost} connections");
+            let why = format_args!(
+                "{lost} times there was no room for the connection: more than 65,536 of them are open"
+            );
             self.missing.push(Missing::new("requests of some connections", why));
         }
         let mut ports = Vec::new();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use machine::limits::memory_use::MemoryUse;
 use machine::processes::{Connections, Server, Task};
 use machine::topology::cpus::Cpu;
-use machine::{CpuSet, Machine, Missing};
+use machine::{CpuSet, Machine, Missing, Root};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, CpuAccount};
@@ -60,6 +60,9 @@ pub struct Situation {
     pub requests: Option<Requests>,
     /// Its memory limits, the nearest cgroup first.
     pub memory: Vec<MemoryUse>,
+    /// Whether only the account was kept, as in a ring: what the other parts do not have is not known, rather than not there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub account_alone: bool,
     /// What is not known beside what the parts say themselves, and why.
     pub missing: Vec<Missing>,
 }
@@ -83,9 +86,15 @@ impl Situation {
             machine,
             account: Some(account),
             connections,
+            account_alone: true,
             missing: missing.map(|fact| Missing::new(fact, why)).into(),
             ..Self::default()
         }
+    }
+
+    /// Reads again how those compete who took most, and the server's first thread.
+    pub fn read_tasks(&mut self, root: &Root) {
+        self.tasks = surroundings::tasks(root, &self.pids, self.account.as_ref());
     }
 
     /// Whether it is of a server, rather than of the machine as a whole.

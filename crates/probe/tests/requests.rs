@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use machine::Root;
@@ -139,6 +139,39 @@ fn a_request_in_pieces_and_an_answer_in_pieces_are_one_and_what_is_read_together
     });
     let Some(seen) = seen else { return };
     assert_eq!(seen.ports[0].answered, 2, "{seen:?}");
+}
+
+#[test]
+fn what_needs_no_answer_does_not_lengthen_the_next_service() {
+    let mut pair = Pair::new();
+    let seen = counted(&[pair.port()], || {
+        pair.ask();
+        pair.read(4);
+        std::thread::sleep(Duration::from_millis(50));
+        pair.ask();
+        pair.read(4);
+        pair.answer();
+    });
+    let Some(seen) = seen else { return };
+    let port = &seen.ports[0];
+    assert!(port.answered == 1 && port.served_ns < 50_000_000, "{seen:?}");
+}
+
+#[test]
+fn datagrams_to_the_same_port_are_not_counted() {
+    let pair = Pair::new();
+    let port = pair.port();
+    let Ok(server) = UdpSocket::bind(("127.0.0.1", port)) else {
+        return eprintln!("skipped: the port is taken");
+    };
+    let seen = counted(&[port], || {
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.send_to(b"ping", ("127.0.0.1", port)).unwrap();
+        let (_, from) = server.recv_from(&mut [0; 4]).unwrap();
+        server.send_to(b"pong", from).unwrap();
+    });
+    let Some(seen) = seen else { return };
+    assert!(seen.ports.is_empty(), "{seen:?}");
 }
 
 #[test]

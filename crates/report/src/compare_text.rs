@@ -175,7 +175,7 @@ impl Sheet<'_> {
         if sheet.environment.is_empty() {
             return;
         }
-        self.heading("What differs between the machines, and may be the whole difference");
+        self.heading("What else differs, as far as maps say (not the CPUs themselves)");
         for difference in &sheet.environment {
             let values = (0..sheet.cases.len()).map(|case| {
                 let value = difference.values.get(case).and_then(Option::as_deref).unwrap_or("not known");

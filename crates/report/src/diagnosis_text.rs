@@ -134,7 +134,13 @@ fn headline(diagnosis: &Diagnosis, server: &str) -> String {
             machine.idle_cpus
         );
     }
-    let Some(time) = &diagnosis.time else { return format!("{server}: nothing of it was seen.") };
+    let Some(time) = &diagnosis.time else {
+        // Rules of servers say so themselves where no thread was seen.
+        return match diagnosis.ruled_out.is_empty() && diagnosis.causes.is_empty() {
+            true => format!("{server}: nothing of it was seen."),
+            false => format!("{server}: there was no window; these are its settings."),
+        };
+    };
     format!("{server} {} {}", demand(time), limit(diagnosis.limit, time))
 }
 

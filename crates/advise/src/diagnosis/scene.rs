@@ -27,9 +27,18 @@ impl<'a> Scene<'a> {
         Some(Self { situation, time: ServerTime::of(situation)? })
     }
 
-    /// CPUs on which the server's threads may run and that are online; all that are online where it is not known.
+    /// Whether counters were read over the window.
+    pub fn is_counted(&self) -> bool {
+        self.situation.observation.window_s() > 0.0
+    }
+
+    /// CPUs on which the server's threads may run and that are online; all that are online where it is not known, and of a ring those
+    /// on which they ran.
     pub fn allowed(&self) -> CpuSet {
         let online = self.situation.online();
+        if self.situation.account_alone && !self.time.cpus.is_empty() {
+            return self.time.cpus.clone();
+        }
         let allowed = self.situation.server.cpus().intersection(&online);
         if allowed.is_empty() { online } else { allowed }
     }

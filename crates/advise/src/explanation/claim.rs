@@ -36,6 +36,16 @@ impl Support {
     }
 }
 
+/// Which of the two arms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The arm that is explained.
+    Arm,
+    /// The one that it is held against.
+    Against,
+}
+
 /// A mechanism that costs one arm more than the other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Claim {
@@ -47,6 +57,8 @@ pub struct Claim {
     pub support: Support,
     /// What it takes, in the unit of the waterfall; `None` where that is not known.
     pub change: Option<Change>,
+    /// In which arm it was found, or costs more. Of a size that is known, the change says it.
+    pub found_in: Side,
     /// Whether it is the server's own work: nothing to move.
     pub own_work: bool,
     /// The cause as it was found in the trial in which it was largest; its numbers of processes are of that trial. `None` of own work.
@@ -60,14 +72,13 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether it costs the arm more, and not what that is held against. One of unknown size is of the arm.
-    pub fn costs_more(&self) -> bool {
-        self.change.as_ref().is_none_or(|change| change.difference() > 0.0)
-    }
-
     /// The arm that it costs more, and the other one.
     pub fn costlier_first<T>(&self, arm: T, against: T) -> (T, T) {
-        if self.costs_more() { (arm, against) } else { (against, arm) }
+        let of_arm = match &self.change {
+            Some(change) => change.difference() > 0.0,
+            None => self.found_in == Side::Arm,
+        };
+        if of_arm { (arm, against) } else { (against, arm) }
     }
 
     /// The claim with what a proof says of it.
@@ -113,11 +124,16 @@ pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Vec<Cla
 fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Claim> {
     let costs = about(&id.rule)?.costs;
     let sizes: Option<Vec<(f64, f64)>> = blocks.iter().map(|(a, b)| a.size(id).zip(b.size(id))).collect();
-    let (support, change) = match sizes {
+    let side = |is_arm: bool| if is_arm { Side::Arm } else { Side::Against };
+    let (support, change, found_in) = match sizes {
         Some(sizes) => {
             let change = Change::of(&sizes);
-            (change.is_there() && change.difference().abs() >= least)
-                .then_some((Support::Supported, Some(change)))
+            let found_in = side(change.difference() > 0.0);
+            (change.is_there() && change.difference().abs() >= least).then_some((
+                Support::Supported,
+                Some(change),
+                found_in,
+            ))
         }
         None => {
             let (a, b): (Vec<bool>, Vec<bool>) =
@@ -125,7 +141,7 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
             let share = |has: &[bool]| has.iter().filter(|has| **has).count() as f64 / has.len() as f64;
             let (arm, against) = (share(&a), share(&b));
             let one = arm.max(against) >= MOST_BLOCKS && arm.min(against) <= 1.0 - MOST_BLOCKS;
-            one.then_some((Support::Possible, None))
+            one.then_some((Support::Possible, None, side(arm > against)))
         }
     }?;
     let all = || blocks.iter().flat_map(|(a, b)| [a.found, b.found]);
@@ -134,5 +150,16 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
     let words = all().find_map(|found| found.own_work(id)).cloned().unwrap_or_default();
     let own_work = example.is_none();
     let (intervention, proof) = (None, None);
-    Some(Claim { id: id.clone(), costs, support, change, own_work, example, words, intervention, proof })
+    Some(Claim {
+        id: id.clone(),
+        costs,
+        support,
+        change,
+        found_in,
+        own_work,
+        example,
+        words,
+        intervention,
+        proof,
+    })
 }

@@ -1,7 +1,7 @@
 //! A process that the load waits for: the server sleeps meanwhile, and the account of the server shows sleep alone.
 
 use machine::CpuSet;
-use probe::Situation;
+use probe::{Party, Situation};
 
 use super::term::{Term, Terms};
 use crate::diagnosis::rules::waits::slow_client::{clients_cpu, hog_beside_clients};
@@ -12,6 +12,8 @@ use crate::words::percent;
 const RULE: &str = "slow-client";
 /// From this share of its time on, the load waits.
 const WAITS: f64 = 0.05;
+/// The process has to have had a CPU for this share of the load's waiting.
+const MOSTLY: f64 = 0.5;
 
 /// The process beside the load that it waited for, and how long the load's threads waited, ns; `None` where the load hardly waited, or it
 /// is not known what for: the server itself, where both share a CPU, is no cause.
@@ -22,6 +24,12 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
         return None;
     }
     let (hog, cpu) = hog_beside_clients(situation).zip(clients_cpu(situation))?;
+    // It cannot have cost the load more than its own time, and where the server runs there, too, the two compete.
+    let hog_ns = hog.cpus * situation.window_s * 1e9;
+    if hog_ns < MOSTLY * waited_ns || server_share(situation, cpu) >= WAITS {
+        return None;
+    }
+    let waited_ns = waited_ns.min(hog_ns);
     let claim = format!(
         "{} (process {}) had {} of CPU {cpu}, where the load runs: the load waited for that CPU for {} of its time",
         hog.comm,
@@ -32,8 +40,7 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
     let cause = Cause::seen(RULE, Subject::Process { pid: hog.pid }, waited_ns / all_ns, claim)
         .figure("load_waited_share", waited_ns / all_ns)
         .figure("hog_cpus", hog.cpus);
-    let spare: CpuSet =
-        situation.online().difference(&CpuSet::single(cpu)).difference(&situation.server.cpus());
+    let spare = situation.online().difference(&loads_cpus(situation)).difference(&situation.server.cpus());
     let remedy = match spare.is_empty() {
         true => Remedy::by_hand("Move it, or the load, to another CPU, or to another host"),
         false => Remedy::set(
@@ -46,12 +53,25 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
     Some((cause.remedy(remedy), waited_ns))
 }
 
+/// The server's share of a CPU's time.
+fn server_share(situation: &Situation, cpu: u32) -> f64 {
+    let seen = situation.account.iter().flat_map(|account| &account.cpus).find(|seen| seen.cpu == cpu);
+    seen.filter(|seen| seen.wall_ns > 0).map_or(0.0, |seen| seen.target_ns as f64 / seen.wall_ns as f64)
+}
+
+/// All CPUs on which the load was seen.
+fn loads_cpus(situation: &Situation) -> CpuSet {
+    let load = situation.observation.beside.get(&Party::Load);
+    load.iter().flat_map(|load| &load.threads).flat_map(|thread| thread.seen_on.keys().copied()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use machine::Machine;
     use machine::topology::cpus::Cpu;
+    use probe::account::{Account, CpuAccount};
     use probe::{Busy, Observation, Party, ThreadSeen, TreeSeen};
 
     use super::*;
@@ -74,7 +94,7 @@ mod tests {
         Situation {
             pids: vec![7],
             window_s: 1.0,
-            machine: Machine { cpus: vec![cpu(0), cpu(1)], ..Machine::default() },
+            machine: Machine { cpus: vec![cpu(0), cpu(1), cpu(2)], ..Machine::default() },
             observation: Observation {
                 to_ns: 1_000_000_000,
                 beside: BTreeMap::from([(Party::Load, load)]),
@@ -95,7 +115,11 @@ mod tests {
         assert_eq!((cause.id.to_string().as_str(), waited_ns), ("slow-client/process:9", 4e8));
         assert!(cause.claim.contains("hog (process 9) had 50 % of CPU 0"), "{}", cause.claim);
         let setting = cause.remedies[0].setting.as_ref().unwrap();
-        assert_eq!((setting.target.as_str(), setting.value.as_str()), ("9", "1"));
+        assert_eq!(
+            (setting.target.as_str(), setting.value.as_str()),
+            ("9", "2"),
+            "the load was on CPU 1, too"
+        );
     }
 
     #[test]
@@ -105,6 +129,13 @@ mod tests {
         beside_server.busy.truncate(1);
         assert_eq!(found(&beside_server), None, "together on a CPU, each waits for the other");
         assert_eq!(found(&situation(10_000, 0)), None);
+        let mut idle_hog = situation(400_000, 0);
+        idle_hog.busy[1].cpus = 0.12;
+        assert_eq!(found(&idle_hog), None, "it had the CPU for less than a third of that");
+        let mut together = situation(400_000, 0);
+        let cpu = CpuAccount { cpu: 0, wall_ns: 1_000, target_ns: 300, ..CpuAccount::default() };
+        together.account = Some(Account { cpus: vec![cpu], ..Account::default() });
+        assert_eq!(found(&together), None, "the server runs there, too");
         assert_eq!(found(&Situation::default()), None);
     }
 }

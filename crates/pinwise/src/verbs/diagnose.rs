@@ -35,7 +35,7 @@ Examples:
   pinwise diagnose --process db --keep db.json      keeps what was seen, to be judged again elsewhere
   pinwise diagnose --from db.json
   pinwise diagnose --replay RING --last 5m          what 'pinwise watch --record RING' recorded
-  pinwise diagnose --from web7.tar.zst              a machine as 'pinwise map --capture' kept it: its settings, without a window
+  pinwise diagnose --from web7.tar.zst              a machine that 'pinwise capture' kept: its settings, without a window
   pinwise diagnose --process db --format json | jq '.causes[0]'
 
 Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU; without, the counters of /proc are judged, and what they

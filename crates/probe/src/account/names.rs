@@ -8,9 +8,10 @@ use machine::procfs::{pid_memory, pid_stat};
 use machine::{Machine, Missing, Root};
 
 use super::cgroups;
+use super::group::CpuOf;
 use super::snapshot::Snapshot;
 use super::symbols::Symbols;
-use super::taker;
+use super::taker::{self, waiting};
 
 /// What the numbers in a [`Snapshot`] stand for.
 #[derive(Debug, Clone, Default)]
@@ -79,13 +80,16 @@ impl Names {
         }
     }
 
-    /// Tasks that have had a CPU without a break, so that nothing of them was booked yet: they have no name. Told without a target
-    /// only.
+    /// Tasks that have had a CPU without a break, so that nothing of them was booked yet: they have no name. With a target those alone for
+    /// which its threads wait.
     fn running_unseen(&self, snapshot: &Snapshot) -> BTreeSet<u64> {
-        if !snapshot.threads.is_empty() || snapshot.foreign_numbers {
+        if snapshot.foreign_numbers {
             return BTreeSet::new();
         }
-        let running = snapshot.cpus.iter().map(|read| u64::from(read.head().current_tid));
+        let matters = |read: &CpuOf<'_>| {
+            snapshot.threads.is_empty() || (read.head().current_slot == 0 && waiting(read.head()) > 0)
+        };
+        let running = snapshot.cpus.iter().filter(matters).map(|read| u64::from(read.head().current_tid));
         let mut unseen: BTreeSet<u64> =
             running.filter(|tid| *tid != 0 && !self.looked_up.contains(&(Kind::Task, *tid))).collect();
         if !unseen.is_empty() {

@@ -10,7 +10,7 @@ use super::names::Names;
 use super::snapshot::Snapshot;
 use super::stretches::Stretches;
 use super::thread::words;
-use crate::bpf::{TakerKey, TakerSeen};
+use crate::bpf::{CpuHead, TakerKey, TakerSeen};
 
 /// A task, on all CPUs together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -54,9 +54,10 @@ impl TaskAccount {
 /// Sums the kernel's records of tasks over CPUs. `every_task` tells whether all their slices were counted.
 pub(super) fn tasks(snapshot: &Snapshot, every_task: bool, names: &Names) -> BTreeMap<u32, TaskAccount> {
     let mut tasks = complete_slices(&snapshot.takers, every_task, names);
-    if every_task {
-        for read in snapshot.cpus.iter() {
-            goes_on(&mut tasks, read, snapshot.began_ns, names);
+    for read in snapshot.cpus.iter() {
+        match every_task {
+            true => goes_on(&mut tasks, read, snapshot.began_ns, names),
+            false => takes_on(&mut tasks, read, names),
         }
     }
     tasks
@@ -116,6 +117,51 @@ fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u6
     task.on_cpu_ns = task.on_cpu_ns.map(|ns| ns + all_ns - complete_ns);
 }
 
+/// Adds what the slice that goes on on a CPU has cost the target so far: a task at real-time priority may not give the CPU away once in
+/// the window. Nothing of a task without a name.
+fn takes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, names: &Names) {
+    let (seen, tid) = (read.head(), read.head().current_tid);
+    if tid == 0 || seen.current_slot != 0 {
+        return;
+    }
+    let waited_ns = waited_ns(seen, read.at_ns());
+    let slice_ns = waited_since(waited_ns, seen.waited_before_ns).saturating_sub(seen.waiting_interrupted_ns);
+    let known = tasks.contains_key(&tid);
+    let Some((comm, pid)) = names.tasks.get(&tid).cloned().or(known.then(Default::default)) else { return };
+    let task = tasks.entry(tid).or_insert_with(|| {
+        let cgroup = names.cgroup(0, pid);
+        TaskAccount { tid, pid, comm, cgroup, ..TaskAccount::default() }
+    });
+    let complete_ns = task.took_by_cpu.get(&read.cpu()).copied().unwrap_or(0);
+    // As above: the slice may have ended in between. Nobody took more on a CPU than was waited there since counting began.
+    let more_ns = slice_ns.min(waited_ns.saturating_sub(complete_ns));
+    if more_ns > 0 {
+        task.took_by_cpu.insert(read.cpu(), complete_ns + more_ns);
+        task.took.total_ns = task.took.total_ns.saturating_add(more_ns);
+    }
+}
+
+/// Bits of a word of waiting that count threads, and those of its sum (`bpf/waiting.h`).
+const WAITING_BITS: u32 = 16;
+const WAITED_MASK: u64 = (1 << 48) - 1;
+
+/// Threads of the target that wait on a CPU.
+pub(super) fn waiting(seen: &CpuHead) -> u64 {
+    seen.waiting.wrapping_add(seen.waiting_moved) & ((1 << WAITING_BITS) - 1)
+}
+
+/// What threads of the target have waited on a CPU up to a moment, ns mod 2^48.
+fn waited_ns(seen: &CpuHead, at_ns: u64) -> u64 {
+    let word = seen.waiting.wrapping_add(seen.waiting_moved);
+    waiting(seen).wrapping_mul(at_ns).wrapping_sub(word >> WAITING_BITS) & WAITED_MASK
+}
+
+/// The difference of two such readings; clocks of two CPUs may differ by some ns, so that it can be below 0.
+fn waited_since(now_ns: u64, before_ns: u64) -> u64 {
+    let difference = now_ns.wrapping_sub(before_ns) & WAITED_MASK;
+    if difference >> 47 == 0 { difference } else { 0 }
+}
+
 /// Name and process of a task; by /proc where the programs know only its number.
 pub(super) fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) {
     let by_program = || (words(&seen.comm), seen.tgid);
@@ -128,6 +174,21 @@ pub(super) fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bpf::Record as _;
+
+    #[test]
+    fn what_was_waited_up_to_now_is_that_of_the_kernels_own_arithmetic() {
+        // Two threads came at 1,000 and 1,400; the first went at 1,500.
+        let coming = |ns: u64| 1u64.wrapping_add(ns << WAITING_BITS);
+        let word = coming(1_000).wrapping_add(coming(1_400)).wrapping_sub(coming(1_500));
+        let half = 0xdead_beef_dead_beef_u64;
+        let seen = CpuHead { waiting: word.wrapping_sub(half), waiting_moved: half, ..CpuHead::zeroed() };
+        assert_eq!((waiting(&seen), waited_ns(&seen, 1_900)), (1, 500 + 500));
+        let none = CpuHead { waiting: word.wrapping_sub(coming(1_600)), ..CpuHead::zeroed() };
+        assert_eq!((waiting(&none), waited_ns(&none, 9_000)), (0, 500 + 200));
+        assert_eq!((waited_since(1_000, 400), waited_since(400, 1_000)), (600, 0));
+        assert_eq!(waited_since(100, WAITED_MASK - 99), 200, "it begins anew after 78 hours");
+    }
 
     #[test]
     fn threads_of_the_kernel_have_a_kind_without_numbers() {
@@ -135,7 +196,8 @@ mod tests {
             let task = TaskAccount { comm: comm.into(), ..TaskAccount::default() };
             task.kernel_thread_kind().to_string()
         };
-        let names = ["kworker/0:1-events", "loop0", "vhost-4711", "ksoftirqd/3", "kdamond.0", "rcu_preempt", "42"];
+        let names =
+            ["kworker/0:1-events", "loop0", "vhost-4711", "ksoftirqd/3", "kdamond.0", "rcu_preempt", "42"];
         let kinds = ["kworker", "loop", "vhost", "ksoftirqd", "kdamond.", "rcu_preempt", "42"];
         assert_eq!(names.map(kind), kinds);
     }

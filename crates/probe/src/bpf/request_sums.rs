@@ -13,14 +13,15 @@ use super::tables::{hash, mapped, refuse};
 /// Connections that are followed at a time; the kernel sets aside some 100 bytes for each at once.
 const CONNECTIONS: u32 = 1 << 16;
 
-/// Loads and attaches them, for the network namespace of this inode. Nothing is counted before the tables say so.
+/// Loads and attaches them, for so many ports in the network namespace of this inode. Nothing is counted before the tables say so.
 ///
 /// # Errors
 /// When the kernel has no such trace points with types, or does not permit programs: what, why and the remedy.
-pub(crate) fn load(network_inum: u32) -> Result<Loaded, Missing> {
+pub(crate) fn load(network_inum: u32, ports: usize) -> Result<Loaded, Missing> {
     let programs = Programs {
         object: &objects::REQUESTS,
-        tables: vec![("connections", CONNECTIONS)],
+        // Each port takes 1.3 KiB a possible CPU.
+        tables: vec![("connections", CONNECTIONS), ("sums", ports as u32)],
         raw_tables: Vec::new(),
         numbers: vec![("network_inum", network_inum)],
         typed_bytes: Vec::new(),

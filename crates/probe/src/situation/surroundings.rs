@@ -92,6 +92,7 @@ impl Surroundings {
             connections: self.connections,
             requests: None,
             memory: memory.unwrap_or_default(),
+            account_alone: false,
             missing: self.missing,
         }
     }
@@ -137,7 +138,7 @@ fn busy(before: &BTreeMap<u32, CpuTime>, after: &BTreeMap<u32, CpuTime>, window_
 }
 
 /// How the server's first thread competes, and those who took most from it.
-fn tasks(root: &Root, pids: &[u32], account: Option<&Account>) -> BTreeMap<u32, Task> {
+pub(super) fn tasks(root: &Root, pids: &[u32], account: Option<&Account>) -> BTreeMap<u32, Task> {
     let takers = account.iter().flat_map(|account| &account.tasks).filter(|task| task.took.total_ns > 0);
     let takers = takers.take(MOST_TASKS).map(|task| task.tid);
     let first = pids.first().copied();

@@ -29,8 +29,12 @@ pub(crate) fn verdict(account: &Account, diagnosis: &Diagnosis, wanted: Wanted, 
         percent(target.on_cpu.total_ns, wanted_ns),
         time(lost_ns)
     );
-    text + &causes(diagnosis, wanted, width) + &nobodys(account, lost_ns)
+    let not_judged = if account.leaves_out_cpus() { NOT_JUDGED } else { "" };
+    text + &causes(diagnosis, wanted, width) + not_judged + &nobodys(account, lost_ns)
 }
+
+/// Of some CPUs alone nothing is judged.
+const NOT_JUDGED: &str = "What costs it is judged on all its CPUs together: leave --cpu out.\n";
 
 fn causes(diagnosis: &Diagnosis, wanted: Wanted, width: usize) -> String {
     diagnosis_text::causes(diagnosis, wanted, width).iter().map(|line| format!("{line}\n")).collect()

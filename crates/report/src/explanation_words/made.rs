@@ -2,7 +2,7 @@
 
 use advise::diagnosis::rules::Costs;
 use advise::diagnosis::{Cause, CauseId, Remedy, Subject};
-use advise::explanation::claim::{Claim, Support};
+use advise::explanation::claim::{Claim, Side, Support};
 use advise::explanation::term::{Part, Term};
 use advise::explanation::waterfall::{Change, PartStep, Step, Waterfall};
 use advise::explanation::{Basis, Explanation};
@@ -68,6 +68,7 @@ pub fn hog_claim() -> Claim {
         costs: Costs::CpuAccess,
         support: Support::Supported,
         change: Some(change(0.0, 29.0, Some((27.0, 31.0)))),
+        found_in: Side::Arm,
         own_work: false,
         example: Some(cause),
         words: String::new(),

@@ -90,7 +90,11 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
             let more = value(explanation.basis, change.difference().abs());
             format!("{more} more in {} than in {}", one_line(costlier), one_line(cheaper))
         }
-        None => "found in one of the two only; its cost was not measured".into(),
+        None => format!(
+            "found in most blocks of {} and in few of {}; its cost was not measured",
+            one_line(costlier),
+            one_line(cheaper)
+        ),
     };
     let remedy = claim.example.as_ref().and_then(first_remedy);
     ClaimWords {

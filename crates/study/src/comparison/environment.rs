@@ -8,7 +8,7 @@ use serde::Serialize;
 /// A fact of the machine that is known of two cases at least, and not the same in all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The fact: `kernel`, `tunable transparent_hugepage`, `boot parameter`.
+    /// The fact: `kernel`, `tunable transparent_hugepage.enabled`.
     pub fact: String,
     /// Its value in each case; `None` where it is not known.
     pub values: Vec<Option<String>>,
@@ -40,6 +40,7 @@ fn facts(machine: &Machine) -> BTreeMap<String, String> {
     add("architecture", kernel.architecture.clone());
     add("kernel", kernel.release.clone());
     add("preemption", kernel.preempt.clone());
+    add("command line of the kernel", kernel.cmdline.clone());
     add("timer frequency, Hz", kernel.hz.map(|hz| hz.to_string()));
     add("clock source", kernel.clocksource.clone());
     add("SMT", kernel.smt.clone());

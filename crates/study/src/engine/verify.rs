@@ -201,8 +201,10 @@ pub fn conclude(verification: &Case, plan: &Plan) -> Verified {
     let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == APPLIED).cloned();
     let sound = evidence.trust == Trust::Sound;
     let dir = verification.dir();
+    let is_judged = evidence.trust == Trust::Sound
+        && !verification.trials.iter().any(|trial| trial.arm == APPLIED && trial.as_run.misplaced.is_some());
     let predicted = plan.predicted.clone().filter(|predicted| predicted.metric == evidence.metric);
-    let as_predicted = predicted.as_ref().zip(contrast.as_ref());
+    let as_predicted = predicted.as_ref().zip(contrast.as_ref()).filter(|_| is_judged);
     let as_predicted =
         as_predicted.and_then(|(predicted, contrast)| AsPredicted::of(predicted, contrast, evidence.better));
     let of_plan = verification.trials.iter().filter(|trial| trial.arm == APPLIED);

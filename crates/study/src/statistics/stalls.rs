@@ -4,6 +4,8 @@
 //! come by chance do not: their distances are scattered. Whether distances are closer to each other than chance makes them is tested by
 //! putting as many stalls at random places of the same runs.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::draws::Draws;
@@ -13,6 +15,8 @@ use super::summary::median;
 const LOW: f64 = 0.75;
 /// A run in which more than this share of the intervals is low has no usual rate.
 const MOST_LOW: f64 = 0.25;
+/// An interval in which usually fewer than these are completed differs from the next by chance, or by rounding.
+const LEAST_COMPLETED: f64 = 20.0;
 /// Fewer intervals than these have no usual rate either.
 const LEAST_INTERVALS: usize = 8;
 /// Stalls of a run that are kept.
@@ -20,8 +24,10 @@ const MOST_STALLS: usize = 64;
 
 /// Fewer distances than these say nothing of regularity.
 const LEAST_GAPS: usize = 3;
-/// Random placements; the smallest p is one of them plus one.
-const DRAWS: usize = 1_999;
+/// Random placements; the smallest p is one of them plus one, so that a study may have a hundred arms.
+const DRAWS: usize = 9_999;
+/// Intervals of a run that are told apart: a day of them, whatever a case says.
+const MOST_INTERVALS: usize = 1 << 20;
 /// Distances may be off by this share of the period on average.
 const MOST_SPREAD: f64 = 0.15;
 
@@ -37,7 +43,8 @@ pub struct Stall {
 /// The stalls of a run by the rates of its intervals, each `step_s` long, in order of time; at most 64. The first and the last interval make
 /// none: the load begins and ends in them.
 pub fn stalls(rates: &[f64], step_s: f64) -> Vec<Stall> {
-    let Some(usual) = median(rates).filter(|usual| *usual > 0.0 && rates.len() >= LEAST_INTERVALS) else {
+    let is_usual = |usual: &f64| usual * step_s >= LEAST_COMPLETED && rates.len() >= LEAST_INTERVALS;
+    let Some(usual) = median(rates).filter(is_usual) else {
         return Vec::new();
     };
     let is_low = |rate: &f64| *rate < LOW * usual;
@@ -111,15 +118,25 @@ pub fn regular(runs: &[Run<'_>]) -> Option<Regular> {
 
 /// As many places of a run at random, in order.
 fn some_places(draws: &mut Draws, run: &Run<'_>, wanted: usize) -> Vec<usize> {
-    let mut drawn = draws.some_of(run.intervals, wanted);
-    drawn.sort_unstable();
-    drawn
+    // Floyd's sampling takes a step a place, not one an interval.
+    let of = run.intervals.min(MOST_INTERVALS);
+    let mut drawn = BTreeSet::new();
+    for last in of.saturating_sub(wanted)..of {
+        let place = draws.below(last + 1);
+        drawn.insert(if drawn.contains(&place) { last } else { place });
+    }
+    drawn.into_iter().collect()
 }
 
 /// The intervals in which stalls begin.
 fn places(run: &Run<'_>) -> Vec<usize> {
     let place = |stall: &Stall| (stall.at_s / run.step_s).round().max(0.0) as usize;
-    run.stalls.iter().take(MOST_STALLS).map(place).filter(|place| *place < run.intervals).collect()
+    run.stalls
+        .iter()
+        .take(MOST_STALLS)
+        .map(place)
+        .filter(|place| *place < run.intervals.min(MOST_INTERVALS))
+        .collect()
 }
 
 /// Distances between stalls of the same run, s.
@@ -145,7 +162,7 @@ mod tests {
 
     /// Rates of `intervals` tenths of a second, those at `low` near 0.
     fn rates(intervals: usize, low: impl Fn(usize) -> bool, noise: &mut Draws) -> Vec<f64> {
-        (0..intervals).map(|place| if low(place) { 15.0 } else { 100.0 + noise.normal() * 5.0 }).collect()
+        (0..intervals).map(|place| if low(place) { 150.0 } else { 1_000.0 + noise.normal() * 50.0 }).collect()
     }
 
     fn of_rates(all: &[Vec<f64>]) -> Option<Regular> {
@@ -160,21 +177,23 @@ mod tests {
 
     #[test]
     fn neighbouring_low_intervals_are_one_stall_and_its_loss_is_what_is_missing() {
-        let mut rates = vec![100.0; 20];
-        (rates[5], rates[6], rates[12]) = (0.0, 50.0, 20.0);
+        let mut rates = vec![1_000.0; 20];
+        (rates[5], rates[6], rates[12]) = (0.0, 500.0, 200.0);
         let found = stalls(&rates, 0.1);
         assert_eq!(found.len(), 2);
         assert!((found[0].at_s - 0.5).abs() < 1e-9 && (found[0].lost_s - 0.15).abs() < 1e-9, "{found:?}");
         assert!((found[1].lost_s - 0.08).abs() < 1e-9);
-        let mut ends = vec![100.0; 20];
-        (ends[0], ends[19]) = (10.0, 0.0);
+        let mut ends = vec![1_000.0; 20];
+        (ends[0], ends[19]) = (100.0, 0.0);
         assert_eq!(stalls(&ends, 0.1), [], "the load began late and ended early");
     }
 
     #[test]
     fn a_run_that_is_uneven_or_short_or_idle_has_none() {
-        assert_eq!(stalls(&[100.0, 10.0].repeat(20), 0.1), [], "half of it is low: what is usual?");
-        assert_eq!(stalls(&[100.0, 100.0, 0.0, 100.0], 0.1), []);
+        assert_eq!(stalls(&[1_000.0, 100.0].repeat(20), 0.1), [], "half of it is low: what is usual?");
+        assert_eq!(stalls(&[1_000.0, 1_000.0, 0.0, 1_000.0], 0.1), []);
+        // 18 requests a second, evenly spaced, are 2 an interval, and 1 in each fifth.
+        assert_eq!(stalls(&[20.0, 20.0, 20.0, 20.0, 10.0].repeat(12), 0.1), []);
         assert_eq!(stalls(&[0.0; 40], 0.1), []);
         assert_eq!(stalls(&[], 0.1), []);
     }
@@ -210,6 +229,8 @@ mod tests {
         assert_eq!(of_rates(&[rates(60, |place| place % 20 == 3, &mut noise)]), None, "two distances");
         assert_eq!(of_rates(&[rates(60, |_| false, &mut noise)]), None);
         assert_eq!(regular(&[]), None);
+        let far = [1.0, 3.0, 5.0, 7.0].map(|at_s| Stall { at_s, lost_s: 0.1 });
+        assert!(regular(&[Run { stalls: &far, intervals: usize::MAX, step_s: 0.1 }]).is_some());
         let odd = [Stall { at_s: f64::NAN, lost_s: f64::NAN }, Stall { at_s: 1e300, lost_s: -1.0 }];
         assert_eq!(regular(&[Run { stalls: &odd, intervals: 4, step_s: 0.0 }]), None);
     }

@@ -19,15 +19,19 @@ impl Judging {
         Self { surroundings: Surroundings::read(root, watched.asked(), title, watched.pids()) }
     }
 
-    /// Reads the rest after the window, and judges.
+    /// Reads the rest after the window, and judges. Of some CPUs of a server alone nothing can be judged.
     pub fn end(self, root: &Root, machine: &Machine, account: Account) -> (Account, Diagnosis) {
+        if account.leaves_out_cpus() {
+            return (account, Diagnosis::default());
+        }
         let situation = self.surroundings.close(root, machine.clone(), Observation::default(), Some(account));
         judged(situation)
     }
 
     /// What stays the same while the account grows on a screen.
     pub fn standing(self, root: &Root, machine: &Machine) -> Standing {
-        Standing { situation: self.surroundings.close(root, machine.clone(), Observation::default(), None) }
+        let situation = self.surroundings.close(root, machine.clone(), Observation::default(), None);
+        Standing { situation }
     }
 }
 
@@ -37,10 +41,14 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Judges an account.
-    pub fn judge(&mut self, account: Account) -> (Account, Diagnosis) {
+    /// Judges an account, with how those who took most compete now.
+    pub fn judge(&mut self, root: &Root, account: Account) -> (Account, Diagnosis) {
+        if account.leaves_out_cpus() {
+            return (account, Diagnosis::default());
+        }
         self.situation.window_s = account.window_s;
         self.situation.account = Some(account);
+        self.situation.read_tasks(root);
         let diagnosis = diagnosis::judge(&self.situation);
         (self.situation.account.take().unwrap_or_default(), diagnosis)
     }

@@ -96,7 +96,7 @@ impl Live<'_> {
     /// The last readings, or all since the start, and what they come to.
     fn now(&mut self, totals: bool) -> Judged {
         let account = if totals { self.seen.total() } else { self.seen.now() };
-        let (account, diagnosis) = self.standing.judge(account);
+        let (account, diagnosis) = self.standing.judge(self.root, account);
         Judged { account, diagnosis }
     }
 

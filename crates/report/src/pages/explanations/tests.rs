@@ -41,7 +41,8 @@ fn a_term_has_a_bar_a_whisker_and_a_row() {
 #[test]
 fn the_page_says_what_the_terminal_says() {
     for explanation in [made::explanation(), made::of_five_blocks()] {
-        let (html, text) = (page(&explanation), explanation_text::render(&explanation).replace("\n  ", " "));
+        let (html, text) = (page(&explanation), explanation_text::render(&explanation));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let sentences = words::closing(&explanation).into_iter().chain([words::heading(&explanation)]);
         let claims = explanation.claims.iter().map(|claim| words::claim(claim, &explanation).cost);
         for sentence in sentences.chain(claims) {

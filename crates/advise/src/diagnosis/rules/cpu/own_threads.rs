@@ -38,8 +38,9 @@ impl Rule for OwnThreads {
         }
         let cpus = scene.allowed().len();
         let wanted = time.in_cpus(time.had_ns() + time.queued_ns() + time.throttled_ns);
+        let may = if scene.situation.account_alone { "ran on" } else { "may use" };
         let claim = format!(
-            "Its own threads wait for each other: {} {} want {wanted:.1} CPUs and may use {cpus}",
+            "Its own threads wait for each other: {} {} want {wanted:.1} CPUs and {may} {cpus}",
             time.threads,
             plural("thread", time.threads)
         );

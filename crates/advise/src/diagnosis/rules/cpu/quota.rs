@@ -59,7 +59,7 @@ impl Rule for Quota {
                     .figure("throttled_periods", quota.throttled_periods as f64)
                     .remedy(Remedy::by_hand(words))
             }
-            None => Cause::seen(
+            None if scene.is_counted() => Cause::seen(
                 ABOUT.id,
                 Subject::Server,
                 share,
@@ -68,6 +68,10 @@ impl Rule for Quota {
             .remedy(Remedy::by_hand(
                 "Look at cpu.max and CPUQuota= of its container and of the cgroups above it",
             )),
+            None => Cause::seen(ABOUT.id, Subject::Server, share, "A CPU quota holds the server back")
+                .remedy(Remedy::by_hand(
+                    "Look at cpu.max and CPUQuota= of its container and of the cgroups above it",
+                )),
         };
         let cause = cause
             .because(format!("throttled for {} of the time in which it tried to go on", percent(share)))

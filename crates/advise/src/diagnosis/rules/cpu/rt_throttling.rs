@@ -27,7 +27,7 @@ static ABOUT: About = About {
            (kernel.sched_rt_period_us, 1 s) all but kernel.sched_rt_runtime_us (0.95 s), or of its cgroup's cpu.rt_runtime_us; a deadline \
            task has the run time that it asked for. For the rest of the period its CPU is idle, or ordinary tasks have it: since Linux \
            6.12 a fair server gives them 50 ms of each second, whatever sched_rt_runtime_us says. It shows as waiting of threads that could \
-           run on, on a CPU that is idle or that a task of an ordinary policy has: nothing else does that to a real-time task. \
+           run on, on a CPU that is idle or that a task of an ordinary policy has: beside core scheduling and idle injection nothing else does that to a real-time task. \
            Look-alikes: a task of a higher real-time priority (busy-task), a CPU quota, which holds for ordinary tasks alone (quota), a \
            CPU that takes long to wake up (idle-exit). Below full load it costs nothing.",
 };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use machine::Missing;
 use probe::Party;
 use probe::account::{Account, ThreadAccount};
 
@@ -96,15 +97,19 @@ impl Rule for RuntimeWidth {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
+        if scene.situation.account_alone {
+            let why = "which CPUs the server may use was not kept";
+            return Looked::CannotTell(Missing::new(ABOUT.title, why));
+        }
         let online = scene.situation.online().len();
         let usable = usable(scene);
         let recognised = workers(scene);
-        let wide = recognised.iter().filter(|workers| {
-            let fits = (workers.width)(usable.ceil() as usize);
-            workers.count == (workers.width)(online) && workers.count > fits
-        });
-        let wide: Vec<&Workers<'_>> = wide.collect();
-        match (recognised.is_empty(), wide.is_empty(), &scene.situation.account) {
+        // Of another number it was set, or there are others of that name than the workers.
+        let by_machine: Vec<&Workers<'_>> =
+            recognised.iter().filter(|workers| workers.count == (workers.width)(online)).collect();
+        let fits = |workers: &Workers<'_>| workers.count <= (workers.width)(usable.ceil() as usize);
+        let wide: Vec<&Workers<'_>> = by_machine.iter().copied().filter(|workers| !fits(workers)).collect();
+        match (by_machine.is_empty(), wide.is_empty(), &scene.situation.account) {
             (true, ..) => Looked::DoesNotApply,
             (_, true, _) => Looked::Fine,
             (_, _, None) => Looked::needs_account(&ABOUT),
@@ -290,7 +295,7 @@ mod tests {
         let collectors: Vec<String> = (0..13).map(|number| format!("GC Thread#{number}")).collect();
         let names: Vec<&str> = collectors.iter().map(String::as_str).collect();
         let mut seen = named(&names);
-        assert_eq!(look(&seen), Looked::Fine, "13 are not those of 4 CPUs");
+        assert_eq!(look(&seen), Looked::DoesNotApply, "13 are not those of 4 CPUs");
         seen.machine.cpus = (0..16).map(|id| Cpu { id, online: true, ..Cpu::default() }).collect();
         assert!(matches!(look(&seen), Looked::Found(_)), "16 CPUs have 8 + 5");
     }
@@ -307,12 +312,12 @@ mod tests {
         }
         assert!(matches!(look(&seen), Looked::Found(_)));
         seen.server.processes.pop();
-        assert_eq!(look(&seen), Looked::Fine, "three were configured");
+        assert_eq!(look(&seen), Looked::DoesNotApply, "three were configured");
     }
 
     #[test]
     fn other_numbers_other_names_and_idle_workers_are_no_width() {
-        assert_eq!(look(&named(&SCHEDULERS[..3])), Looked::Fine, "three were configured");
+        assert_eq!(look(&named(&SCHEDULERS[..3])), Looked::DoesNotApply, "three were configured");
         assert_eq!(look(&named(&["worker-1", "worker-2", "worker-3", "worker-4"])), Looked::DoesNotApply);
         let not_numbers = ["erts_sched_", "erts_sched_x", "_scheduler", "a_scheduler"];
         assert_eq!(look(&named(&not_numbers)), Looked::DoesNotApply);
@@ -349,7 +354,7 @@ mod tests {
             throttled_periods: 0,
             throttled_us: 0,
         }];
-        assert_eq!(look(&odd), Looked::Fine);
+        assert_eq!(look(&odd), Looked::DoesNotApply);
         assert!(THREADS.iter().all(|of| (of.width)(0) == 0 && (of.width)(1) == 1));
     }
 }

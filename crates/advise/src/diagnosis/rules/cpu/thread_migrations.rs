@@ -26,6 +26,9 @@ static ABOUT: About = About {
            is. The scheduler moves threads because CPUs are taken: look first at who else runs (busy-task, own-threads).",
 };
 
+/// Fewer migrations than these a second are what a server that sleeps a lot has.
+const LEAST_PER_S: f64 = 100.0;
+
 /// Migrations that leave the last-level cache.
 fn far(migrations: &Migrations) -> u64 {
     migrations.same_node.saturating_add(migrations.across_nodes)
@@ -45,7 +48,12 @@ impl Rule for ThreadMigrations {
             |of: &dyn Fn(&ThreadAccount) -> u64| account.threads.iter().map(of).fold(0, u64::saturating_add);
         let count = sum(&|thread| far(&thread.migrations));
         let unknown = sum(&|thread| thread.migrations.unknown);
-        let may_matter = |count: u64| scene.time.share(count as f64 * REFILL_NS) >= MATTERS;
+        // A refill takes no longer than the thread then runs for.
+        let slices = sum(&|thread| thread.on_cpu.count).max(1);
+        let refill_ns = REFILL_NS.min(scene.time.on_cpu_ns / slices as f64);
+        let may_matter = |count: u64| {
+            scene.per_s(count) >= LEAST_PER_S && scene.time.share(count as f64 * refill_ns) >= MATTERS
+        };
         if !may_matter(count) {
             return match may_matter(unknown) {
                 true => {

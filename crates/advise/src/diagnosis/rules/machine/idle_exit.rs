@@ -40,7 +40,7 @@ impl Rule for IdleExit {
             sum.0 = sum.0.saturating_add(state.count);
             sum.1 = sum.1.saturating_add(state.total_ns);
         }
-        let count: u64 = states.values().map(|(count, _)| count).sum();
+        let count: u64 = states.values().map(|(count, _)| *count).fold(0, u64::saturating_add);
         if share < MATTERS || count == 0 {
             return Looked::Fine;
         }
@@ -62,6 +62,11 @@ impl Rule for IdleExit {
 
 fn remedy(scene: &Scene<'_>) -> Remedy {
     let idle = &scene.situation.machine.idle;
+    if scene.situation.account_alone {
+        return Remedy::by_hand(
+            "Keep CPUs out of deep idle states (knob cpu-dma-latency); in a guest haltpoll does that, or busy polling",
+        );
+    }
     let is_guest = scene.situation.machine.virtualization.guest == Some(true);
     match (is_guest, idle.states.len()) {
         (true, _) => Remedy::by_hand(

@@ -24,6 +24,9 @@ static ABOUT: About = About {
            beside the server and are named by kernel-thread.",
 };
 
+/// Fewer stalls than these a second are not what tasks wait for: each takes some ms at most.
+const FEW_PER_S: f64 = 10.0;
+
 impl Rule for Compaction {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -39,7 +42,7 @@ impl Rule for Compaction {
             };
         };
         // To free memory comes first in most allocations, and to move it only where that did not suffice.
-        if stalls <= 0.0 || stalls < memory("allocstall").unwrap_or(0.0) {
+        if stalls < FEW_PER_S || stalls < memory("allocstall").unwrap_or(0.0) {
             return Looked::Fine;
         }
         let Some(waited) = scene.system_per_s("pressure", "memory some").map(|us| us / 1e6) else {

@@ -8,7 +8,7 @@ use super::swap::Swap;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::percent;
+use crate::words::{per_second, percent};
 
 /// The rule `memory-limit-near`.
 pub struct MemoryLimitNear;
@@ -26,6 +26,9 @@ static ABOUT: About = About {
            Look-alike: a cgroup that is full of page cache, as every one that reads files is sooner or later: that is given back at once.",
 };
 
+/// Reclaims a second below which the limit does not bite.
+const FEW_PER_S: f64 = 1.0;
+
 impl Rule for MemoryLimitNear {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -39,7 +42,12 @@ impl Rule for MemoryLimitNear {
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
         let times = account.threads.iter().map(|thread| thread.reclaim.count).fold(0, u64::saturating_add);
         let bites = [Swap.examine(scene), Reclaim.examine(scene), PageCache.examine(scene)];
-        if times == 0 || bites.iter().any(|looked| matches!(looked, Looked::Found(_))) {
+        // What the machine as a whole reclaims is no sign of the limit.
+        let global = scene.system_per_s("memory", "allocstall").is_some_and(|per_s| per_s > 0.0);
+        if scene.per_s(times) < FEW_PER_S
+            || global
+            || bites.iter().any(|looked| matches!(looked, Looked::Found(_)))
+        {
             return Looked::Fine;
         }
         let mib = |bytes: u64| bytes >> 20;
@@ -51,7 +59,8 @@ impl Rule for MemoryLimitNear {
         );
         let cause = Cause::possible(ABOUT.id, Subject::Cgroup { path: memory.cgroup.clone() }, claim)
             .because(format!(
-                "its threads had to free memory {times} times in the window, which costs little yet"
+                "its threads have to free memory {}, which costs little yet",
+                per_second(scene.per_s(times))
             ))
             .figure("limit_bytes", memory.limit_bytes as f64)
             .figure("anonymous_share", share)

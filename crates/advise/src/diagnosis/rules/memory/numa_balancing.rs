@@ -92,11 +92,11 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
     let moved_per_s = scene.per_s(paging.numa_migrated_pages.unwrap_or(0));
     let claim = match storm {
         true => format!(
-            "NUMA balancing moves {} pages, and they are not near afterwards",
+            "NUMA balancing moves pages {}, and most accesses that it sees are far: they are used from several nodes, or memory still follows a server that was moved",
             per_second(moved_per_s)
         ),
         false => format!(
-            "NUMA balancing provokes {} page faults to see who uses which memory",
+            "NUMA balancing provokes page faults {} to see who uses which memory",
             per_second(faults_per_s)
         ),
     };
@@ -105,7 +105,7 @@ fn cause(scene: &Scene<'_>, paging: &Paging, faults: u64, own: u64, storm: bool)
         far.map(|far| format!(", {} of them on a page of another node", percent(far))).unwrap_or_default();
     let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
         .because(format!(
-            "on the whole machine {} such faults{found}; the server took {} page faults of any kind",
+            "such faults come {} on the whole machine{found}; page faults of any kind come {} in the server",
             per_second(faults_per_s),
             per_second(own_per_s)
         ))
@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn a_storm_is_told_from_faults_that_only_look() {
         let Looked::Found(storm) = look(&balanced(5_000, 2_000, 5_000)) else { panic!("not found") };
-        assert!(storm[0].claim.contains("moves 5,000/s pages") && storm[0].share.is_none(), "{storm:?}");
+        assert!(storm[0].claim.contains("moves pages 5,000/s") && storm[0].share.is_none(), "{storm:?}");
         let setting = storm[0].remedies[1].setting.clone().unwrap();
         assert_eq!((setting.knob.as_str(), setting.value.as_str()), ("numa-balancing", "off"));
         let Looked::Found(faults) = look(&balanced(20_000, 19_000, 100)) else { panic!("not found") };
-        assert!(faults[0].claim.contains("20,000/s page faults"), "{faults:?}");
+        assert!(faults[0].claim.contains("page faults 20,000/s"), "{faults:?}");
     }
 
     #[test]

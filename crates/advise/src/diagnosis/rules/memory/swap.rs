@@ -37,7 +37,7 @@ impl Rule for Swap {
         let paged_in = scene.swapped_in_pages();
         let from_swap = paged_in.unwrap_or(0).min(faults.saturating_mul(readahead_pages()));
         // A few stray pages mean nothing: half of what it had to read at least must have come from swap.
-        if share < MATTERS || faults == 0 || from_swap * 2 < faults {
+        if share < MATTERS || faults == 0 || from_swap.saturating_mul(2) < faults {
             return Looked::Fine;
         }
         let per_s = scene.per_s(faults);
@@ -49,6 +49,10 @@ impl Rule for Swap {
         let full = scene.situation.memory.iter().find(|memory| is_full(memory));
         let cause = match full {
             Some(memory) => of_limit(memory, share),
+            None if scene.situation.account_alone => {
+                let claim = "The server waits for memory from swap; whether a limit or the machine is short was not kept";
+                Cause::seen(ABOUT.id, Subject::Machine, share, claim)
+            }
             None => {
                 let claim = "The server waits for memory from swap, and no limit of a cgroup holds it back: the machine is short of memory";
                 Cause::seen(ABOUT.id, Subject::Machine, share, claim)
@@ -83,7 +87,7 @@ fn of_limit(memory: &MemoryUse, share: f64) -> Cause {
         mib(swapped)
     );
     // What it has in swap has to fit as well, and a tenth for what grows.
-    let wanted = (memory.limit_bytes + swapped) / 10 * 11;
+    let wanted = (memory.limit_bytes.saturating_add(swapped) / 10).saturating_mul(11);
     let words = format!("Raise the limit to {} MiB ({})", mib(wanted).div_ceil(16) * 16, memory.file);
     Cause::seen(ABOUT.id, Subject::Cgroup { path: memory.cgroup.clone() }, share, claim)
         .figure("limit_bytes", memory.limit_bytes as f64)

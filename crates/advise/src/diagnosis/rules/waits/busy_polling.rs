@@ -23,8 +23,8 @@ static ABOUT: About = About {
     title: "busy polling",
     costs: Costs::OwnTime,
     docs: "net.core.busy_poll and net.core.busy_read are set, so that poll(2) and select(2) look at the card's queue for so many us before they \
-           sleep; the server's packets come over the loopback interface, which has no queue to look at (no NAPI id): the time is spent, and no \
-           packet comes the sooner. epoll and blocking reads see that there is no queue and sleep at once. Which call a server waits in is not \
+           sleep; the server's packets come over the loopback interface, which has no queue to look at (no NAPI id): that takes \
+           time, and no packet arrives sooner. epoll and blocking reads see that there is no queue and sleep at once. Which call a server waits in is not \
            known, so that this is named as possible, where the waits would cost 1 % of its time or it never sleeps and is in the kernel for \
            most of it. Look-alikes: a server whose packets come over a card, which is what the setting is for; a server that polls in its \
            own code, which cannot be told from work.",
@@ -66,11 +66,11 @@ impl Rule for BusyPolling {
             return Looked::Fine;
         }
         let claim = format!(
-            "Busy polling is on ({poll_us} us), and the server's packets come over lo, where there is nothing to poll"
+            "Busy polling is on ({poll_us} us), and nine of ten packets here come over lo, where there is nothing to poll"
         );
         let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
             .because(format!(
-                "it went to sleep for input {}: polling before it would be {} of its time at most, if it waits in poll or select",
+                "the server sleeps for input {}: polling before it would be {} of its time at most, if it waits in poll or select",
                 per_second(scene.per_s(waits)),
                 percent(at_most)
             ))
