@@ -204,7 +204,7 @@ fn nearness(simulated: &Simulated) -> Option<Nearness> {
         .map(|node| node.memory_bytes as f64 / bytes * (node.on_cpu_ns as f64 / on_cpu_ns))
         .sum();
     let is_known = simulated.nodes > 1 && bytes > 0.0 && on_cpu_ns > 0.0;
-    is_known.then(|| Nearness { nodes, expected_remote_share: Some(1.0 - local) })
+    is_known.then_some(Nearness { nodes, expected_remote_share: Some(1.0 - local) })
 }
 
 fn observation(simulated: &Simulated) -> Observation {
