@@ -109,7 +109,7 @@ mod tests {
                     scenario.name
                 );
             }
-            let is_made = scenario.simulated.is_some() != !scenario.server.is_empty();
+            let is_made = scenario.simulated.is_some() == scenario.server.is_empty();
             assert!(scenario.about.ends_with('.') && is_made, "{}", scenario.name);
         }
     }
