@@ -14,6 +14,7 @@ pub mod time;
 
 use machine::Missing;
 use probe::Situation;
+use probe::pmu::Work;
 use probe::requests::Requests;
 use serde::Serialize;
 
@@ -33,6 +34,9 @@ pub struct Diagnosis {
     /// The server's requests; `None` where they were not seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
+    /// Its work by the counters of its CPUs; `None` where it was not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineTime>,
@@ -86,6 +90,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     diagnosis.limit = limit::of(&scene, &diagnosis.causes);
     diagnosis.observer = observer(&scene);
     diagnosis.requests = situation.requests.clone();
+    diagnosis.work = situation.work;
     diagnosis.time = Some(scene.time);
     diagnosis
 }

@@ -15,6 +15,7 @@ pub mod stalled;
 pub mod term;
 pub mod wakeups;
 pub mod waterfall;
+pub mod work;
 
 use std::collections::BTreeMap;
 
@@ -33,6 +34,7 @@ use stalled::Stalled;
 use term::{Part, Term, Terms};
 use wakeups::Wakeups;
 use waterfall::{Change, Pair, Waterfall, waterfall};
+use work::Work;
 
 /// What times are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -65,6 +67,8 @@ pub struct Explanation {
     pub load: Option<Waterfall>,
     /// How long a request waited in the server's sockets, and how long its service took; `None` where the kernel does not tell.
     pub latency: Option<Latency>,
+    /// What the server did by the counters of its CPUs; `None` where there are none.
+    pub work: Option<Work>,
     /// How the server's threads were woken in the arm, and in the other; `None` where they were not, or it is not known.
     pub wakeups: Option<(Wakeups, Wakeups)>,
     /// Mechanisms that cost one arm more than the other, largest first.
@@ -177,6 +181,7 @@ fn explanation(
         load: (of_load.len() == of_server.len()).then(|| waterfall(&of_load)),
         wakeups: wakeups(&pairs),
         latency: latency::latency(&pairs),
+        work: work::work(&pairs),
         server,
         claims,
         unexplained_share,

@@ -22,6 +22,7 @@ pub mod noise;
 pub mod observation;
 mod online;
 pub mod party;
+pub mod pmu;
 pub mod probes;
 pub mod recording;
 pub mod requests;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, CpuAccount};
 use crate::observation::Observation;
+use crate::pmu::Work;
 use crate::requests::Requests;
 pub use surroundings::Surroundings;
 
@@ -58,6 +59,9 @@ pub struct Situation {
     /// Its requests in the window, as the kernel saw them; `None` where that was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
+    /// Its work by the counters of its CPUs (PMU); `None` where there are none, or that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// Its memory limits, the nearest cgroup first.
     pub memory: Vec<MemoryUse>,
     /// Whether only the account was kept, as in a ring: what the other parts do not have is not known, rather than not there.

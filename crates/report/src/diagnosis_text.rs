@@ -37,6 +37,7 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     let mut lines = wrapped("", &headline(diagnosis, &one_line(server)), "");
     lines.extend(diagnosis.time.iter().flat_map(bar));
     lines.extend(requests(diagnosis, wanted));
+    lines.extend(work(diagnosis));
     lines.extend(causes(diagnosis, wanted, WIDTH));
     lines.extend(ruled_out(diagnosis));
     lines.extend(missing(diagnosis, wanted));
@@ -66,6 +67,15 @@ fn requests(diagnosis: &Diagnosis, wanted: Wanted) -> Vec<String> {
         )
     };
     ports.iter().take(most).map(line).collect()
+}
+
+/// How fast its work is, by the counters of its CPUs.
+fn work(diagnosis: &Diagnosis) -> Option<String> {
+    let work = diagnosis.work.as_ref()?;
+    let misses = work.cache_misses.filter(|_| work.instructions > 0.0).map(|misses| {
+        format!(", {:.2} misses of the last-level cache a thousand", misses / work.instructions * 1e3)
+    });
+    Some(format!("  {:.2} instructions a cycle{}", work.per_cycle()?, misses.unwrap_or_default()))
 }
 
 /// The causes, the costliest first, or that none was found; then what is cost and no theft. Lines of at most `width` characters.
@@ -294,6 +304,7 @@ mod tests {
     use advise::diagnosis::time::{Busiest, Means};
     use advise::diagnosis::{Remedy, Subject};
     use machine::{CpuSet, Missing};
+    use probe::pmu::Work;
 
     use super::*;
 
@@ -361,6 +372,21 @@ mod tests {
                 && full.contains("Not seen: 8: why")
                 && !full.contains("--full"),
             "{full}"
+        );
+    }
+
+    #[test]
+    fn work_is_a_line_where_it_was_counted() {
+        let work = Work { instructions: 2e9, cycles: 1e9, cache_misses: Some(4e6), counted_share: 1.0 };
+        let with = |work| {
+            render(&Diagnosis { time: Some(time()), work, ..Diagnosis::default() }, "s", Wanted::default())
+        };
+        let line = "\n  2.00 instructions a cycle, 2.00 misses of the last-level cache a thousand\n";
+        assert!(with(Some(work)).contains(line), "{}", with(Some(work)));
+        let bare = with(Some(Work { cache_misses: None, ..work }));
+        assert!(bare.contains("\n  2.00 instructions a cycle\n"), "{bare}");
+        assert!(
+            !with(None).contains("instructions") && !with(Some(Work::default())).contains("instructions")
         );
     }
 

@@ -26,6 +26,7 @@ pub fn render(explanation: &Explanation) -> String {
     lines.extend(claims(explanation));
     let closing = words::latency(explanation)
         .into_iter()
+        .chain(words::work(explanation))
         .chain(words::wakeups(explanation))
         .chain(words::load(explanation))
         .chain(words::closing(explanation));

@@ -7,7 +7,7 @@ mod told;
 
 pub use sentences::{
     OBSERVING, basis_note, cause_name, claim, closing, first_remedy, heading, latency, load, no_claim,
-    wakeups,
+    wakeups, work,
 };
 pub use told::{Sureness, Told, ToldStep, told};
 

@@ -91,6 +91,7 @@ impl Surroundings {
             busy,
             connections: self.connections,
             requests: None,
+            work: None,
             memory: memory.unwrap_or_default(),
             account_alone: false,
             missing: self.missing,

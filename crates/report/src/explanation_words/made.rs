@@ -52,6 +52,7 @@ pub fn explanation() -> Explanation {
         load: None,
         wakeups: None,
         latency: None,
+        work: None,
         claims: vec![hog_claim()],
         unexplained_share: Some(0.031),
         missing: Vec::new(),

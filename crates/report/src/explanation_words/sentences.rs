@@ -133,6 +133,25 @@ pub fn latency(explanation: &Explanation) -> Option<String> {
     ))
 }
 
+/// What the server did by the counters of its CPUs: more work, or the same work more slowly.
+pub fn work(explanation: &Explanation) -> Option<String> {
+    let work = explanation.work.as_ref()?;
+    let part = |change: &Change, digits: usize| {
+        let differs = if change.is_there() { "" } else { ", not shown to differ" };
+        format!("{:.digits$} ({:.digits$}{differs})", change.to, change.from)
+    };
+    let misses = work
+        .cache_misses
+        .as_ref()
+        .map(|misses| format!(", and missed the last-level cache {} times", part(misses, 1)));
+    Some(format!(
+        "A request took {} instructions of the server, at {} a cycle{}.",
+        part(&work.instructions, 0),
+        part(&work.per_cycle, 2),
+        misses.unwrap_or_default()
+    ))
+}
+
 /// How the server's threads were woken, where that differs or takes time.
 pub fn wakeups(explanation: &Explanation) -> Option<String> {
     let (arm, against) = explanation.wakeups?;

@@ -131,3 +131,20 @@ fn the_load_and_other_threads_are_told() {
     assert!(closing(&explanation)[0].contains("nothing to explain"));
     assert!(closing(&made::explanation())[0].starts_with("Not explained: 3 % of what changed."));
 }
+
+#[test]
+fn work_of_a_request_is_told_with_what_is_not_shown_to_differ() {
+    use advise::explanation::work::Work;
+    let work = Work {
+        instructions: made::change(41_000.0, 41_200.0, Some((-300.0, 700.0))),
+        per_cycle: made::change(1.85, 1.21, Some((-0.7, -0.6))),
+        cache_misses: Some(made::change(45.0, 310.0, Some((250.0, 280.0)))),
+    };
+    let words = super::work(&advise::Explanation { work: Some(work), ..made::explanation() }).unwrap();
+    assert_eq!(
+        words,
+        "A request took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) a cycle, and missed the last-level cache 310.0 \
+         (45.0) times."
+    );
+    assert_eq!(super::work(&made::explanation()), None);
+}

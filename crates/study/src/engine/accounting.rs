@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use load::{LoadSpec, Outcome};
 use machine::{Machine, Missing, ProcessRef, Root, processes};
 use probe::account::{Account, Counting, Names, Nearness, Snapshot, Target, TracePoints};
+use probe::pmu::CountingWork;
 use probe::requests::CountingRequests;
 use probe::{Recording, Surroundings};
 
@@ -45,6 +46,8 @@ pub(super) struct Accounting {
     counting: Counting,
     /// Requests to the server's ports; why not, where they are not counted.
     requests: Result<CountingRequests, Missing>,
+    /// Its instructions and cycles, likewise.
+    work: Result<CountingWork, Missing>,
     server: ProcessRef,
     window: Window,
     /// When the load was started.
@@ -70,7 +73,10 @@ impl Accounting {
         let listeners = processes::connections(root, &[server.pid]).listeners;
         let ports: Vec<u16> = listeners.iter().map(|listener| listener.port).collect();
         let requests = CountingRequests::prepare(root, server.pid, &ports);
-        Ok(Self { counting, requests, server, window, began: None, first: None, last: None })
+        let pids =
+            processes::find(root, &server.pid.to_string()).map_or(vec![server.pid], |found| found.pids);
+        let work = CountingWork::begin(root, &pids);
+        Ok(Self { counting, requests, work, server, window, began: None, first: None, last: None })
     }
 
     /// The load has just been started.
@@ -89,6 +95,9 @@ impl Accounting {
             self.first = Some((surroundings, self.counting.read()));
             if let Ok(requests) = &mut self.requests {
                 requests.start();
+            }
+            if let Ok(work) = &mut self.work {
+                work.start();
             }
         }
         if self.last.is_none() && self.window.to.is_some_and(|to| ran >= to) {
@@ -113,6 +122,9 @@ impl Accounting {
             self.counting.stop();
             if let Ok(requests) = &mut self.requests {
                 requests.stop();
+            }
+            if let Ok(work) = &mut self.work {
+                work.stop();
             }
             self.last = Some(self.counting.read());
         }
@@ -147,6 +159,10 @@ impl Accounting {
         let mut situation = surroundings.close(root, Machine::default(), observation, Some(account));
         match self.requests {
             Ok(counted) => situation.requests = Some(counted.end().without_lengths()),
+            Err(missing) => situation.missing.push(missing),
+        }
+        match self.work.and_then(CountingWork::end) {
+            Ok(work) => situation.work = Some(work),
             Err(missing) => situation.missing.push(missing),
         }
         Ok(Observed { requests, situation })

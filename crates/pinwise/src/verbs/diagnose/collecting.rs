@@ -6,7 +6,8 @@ use std::time::Duration;
 use machine::processes::Peer;
 use machine::{Fault, Machine, Missing, Root};
 use probe::account::{Account, Counting, TracePoints};
-use probe::requests::{CountingRequests, Requests};
+use probe::pmu::CountingWork;
+use probe::requests::CountingRequests;
 use probe::{Observation, Party, Sampler, Situation, Surroundings, identify};
 
 use crate::notes::note;
@@ -35,16 +36,15 @@ pub fn collect(
     let mut surroundings = Surroundings::read(root, asked, title, watched.pids());
     let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
     let counting = counting.map_err(|why| surroundings.without(why)).ok();
-    let requests = counting_requests(root, &watched, &surroundings);
+    let counters = Counters {
+        requests: counting_requests(root, &watched, &surroundings),
+        work: (!watched.is_everything()).then(|| CountingWork::begin(root, watched.pids())),
+    };
     let clients = &surroundings.connections().peers;
     let watching = Watching { root, machine: &machine, watched: &watched, clients };
-    let (observation, account, requests) = watching.look(counting, requests, length, stop);
+    let (observation, account, counters) = watching.look(counting, counters, length, stop);
     let mut situation = surroundings.close(root, machine, observation, account);
-    match requests {
-        Some(Ok(requests)) => situation.requests = Some(requests),
-        Some(Err(missing)) => situation.missing.push(missing),
-        None => {}
-    }
+    counters.end(&mut situation);
     Ok(situation)
 }
 
@@ -59,6 +59,46 @@ fn counting_requests(
     Some(CountingRequests::prepare(root, *pid, &ports))
 }
 
+/// What is counted of a server beside its threads; `None` where it does not apply.
+struct Counters {
+    requests: Option<Result<CountingRequests, Missing>>,
+    work: Option<Result<CountingWork, Missing>>,
+}
+
+impl Counters {
+    fn start(&mut self) {
+        if let Some(Ok(requests)) = &mut self.requests {
+            requests.start();
+        }
+        if let Some(Ok(work)) = &mut self.work {
+            work.start();
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some(Ok(work)) = &mut self.work {
+            work.stop();
+        }
+        if let Some(Ok(requests)) = &mut self.requests {
+            requests.stop();
+        }
+    }
+
+    /// Adds what was counted, or why it was not.
+    fn end(self, situation: &mut Situation) {
+        match self.requests {
+            Some(Ok(requests)) => situation.requests = Some(requests.end()),
+            Some(Err(missing)) => situation.missing.push(missing),
+            None => {}
+        }
+        match self.work.map(|work| work.and_then(CountingWork::end)) {
+            Some(Ok(work)) => situation.work = Some(work),
+            Some(Err(missing)) => situation.missing.push(missing),
+            None => {}
+        }
+    }
+}
+
 /// Who is looked at.
 struct Watching<'a> {
     root: &'a Root,
@@ -67,25 +107,20 @@ struct Watching<'a> {
     clients: &'a [Peer],
 }
 
-/// What a window gave: counters, the account, and the server's requests.
-type Seen = (Observation, Option<Account>, Option<Result<Requests, Missing>>);
-
 impl Watching<'_> {
-    /// Counters, account and requests of the window.
+    /// Counters of the machine and account of the window; `counters` count in it.
     fn look(
         &self,
         mut counting: Option<Counting>,
-        mut requests: Option<Result<CountingRequests, Missing>>,
+        mut counters: Counters,
         length: Duration,
         stop: &AtomicBool,
-    ) -> Seen {
+    ) -> (Observation, Option<Account>, Counters) {
         let Self { root, machine, watched, .. } = *self;
         let sampler = self.sampler();
         let done = AtomicBool::new(false);
         let mut joining = Joining::begin();
-        if let Some(Ok(requests)) = &mut requests {
-            requests.start();
-        }
+        counters.start();
         let recording = std::thread::scope(|scope| {
             let reading = scope.spawn(|| sampler.run(&done, EVERY));
             let ended = window::pass(length, stop, || match &mut counting {
@@ -101,9 +136,7 @@ impl Watching<'_> {
             if let Some(counting) = &mut counting {
                 counting.stop();
             }
-            if let Some(Ok(requests)) = &mut requests {
-                requests.stop();
-            }
+            counters.stop();
             done.store(true, Ordering::Release);
             reading.thread().unpark();
             reading.join().ok()
@@ -114,7 +147,7 @@ impl Watching<'_> {
         let account = counting.map(|mut counting| {
             watch::account(&mut counting, &joining, root, machine, watched, None).without_lengths()
         });
-        (observation, account, requests.map(|requests| Ok(requests?.end())))
+        (observation, account, counters)
     }
 
     /// Reads counters, of the server and its clients too.
