@@ -119,6 +119,11 @@ fn proof(proof: &Proof) -> String {
     format!("Tried: {}; {}", one_line(&proof.intervention.what), outcomes.join("; "))
 }
 
+/// `in cpu 0 (in unpinned A)`: what stands in brackets after it is of the other arm.
+fn sides(explanation: &Explanation) -> String {
+    format!("in {} (in {})", one_line(&explanation.arm), one_line(&explanation.against))
+}
+
 /// How long a request waited in the server's sockets, and how long its service took.
 pub fn latency(explanation: &Explanation) -> Option<String> {
     let latency = explanation.latency.as_ref()?;
@@ -127,7 +132,8 @@ pub fn latency(explanation: &Explanation) -> Option<String> {
         format!("{:.1} us ({:.1} us{differs})", change.to, change.from)
     };
     Some(format!(
-        "A request waited {} in the server's socket until it was read, and was answered {} after that.",
+        "A request {} waited {} in the server's socket until it was read, and was answered {} after that.",
+        sides(explanation),
         part(&latency.waited),
         part(&latency.served)
     ))
@@ -145,7 +151,8 @@ pub fn work(explanation: &Explanation) -> Option<String> {
         .as_ref()
         .map(|misses| format!(", and missed the last-level cache {} times", part(misses, 1)));
     Some(format!(
-        "A request took {} instructions of the server, at {} a cycle{}.",
+        "A request {} took {} instructions of the server, at {} a cycle{}.",
+        sides(explanation),
         part(&work.instructions, 0),
         part(&work.per_cycle, 2),
         misses.unwrap_or_default()

@@ -143,7 +143,7 @@ fn work_of_a_request_is_told_with_what_is_not_shown_to_differ() {
     let words = super::work(&advise::Explanation { work: Some(work), ..made::explanation() }).unwrap();
     assert_eq!(
         words,
-        "A request took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) a cycle, and missed the last-level cache 310.0 \
+        "A request in cpu 0 (in unpinned A) took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) a cycle, and missed the last-level cache 310.0 \
          (45.0) times."
     );
     assert_eq!(super::work(&made::explanation()), None);
