@@ -44,8 +44,8 @@ impl Window {
 /// Programs that count, and what was read of them at the ends of the window.
 pub(super) struct Accounting {
     counting: Counting,
-    /// Requests to the server's ports; why not, where they are not counted.
-    requests: Result<CountingRequests, Missing>,
+    /// Requests to the server's ports, at a fixed rate; why not, where they are not counted.
+    requests: Option<Result<CountingRequests, Missing>>,
     /// Its instructions and cycles, likewise.
     work: Result<CountingWork, Missing>,
     server: ProcessRef,
@@ -72,7 +72,9 @@ impl Accounting {
         let window = Window::of(&recipe.load, &recipe.budget);
         let listeners = processes::connections(root, &[server.pid]).listeners;
         let ports: Vec<u16> = listeners.iter().map(|listener| listener.port).collect();
-        let requests = CountingRequests::prepare(root, server.pid, &ports);
+        // A closed loop's rate says what these say, and each of its requests would pay for them.
+        let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
+        let requests = has_rate.then(|| CountingRequests::prepare(root, server.pid, &ports));
         let pids =
             processes::find(root, &server.pid.to_string()).map_or(vec![server.pid], |found| found.pids);
         let work = CountingWork::begin(root, &pids);
@@ -93,7 +95,7 @@ impl Accounting {
             let (asked, title) = (self.server.pid.to_string(), format!("process {}", self.server.pid));
             let surroundings = Surroundings::read(root, Some(&asked), title, &[self.server.pid]);
             self.first = Some((surroundings, self.counting.read()));
-            if let Ok(requests) = &mut self.requests {
+            if let Some(Ok(requests)) = &mut self.requests {
                 requests.start();
             }
             if let Ok(work) = &mut self.work {
@@ -120,7 +122,7 @@ impl Accounting {
     pub fn end(&mut self) {
         if self.last.is_none() {
             self.counting.stop();
-            if let Ok(requests) = &mut self.requests {
+            if let Some(Ok(requests)) = &mut self.requests {
                 requests.stop();
             }
             if let Ok(work) = &mut self.work {
@@ -158,8 +160,9 @@ impl Accounting {
         let observation = recording.window(account.from_ns, account.to_ns);
         let mut situation = surroundings.close(root, Machine::default(), observation, Some(account));
         match self.requests {
-            Ok(counted) => situation.requests = Some(counted.end().without_lengths()),
-            Err(missing) => situation.missing.push(missing),
+            Some(Ok(counted)) => situation.requests = Some(counted.end().without_lengths()),
+            Some(Err(missing)) => situation.missing.push(missing),
+            None => {}
         }
         match self.work.and_then(CountingWork::end) {
             Ok(work) => situation.work = Some(work),
