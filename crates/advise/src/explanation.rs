@@ -227,6 +227,13 @@ fn pairs<'t, 'a>(by_arm: &'t BTreeMap<&str, OfArm<'a>>, arm: &Arm, against: &Arm
     arm.iter().filter_map(|(block, judged)| Some((judged, against.get(block)?))).collect()
 }
 
+/// How a figure of a trial differs between the arms; `None` where one of them does not have it.
+fn change(pairs: &[TrialPair<'_, '_>], of: impl Fn(&Observed) -> Option<f64>) -> Option<Change> {
+    let both = |(arm, against): &TrialPair<'_, '_>| of(arm.observed).zip(of(against.observed));
+    let values: Option<Vec<(f64, f64)>> = pairs.iter().map(both).collect();
+    values.filter(|values| !values.is_empty()).map(|values| Change::of(&values))
+}
+
 fn wakeups(pairs: &[TrialPair<'_, '_>]) -> Option<(Wakeups, Wakeups)> {
     let arm = Wakeups::of(pairs.iter().map(|(arm, _)| arm.observed));
     arm.zip(Wakeups::of(pairs.iter().map(|(_, against)| against.observed)))

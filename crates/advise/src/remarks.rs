@@ -136,10 +136,7 @@ fn interrupts(server: &Server, machine: &Machine) -> Vec<Remark> {
     let mut found = Vec::new();
     for irq in &machine.irqs {
         // Where the line goes today counts; counts since boot may be of yesterday's place.
-        let Some(goes_to) = irq.effective.as_ref().filter(|set| !set.is_empty()).or(irq.affinity.as_ref())
-        else {
-            continue;
-        };
+        let Some(goes_to) = irq.goes_to() else { continue };
         let counts = irq.counts.iter().flatten();
         let here = counts.filter(|(cpu, count)| {
             confined.contains(**cpu) && goes_to.contains(**cpu) && **count >= FEW_INTERRUPTS

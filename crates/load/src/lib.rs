@@ -36,7 +36,6 @@ mod out_of_memory;
 pub mod outcome;
 mod output;
 pub mod packets;
-mod perf_event;
 mod port;
 pub mod program;
 pub mod queue;

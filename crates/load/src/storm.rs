@@ -7,10 +7,10 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use machine::{Class, Fault, Root};
+use probe::perf_event;
 use rustix::io::Errno;
 
 use crate::flags::Flags;
-use crate::perf_event;
 use crate::signals;
 
 /// Interrupts a second that may be asked for. At 50,000 a small guest does nothing else any more.

@@ -40,6 +40,11 @@ pub struct Irq {
 }
 
 impl Irq {
+    /// Where it goes now: the effective affinity, or the one that was asked for where the kernel does not say; `None` where neither is known.
+    pub fn goes_to(&self) -> Option<&CpuSet> {
+        self.effective.as_ref().filter(|cpus| !cpus.is_empty()).or(self.affinity.as_ref())
+    }
+
     /// How often it came since boot on all CPUs together, at most `u64::MAX`; 0 where no count is known.
     pub fn came(&self) -> u64 {
         self.counts.iter().flat_map(BTreeMap::values).copied().fold(0, u64::saturating_add)

@@ -22,6 +22,7 @@ pub mod noise;
 pub mod observation;
 mod online;
 pub mod party;
+pub mod perf_event;
 pub mod pmu;
 pub mod probes;
 pub mod recording;
@@ -42,6 +43,6 @@ pub use observation::{
 pub use party::Party;
 pub use recording::Recording;
 pub use sampler::Sampler;
-pub use situation::{Busy, Situation, Surroundings};
+pub use situation::{Busy, ServerCounters, Situation, Surroundings};
 pub use ticks::{TickWindow, TicksSeen};
 pub use watch::identify;

@@ -4,11 +4,13 @@
 //! other thread or for its clock. Source: perf_event_open(2) in counting mode, three counters a thread, which cost nothing while they run but
 //! a little at each switch. Guests mostly have none. *Not verified on hardware: the machines of CI have no PMU.*
 
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use machine::{Missing, Root};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+
+use crate::perf_event;
 
 /// The fact that is missing where nothing can be counted.
 const FACT: &str = "instructions and cycles (PMU)";
@@ -156,61 +158,10 @@ fn sum(readings: impl Iterator<Item = (Event, Reading, Reading)>) -> Option<Work
     ran.then_some(Work { cache_misses: misses, ..work })
 }
 
-/// The first version of `struct perf_event_attr`, which every kernel takes.
-#[repr(C)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    breakpoint_address: u64,
-}
-
-/// PERF_TYPE_HARDWARE.
-const HARDWARE: u32 = 0;
-/// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
-const WITH_TIMES: u64 = 1 | 2;
-/// `inherit` and `exclude_hv`.
-const FLAGS: u64 = 1 << 1 | 1 << 6;
-/// PERF_FLAG_FD_CLOEXEC.
-const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
-
-/// Opens a counter of a thread on whatever CPU it runs.
+/// Opens a counter of a thread.
 fn open(event: Event, tid: u32) -> Result<OwnedFd, Errno> {
-    let attributes = Attributes {
-        kind: HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: event as u64,
-        sample_period: 0,
-        sample_type: 0,
-        read_format: WITH_TIMES,
-        flags: FLAGS,
-        wakeup_events: 0,
-        breakpoint_type: 0,
-        breakpoint_address: 0,
-    };
-    let (any_cpu, no_group): (libc::c_int, libc::c_int) = (-1, -1);
-    // SAFETY: the attributes are of the size that they say, and live until the call returns; the other arguments are numbers.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            tid as libc::pid_t,
-            any_cpu,
-            no_group,
-            CLOSE_ON_EXEC,
-        )
-    };
-    match i32::try_from(fd) {
-        // SAFETY: the kernel has just given this file to us alone.
-        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
-    }
+    let opened = perf_event::hardware_counter(event as u64, tid);
+    opened.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))
 }
 
 /// Reads a counter; one that cannot be read has not moved.

@@ -1,5 +1,6 @@
 //! Everything that is known of a running server in one window: what rules judge.
 
+mod server_counters;
 mod surroundings;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::account::{Account, CpuAccount};
 use crate::observation::Observation;
 use crate::pmu::Work;
 use crate::requests::Requests;
+pub use server_counters::ServerCounters;
 pub use surroundings::Surroundings;
 
 /// A process that had much of a CPU in the window, whoever's it is.

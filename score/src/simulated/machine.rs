@@ -59,7 +59,7 @@ fn cpu(simulated: &Simulated, id: u32) -> Cpu {
 }
 
 /// The node of a CPU: siblings share one.
-pub(super) fn node_of(simulated: &Simulated, cpu: u32) -> u32 {
+fn node_of(simulated: &Simulated, cpu: u32) -> u32 {
     let cores = (simulated.cpus / simulated.threads_per_core.max(1)).max(1);
     (cpu % cores) * simulated.nodes / cores
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use machine::limits::memory_use::MemoryUse;
-use machine::processes::{Peer, Process, Server};
+use machine::processes::{NumaMemory, Peer, Process, Server};
 use machine::{CpuSet, Machine};
 use probe::account::{
-    Account, CpuAccount, Frequency, FromIdle, Interruptions, LineAccount, Nearness, NodeShare, Paging, Part,
+    Account, CpuAccount, Frequency, FromIdle, Interruptions, LineAccount, Nearness, Paging, Part,
     SleepReason, Source, Stretches, TaskAccount, ThreadAccount,
 };
 use probe::{Busy, Counter, Observation, Situation, SystemCounter};
@@ -27,7 +27,7 @@ pub(super) fn of(simulated: &Simulated) -> Situation {
         target: format!("process {SERVER}"),
         pids: vec![SERVER],
         window_s: WINDOW_S,
-        account: Some(account(simulated)),
+        account: Some(account(simulated, &machine)),
         observation: observation(simulated),
         server: server(simulated),
         busy: simulated.tasks.iter().filter(|task| !task.kernel && task.had >= BUSY).map(busy).collect(),
@@ -82,7 +82,8 @@ fn seen(one: &Interrupt) -> Interruptions {
     }
 }
 
-fn account(simulated: &Simulated) -> Account {
+fn account(simulated: &Simulated, machine: &Machine) -> Account {
+    let cpus: Vec<CpuAccount> = (0..simulated.cpus).map(|cpu| of_cpu(simulated, cpu)).collect();
     let threads: Vec<ThreadAccount> = (0u32..)
         .zip(&simulated.threads)
         .map(|(number, thread)| of_thread(simulated, number, thread))
@@ -95,10 +96,10 @@ fn account(simulated: &Simulated) -> Account {
         window_s: WINDOW_S,
         to_ns: WINDOW_NS as u64,
         threads,
-        cpus: (0..simulated.cpus).map(|cpu| of_cpu(simulated, cpu)).collect(),
         lines: lines.collect(),
         tasks: simulated.tasks.iter().map(of_task).collect(),
-        nearness: nearness(simulated),
+        nearness: nearness(simulated, machine, &cpus),
+        cpus,
         paging: simulated
             .swapped_in_per_s
             .map(|per_s| Paging { swapped_in_pages: Some(times(per_s)), ..Paging::default() }),
@@ -187,24 +188,15 @@ fn of_task(task: &Task) -> TaskAccount {
     }
 }
 
-fn nearness(simulated: &Simulated) -> Option<Nearness> {
-    let mut nodes: BTreeMap<u32, NodeShare> = BTreeMap::new();
-    for (node, share) in &simulated.memory {
-        let node = node.parse().expect("a node is a number");
-        nodes.entry(node).or_default().memory_bytes = (share * f64::from(1 << 30)) as u64;
-    }
-    for thread in &simulated.threads {
-        let node = super::machine::node_of(simulated, thread.cpu);
-        nodes.entry(node).or_default().on_cpu_ns += ns(thread.on_cpu);
-    }
-    let bytes: f64 = nodes.values().map(|node| node.memory_bytes as f64).sum();
-    let on_cpu_ns: f64 = nodes.values().map(|node| node.on_cpu_ns as f64).sum();
-    let local: f64 = nodes
-        .values()
-        .map(|node| node.memory_bytes as f64 / bytes * (node.on_cpu_ns as f64 / on_cpu_ns))
-        .sum();
-    let is_known = simulated.nodes > 1 && bytes > 0.0 && on_cpu_ns > 0.0;
-    is_known.then_some(Nearness { nodes, expected_remote_share: Some(1.0 - local) })
+/// The server's memory by node beside the CPUs on which it ran; `None` on one node, and where the memory is not given.
+fn nearness(simulated: &Simulated, machine: &Machine, cpus: &[CpuAccount]) -> Option<Nearness> {
+    let node = |(node, share): (&String, &f64)| {
+        (node.parse().expect("a node is a number"), (share * f64::from(1 << 30)) as u64)
+    };
+    let mut memory = NumaMemory::default();
+    memory.nodes = simulated.memory.iter().map(node).collect();
+    let is_known = simulated.nodes > 1 && !memory.nodes.is_empty();
+    is_known.then(|| Nearness::of(&memory, machine, cpus))
 }
 
 fn observation(simulated: &Simulated) -> Observation {

@@ -116,9 +116,8 @@ fn frequency_limit(about: &About, situation: &Situation) -> Looked {
 
 /// Where a line arrives, and how often it has come; `None` of one with hardly any.
 fn arrives(line: &Irq) -> Option<(&CpuSet, u64)> {
-    let came: u64 = line.counts.iter().flatten().map(|(_, count)| *count).fold(0, u64::saturating_add);
-    let at = line.effective.as_ref().filter(|cpus| !cpus.is_empty()).or(line.affinity.as_ref())?;
-    (came >= FEW_INTERRUPTS).then_some((at, came))
+    let came = line.came();
+    line.goes_to().filter(|_| came >= FEW_INTERRUPTS).map(|at| (at, came))
 }
 
 fn isolated_interrupts(about: &About, situation: &Situation) -> Looked {

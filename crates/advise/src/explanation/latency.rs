@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::TrialPair;
 use super::waterfall::Change;
+use super::{TrialPair, change};
 
 /// The two parts of a request's latency that a placement changes, us: means over requests, by block.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,15 +16,9 @@ pub struct Latency {
 
 /// Of two arms; `None` where the requests of a block were not seen.
 pub(super) fn latency(pairs: &[TrialPair<'_, '_>]) -> Option<Latency> {
-    let means: Option<Vec<_>> = pairs
-        .iter()
-        .map(|(arm, against)| {
-            let of = |observed: &study::Observed| observed.situation.requests.as_ref()?.means_us();
-            of(arm.observed).zip(of(against.observed))
-        })
-        .collect();
-    let means = means.filter(|means| !means.is_empty())?;
-    let waited: Vec<(f64, f64)> = means.iter().map(|(arm, against)| (arm.0, against.0)).collect();
-    let served: Vec<(f64, f64)> = means.iter().map(|(arm, against)| (arm.1, against.1)).collect();
-    Some(Latency { waited: Change::of(&waited), served: Change::of(&served) })
+    let means_us = |observed: &study::Observed| observed.situation.requests.as_ref()?.means_us();
+    Some(Latency {
+        waited: change(pairs, |observed| Some(means_us(observed)?.0))?,
+        served: change(pairs, |observed| Some(means_us(observed)?.1))?,
+    })
 }

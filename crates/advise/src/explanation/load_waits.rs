@@ -4,7 +4,7 @@ use machine::CpuSet;
 use probe::{Party, Situation};
 
 use super::term::{Term, Terms};
-use crate::diagnosis::rules::waits::slow_client::{clients_cpu, hog_beside_clients};
+use crate::diagnosis::rules::waits::slow_client::hog_beside_clients;
 use crate::diagnosis::{Cause, Remedy, Subject};
 use crate::words::percent;
 
@@ -23,7 +23,7 @@ pub(super) fn load_waits(situation: &Situation, load: Option<&Terms>) -> Option<
     if all_ns <= 0.0 || waited_ns < WAITS * all_ns {
         return None;
     }
-    let (hog, cpu) = hog_beside_clients(situation).zip(clients_cpu(situation))?;
+    let (hog, cpu) = hog_beside_clients(situation)?;
     // It cannot have cost the load more than its own time, and where the server runs there, too, the two compete.
     let hog_ns = hog.cpus * situation.window_s * 1e9;
     if hog_ns < MOSTLY * waited_ns || server_share(situation, cpu) >= WAITS {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::TrialPair;
 use super::waterfall::Change;
+use super::{TrialPair, change};
 
 /// Work of the server in observed trials, by block. *Not verified on hardware.*
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,17 +18,12 @@ pub struct Work {
 
 /// Of two arms; `None` where the work of a block was not counted, or the load does not tell its requests.
 pub(super) fn work(pairs: &[TrialPair<'_, '_>]) -> Option<Work> {
-    let change = |of: &dyn Fn(&study::Observed) -> Option<f64>| {
-        let both = |(arm, against): &TrialPair<'_, '_>| of(arm.observed).zip(of(against.observed));
-        let values: Option<Vec<(f64, f64)>> = pairs.iter().map(both).collect();
-        values.filter(|values| !values.is_empty()).map(|values| Change::of(&values))
-    };
     let a_request = |observed: &study::Observed, of: f64| {
         observed.requests.filter(|requests| *requests >= 1.0).map(|requests| of / requests)
     };
     Some(Work {
-        instructions: change(&|observed| a_request(observed, observed.situation.work?.instructions))?,
-        per_cycle: change(&|observed| observed.situation.work?.per_cycle())?,
-        cache_misses: change(&|observed| a_request(observed, observed.situation.work?.cache_misses?)),
+        instructions: change(pairs, |observed| a_request(observed, observed.situation.work?.instructions))?,
+        per_cycle: change(pairs, |observed| observed.situation.work?.per_cycle())?,
+        cache_misses: change(pairs, |observed| a_request(observed, observed.situation.work?.cache_misses?)),
     })
 }

@@ -36,7 +36,7 @@ pub fn of(machine: &Machine, device: &Device) -> Vec<Served> {
 }
 
 fn served(machine: &Machine, device: &Device, irq: &Irq) -> Served {
-    let place = irq.effective.as_ref().filter(|cpus| !cpus.is_empty()).or(irq.affinity.as_ref());
+    let place = irq.goes_to();
     let mut nodes: Vec<u32> =
         place.iter().flat_map(|cpus| cpus.iter()).filter_map(|cpu| machine.cpu(cpu)?.node).collect();
     nodes.sort_unstable();

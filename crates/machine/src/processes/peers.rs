@@ -88,6 +88,11 @@ pub fn connections(root: &Root, pids: &[u32]) -> Connections {
 }
 
 impl Connections {
+    /// The ports on which the server listens.
+    pub fn ports(&self) -> Vec<u16> {
+        self.listeners.iter().map(|listener| listener.port).collect()
+    }
+
     /// Finds whose sockets these are.
     fn name(&mut self, root: &Root, own: &[u32], mut by_inode: BTreeMap<u64, u64>) {
         if by_inode.is_empty() {

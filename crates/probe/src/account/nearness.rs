@@ -57,7 +57,7 @@ impl Nearness {
     }
 
     /// Lays memory and CPU time side by side.
-    fn of(memory: &NumaMemory, machine: &Machine, cpus: &[CpuAccount]) -> Self {
+    pub fn of(memory: &NumaMemory, machine: &Machine, cpus: &[CpuAccount]) -> Self {
         let mut nodes: BTreeMap<u32, NodeShare> = BTreeMap::new();
         for (node, bytes) in &memory.nodes {
             nodes.entry(*node).or_default().memory_bytes += bytes;

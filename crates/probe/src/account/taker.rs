@@ -96,10 +96,8 @@ fn complete_slices(
 
 /// Adds the slice that has not ended on a CPU: a task that spins alone there may have no other.
 fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u64, names: &Names) {
-    let (seen, tid) = (read.head(), read.head().current_tid);
-    if tid == 0 || seen.current_slot != 0 {
-        return;
-    }
+    let seen = read.head();
+    let Some(tid) = other_task(seen) else { return };
     let slice_ns = slice_that_goes_on_ns(began_ns, read.at_ns(), seen);
     let task = tasks.entry(tid).or_insert_with(|| {
         let (comm, pid) = names.tasks.get(&tid).cloned().unwrap_or_default();
@@ -120,10 +118,8 @@ fn goes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, began_ns: u6
 /// Adds what the slice that goes on on a CPU has cost the target so far: a task at real-time priority may not give the CPU away once in
 /// the window. Nothing of a task without a name.
 fn takes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, names: &Names) {
-    let (seen, tid) = (read.head(), read.head().current_tid);
-    if tid == 0 || seen.current_slot != 0 {
-        return;
-    }
+    let seen = read.head();
+    let Some(tid) = other_task(seen) else { return };
     let waited_ns = waited_ns(seen, read.at_ns());
     let slice_ns = waited_since(waited_ns, seen.waited_before_ns).saturating_sub(seen.waiting_interrupted_ns);
     let known = tasks.contains_key(&tid);
@@ -139,6 +135,11 @@ fn takes_on(tasks: &mut BTreeMap<u32, TaskAccount>, read: CpuOf<'_>, names: &Nam
         task.took_by_cpu.insert(read.cpu(), complete_ns + more_ns);
         task.took.total_ns = task.took.total_ns.saturating_add(more_ns);
     }
+}
+
+/// The task that has a CPU, where that is neither the idle task nor a thread of the target.
+fn other_task(seen: &CpuHead) -> Option<u32> {
+    (seen.current_tid != 0 && seen.current_slot == 0).then_some(seen.current_tid)
 }
 
 /// Bits of a word of waiting that count threads, and those of its sum (`bpf/waiting.h`).

@@ -90,11 +90,9 @@ impl Surroundings {
             tasks,
             busy,
             connections: self.connections,
-            requests: None,
-            work: None,
             memory: memory.unwrap_or_default(),
-            account_alone: false,
             missing: self.missing,
+            ..Situation::default()
         }
     }
 }

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use load::{LoadSpec, Outcome};
 use machine::{Machine, Missing, ProcessRef, Root, processes};
 use probe::account::{Account, Counting, Names, Nearness, Snapshot, Target, TracePoints};
-use probe::pmu::CountingWork;
-use probe::requests::CountingRequests;
-use probe::{Recording, Surroundings};
+use probe::requests::Requests;
+use probe::{Recording, ServerCounters, Surroundings};
 
 use crate::observed::{self, Observed};
 use crate::recipe::{Budget, Recipe};
@@ -44,10 +43,7 @@ impl Window {
 /// Programs that count, and what was read of them at the ends of the window.
 pub(super) struct Accounting {
     counting: Counting,
-    /// Requests to the server's ports, at a fixed rate; why not, where they are not counted.
-    requests: Option<Result<CountingRequests, Missing>>,
-    /// Its instructions and cycles, likewise.
-    work: Result<CountingWork, Missing>,
+    counters: ServerCounters,
     server: ProcessRef,
     window: Window,
     /// When the load was started.
@@ -70,15 +66,13 @@ impl Accounting {
     ) -> Result<Self, Missing> {
         let counting = Counting::begin(&Target::Processes(vec![server.pid]), machine, &TracePoints::Best)?;
         let window = Window::of(&recipe.load, &recipe.budget);
-        let listeners = processes::connections(root, &[server.pid]).listeners;
-        let ports: Vec<u16> = listeners.iter().map(|listener| listener.port).collect();
-        // A closed loop's rate says what these say, and each of its requests would pay for them.
+        // The rate of a closed loop says what requests say, and each of them would pay for being counted.
         let has_rate = recipe.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        let requests = has_rate.then(|| CountingRequests::prepare(root, server.pid, &ports));
+        let ports = has_rate.then(|| processes::connections(root, &[server.pid]).ports());
         let pids =
             processes::find(root, &server.pid.to_string()).map_or(vec![server.pid], |found| found.pids);
-        let work = CountingWork::begin(root, &pids);
-        Ok(Self { counting, requests, work, server, window, began: None, first: None, last: None })
+        let counters = ServerCounters::prepare(root, &pids, ports.as_deref());
+        Ok(Self { counting, counters, server, window, began: None, first: None, last: None })
     }
 
     /// The load has just been started.
@@ -95,12 +89,7 @@ impl Accounting {
             let (asked, title) = (self.server.pid.to_string(), format!("process {}", self.server.pid));
             let surroundings = Surroundings::read(root, Some(&asked), title, &[self.server.pid]);
             self.first = Some((surroundings, self.counting.read()));
-            if let Some(Ok(requests)) = &mut self.requests {
-                requests.start();
-            }
-            if let Ok(work) = &mut self.work {
-                work.start();
-            }
+            self.counters.start();
         }
         if self.last.is_none() && self.window.to.is_some_and(|to| ran >= to) {
             self.end();
@@ -122,12 +111,7 @@ impl Accounting {
     pub fn end(&mut self) {
         if self.last.is_none() {
             self.counting.stop();
-            if let Some(Ok(requests)) = &mut self.requests {
-                requests.stop();
-            }
-            if let Ok(work) = &mut self.work {
-                work.stop();
-            }
+            self.counters.stop();
             self.last = Some(self.counting.read());
         }
     }
@@ -159,15 +143,8 @@ impl Accounting {
         let requests = observed::requests_between(outcome, account.from_ns, account.to_ns);
         let observation = recording.window(account.from_ns, account.to_ns);
         let mut situation = surroundings.close(root, Machine::default(), observation, Some(account));
-        match self.requests {
-            Some(Ok(counted)) => situation.requests = Some(counted.end().without_lengths()),
-            Some(Err(missing)) => situation.missing.push(missing),
-            None => {}
-        }
-        match self.work.and_then(CountingWork::end) {
-            Ok(work) => situation.work = Some(work),
-            Err(missing) => situation.missing.push(missing),
-        }
+        self.counters.end(&mut situation);
+        situation.requests = situation.requests.map(Requests::without_lengths);
         Ok(Observed { requests, situation })
     }
 }

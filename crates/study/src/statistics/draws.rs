@@ -1,5 +1,7 @@
 //! Random numbers that a seed repeats on every machine.
 
+use std::collections::BTreeSet;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -48,6 +50,16 @@ impl Draws {
         all
     }
 
+    /// `wanted` different members of `0..of`, or all of them, rising: by steps of `wanted` and not of `of` (Floyd, in Bentley 1987).
+    pub fn some_in_order(&mut self, of: usize, wanted: usize) -> Vec<usize> {
+        let mut some = BTreeSet::new();
+        for last in of.saturating_sub(wanted)..of {
+            let drawn = self.below(last + 1);
+            some.insert(if some.contains(&drawn) { last } else { drawn });
+        }
+        some.into_iter().collect()
+    }
+
     /// Puts `items` into random order (Durstenfeld 1964).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
@@ -59,6 +71,20 @@ impl Draws {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_in_order_are_different_and_each_is_drawn_alike() {
+        let mut draws = Draws::new(5);
+        let mut counts = [0; 10];
+        for _ in 0..10_000 {
+            let some = draws.some_in_order(10, 3);
+            assert!(some.len() == 3 && some.is_sorted_by(|a, b| a < b), "{some:?}");
+            some.iter().for_each(|member| counts[*member] += 1);
+        }
+        // Three of ten: 3,000 times each; the standard deviation is 46.
+        assert!(counts.iter().all(|count| (2_770..=3_230).contains(count)), "{counts:?}");
+        assert_eq!((draws.some_in_order(3, 9), draws.some_in_order(0, 2)), (vec![0, 1, 2], Vec::new()));
+    }
 
     #[test]
     fn moments_and_bounds() {

@@ -4,8 +4,6 @@
 //! come by chance do not: their distances are scattered. Whether distances are closer to each other than chance makes them is tested by
 //! putting as many stalls at random places of the same runs.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::draws::Draws;
@@ -107,25 +105,13 @@ pub fn regular(runs: &[Run<'_>]) -> Option<Regular> {
         let drawn: Vec<Vec<usize>> = runs
             .iter()
             .zip(&places)
-            .map(|(run, places)| some_places(&mut draws, run, places.len()))
+            .map(|(run, places)| draws.some_in_order(run.intervals.min(MOST_INTERVALS), places.len()))
             .collect();
         self::spread(&gaps(&drawn, runs)).is_some_and(|(_, of_chance)| of_chance <= spread)
     });
     let p = (as_equal.count() + 1) as f64 / (DRAWS + 1) as f64;
     let lost: Vec<f64> = runs.iter().flat_map(|run| run.stalls).map(|stall| stall.lost_s).collect();
     Some(Regular { period_s, lost_s: median(&lost)?, stalls: lost.len(), p })
-}
-
-/// As many places of a run at random, in order.
-fn some_places(draws: &mut Draws, run: &Run<'_>, wanted: usize) -> Vec<usize> {
-    // Floyd's sampling takes a step a place, not one an interval.
-    let of = run.intervals.min(MOST_INTERVALS);
-    let mut drawn = BTreeSet::new();
-    for last in of.saturating_sub(wanted)..of {
-        let place = draws.below(last + 1);
-        drawn.insert(if drawn.contains(&place) { last } else { place });
-    }
-    drawn.into_iter().collect()
 }
 
 /// The intervals in which stalls begin.

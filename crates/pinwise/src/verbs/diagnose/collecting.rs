@@ -4,11 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use machine::processes::Peer;
-use machine::{Fault, Machine, Missing, Root};
+use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, TracePoints};
-use probe::pmu::CountingWork;
-use probe::requests::CountingRequests;
-use probe::{Observation, Party, Sampler, Situation, Surroundings, identify};
+use probe::{Observation, Party, Sampler, ServerCounters, Situation, Surroundings, identify};
 
 use crate::notes::note;
 use crate::verbs::watch::target::Watched;
@@ -32,71 +30,22 @@ pub fn collect(
 ) -> Result<Situation, Fault> {
     let watched = Watched::find(root, asked, &[])?;
     let machine = Machine::read(root);
-    let title = if watched.is_everything() { "This machine".into() } else { watched.title() };
-    let mut surroundings = Surroundings::read(root, asked, title, watched.pids());
+    let mut surroundings = Surroundings::read(root, asked, watched.subject(), watched.pids());
     let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
     let counting = counting.map_err(|why| surroundings.without(why)).ok();
-    let counters = Counters {
-        requests: counting_requests(root, &watched, &surroundings),
-        work: (!watched.is_everything()).then(|| CountingWork::begin(root, watched.pids())),
-    };
+    let counters = (!watched.is_everything()).then(|| {
+        let ports = surroundings.connections().ports();
+        // A server that does not listen has no requests to miss.
+        ServerCounters::prepare(root, watched.pids(), (!ports.is_empty()).then_some(&*ports))
+    });
     let clients = &surroundings.connections().peers;
     let watching = Watching { root, machine: &machine, watched: &watched, clients };
     let (observation, account, counters) = watching.look(counting, counters, length, stop);
     let mut situation = surroundings.close(root, machine, observation, account);
-    counters.end(&mut situation);
+    if let Some(counters) = counters {
+        counters.end(&mut situation);
+    }
     Ok(situation)
-}
-
-/// Ready to count the requests of a server that listens; `None` of one that does not.
-fn counting_requests(
-    root: &Root,
-    watched: &Watched,
-    surroundings: &Surroundings,
-) -> Option<Result<CountingRequests, Missing>> {
-    let ports: Vec<u16> = surroundings.connections().listeners.iter().map(|listener| listener.port).collect();
-    let pid = watched.pids().first().filter(|_| !ports.is_empty())?;
-    Some(CountingRequests::prepare(root, *pid, &ports))
-}
-
-/// What is counted of a server beside its threads; `None` where it does not apply.
-struct Counters {
-    requests: Option<Result<CountingRequests, Missing>>,
-    work: Option<Result<CountingWork, Missing>>,
-}
-
-impl Counters {
-    fn start(&mut self) {
-        if let Some(Ok(requests)) = &mut self.requests {
-            requests.start();
-        }
-        if let Some(Ok(work)) = &mut self.work {
-            work.start();
-        }
-    }
-
-    fn stop(&mut self) {
-        if let Some(Ok(work)) = &mut self.work {
-            work.stop();
-        }
-        if let Some(Ok(requests)) = &mut self.requests {
-            requests.stop();
-        }
-    }
-
-    /// Adds what was counted, or why it was not.
-    fn end(self, situation: &mut Situation) {
-        match self.requests {
-            Some(Ok(requests)) => situation.requests = Some(requests.end()),
-            Some(Err(missing)) => situation.missing.push(missing),
-            None => {}
-        }
-        match self.work.map(|work| work.and_then(CountingWork::end)) {
-            Some(Ok(work)) => situation.work = Some(work),
-            Some(Err(missing)) => situation.missing.push(missing),
-            None => {}
-        }
-    }
 }
 
 /// Who is looked at.
@@ -112,15 +61,15 @@ impl Watching<'_> {
     fn look(
         &self,
         mut counting: Option<Counting>,
-        mut counters: Counters,
+        mut counters: Option<ServerCounters>,
         length: Duration,
         stop: &AtomicBool,
-    ) -> (Observation, Option<Account>, Counters) {
+    ) -> (Observation, Option<Account>, Option<ServerCounters>) {
         let Self { root, machine, watched, .. } = *self;
         let sampler = self.sampler();
         let done = AtomicBool::new(false);
         let mut joining = Joining::begin();
-        counters.start();
+        counters.iter_mut().for_each(ServerCounters::start);
         let recording = std::thread::scope(|scope| {
             let reading = scope.spawn(|| sampler.run(&done, EVERY));
             let ended = window::pass(length, stop, || match &mut counting {
@@ -136,7 +85,7 @@ impl Watching<'_> {
             if let Some(counting) = &mut counting {
                 counting.stop();
             }
-            counters.stop();
+            counters.iter_mut().for_each(ServerCounters::stop);
             done.store(true, Ordering::Release);
             reading.thread().unpark();
             reading.join().ok()

@@ -15,8 +15,7 @@ pub struct Judging {
 impl Judging {
     /// Reads what is to be known before the window: a pass over /proc.
     pub fn begin(root: &Root, watched: &Watched) -> Self {
-        let title = if watched.is_everything() { "This machine".into() } else { watched.title() };
-        Self { surroundings: Surroundings::read(root, watched.asked(), title, watched.pids()) }
+        Self { surroundings: Surroundings::read(root, watched.asked(), watched.subject(), watched.pids()) }
     }
 
     /// Reads the rest after the window, and judges. Of some CPUs of a server alone nothing can be judged.
@@ -24,8 +23,9 @@ impl Judging {
         if account.leaves_out_cpus() {
             return (account, Diagnosis::default());
         }
-        let situation = self.surroundings.close(root, machine.clone(), Observation::default(), Some(account));
-        judged(situation)
+        let mut situation =
+            self.surroundings.close(root, machine.clone(), Observation::default(), Some(account));
+        judged(&mut situation)
     }
 
     /// What stays the same while the account grows on a screen.
@@ -49,13 +49,12 @@ impl Standing {
         self.situation.window_s = account.window_s;
         self.situation.account = Some(account);
         self.situation.read_tasks(root);
-        let diagnosis = diagnosis::judge(&self.situation);
-        (self.situation.account.take().unwrap_or_default(), diagnosis)
+        judged(&mut self.situation)
     }
 }
 
-/// The account of a situation, and what it comes to.
-pub fn judged(mut situation: Situation) -> (Account, Diagnosis) {
-    let diagnosis = diagnosis::judge(&situation);
+/// The account of a situation, taken out of it, and what it comes to.
+pub fn judged(situation: &mut Situation) -> (Account, Diagnosis) {
+    let diagnosis = diagnosis::judge(situation);
     (situation.account.take().unwrap_or_default(), diagnosis)
 }

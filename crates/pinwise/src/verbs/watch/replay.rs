@@ -30,7 +30,7 @@ pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     let replayed = ring.replay(range, |_| ()).ok_or_else(|| nothing(folder, &ring, range))?;
     let title = title(&replayed);
     let Replayed { session, from_unix_ns, to_unix_ns, intervals, sessions, account } = replayed;
-    let (account, diagnosis) = judged(situation(&title, &session, account));
+    let (account, diagnosis) = judged(&mut situation(&title, &session, account));
     let recorded = Some(Recorded { from_unix_ns, to_unix_ns, intervals, sessions });
     tell::sheet(
         args,

@@ -121,6 +121,11 @@ impl Watched {
         &self.pids
     }
 
+    /// As a diagnosis names it: the server, or `This machine`.
+    pub fn subject(&self) -> String {
+        if self.is_everything() { "This machine".into() } else { self.title() }
+    }
+
     /// For a heading: `process 4711`, `nginx (3 processes)`, `all CPUs`, `CPUs 2-3`.
     pub fn title(&self) -> String {
         // An id of a container may have no letters in it.

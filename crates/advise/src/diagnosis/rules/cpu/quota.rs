@@ -59,19 +59,15 @@ impl Rule for Quota {
                     .figure("throttled_periods", quota.throttled_periods as f64)
                     .remedy(Remedy::by_hand(words))
             }
-            None if scene.is_counted() => Cause::seen(
-                ABOUT.id,
-                Subject::Server,
-                share,
-                "The CPU quota of a cgroup that cannot be seen from here holds it back",
-            )
-            .remedy(Remedy::by_hand(
-                "Look at cpu.max and CPUQuota= of its container and of the cgroups above it",
-            )),
-            None => Cause::seen(ABOUT.id, Subject::Server, share, "A CPU quota holds the server back")
-                .remedy(Remedy::by_hand(
+            None => {
+                let claim = match scene.is_counted() {
+                    true => "The CPU quota of a cgroup that cannot be seen from here holds it back",
+                    false => "A CPU quota holds the server back",
+                };
+                Cause::seen(ABOUT.id, Subject::Server, share, claim).remedy(Remedy::by_hand(
                     "Look at cpu.max and CPUQuota= of its container and of the cgroups above it",
-                )),
+                ))
+            }
         };
         let cause = cause
             .because(format!("throttled for {} of the time in which it tried to go on", percent(share)))

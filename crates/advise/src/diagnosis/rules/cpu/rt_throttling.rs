@@ -66,7 +66,7 @@ impl Rule for RtThrottling {
             Policies::RealTime { .. } => {}
             Policies::Mixed => {
                 let why =
-                    "real-time threads and ordinary ones waited, and it is not known which of them for whom";
+                    "both real-time and ordinary threads waited, and which of them were throttled is not known";
                 return Looked::CannotTell(Missing::new(ABOUT.title, why));
             }
         }
@@ -183,7 +183,7 @@ fn was_wanted(account: &Account, cpu: u32) -> bool {
     seen.wall_ns > 0 && asked_ns as f64 >= WANTED * seen.wall_ns as f64
 }
 
-/// Waiting at idle CPUs, beyond the time in which they came up for somebody who was woken.
+/// Waiting at idle CPUs, beyond the time in which they came up for a thread that was woken.
 fn idle_ns(account: &Account, cpus: &mut CpuSet) -> f64 {
     let mut waited_ns = 0.0;
     let wanted = account.cpus.iter().filter(|seen| seen.idle_while_waited_ns > 0);

@@ -28,7 +28,7 @@ static ABOUT: About = About {
            Erlang (erts_sched_N, N_scheduler), parallel collectors of a JVM (GC Thread#N: all CPUs up to 8, 5 of each 8 beyond), workers of \
            nginx (worker_processes auto). Other runtimes, Go and Node.js among them, do not name their threads and are not recognised. The \
            waiting itself is charged by quota, narrow-affinity and own-threads; what fewer workers gain is measured. Look-alikes: as many \
-           threads as somebody has configured, which is another number than that of the CPUs (own-threads); a server that is as wide as it \
+           threads as its configuration says, which is not the number of the CPUs (own-threads); a server that is as wide as it \
            may be, and has more work than that (quota, narrow-affinity).",
 };
 

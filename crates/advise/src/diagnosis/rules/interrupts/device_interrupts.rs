@@ -84,12 +84,13 @@ fn cause(scene: &Scene<'_>, irq: u32, ns: f64, count: u64, cpus: &CpuSet) -> Cau
     cause.remedy(remedy)
 }
 
-/// What has to be known before a line is moved that irqbalance moves as well; `None` where it does not run, or leaves the line alone.
+/// A warning that irqbalance would move the line back; `None` where it does not run, or leaves the line alone.
 fn irqbalance(scene: &Scene<'_>, irq: u32) -> Option<String> {
     let owner = scene.situation.machine.owners.iter().find(|owner| {
-        owner.pid.is_some() && owner.irqbalance.as_ref().is_some_and(|told| told.moves.contains(&irq))
+        owner.pid.is_some()
+            && owner.irqbalance.as_ref().is_some_and(|irqbalance| irqbalance.moves.contains(&irq))
     })?;
-    // The knob has the irqbalance that runs leave the line alone; its settings are read when it is started again.
+    // The knob reaches the running irqbalance; a restart reads its settings anew.
     let file = owner.settings.first().map(|setting| format!(" in {}", setting.file)).unwrap_or_default();
     Some(format!(
         ": irqbalance (process {}) would move it back, so that apply asks it to leave the line alone (knob irqbalance-banned-irqs) until it \

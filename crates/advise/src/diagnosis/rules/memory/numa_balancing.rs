@@ -76,7 +76,7 @@ fn far_share(paging: &Paging) -> Option<f64> {
     (faults > 0).then(|| faults.saturating_sub(local) as f64 / faults as f64)
 }
 
-/// Whether the server has memory, or CPU time, on more than one node; else the faults are somebody else's.
+/// Whether the server has memory, or CPU time, on more than one node; else the faults are those of other processes.
 fn is_on_several_nodes(scene: &Scene<'_>) -> bool {
     let nearness = scene.situation.account.as_ref().and_then(|account| account.nearness.as_ref());
     let Some(nearness) = nearness else { return false };

@@ -27,7 +27,7 @@ static ABOUT: About = About {
            time, and no packet arrives sooner. epoll and blocking reads see that there is no queue and sleep at once. Which call a server waits in is not \
            known, so that this is named as possible, where the waits would cost 1 % of its time or it never sleeps and is in the kernel for \
            most of it. Look-alikes: a server whose packets come over a card, which is what the setting is for; a server that polls in its \
-           own code, which cannot be told from work.",
+           own code, which looks like work.",
 };
 
 impl Rule for BusyPolling {

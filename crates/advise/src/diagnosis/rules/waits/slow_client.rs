@@ -98,10 +98,8 @@ fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64) -> Cause {
     if waits < WAITS {
         return cause.remedy(Remedy::by_hand("Give it more connections, more requests in flight, or more clients; no placement of the server gains much"));
     }
-    let on = clients_cpu(scene.situation);
-    let hog = hog_beside_clients(scene.situation);
-    match (hog, on) {
-        (Some(hog), Some(cpu)) => cause
+    match hog_beside_clients(scene.situation) {
+        Some((hog, cpu)) => cause
             .because(format!(
                 "{} (process {}) had {} of CPU {cpu}, where the client runs",
                 hog.comm,
@@ -113,22 +111,23 @@ fn with_remedy(scene: &Scene<'_>, cause: Cause, waits: f64) -> Cause {
                 "Move {} (process {}) off CPU {cpu}, or the client to another CPU",
                 hog.comm, hog.pid
             ))),
-        _ => cause.remedy(Remedy::by_hand("Give the client a CPU of its own (knob process-affinity)")),
+        None => cause.remedy(Remedy::by_hand("Give the client a CPU of its own (knob process-affinity)")),
     }
 }
 
 /// The CPU on which clients were seen most.
-pub(crate) fn clients_cpu(situation: &Situation) -> Option<u32> {
+fn clients_cpu(situation: &Situation) -> Option<u32> {
     let clients = situation.observation.beside.get(&Party::Load)?;
     let seen = clients.threads.iter().flat_map(|thread| &thread.seen_on);
     seen.max_by_key(|(_, times)| **times).map(|(cpu, _)| *cpu)
 }
 
-/// The busiest process on that CPU that is neither the server nor a client.
-pub(crate) fn hog_beside_clients(situation: &Situation) -> Option<&Busy> {
+/// The busiest process on that CPU that is neither the server nor a client, and the CPU.
+pub(crate) fn hog_beside_clients(situation: &Situation) -> Option<(&Busy, u32)> {
     let on = clients_cpu(situation)?;
     let is_other = |pid: u32| !situation.is_client(pid) && !situation.pids.contains(&pid);
-    situation.busy.iter().find(|busy| is_other(busy.pid) && busy.last_cpu == Some(on) && busy.cpus >= WAITS)
+    let is_hog = |busy: &&Busy| is_other(busy.pid) && busy.last_cpu == Some(on) && busy.cpus >= WAITS;
+    situation.busy.iter().find(is_hog).map(|hog| (hog, on))
 }
 
 fn sum(clients: &TreeSeen, of: fn(&probe::ThreadSeen) -> Option<u64>) -> f64 {

@@ -1,0 +1,59 @@
+//! What is counted of a server over a window beside its threads: its requests, and its work.
+
+use machine::{Missing, Root};
+
+use super::Situation;
+use crate::pmu::CountingWork;
+use crate::requests::CountingRequests;
+
+/// Counters that are ready or run; what cannot be counted is missing with the reason.
+pub struct ServerCounters {
+    /// `None` where requests are not to be counted.
+    requests: Option<Result<CountingRequests, Missing>>,
+    work: Result<CountingWork, Missing>,
+}
+
+impl ServerCounters {
+    /// Gets ready to count the work of these processes, and, where ports are given, the requests that come to those in the network
+    /// namespace of the first process.
+    pub fn prepare(root: &Root, pids: &[u32], ports: Option<&[u16]>) -> Self {
+        let requests = ports.zip(pids.first());
+        Self {
+            requests: requests.map(|(ports, first)| CountingRequests::prepare(root, *first, ports)),
+            work: CountingWork::begin(root, pids),
+        }
+    }
+
+    /// Counts from now on.
+    pub fn start(&mut self) {
+        if let Some(Ok(requests)) = &mut self.requests {
+            requests.start();
+        }
+        if let Ok(work) = &mut self.work {
+            work.start();
+        }
+    }
+
+    /// Counts no longer.
+    pub fn stop(&mut self) {
+        if let Some(Ok(requests)) = &mut self.requests {
+            requests.stop();
+        }
+        if let Ok(work) = &mut self.work {
+            work.stop();
+        }
+    }
+
+    /// Adds what was counted between the two, or why it was not.
+    pub fn end(self, situation: &mut Situation) {
+        match self.requests {
+            Some(Ok(requests)) => situation.requests = Some(requests.end()),
+            Some(Err(missing)) => situation.missing.push(missing),
+            None => {}
+        }
+        match self.work.and_then(CountingWork::end) {
+            Ok(work) => situation.work = Some(work),
+            Err(missing) => situation.missing.push(missing),
+        }
+    }
+}
