@@ -213,7 +213,20 @@ enum sleep_reason {
 /* System calls that are told apart, by their number. */
 enum { SYSTEM_CALLS = 512 };
 
-enum { THREAD_UNUSED = 4 };
+/* Wakers of a thread that are told apart: the first that come. */
+enum { WAKERS = 3 };
+
+/*
+ * Bits of a waker: its process, in the first PID namespace; whether it was on another CPU than the one that the thread was woken onto; in what
+ * it ran; and one that is always set.
+ */
+enum { WAKER_PROCESS = (1 << 22) - 1, WAKER_ELSEWHERE = 1 << 22, WAKER_SOFTIRQ = 1 << 23, WAKER_INTERRUPT = 1 << 24, WAKER_KNOWN = 1 << 25 };
+
+/* Who woke a thread, and how often. */
+struct waker {
+	u32 who;
+	u32 count;
+};
 
 /* One thread of the target. */
 struct thread_seen {
@@ -255,7 +268,9 @@ struct thread_seen {
 	/* Wake-ups onto an idle CPU, by the C-state that was asked for there; waiting time of each. */
 	u64 from_idle_count[IDLE_STATES];
 	u64 from_idle_ns[IDLE_STATES];
-	u64 unused[THREAD_UNUSED]; /* so that each record, and the counts below, begin with a line of the cache */
+	u64 woken_by; /* who is about to wake it, without WAKER_ELSEWHERE, and above that on which CPU; 0: not known */
+	/* With so many of them each record, and the counts below, begin with a line of the cache. Wake-ups by others are the rest. */
+	struct waker wakers[WAKERS];
 	u32 on_cpu_steps[BUCKETS];
 	u32 off_cpu_steps[BUCKETS]; /* preempted, throttled or waiting in the run queue, each stretch once */
 };

@@ -547,6 +547,29 @@ inline_always int can_be_woken(struct thread_seen *thread, struct task_struct *t
 	}
 }
 
+/* Books a wake-up onto a CPU to whoever was said to be about to do it. */
+inline_always void book_waker(struct thread_seen *thread, u32 id)
+{
+	u64 by = thread->woken_by;
+	u32 who = by;
+
+	if (!who)
+		return;
+	thread->woken_by = 0;
+	if (by >> 32 != id)
+		who |= WAKER_ELSEWHERE;
+	for (u32 at = 0; at < WAKERS; at++) {
+		struct waker *waker = &thread->wakers[at];
+
+		if (!waker->who)
+			waker->who = who;
+		if (waker->who == who) {
+			waker->count++;
+			return;
+		}
+	}
+}
+
 inline_always int woken(struct task_struct *task)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
@@ -574,8 +597,35 @@ inline_always int woken(struct task_struct *task)
 		slept(thread, now - thread->since_ns);
 	if (id != thread->cpu)
 		thread->woken_elsewhere++;
+	book_waker(thread, id);
 	waits(thread, THREAD_WAITING, cpu, id, now);
 	thread->version++;
+	return 0;
+}
+
+/*
+ * sched_waking(struct task_struct *): a task is about to be woken, by what runs on this CPU. The wake-up itself may be carried out on the
+ * CPU that the task is to run on.
+ */
+tracepoint(sched_waking) int sched_waking(u64 *arguments)
+{
+	u32 id = bpf_get_smp_processor_id(), who = WAKER_KNOWN;
+	struct task_struct *task = (void *)arguments[0];
+	struct cpu_seen *cpu = cpu_of(id);
+	struct thread_seen *thread;
+
+	if (!cpu || !counting)
+		return 0;
+	thread = thread_of(task, cpu);
+	if (!thread)
+		return 0;
+	if (cpu->interrupt.at_ns)
+		who |= WAKER_INTERRUPT;
+	else
+		who |= (bpf_get_current_pid_tgid() >> 32) & WAKER_PROCESS;
+	if (cpu->softirq.at_ns)
+		who |= WAKER_SOFTIRQ;
+	thread->woken_by = (u64)id << 32 | who;
 	return 0;
 }
 
@@ -718,6 +768,23 @@ inline_always void runs_from_the_start(struct task_struct *task, struct thread_s
 	*(volatile u32 *)&cpu->moved += 1;
 }
 
+/*
+ * A thread that waited before counting began, and of which no event was seen by now, is counted among those that wait on its CPU: else a
+ * task that never leaves the CPU would not be seen to take it. If the thread gets the CPU at this very moment, it is counted there until it
+ * gets one again.
+ */
+seldom void waits_from_the_start(struct thread_seen *thread, u32 id)
+{
+	struct cpu_seen *cpu = cpu_of(id);
+	u64 since = thread->since_ns;
+
+	if (!cpu || thread->state != THREAD_NONE || __sync_val_compare_and_swap(&thread->waits_on, 0, id + 1))
+		return;
+	is_brought(cpu, since);
+	/* Its CPU may have been counted as one where nobody waits, and is another one now. */
+	*(volatile u32 *)&cpu->moved += 1;
+}
+
 /* How a thread began of which no event was seen by now. */
 inline_always void say_state(struct thread_seen *thread, struct task_struct *task)
 {
@@ -726,11 +793,13 @@ inline_always void say_state(struct thread_seen *thread, struct task_struct *tas
 
 	if (task->on_cpu)
 		state = THREAD_RUNNING;
-	else if (waits_for)
+	else if (waits_for || throttled(task))
 		state = state_after(task, 0, waits_for);
 	/* Before its state: whoever sees that it is asleep finds why. */
 	if (state == THREAD_ASLEEP)
 		__sync_val_compare_and_swap(&thread->sleeps_for, SLEEP_UNKNOWN, sleep_reason(task, waits_for));
+	if (state == THREAD_WAITING)
+		waits_from_the_start(thread, cpu_of_task(task));
 	__sync_val_compare_and_swap(&thread->state, THREAD_NONE, state);
 }
 

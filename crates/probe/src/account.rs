@@ -35,6 +35,7 @@ mod taker;
 mod takers;
 pub(crate) mod target;
 mod thread;
+mod waker;
 mod whole;
 
 pub use by_source::BySource;
@@ -58,5 +59,7 @@ pub use stretches::Stretches;
 pub use taker::TaskAccount;
 pub use takers::{Taker, TakerKind};
 pub use target::Target;
+pub(crate) use thread::words as task_name;
 pub use thread::{FromIdle, Migrations, ThreadAccount};
+pub use waker::{Waker, WakerContext};
 pub use whole::Whole;

@@ -12,6 +12,7 @@ use super::group::CpuOf;
 use super::snapshot::Snapshot;
 use super::symbols::Symbols;
 use super::taker::{self, waiting};
+use super::waker;
 
 /// What the numbers in a [`Snapshot`] stand for.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +32,8 @@ pub struct Names {
     pub idle_states: Vec<(String, Option<u64>)>,
     /// Whether page faults were counted.
     pub page_faults: bool,
+    /// Whether numbers of tasks are those of another PID namespace than this process's /proc.
+    pub(super) foreign_numbers: bool,
     /// What has no name, and why.
     pub missing: Vec<Missing>,
     /// Whether there are such hierarchies; `None` where it was not looked yet.
@@ -55,6 +58,7 @@ impl Names {
     /// time at first, and when there are some of modules that came meanwhile.
     pub fn learn(&mut self, snapshot: &Snapshot) {
         self.page_faults = snapshot.page_faults;
+        self.foreign_numbers = snapshot.foreign_numbers;
         let of_threads = snapshot.threads.iter().map(|(_, thread)| thread.cgroup);
         let of_takers = snapshot.takers.iter().map(|(_, taker)| taker.cgroup);
         let fresh = self.fresh(Kind::Cgroup, of_threads.chain(of_takers));
@@ -63,7 +67,10 @@ impl Names {
         }
         let nameless =
             snapshot.takers.iter().filter(|(_, taker)| taker.comm[0] == 0 && !snapshot.foreign_numbers);
-        let fresh = self.fresh(Kind::Task, nameless.map(|(key, _)| u64::from(key.tid)));
+        let wakers = snapshot.threads.iter().filter(|_| !snapshot.foreign_numbers);
+        let wakers = wakers.flat_map(|(_, thread)| waker::processes(thread));
+        let nameless = nameless.map(|(key, _)| key.tid).chain(wakers).map(u64::from);
+        let fresh = self.fresh(Kind::Task, nameless);
         let unseen = self.running_unseen(snapshot);
         let unseen = self.fresh(Kind::Task, unseen.into_iter());
         let root = Root::live();

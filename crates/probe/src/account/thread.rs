@@ -9,6 +9,7 @@ use super::names::Names;
 use super::part::Part;
 use super::sleep::{self, SleepReason};
 use super::stretches::Stretches;
+use super::waker::{self, Waker};
 use crate::bpf::{CpuHead, Faults, ThreadSeen, thread_state};
 
 /// One thread in the window. What it was on a CPU (with interrupts), preempted, in the run queue, throttled, asleep and
@@ -52,6 +53,9 @@ pub struct ThreadAccount {
     pub migrations: Migrations,
     /// How often it was woken on another CPU than the one where it ran last.
     pub woken_elsewhere: u64,
+    /// Who woke it, the most frequent first: the first three that were met, later ones are not told apart. Empty where that was not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wakers: Vec<Waker>,
     /// Page faults in its own code, minor and major; `None` where they were not counted.
     pub page_faults: Option<u64>,
     /// Page faults for which nothing had to be read, those in the kernel on its behalf too; `None` where it could not be asked.
@@ -143,6 +147,7 @@ impl ThreadAccount {
             blocked: Stretches::summed(&seen.blocked),
             migrations: Migrations { same_core, same_cache, same_node, across_nodes, unknown },
             woken_elsewhere: seen.woken_elsewhere,
+            wakers: waker::wakers(seen, names),
             page_faults: names.page_faults.then_some(seen.page_faults),
             minor_faults: faults.map(|faults| faults.minor),
             major_faults: faults.map(|faults| faults.major),
@@ -227,7 +232,7 @@ fn from_idle(seen: &ThreadSeen, names: &Names) -> Vec<FromIdle> {
 }
 
 /// The kernel's name of a task: up to the first zero.
-pub(super) fn words(comm: &[u8; 16]) -> String {
+pub(crate) fn words(comm: &[u8; 16]) -> String {
     let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
     String::from_utf8_lossy(&comm[..end]).into_owned()
 }

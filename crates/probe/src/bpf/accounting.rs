@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use machine::Missing;
 
-use super::hooks::{BIRTHS, INTERRUPTS, NAMES_AND_IDLING, PAGE_FAULTS, RUN_QUEUES, SOFTIRQS, SUMS};
+use super::hooks::{BIRTHS, INTERRUPTS, NAMES_AND_IDLING, PAGE_FAULTS, RUN_QUEUES, SOFTIRQS, SUMS, WAKERS};
 use super::loading::{Loaded, Programs};
 use super::objects;
 use super::records::{FUNCTION_ROWS, FUNCTIONS, SOURCES, STEPS_LINES};
@@ -48,6 +48,7 @@ pub(crate) struct Options {
 /// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
 pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
     let softirqs = if options.softirqs_are_threads { &[][..] } else { SOFTIRQS };
+    let wakers = if options.every_task { &[][..] } else { WAKERS };
     let programs = Programs {
         object: &objects::ACCOUNT,
         tables: vec![
@@ -68,7 +69,10 @@ pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
         numbers: vec![("every_task", u32::from(options.every_task)), ("room_for_cpus", sizes.cpus)],
         typed_bytes: vec![("reasons_of_calls", system_calls::reasons().to_vec())],
         core: [BIRTHS, RUN_QUEUES].into_iter().flatten().collect(),
-        others: [NAMES_AND_IDLING, INTERRUPTS, PAGE_FAULTS, SUMS, softirqs].into_iter().flatten().collect(),
+        others: [NAMES_AND_IDLING, INTERRUPTS, PAGE_FAULTS, SUMS, softirqs, wakers]
+            .into_iter()
+            .flatten()
+            .collect(),
         typed: options.typed,
         follows_threads: true,
         namespace: options.namespace,

@@ -25,6 +25,9 @@ pub(super) const WOKEN: &[Hook] = &[hook("sched_wakeup", None), hook("sched_wake
 /// Who wakes whom.
 pub(super) const WAKES: &[Hook] = &[hook("sched_waking", None)];
 
+/// The same where only the target's threads are asked about.
+pub(super) const WAKERS: &[Hook] = &[hook("sched_waking", Some("who woke the threads"))];
+
 /// What happens to a server's sockets.
 pub(super) const REQUESTS: &[Hook] = &[
     hook("inet_sock_set_state", None),

@@ -36,7 +36,7 @@ pub(crate) use records::{
     BUCKETS, Control, CpuHead, CpuSeen, FUNCTION_ROWS, FUNCTIONS, FUNCTIONS_IN_ROW, Faults, FunctionSeen,
     FunctionsCame, KnownFunction, LineKey, LineSeen, Lost, Made, Place, Record, RouteKey, SLEEP_REASONS,
     SOURCE_SOFTIRQ, SOURCES, STEPS_BITS, STEPS_IN_LINE, STEPS_LINES, SourceSeen, StepsLine, StretchesSeen,
-    Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state,
+    Sum, TakerKey, TakerSeen, Tally, ThreadSeen, thread_state, waker_bits,
 };
 pub(crate) use request_records::{PORTS, PortSeen, RequestControl};
 pub(crate) use request_sums::{RequestTables, load as load_requests};
@@ -44,4 +44,4 @@ pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackKey, StackSum, 
 pub(crate) use stack_sums::{StackTables, load as load_stacks};
 pub(crate) use tables::Tables;
 #[cfg(test)]
-pub(crate) use {mapped::Mapped, records::FUNCTIONS_IN_LINE};
+pub(crate) use {mapped::Mapped, records::FUNCTIONS_IN_LINE, records::WakerSeen};

@@ -32,8 +32,18 @@ pub(crate) const SLEEP_REASONS: usize = 9;
 /// System calls that are told apart.
 pub(super) const SYSTEM_CALLS: usize = 512;
 
-/// Words that bring the record of a thread to a whole number of cache lines.
-const THREAD_UNUSED: usize = 4;
+/// Wakers of a thread that are told apart.
+const WAKERS: usize = 3;
+
+/// Bits of a waker.
+pub(crate) mod waker_bits {
+    pub(crate) const PROCESS: u32 = (1 << 22) - 1;
+    pub(crate) const ELSEWHERE: u32 = 1 << 22;
+    pub(crate) const SOFTIRQ: u32 = 1 << 23;
+    pub(crate) const INTERRUPT: u32 = 1 << 24;
+    #[cfg(test)]
+    pub(crate) const KNOWN: u32 = 1 << 25;
+}
 
 /// `enum thread_state`.
 pub(crate) mod thread_state {
@@ -167,6 +177,8 @@ records! {
 
     Place = "place" { core: u32, cache: u32, node: u32, known: u32, }
 
+    WakerSeen = "waker" { who: u32, count: u32, }
+
     ThreadSeen = "thread_seen" {
         version: u64,
         tid: u32,
@@ -202,7 +214,8 @@ records! {
         began_ns: u64,
         from_idle_count: [u64; IDLE_STATES],
         from_idle_ns: [u64; IDLE_STATES],
-        unused: [u64; THREAD_UNUSED],
+        woken_by: u64,
+        wakers: [WakerSeen; WAKERS],
         on_cpu_steps: [u32; BUCKETS],
         off_cpu_steps: [u32; BUCKETS],
     }
@@ -291,6 +304,12 @@ mod tests {
             ("SLEEP_SYNC", sleep_reason::SYNC as usize),
             ("SLEEP_CHILD", sleep_reason::CHILD as usize),
             ("SLEEP_OTHER", sleep_reason::OTHER as usize),
+            ("WAKERS", WAKERS),
+            ("WAKER_PROCESS", waker_bits::PROCESS as usize),
+            ("WAKER_ELSEWHERE", waker_bits::ELSEWHERE as usize),
+            ("WAKER_SOFTIRQ", waker_bits::SOFTIRQ as usize),
+            ("WAKER_INTERRUPT", waker_bits::INTERRUPT as usize),
+            ("WAKER_KNOWN", waker_bits::KNOWN as usize),
             ("THREAD_NONE", thread_state::NONE as usize),
             ("THREAD_RUNNING", thread_state::RUNNING as usize),
             ("THREAD_PREEMPTED", thread_state::PREEMPTED as usize),

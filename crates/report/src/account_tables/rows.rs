@@ -55,6 +55,8 @@ pub(super) fn thread(row: &ThreadAccount) -> Vec<Cell> {
         blocked,
         migrations,
         woken_elsewhere,
+        // A list: it is in the JSON.
+        wakers: _,
         page_faults,
         minor_faults,
         major_faults,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use probe::account::{Account, Distribution, Part, SleepReason, ThreadAccount};
+use probe::account::{Account, Distribution, Part, SleepReason, ThreadAccount, Waker, WakerContext};
 
 use super::{and_more, count, longest, percent, time, time_or_dash};
 use crate::grid::{self, Side};
@@ -52,6 +52,7 @@ pub(super) fn sum(account: &Account) -> String {
         count(moved.across_nodes),
     );
     text.push_str(&format!("  woken on another CPU than the last {}\n", count(all.woken_elsewhere)));
+    text.push_str(&wakers(all));
     text.push_str(&memory(all));
     text.push_str(&from_idle(all));
     text
@@ -84,6 +85,29 @@ fn words(reason: SleepReason) -> &'static str {
         SleepReason::Child => "for a child to end",
         SleepReason::Stopped => "stopped or frozen",
         SleepReason::Other => "for something else",
+    }
+}
+
+/// Most frequent wakers that are listed.
+const WAKERS: usize = 4;
+
+/// Who woke the threads.
+fn wakers(all: &ThreadAccount) -> String {
+    let line = |waker: &Waker| format!("  woken by {}: {}\n", waker_words(waker), count(waker.count));
+    all.wakers.iter().take(WAKERS).map(line).collect()
+}
+
+fn waker_words(waker: &Waker) -> String {
+    let place = if waker.elsewhere { "another CPU" } else { "the same CPU" };
+    let process = match (&waker.comm, waker.pid) {
+        (Some(comm), Some(pid)) => format!("{} (process {pid})", one_line(comm)),
+        (_, Some(pid)) => format!("process {pid}"),
+        (_, None) => "an idle CPU or a process that is not known here".into(),
+    };
+    match waker.context {
+        WakerContext::Interrupt => format!("an interrupt on {place}"),
+        WakerContext::Task => format!("{process} on {place}"),
+        WakerContext::Softirq => format!("a softirq on {place}, with {process} there"),
     }
 }
 

@@ -181,6 +181,9 @@ pub fn wakeups(explanation: &Explanation) -> Option<String> {
         percent(arm.elsewhere_share),
         percent(against.elsewhere_share)
     ));
+    if let Some((of_arm, of_against)) = arm.from_other_cpu_share.zip(against.from_other_cpu_share) {
+        parts.push(format!("by another CPU {:.0} % ({:.0} %)", percent(of_arm), percent(of_against)));
+    }
     parts.push(format!(
         "onto an idle CPU {:.0} % ({:.0} %)",
         percent(arm.onto_idle_share),

@@ -26,12 +26,14 @@ mod recorded;
 mod remote_calls;
 mod ring;
 mod sleeps;
+mod starved;
 mod sums;
 mod thief;
 mod timers;
 mod unprivileged;
 mod waker;
 mod watching;
+mod woken_by;
 
 pub use figures::interrupts;
 pub use limited::Limited;

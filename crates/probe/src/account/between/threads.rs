@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::row::{Row, known_sum};
-use crate::account::sleep;
 use crate::account::thread::{FromIdle, Migrations, ThreadAccount};
+use crate::account::{sleep, waker};
 
 impl Row for ThreadAccount {
     type Key = (u32, u64);
@@ -40,6 +40,7 @@ impl Row for ThreadAccount {
             blocked: self.blocked.since(&before.blocked, None),
             migrations: self.migrations.since(&before.migrations),
             woken_elsewhere: self.woken_elsewhere.saturating_sub(before.woken_elsewhere),
+            wakers: waker::since(&self.wakers, &before.wakers),
             page_faults: self.page_faults.map(|now| now.saturating_sub(before.page_faults.unwrap_or(0))),
             minor_faults: self.minor_faults.map(|now| now.saturating_sub(before.minor_faults.unwrap_or(0))),
             major_faults: self.major_faults.map(|now| now.saturating_sub(before.major_faults.unwrap_or(0))),
@@ -89,6 +90,7 @@ impl ThreadAccount {
             blocked: self.blocked.plus(&other.blocked),
             migrations: self.migrations.plus(&other.migrations),
             woken_elsewhere: self.woken_elsewhere.saturating_add(other.woken_elsewhere),
+            wakers: waker::plus(self.wakers, other.wakers.iter().cloned()),
             page_faults: known_sum(self.page_faults, other.page_faults),
             minor_faults: known_sum(self.minor_faults, other.minor_faults),
             major_faults: known_sum(self.major_faults, other.major_faults),

@@ -1,6 +1,6 @@
 //! The server and its partners wake each other from CPU to CPU.
 
-use probe::account::{Account, SleepReason, ThreadAccount};
+use probe::account::{Account, SleepReason, ThreadAccount, Waker, WakerContext};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
@@ -94,8 +94,39 @@ enum Partner {
     Own,
 }
 
-/// Who wakes the server, by what its threads sleep for; `None` where that is no task of this host.
+/// Who wakes the server from other CPUs; `None` where that is no task of this host.
 fn partner(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
+    let known = account.threads.iter().flat_map(|thread| &thread.wakers);
+    match known.clone().next() {
+        Some(_) => partner_by_wakers(scene, account, &known.collect::<Vec<_>>()),
+        None => partner_by_sleep(scene, account),
+    }
+}
+
+/// The same by who was seen to wake it: most wake-ups come from one kind of partner, on other CPUs.
+fn partner_by_wakers(scene: &Scene<'_>, account: &Account, wakers: &[&Waker]) -> Option<Partner> {
+    let all: f64 = wakers.iter().map(|waker| waker.count as f64).sum();
+    let across = |is_partner: &dyn Fn(u32, WakerContext) -> bool| -> f64 {
+        let across = wakers.iter().filter(|waker| waker.elsewhere);
+        let of = across.filter(|waker| waker.pid.is_some_and(|pid| is_partner(pid, waker.context)));
+        of.map(|waker| waker.count as f64).sum()
+    };
+    let is_own = |pid: u32, context: WakerContext| {
+        context == WakerContext::Task && account.threads.iter().any(|thread| thread.pid == pid)
+    };
+    if across(&is_own) >= MOSTLY * all {
+        return Some(Partner::Own);
+    }
+    let is_client = |pid: u32, _: WakerContext| scene.situation.is_client(pid);
+    if across(&is_client) < MOSTLY * all {
+        return None;
+    }
+    let peer = scene.situation.connections.peers.iter().max_by_key(|peer| peer.connections)?;
+    Some(Partner::Client(format!("{} (process {})", peer.comm, peer.pid)))
+}
+
+/// The same by what its threads sleep for, where wakers were not counted.
+fn partner_by_sleep(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
     let slept = |reason: SleepReason| {
         sum(account, |thread| thread.asleep_for.get(&reason).map_or(0, |part| part.count))
     };
@@ -174,6 +205,32 @@ mod tests {
         let mut alone = woken_by(SleepReason::Input);
         alone.connections.peers.clear();
         assert_eq!(look(&alone), Looked::DoesNotApply);
+    }
+
+    #[test]
+    fn who_was_seen_to_wake_it_counts_more_than_what_it_sleeps_for() {
+        let by = |context, pid, elsewhere| {
+            let mut seen = woken_by(SleepReason::Input);
+            let thread = &mut seen.account.as_mut().unwrap().threads[0];
+            thread.wakers = vec![
+                Waker { context, pid, elsewhere, count: 4_000, comm: None },
+                Waker { context: WakerContext::Interrupt, elsewhere: true, count: 1_000, ..Waker::default() },
+            ];
+            // Not known, and not asked for then.
+            seen.observation.system.clear();
+            look(&seen)
+        };
+        assert!(matches!(by(WakerContext::Softirq, Some(7), true), Looked::Found(_)), "by its client");
+        assert_eq!(by(WakerContext::Softirq, Some(7), false), Looked::DoesNotApply, "on its own CPU");
+        assert_eq!(
+            by(WakerContext::Softirq, Some(99), true),
+            Looked::DoesNotApply,
+            "a card, while anybody ran"
+        );
+        assert_eq!(by(WakerContext::Interrupt, None, true), Looked::DoesNotApply, "a timer");
+        let own = situation().account.unwrap().threads[0].pid;
+        let Looked::Found(causes) = by(WakerContext::Task, Some(own), true) else { panic!("not found") };
+        assert!(causes[0].claim.starts_with("Its threads"), "{causes:?}");
     }
 
     #[test]

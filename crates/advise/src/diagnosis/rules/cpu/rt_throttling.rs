@@ -65,8 +65,7 @@ impl Rule for RtThrottling {
             Policies::Ordinary => return Looked::DoesNotApply,
             Policies::RealTime { .. } => {}
             Policies::Mixed => {
-                let why =
-                    "both real-time and ordinary threads waited, and which of them were throttled is not known";
+                let why = "both real-time and ordinary threads waited, and which of them were throttled is not known";
                 return Looked::CannotTell(Missing::new(ABOUT.title, why));
             }
         }
