@@ -16,6 +16,7 @@ use machine::Missing;
 use probe::Situation;
 use probe::pmu::Work;
 use probe::requests::Requests;
+use probe::stacks::Profile;
 use serde::Serialize;
 
 pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
@@ -37,6 +38,9 @@ pub struct Diagnosis {
     /// Its work by the counters of its CPUs; `None` where it was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
+    /// What it did on CPUs, by function; `None` where that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineTime>,
@@ -91,6 +95,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     diagnosis.observer = observer(&scene);
     diagnosis.requests = situation.requests.clone();
     diagnosis.work = situation.work;
+    diagnosis.profile = situation.profile.clone();
     diagnosis.time = Some(scene.time);
     diagnosis
 }

@@ -6,6 +6,7 @@
 
 pub mod claim;
 pub mod everywhere;
+pub mod functions;
 pub mod intervention;
 mod judged;
 pub mod latency;
@@ -27,6 +28,7 @@ use study::{Arm, Facts, Observed, SeenObserved};
 use crate::diagnosis::rules::Costs;
 use claim::{Claim, Scaled, Support};
 use everywhere::EveryArm;
+use functions::FunctionChange;
 use judged::{Judged, OfArm, judged};
 use latency::Latency;
 use observing::Observing;
@@ -69,6 +71,8 @@ pub struct Explanation {
     pub latency: Option<Latency>,
     /// What the server did by the counters of its CPUs; `None` where there are none.
     pub work: Option<Work>,
+    /// Functions of the server whose CPU time a request differs; empty where they were not sampled.
+    pub functions: Vec<FunctionChange>,
     /// How the server's threads were woken in the arm, and in the other; `None` where they were not, or it is not known.
     pub wakeups: Option<(Wakeups, Wakeups)>,
     /// Mechanisms that cost one arm more than the other, largest first.
@@ -182,6 +186,7 @@ fn explanation(
         wakeups: wakeups(&pairs),
         latency: latency::latency(&pairs),
         work: work::work(&pairs),
+        functions: functions::functions(&pairs),
         server,
         claims,
         unexplained_share,

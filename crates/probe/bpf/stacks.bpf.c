@@ -3,46 +3,7 @@
  * Sums up what the threads of the target did, by the stacks with which they left the CPU. Only with typed trace points: stacks are an
  * extra, and a kernel without types has fewer of them.
  */
-#include "stack_records.h"
-#include "tasks.h"
-
-/* uapi/linux/bpf.h */
-static long (*const bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)67;
-enum { MAP_PERCPU_ARRAY = 6, STACK_OF_USER = 1 << 8 };
-
-struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct stack_control);
-} control section(".maps");
-
-/* Where a stack is put together. */
-struct {
-	map_uint(type, MAP_PERCPU_ARRAY);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct stack_frames);
-} scratch section(".maps");
-
-/*
- * Sizes are for a small target: pinwise sets them before it loads the programs. They are set aside at once: the kernel has but a few pieces
- * of such a size at hand for who cannot wait for memory, as a switch cannot.
- */
-struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, u64);
-	map_type(value, struct stack_frames);
-} stacks section(".maps");
-
-struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct stack_key);
-	map_type(value, struct stack_sum);
-} sums section(".maps");
+#include "stack_keeping.h"
 
 struct {
 	map_uint(type, MAP_TASK_STORAGE);
@@ -50,19 +11,6 @@ struct {
 	map_type(key, int);
 	map_type(value, struct left);
 } threads section(".maps");
-
-inline_always struct stack_control *control_of(void)
-{
-	u32 first = 0;
-
-	return bpf_map_lookup_elem(&control, &first);
-}
-
-/* When counting began; 0 while it has not, and once it has ended. */
-inline_always u64 counting_since(struct stack_control *set)
-{
-	return set && !set->ended_ns ? set->began_ns : 0;
-}
 
 inline_always struct left *left_of(struct task_struct *task)
 {
@@ -82,16 +30,10 @@ inline_always void add_thread(struct stack_control *set, struct task_struct *tas
 inline_always void add(struct stack_control *set, struct task_struct *task, struct stack_key *key,
 		       const struct stack_sum *more)
 {
-	struct stack_sum *sum, none = {};
+	struct stack_sum *sum;
 
-	key->tgid = task->tgid;
-	if (bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), __builtin_preserve_access_index(&task->comm)) < 0)
-		key->comm[0] = 0;
-	sum = bpf_map_lookup_elem(&sums, key);
-	if (!sum) {
-		bpf_map_update_elem(&sums, key, &none, UPDATE_NOEXIST);
-		sum = bpf_map_lookup_elem(&sums, key);
-	}
+	name_key(key, task);
+	sum = sum_of(key);
 	if (!sum) {
 		__sync_fetch_and_add(&set->lost_sums, 1);
 		__sync_fetch_and_add(&set->lost_ns, more->ns + more->waited_ns);
@@ -146,108 +88,6 @@ inline_always void tell_ran(struct stack_control *set, struct task_struct *task,
 	left->ran_ns = 0;
 	if (more.count)
 		add(set, task, &key, &more);
-}
-
-/* Where a thread's callers can be. */
-struct code {
-	u64 start, length;
-	u64 below; /* files that are mapped lie below this */
-};
-
-/* As far below there is code. Where files are mapped from the bottom up, the stack lies further above than that. */
-enum { LIBRARIES_BITS = 42 };
-
-inline_always struct code code_of(struct task_struct *task)
-{
-	struct mm_struct *mm = task->mm;
-	struct code code = {};
-
-	if (mm) {
-		code.start = mm->start_code;
-		code.length = mm->end_code - code.start;
-		code.below = mm->mmap_base;
-		if ((mm->start_stack - code.below) >> LIBRARIES_BITS)
-			code.below += 1ULL << LIBRARIES_BITS;
-	}
-	return code;
-}
-
-/*
- * The kernel follows frame pointers; code without them has other things in their place, often another number each time, which would be
- * another stack each time. No branch in it: there are as many ways through the loop as the verifier has to go.
- */
-inline_always int may_be_code(const struct code *code, u64 address)
-{
-	return (address - code->start < code->length) | ((code->below - address) >> LIBRARIES_BITS == 0);
-}
-
-/* FNV-1a (Fowler, Noll, Vo) by words: http://www.isthe.com/chongo/tech/comp/fnv */
-#define BASIS 0xcbf29ce484222325ULL
-
-inline_always u64 hash_on(u64 hash, u64 word)
-{
-	hash = (hash ^ word) * 0x100000001b3ULL;
-	return hash ^ hash >> 32;
-}
-
-/* `last` is one that is kept: mostly a thread goes to sleep where it did the last time. */
-inline_always u64 keep(struct stack_control *set, struct stack_frames *frames, u64 hash, u64 *last)
-{
-	if (hash < STACK_FIRST)
-		hash += STACK_FIRST;
-	if (hash == *last)
-		return hash;
-	*last = hash;
-	if (bpf_map_lookup_elem(&stacks, &hash))
-		return hash;
-	bpf_map_update_elem(&stacks, &hash, frames, UPDATE_NOEXIST);
-	if (bpf_map_lookup_elem(&stacks, &hash))
-		return hash;
-	*last = STACK_LOST;
-	__sync_fetch_and_add(&set->lost_stacks, 1);
-	return STACK_LOST;
-}
-
-/* Whose caller cannot be there ends a stack of user space: what comes after is as wrong, and not looked at. */
-inline_always u64 user_stack(struct stack_control *set, void *context, struct task_struct *task, u64 *last)
-{
-	u32 first = 0, depth;
-	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
-	struct code code = code_of(task);
-	u64 hash = BASIS;
-
-	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), STACK_OF_USER) <= 0)
-		return STACK_NONE;
-	/* What the innermost function is the processor says. */
-	hash = hash_on(hash, frames->at[0]);
-	for (depth = 1; depth < STACK_DEPTH; depth++) {
-		if (!may_be_code(&code, frames->at[depth])) {
-			frames->at[depth] = frames->at[depth] ? STACK_NO_CODE : 0;
-			hash = hash_on(hash, frames->at[depth]);
-			break;
-		}
-		hash = hash_on(hash, frames->at[depth]);
-	}
-	return keep(set, frames, hash, last);
-}
-
-inline_always u64 kernel_stack(struct stack_control *set, void *context, u64 *last)
-{
-	u32 first = 0, depth;
-	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
-	u64 hash = BASIS;
-
-	/* There always are some: this one is running in the kernel. */
-	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0) {
-		__sync_fetch_and_add(&set->lost_stacks, 1);
-		return STACK_LOST;
-	}
-	for (depth = 0; depth < STACK_DEPTH; depth++) {
-		if (!frames->at[depth])
-			break;
-		hash = hash_on(hash, frames->at[depth]);
-	}
-	return keep(set, frames, hash, last);
 }
 
 /* include/linux/sched/prio.h, MAX_RT_PRIO */

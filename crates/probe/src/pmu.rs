@@ -4,13 +4,14 @@
 //! other thread or for its clock. Source: perf_event_open(2) in counting mode, three counters a thread, which cost nothing while they run but
 //! a little at each switch. Guests mostly have none. *Not verified on hardware: the machines of CI have no PMU.*
 
+use std::io;
 use std::os::fd::OwnedFd;
 
 use machine::{Missing, Root};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::perf_event;
+use crate::{perf_event, tasks};
 
 /// The fact that is missing where nothing can be counted.
 const FACT: &str = "instructions and cycles (PMU)";
@@ -73,7 +74,7 @@ impl CountingWork {
     /// # Errors
     /// There is no PMU here, the kernel does not permit it, or there are too many threads: which, and the remedy.
     pub fn begin(root: &Root, pids: &[u32]) -> Result<Self, Missing> {
-        let threads = threads(root, pids);
+        let threads = tasks::threads(root, pids);
         if threads.len() > MOST_THREADS {
             let why = format_args!(
                 "the server has {} threads; counters are opened for {MOST_THREADS} at most",
@@ -84,7 +85,7 @@ impl CountingWork {
         let mut counters = Vec::new();
         for tid in threads {
             for event in [Event::Cycles, Event::Instructions, Event::CacheMisses] {
-                match open(event, tid) {
+                match perf_event::hardware_counter(event as u64, tid) {
                     Ok(file) => counters.push(Counter {
                         event,
                         file,
@@ -92,9 +93,9 @@ impl CountingWork {
                         last: Reading::default(),
                     }),
                     // It has ended meanwhile.
-                    Err(Errno::SRCH) => {}
+                    Err(e) if errno(&e) == Some(Errno::SRCH) => {}
                     Err(_) if event == Event::CacheMisses => {}
-                    Err(errno) => return Err(Missing::new(FACT, why_not(errno))),
+                    Err(e) => return Err(Missing::new(FACT, why_not(&e))),
                 }
             }
         }
@@ -126,12 +127,6 @@ impl CountingWork {
     }
 }
 
-/// All threads of these processes.
-fn threads(root: &Root, pids: &[u32]) -> Vec<u32> {
-    let of = |pid: &u32| root.list(format!("/proc/{pid}/task")).unwrap_or_default();
-    pids.iter().flat_map(of).filter_map(|name| name.parse().ok()).collect()
-}
-
 /// Adds up what counters have counted, each scaled to the time in which it was to run; `None` where none of a kind has run.
 fn sum(readings: impl Iterator<Item = (Event, Reading, Reading)>) -> Option<Work> {
     let mut work = Work { counted_share: 1.0, ..Work::default() };
@@ -158,12 +153,6 @@ fn sum(readings: impl Iterator<Item = (Event, Reading, Reading)>) -> Option<Work
     ran.then_some(Work { cache_misses: misses, ..work })
 }
 
-/// Opens a counter of a thread.
-fn open(event: Event, tid: u32) -> Result<OwnedFd, Errno> {
-    let opened = perf_event::hardware_counter(event as u64, tid);
-    opened.map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::INVAL))
-}
-
 /// Reads a counter; one that cannot be read has not moved.
 fn read(file: &OwnedFd) -> Reading {
     let mut bytes = [0; 24];
@@ -176,16 +165,16 @@ fn read(file: &OwnedFd) -> Reading {
     }
 }
 
-fn why_not(errno: Errno) -> String {
-    match errno {
-        Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP => {
+fn errno(error: &io::Error) -> Option<Errno> {
+    Errno::from_io_error(error)
+}
+
+fn why_not(error: &io::Error) -> String {
+    match errno(error) {
+        Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
             "this machine has no PMU that the kernel may use, as most guests".into()
         }
-        Errno::ACCESS | Errno::PERM => {
-            "the kernel does not permit it: run as root or with CAP_PERFMON, or lower sysctl kernel.perf_event_paranoid".into()
-        }
-        Errno::MFILE => "too many files are open: raise the limit (ulimit -n)".into(),
-        other => format!("perf_event_open: {other}"),
+        _ => perf_event::why_not(error),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::account::{Account, CpuAccount};
 use crate::observation::Observation;
 use crate::pmu::Work;
 use crate::requests::Requests;
+use crate::stacks::Profile;
 pub use server_counters::ServerCounters;
 pub use surroundings::Surroundings;
 
@@ -64,6 +65,9 @@ pub struct Situation {
     /// Its work by the counters of its CPUs (PMU); `None` where there are none, or that was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
+    /// What it did on CPUs, by function; `None` where that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// Its memory limits, the nearest cgroup first.
     pub memory: Vec<MemoryUse>,
     /// Whether only the account was kept, as in a ring: what the other parts do not have is not known, rather than not there.

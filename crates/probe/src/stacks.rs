@@ -1,14 +1,21 @@
 //! What the threads of a target did, by the stacks with which they went to sleep: where a server waits, in its own words.
 //!
+//! [`Profiling`] samples what they do on a CPU instead; [`Profiling::end`] gives a [`Profile`] by function.
+//!
 //! [`Summing`] has programs in the kernel sum that up; [`Summing::end`] gives a [`TimeByStack`], in which each thread that was there all
 //! the time has the whole window. Stacks of user space are as good as the kernel can unwind them: it follows frame pointers, so that code built without
 //! has a frame or two. For times without stacks see [`crate::account`], which costs less.
 
 mod frames;
+mod named_sums;
 mod naming;
+mod profile;
+mod profiling;
 mod summing;
 mod time;
 
 pub use frames::Frames;
+pub use profile::{Profile, Sampled};
+pub use profiling::Profiling;
 pub use summing::Summing;
 pub use time::{Doing, StackTime, TimeByStack};

@@ -7,6 +7,7 @@ use probe::requests::PortRequests;
 
 use crate::account_text;
 use crate::number::grouped;
+use crate::profile_text;
 use crate::table::wrap::hanging;
 use crate::visible::one_line;
 
@@ -38,6 +39,8 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     lines.extend(diagnosis.time.iter().flat_map(bar));
     lines.extend(requests(diagnosis, wanted));
     lines.extend(work(diagnosis));
+    let profile = diagnosis.profile.iter().flat_map(|profile| profile_text::lines(profile, wanted.all));
+    lines.extend(profile.flat_map(|line| wrapped("  ", &line, "    ")));
     lines.extend(causes(diagnosis, wanted, WIDTH));
     lines.extend(ruled_out(diagnosis));
     lines.extend(missing(diagnosis, wanted));

@@ -27,6 +27,7 @@ pub fn render(explanation: &Explanation) -> String {
     let closing = words::latency(explanation)
         .into_iter()
         .chain(words::work(explanation))
+        .chain(words::functions(explanation))
         .chain(words::wakeups(explanation))
         .chain(words::load(explanation))
         .chain(words::closing(explanation));

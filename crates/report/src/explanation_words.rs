@@ -6,8 +6,8 @@ mod sentences;
 mod told;
 
 pub use sentences::{
-    OBSERVING, basis_note, cause_name, claim, closing, first_remedy, heading, latency, load, no_claim,
-    wakeups, work,
+    OBSERVING, basis_note, cause_name, claim, closing, first_remedy, functions, heading, latency, load,
+    no_claim, wakeups, work,
 };
 pub use told::{Sureness, Told, ToldStep, told};
 

@@ -44,6 +44,7 @@ pub mod number;
 pub mod pages;
 pub mod picture;
 pub mod plan_text;
+mod profile_text;
 pub mod screening_words;
 pub mod so_far;
 pub mod stalled_text;

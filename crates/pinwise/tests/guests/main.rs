@@ -8,6 +8,7 @@
 
 mod across_boots;
 mod boot_parameters;
+mod diagnosed;
 mod distances;
 mod fixtures;
 mod going_offline;

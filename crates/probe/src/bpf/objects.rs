@@ -26,6 +26,10 @@ pub(super) static EVENTS: Object = Object {
 pub(super) static STACKS: Object =
     Object { typed: include_bytes_aligned!("../../bpf/stacks.tp_btf.o"), raw: None };
 
+/// Samples stacks.
+pub(super) static PROFILE: Object =
+    Object { typed: include_bytes_aligned!("../../bpf/profile.tp_btf.o"), raw: None };
+
 /// Sums up requests by port.
 pub(super) static REQUESTS: Object =
     Object { typed: include_bytes_aligned!("../../bpf/requests.tp_btf.o"), raw: None };
@@ -60,6 +64,7 @@ mod tests {
             "events.tp_btf.o",
             "events.raw_tp.o",
             "nothing.tp_btf.o",
+            "profile.tp_btf.o",
             "requests.tp_btf.o",
             "stacks.tp_btf.o",
             "syscalls.tp_btf.o",

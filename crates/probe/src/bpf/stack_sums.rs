@@ -1,4 +1,4 @@
-//! The programs that sum up what threads did by the stacks with which they left the CPU.
+//! The programs that sum up what threads did by stacks: those with which they left the CPU, or samples of what they do on one.
 
 use aya::maps::{HashMap, MapData};
 use machine::Missing;
@@ -38,6 +38,40 @@ pub(crate) fn load() -> Result<Loaded, Missing> {
         types: None,
     };
     programs.load()
+}
+
+/// The program that samples, and is attached to threads one by one.
+const SAMPLING: &str = "on_cpu";
+
+/// Loads the program that samples stacks. It runs where it is attached ([`sample`]).
+///
+/// # Errors
+/// When the kernel does not tell its types, or does not permit programs: what, why and the remedy.
+pub(crate) fn load_profile() -> Result<Loaded, Missing> {
+    let programs = Programs {
+        object: &objects::PROFILE,
+        tables: vec![("stacks", STACKS), ("sums", SUMS)],
+        raw_tables: Vec::new(),
+        numbers: Vec::new(),
+        typed_bytes: Vec::new(),
+        core: Vec::new(),
+        others: Vec::new(),
+        typed: true,
+        follows_threads: false,
+        namespace: 0,
+        types: None,
+    };
+    let mut loaded = programs.load()?;
+    loaded.load_sampling(SAMPLING)?;
+    Ok(loaded)
+}
+
+/// Has the stack of a thread, and of those that it starts, taken whenever it has had a CPU for so long.
+///
+/// # Errors
+/// Those of perf_event_open(2): ESRCH where it has ended.
+pub(crate) fn sample(loaded: &mut Loaded, tid: u32, period_ns: u64) -> std::io::Result<()> {
+    loaded.sample(SAMPLING, tid, period_ns)
 }
 
 /// The tables of these programs.

@@ -1,26 +1,29 @@
-//! What is counted of a server over a window beside its threads: its requests, and its work.
+//! What is seen of a server over a window beside the account of its threads: its requests, its work, and its functions.
 
 use machine::{Missing, Root};
 
 use super::Situation;
 use crate::pmu::CountingWork;
 use crate::requests::CountingRequests;
+use crate::stacks::Profiling;
 
 /// Counters that are ready or run; what cannot be counted is missing with the reason.
 pub struct ServerCounters {
     /// `None` where requests are not to be counted.
     requests: Option<Result<CountingRequests, Missing>>,
     work: Result<CountingWork, Missing>,
+    profile: Result<Profiling, Missing>,
 }
 
 impl ServerCounters {
-    /// Gets ready to count the work of these processes, and, where ports are given, the requests that come to those in the network
+    /// Gets ready to count the work of these processes and to sample their functions, and, where ports are given, the requests that come to those in the network
     /// namespace of the first process.
     pub fn prepare(root: &Root, pids: &[u32], ports: Option<&[u16]>) -> Self {
         let requests = ports.zip(pids.first());
         Self {
             requests: requests.map(|(ports, first)| CountingRequests::prepare(root, *first, ports)),
             work: CountingWork::begin(root, pids),
+            profile: Profiling::prepare(root, pids),
         }
     }
 
@@ -32,10 +35,16 @@ impl ServerCounters {
         if let Ok(work) = &mut self.work {
             work.start();
         }
+        if let Ok(profile) = &mut self.profile {
+            profile.start();
+        }
     }
 
     /// Counts no longer.
     pub fn stop(&mut self) {
+        if let Ok(profile) = &mut self.profile {
+            profile.stop();
+        }
         if let Some(Ok(requests)) = &mut self.requests {
             requests.stop();
         }
@@ -53,6 +62,10 @@ impl ServerCounters {
         }
         match self.work.and_then(CountingWork::end) {
             Ok(work) => situation.work = Some(work),
+            Err(missing) => situation.missing.push(missing),
+        }
+        match self.profile.map(Profiling::end) {
+            Ok(profile) => situation.profile = Some(profile),
             Err(missing) => situation.missing.push(missing),
         }
     }

@@ -51,6 +51,7 @@ pub fn explanation() -> Explanation {
         server: Waterfall { total, steps, own },
         load: None,
         wakeups: None,
+        functions: Vec::new(),
         latency: None,
         work: None,
         claims: vec![hog_claim()],

@@ -2,6 +2,7 @@
 
 use advise::diagnosis::{Cause, CauseId, Subject, about};
 use advise::explanation::claim::{Claim, Support};
+use advise::explanation::functions::{FunctionChange, Where};
 use advise::explanation::term::Term;
 use advise::explanation::wakeups::Wakeups;
 use advise::explanation::waterfall::Change;
@@ -157,6 +158,27 @@ pub fn work(explanation: &Explanation) -> Option<String> {
         part(&work.per_cycle, 2),
         misses.unwrap_or_default()
     ))
+}
+
+/// Which functions take the CPU time that differs.
+pub fn functions(explanation: &Explanation) -> Option<String> {
+    let function = |changed: &FunctionChange| {
+        let name = one_line(&changed.name);
+        let what = match changed.place {
+            Where::User => format!("{name} (user)"),
+            Where::Kernel => format!("{name} (kernel)"),
+            Where::SystemCall => format!("system call {name}"),
+        };
+        format!("{what} {:.1} us ({:.1} us)", changed.cpu_us.to, changed.cpu_us.from)
+    };
+    let functions: Vec<String> = explanation.functions.iter().map(function).collect();
+    (!functions.is_empty()).then(|| {
+        format!(
+            "CPU time of functions a request {}, by samples: {}.",
+            sides(explanation),
+            functions.join(", ")
+        )
+    })
 }
 
 /// How the server's threads were woken, where that differs or takes time.

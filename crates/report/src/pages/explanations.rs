@@ -91,7 +91,7 @@ fn one(html: &mut Html, explanation: &Explanation) {
     terms(html, explanation, &told);
     claims(html, explanation);
     let sentences = words::latency(explanation).into_iter().chain(words::work(explanation));
-    let sentences = sentences.chain(words::wakeups(explanation));
+    let sentences = sentences.chain(words::functions(explanation)).chain(words::wakeups(explanation));
     let sentences = sentences.chain(words::load(explanation));
     for sentence in sentences.chain(words::closing(explanation)) {
         html.element("p", &[], sentence);
