@@ -127,6 +127,12 @@ struct Interrupt {
 struct NamedDevice {
     name: String,
     kind: ::machine::devices::DeviceKind,
+    /// The node that it is attached to, where the firmware tells it.
+    #[serde(default)]
+    node: Option<u32>,
+    /// PCIe links above it.
+    #[serde(default)]
+    links: Vec<::machine::devices::pcie::PcieLink>,
 }
 
 /// The clock of a CPU, and what its policy allows, MHz.

@@ -15,7 +15,7 @@ pub(super) fn of(simulated: &Simulated) -> Machine {
     let mut machine = Machine {
         cpus: (0..simulated.cpus).map(|id| cpu(simulated, id)).collect(),
         nodes: (0..simulated.nodes).map(|id| node(simulated, id)).collect(),
-        devices: simulated.devices.iter().map(|named| device(simulated, &named.name, named.kind)).collect(),
+        devices: simulated.devices.iter().map(|named| device(simulated, named)).collect(),
         irqs: lines(simulated),
         ..Machine::default()
     };
@@ -69,9 +69,16 @@ fn node(simulated: &Simulated, id: u32) -> Node {
     Node { id, cpus, memory_bytes: Some(64 << 30), ..Node::default() }
 }
 
-fn device(simulated: &Simulated, name: &str, kind: machine::devices::DeviceKind) -> Device {
-    let irqs = simulated.interrupts.iter().filter(|one| one.device == name).filter_map(|one| one.irq);
-    Device { kind, name: name.into(), irqs: irqs.collect(), ..Device::default() }
+fn device(simulated: &Simulated, named: &super::NamedDevice) -> Device {
+    let irqs = simulated.interrupts.iter().filter(|one| one.device == named.name).filter_map(|one| one.irq);
+    Device {
+        kind: named.kind,
+        name: named.name.clone(),
+        node: named.node,
+        links: named.links.clone(),
+        irqs: irqs.collect(),
+        ..Device::default()
+    }
 }
 
 fn lines(simulated: &Simulated) -> Vec<Irq> {

@@ -36,6 +36,7 @@ pub(super) fn of(simulated: &Simulated) -> Situation {
         ..Situation::default()
     };
     situation.connections.from_elsewhere = simulated.from_elsewhere;
+    situation.connections.same_namespace = Some(true);
     let comm = |pid: u32| {
         let task = simulated.tasks.iter().find(|task| task.pid == pid);
         task.map_or("client".to_string(), |task| task.comm.clone())
