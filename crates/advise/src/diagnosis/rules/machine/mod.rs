@@ -1,6 +1,7 @@
 //! What the machine or its hypervisor does to the server's CPUs, and to what it reaches its devices by.
 
 pub mod clock;
+pub mod device_node;
 pub mod idle_exit;
 pub mod pcie_link;
 pub mod smt_sibling;
@@ -15,4 +16,5 @@ pub static ALL: &[&dyn Rule] = &[
     &smt_sibling::SmtSibling,
     &clock::Clock,
     &pcie_link::PcieLink,
+    &device_node::DeviceNode,
 ];
