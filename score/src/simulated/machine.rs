@@ -4,6 +4,7 @@ use machine::devices::Device;
 use machine::idle::IdleState;
 use machine::irqs::Irq;
 use machine::power::FrequencyPolicy;
+use machine::topology::caches::{Cache, CacheType};
 use machine::topology::cpus::Cpu;
 use machine::topology::nodes::Node;
 use machine::{CpuSet, Machine};
@@ -17,6 +18,7 @@ pub(super) fn of(simulated: &Simulated) -> Machine {
         nodes: (0..simulated.nodes).map(|id| node(simulated, id)).collect(),
         devices: simulated.devices.iter().map(|named| device(simulated, named)).collect(),
         irqs: lines(simulated),
+        caches: simulated.caches.iter().map(cache).collect(),
         ..Machine::default()
     };
     machine.kernel.hz = simulated.hz;
@@ -41,6 +43,10 @@ fn idle_state(depth: u32) -> IdleState {
         disabled: Some(false),
         disabled_on: CpuSet::new(),
     }
+}
+
+fn cache(cpus: &CpuSet) -> Cache {
+    Cache { level: 3, kind: CacheType::Unified, bytes: Some(32 << 20), cpus: cpus.clone() }
 }
 
 fn cpu(simulated: &Simulated, id: u32) -> Cpu {

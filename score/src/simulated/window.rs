@@ -31,6 +31,7 @@ pub(super) fn of(simulated: &Simulated) -> Situation {
         observation: observation(simulated),
         server: server(simulated),
         busy: simulated.tasks.iter().filter(|task| !task.kernel && task.had >= BUSY).map(busy).collect(),
+        work: simulated.work,
         memory: simulated.full_cgroups.iter().map(|path| full(path)).collect(),
         machine,
         ..Situation::default()

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod device_node;
 pub mod idle_exit;
+pub mod llc_shared;
 pub mod pcie_link;
 pub mod smt_sibling;
 pub mod steal;
@@ -17,4 +18,5 @@ pub static ALL: &[&dyn Rule] = &[
     &clock::Clock,
     &pcie_link::PcieLink,
     &device_node::DeviceNode,
+    &llc_shared::LlcShared,
 ];
