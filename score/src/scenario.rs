@@ -24,6 +24,9 @@ pub struct Scenario {
     /// Rules of which causes are true as well, or follow from the truth.
     #[serde(default)]
     pub also: Vec<String>,
+    /// Rules that must not be named at all, not even as possible: what is only possible is no wrong claim else.
+    #[serde(default)]
+    pub never: Vec<String>,
     /// The limit that must be named, where one is sure.
     #[serde(default)]
     pub limit: Option<String>,
@@ -99,7 +102,7 @@ mod tests {
         let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
         let rules: BTreeSet<&str> = advise::diagnosis::rules::all().map(|rule| rule.about().id).collect();
         for scenario in &all {
-            for rule in scenario.truth.iter().chain(&scenario.also) {
+            for rule in scenario.truth.iter().chain(&scenario.also).chain(&scenario.never) {
                 assert!(rules.contains(rule.as_str()), "{}: there is no rule {rule}", scenario.name);
             }
             if let Some(other) = &scenario.looks_like {

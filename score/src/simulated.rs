@@ -23,6 +23,12 @@ pub struct Simulated {
     /// NUMA nodes, of neighbouring CPUs each.
     #[serde(default = "one")]
     nodes: u32,
+    /// Last-level caches, by the CPUs that share each.
+    #[serde(default)]
+    caches: Vec<CpuSet>,
+    /// What the CPUs' counters said of the server in the window; without it there are none.
+    #[serde(default)]
+    work: Option<probe::pmu::Work>,
     /// Whether it is a guest.
     #[serde(default)]
     guest: bool,
@@ -127,6 +133,12 @@ struct Interrupt {
 struct NamedDevice {
     name: String,
     kind: ::machine::devices::DeviceKind,
+    /// The node that it is attached to, where the firmware tells it.
+    #[serde(default)]
+    node: Option<u32>,
+    /// PCIe links above it.
+    #[serde(default)]
+    links: Vec<::machine::devices::pcie::PcieLink>,
 }
 
 /// The clock of a CPU, and what its policy allows, MHz.

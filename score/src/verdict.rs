@@ -28,7 +28,7 @@ pub enum Verdict {
 pub struct Judged {
     /// How it did.
     pub verdict: Verdict,
-    /// Rules among the first two whose claim is not true here.
+    /// Rules among the first two whose claim is not true here, and rules that must not be named at all.
     pub wrong: Vec<String>,
     /// The limit that was named instead of the true one.
     pub wrong_limit: Option<Limit>,
@@ -50,6 +50,8 @@ pub fn judge(scenario: &Scenario, diagnosis: &Diagnosis) -> Judged {
 
 /// Holds rules that were named, the most important first, against the truth; `seen` are those whose claim is certain.
 pub fn judge_rules(scenario: &Scenario, all: &[&str], seen: &[&str]) -> Judged {
+    let never = all.iter().filter(|rule| scenario.never.iter().any(|never| never == *rule));
+    let never: Vec<&str> = never.copied().collect();
     let all = &all[..all.len().min(READ)];
     let verdict = match &scenario.truth {
         None => Verdict::RightlySilent,
@@ -64,6 +66,7 @@ pub fn judge_rules(scenario: &Scenario, all: &[&str], seen: &[&str]) -> Judged {
             || scenario.truth.as_deref() == Some(rule)
             || scenario.also.iter().any(|also| also == rule)
     };
-    let read = seen.iter().take(READ).filter(|rule| !is_true(rule));
-    Judged { verdict, wrong: read.map(|rule| (*rule).to_string()).collect(), wrong_limit: None }
+    let read = seen.iter().take(READ).filter(|rule| !is_true(rule) && !never.contains(rule));
+    let wrong = read.chain(&never).map(|rule| (*rule).to_string());
+    Judged { verdict, wrong: wrong.collect(), wrong_limit: None }
 }

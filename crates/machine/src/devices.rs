@@ -7,12 +7,14 @@ pub mod chain;
 pub mod ethtool;
 mod links;
 pub mod network;
+pub mod pcie;
 pub(crate) mod place;
 
 use serde::{Deserialize, Serialize};
 
 use crate::CpuSet;
 use ethtool::Ethtool;
+use pcie::PcieLink;
 
 /// What kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -47,6 +49,9 @@ pub struct Device {
     pub pci: Option<String>,
     /// PCI addresses of the bridges above the function, from the root port down.
     pub bridges: Vec<String>,
+    /// PCIe links above it, from the root port down; empty where it has none of its own (SR-IOV, root complex, virtio).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<PcieLink>,
     /// CPUs that firmware calls near to it (`local_cpulist`); all of them where it does not tell.
     pub local_cpus: Option<CpuSet>,
     /// Interrupts of that PCI function. Devices that share the function (ports, disks of one controller) share them.

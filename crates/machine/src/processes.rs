@@ -13,6 +13,7 @@ pub mod kernel_threads;
 pub mod numa_memory;
 pub mod owners;
 mod peers;
+mod pods;
 pub mod process;
 pub(crate) mod scan;
 pub mod server;

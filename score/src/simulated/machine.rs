@@ -4,6 +4,7 @@ use machine::devices::Device;
 use machine::idle::IdleState;
 use machine::irqs::Irq;
 use machine::power::FrequencyPolicy;
+use machine::topology::caches::{Cache, CacheType};
 use machine::topology::cpus::Cpu;
 use machine::topology::nodes::Node;
 use machine::{CpuSet, Machine};
@@ -15,8 +16,9 @@ pub(super) fn of(simulated: &Simulated) -> Machine {
     let mut machine = Machine {
         cpus: (0..simulated.cpus).map(|id| cpu(simulated, id)).collect(),
         nodes: (0..simulated.nodes).map(|id| node(simulated, id)).collect(),
-        devices: simulated.devices.iter().map(|named| device(simulated, &named.name, named.kind)).collect(),
+        devices: simulated.devices.iter().map(|named| device(simulated, named)).collect(),
         irqs: lines(simulated),
+        caches: simulated.caches.iter().map(cache).collect(),
         ..Machine::default()
     };
     machine.kernel.hz = simulated.hz;
@@ -41,6 +43,10 @@ fn idle_state(depth: u32) -> IdleState {
         disabled: Some(false),
         disabled_on: CpuSet::new(),
     }
+}
+
+fn cache(cpus: &CpuSet) -> Cache {
+    Cache { level: 3, kind: CacheType::Unified, bytes: Some(32 << 20), cpus: cpus.clone() }
 }
 
 fn cpu(simulated: &Simulated, id: u32) -> Cpu {
@@ -69,9 +75,16 @@ fn node(simulated: &Simulated, id: u32) -> Node {
     Node { id, cpus, memory_bytes: Some(64 << 30), ..Node::default() }
 }
 
-fn device(simulated: &Simulated, name: &str, kind: machine::devices::DeviceKind) -> Device {
-    let irqs = simulated.interrupts.iter().filter(|one| one.device == name).filter_map(|one| one.irq);
-    Device { kind, name: name.into(), irqs: irqs.collect(), ..Device::default() }
+fn device(simulated: &Simulated, named: &super::NamedDevice) -> Device {
+    let irqs = simulated.interrupts.iter().filter(|one| one.device == named.name).filter_map(|one| one.irq);
+    Device {
+        kind: named.kind,
+        name: named.name.clone(),
+        node: named.node,
+        links: named.links.clone(),
+        irqs: irqs.collect(),
+        ..Device::default()
+    }
 }
 
 fn lines(simulated: &Simulated) -> Vec<Irq> {

@@ -31,11 +31,13 @@ pub(super) fn of(simulated: &Simulated) -> Situation {
         observation: observation(simulated),
         server: server(simulated),
         busy: simulated.tasks.iter().filter(|task| !task.kernel && task.had >= BUSY).map(busy).collect(),
+        work: simulated.work,
         memory: simulated.full_cgroups.iter().map(|path| full(path)).collect(),
         machine,
         ..Situation::default()
     };
     situation.connections.from_elsewhere = simulated.from_elsewhere;
+    situation.connections.same_namespace = Some(true);
     let comm = |pid: u32| {
         let task = simulated.tasks.iter().find(|task| task.pid == pid);
         task.map_or("client".to_string(), |task| task.comm.clone())

@@ -47,6 +47,11 @@ pub enum Subject {
         /// Its name.
         name: String,
     },
+    /// A disk.
+    Disk {
+        /// Its name.
+        name: String,
+    },
     /// A cgroup.
     Cgroup {
         /// Its path below its hierarchy.
@@ -68,6 +73,7 @@ impl fmt::Display for Subject {
             Self::Interrupt { source } => write!(f, "interrupt:{source}"),
             Self::Cpu { cpu } => write!(f, "cpu:{cpu}"),
             Self::Interface { name } => write!(f, "interface:{name}"),
+            Self::Disk { name } => write!(f, "disk:{name}"),
             Self::Cgroup { path } => write!(f, "cgroup:{path}"),
             Self::Machine => f.write_str("machine"),
         }

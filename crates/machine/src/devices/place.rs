@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Device;
+use super::pcie::{self, PcieLink};
 use crate::{CpuSet, Notes, Root};
 
 /// What the device tree says about the hardware behind a class device.
@@ -11,6 +12,7 @@ pub(crate) struct Place {
     pub(crate) node: Option<u32>,
     pub(crate) pci: Option<String>,
     pub(crate) bridges: Vec<String>,
+    pub(crate) links: Vec<PcieLink>,
     pub(crate) local_cpus: Option<CpuSet>,
     pub(crate) irqs: Vec<u32>,
     pub(crate) driver: Option<String>,
@@ -23,6 +25,7 @@ impl Place {
             node: self.node,
             pci: self.pci,
             bridges: self.bridges,
+            links: self.links,
             local_cpus: self.local_cpus,
             irqs: self.irqs,
             driver: self.driver,
@@ -49,13 +52,13 @@ pub(crate) fn read(root: &Root, path: PathBuf, name: &str, many_nodes: bool, not
     let ancestors = above(path);
     let first = |file: &str| ancestors.iter().find(|dir| root.exists(format!("{dir}/{file}")));
     let driver = ancestors.iter().find_map(|dir| root.link(format!("{dir}/driver")).ok());
-    let function = ancestors.iter().find(|dir| pci_address(dir).is_some());
-    let bridges = ancestors.iter().rev().filter_map(|dir| pci_address(dir)).map(String::from);
-    let mut bridges: Vec<String> = bridges.collect();
-    bridges.pop();
+    let functions: Vec<&String> = ancestors.iter().filter(|dir| pci_address(dir).is_some()).collect();
+    let function = functions.first().copied();
+    let bridges = functions.iter().skip(1).rev().filter_map(|dir| pci_address(dir)).map(String::from);
     let near = |dir: &String| root.cpu_set(dir, &["local_cpulist"], &["local_cpus"]).ok();
     Place {
-        bridges,
+        bridges: bridges.collect(),
+        links: pcie::links(root, &functions, notes),
         local_cpus: function.and_then(near),
         node: first("numa_node").and_then(|dir| node_of(root, dir, name, many_nodes, notes)),
         pci: function.and_then(|dir| pci_address(dir)).map(String::from),

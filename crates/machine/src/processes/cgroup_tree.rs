@@ -113,6 +113,23 @@ pub(crate) fn processes(root: &Root, directory: &str) -> Result<Vec<u32>, ReadEr
     Ok(pids)
 }
 
+/// The processes of the first of these cgroups that holds any, with its directory: engines that know one version of cgroups only leave
+/// that of the other version empty.
+pub(crate) fn first_with_processes(
+    root: &Root,
+    directories: &[String],
+) -> Result<(Vec<u32>, String), ReadError> {
+    let mut found = Vec::with_capacity(directories.len());
+    for directory in directories {
+        found.push((processes(root, directory)?, directory.clone()));
+    }
+    if found.is_empty() {
+        return Err(ReadError::absent("cgroup.procs", "there is no cgroup"));
+    }
+    let at = found.iter().position(|(pids, _)| !pids.is_empty()).unwrap_or(0);
+    Ok(found.swap_remove(at))
+}
+
 /// The lines of cgroup.procs; a process of another pid namespace is printed as 0.
 fn listed(root: &Root, directory: &str) -> Result<Vec<u32>, ReadError> {
     let path = format!("{directory}/cgroup.procs");

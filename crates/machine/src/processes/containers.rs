@@ -179,7 +179,7 @@ pub(super) fn places(root: &Root, mounts: &[Mount]) -> Vec<Place> {
 }
 
 /// Slices, the manager of a user (rootless engines), and whatever is no unit of systemd (`/docker`, `/kubepods`).
-fn may_hold_containers(name: &str) -> bool {
+pub(super) fn may_hold_containers(name: &str) -> bool {
     let units = [".service", ".scope", ".mount", ".socket", ".swap", ".timer"];
     super::target::is_slice(name) || !units.iter().any(|kind| name.ends_with(kind))
 }
@@ -231,7 +231,7 @@ fn is_id(text: &str) -> bool {
 }
 
 /// The pod's uid in `kubepods-burstable-podUID.slice` (with `_` for `-`) or `podUID`.
-fn pod(path: &str) -> Option<String> {
+pub(super) fn pod(path: &str) -> Option<String> {
     let uid = path.split('/').filter(|_| path.contains("kubepods")).find_map(|folder| {
         let folder = folder.strip_suffix(".slice").unwrap_or(folder);
         folder

@@ -41,17 +41,23 @@ pub struct Connections {
     pub from_elsewhere: u64,
     /// Connections that the server itself made: to a backend, a database, another node.
     pub made: u64,
+    /// Whether the server is in the network namespace of pinwise, whose interfaces are those of the map: else an interface of the same
+    /// name is another one. `None` where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_namespace: Option<bool>,
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
 
 /// Reads the connections of these processes, which share a network namespace.
 ///
-/// Source: /proc/PID/net/tcp, tcp6 and /proc/PID/fd; root is needed to see processes of other users. Unix sockets and UDP are not
+/// Source: /proc/PID/net/tcp, tcp6, /proc/PID/ns/net and /proc/PID/fd; root is needed to see processes of other users. Unix sockets and UDP are not
 /// looked at.
 pub fn connections(root: &Root, pids: &[u32]) -> Connections {
     let mut found = Connections::default();
     let Some(first) = pids.first() else { return found };
+    let namespace = |of: &str| root.link(format!("/proc/{of}/ns/net")).ok();
+    found.same_namespace = namespace(&first.to_string()).zip(namespace("self")).map(|(its, own)| its == own);
     let mut tables = Vec::new();
     for file in ["tcp", "tcp6"] {
         match root.read(format!("/proc/{first}/net/{file}")) {
@@ -177,6 +183,17 @@ mod tests {
         assert_eq!(found.peers, [Peer { pid: 9, comm: "wrk".into(), connections: 2 }]);
         assert_eq!((found.from_elsewhere, found.made), (1, 1));
         assert!(found.missing.is_empty(), "{:?}", found.missing);
+    }
+
+    #[test]
+    fn a_namespace_of_its_own_is_told_from_that_of_the_map() {
+        let in_namespace = |its: &str| {
+            let tree = host().link("/proc/7/ns/net", its).link("/proc/self/ns/net", "net:[4026531840]");
+            connections(&Root::from_tree(tree), &[7]).same_namespace
+        };
+        assert_eq!(in_namespace("net:[4026531840]"), Some(true));
+        assert_eq!(in_namespace("net:[4026532201]"), Some(false));
+        assert_eq!(connections(&Root::from_tree(host()), &[7]).same_namespace, None);
     }
 
     #[test]

@@ -12,11 +12,11 @@ use crate::{Class, CpuSet, Fault, Missing, Notes, Root};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Server {
-    /// What was asked for: a process number, a unit, a cgroup, a container, a guest.
+    /// What was asked for: a process number, a unit, a cgroup, a container, a guest, a pod.
     pub target: String,
     /// The systemd unit, if one was asked for.
     pub unit: Option<String>,
-    /// Directory of the cgroup, if a unit, cgroup or container was asked for.
+    /// Directory of the cgroup, if a unit, cgroup, container or pod was asked for.
     pub cgroup: Option<String>,
     /// Its processes, by number; one that was asked for itself comes first.
     pub processes: Vec<Process>,
@@ -29,12 +29,12 @@ pub struct Server {
 impl Server {
     /// Reads the server `asked` for: a process number (with all its descendants), a systemd unit (`nginx.service`,
     /// `nginx`; found by its folder among the cgroups, without talking to systemd), the path of a cgroup, the id of a
-    /// container or the name of a guest (see [`super::find`]).
+    /// container, the name of a guest, the UID or name of a pod (see [`super::find`]).
     ///
     /// Neither arguments nor environment are read. Reading memory by node makes the kernel walk over the page tables
     /// of each process (see [`NumaMemory::read`]).
     ///
-    /// Faults: no such process, unit, cgroup, container or guest, with near names; several of the name; refused files.
+    /// Faults: no such process, unit, cgroup, container, guest or pod, with near names; several of the name; refused files.
     pub fn read(root: &Root, asked: &str) -> Result<Self, Fault> {
         let found = target::find(root, asked)?;
         let mut notes = Notes::new();

@@ -1,4 +1,4 @@
-//! Which processes are meant: a number, a systemd unit, a cgroup, a container, a guest.
+//! Which processes are meant: a number, a systemd unit, a cgroup, a container, a guest, a pod.
 
 mod by_name;
 
@@ -14,7 +14,7 @@ const NO_PROCESS: &str = "there is no such process";
 
 /// Said where nothing is called so.
 const FORMS: &str = "a server is named by the number of a process, a unit, the path of a cgroup, the id of a container (its first 8 \
-    digits at least) or the name of a guest";
+    digits at least), the name of a guest, or the UID, name or namespace/name of a Kubernetes pod";
 
 /// The kinds of unit that hold processes (systemd.unit(5)).
 const KINDS: [&str; 7] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap", ".timer"];
@@ -26,16 +26,17 @@ pub struct FoundServer {
     pub pids: Vec<u32>,
     /// The systemd unit, if one was asked for.
     pub unit: Option<String>,
-    /// Directory of the cgroup, if one was asked for, or a unit or container, which have one.
+    /// Directory of the cgroup, if one was asked for, or a unit, container or pod, which have one.
     pub cgroup: Option<String>,
 }
 
 /// Finds the processes of `asked`: a process number, a path of a cgroup (it begins with `/`), a unit's name with or
-/// without its kind, a container by its id (its first 8 digits at least) or name, a guest by its name, the only process of that name.
+/// without its kind, a container by its id (its first 8 digits at least) or name, a guest by its name, a Kubernetes pod of this node by its UID (8
+/// characters of it at least), its name or `NAMESPACE/NAME`, the only process of that name.
 /// What is both a unit and something else is the unit.
 ///
 /// # Errors
-/// No such process, unit, cgroup, container or guest, with near names; several of the name, which are named; refused files.
+/// No such process, unit, cgroup, container, guest or pod, with near names; several of the name, which are named; refused files.
 pub fn find(root: &Root, asked: &str) -> Result<FoundServer, Fault> {
     let asked = asked.trim();
     match asked {
@@ -205,27 +206,29 @@ pub(crate) fn unescaped(name: &str) -> &str {
     name.strip_prefix('_').unwrap_or(name)
 }
 
-/// Says so, with units and guests of nearly that name and processes of that name.
+/// Says so, with units, guests and pods of nearly that name and processes of that name.
 fn no_such_unit(root: &Root, asked: &str, units: &[&str]) -> Fault {
     let object = if kind(asked).is_some() { format!("unit {asked}") } else { format!("server {asked}") };
     let bare = kind(asked).map_or(asked, |kind| &asked[..asked.len() - kind.len()]);
-    let guests = by_name::names_of_guests(root);
-    let known: Vec<&str> = units.iter().copied().chain(guests.iter().map(String::as_str)).collect();
+    let others = by_name::names(root);
+    let known: Vec<&str> = units.iter().copied().chain(others.iter().map(String::as_str)).collect();
     let near = near(bare, &known);
     let running = scan::read(root).map(|scan| called(&scan, bare)).unwrap_or_default();
     let cause = match units.is_empty() {
         true => {
-            "no container or guest has this name, and no unit runs here: this system is not run by systemd, or its cgroups \
+            "no container, guest or pod has this name, and no unit runs here: this system is not run by systemd, or its cgroups \
             cannot be seen"
         }
-        false => "no running unit, container or guest has this name",
+        false => "no running unit, container, guest or pod has this name",
     };
     let remedy = match (near.is_empty(), running.is_empty()) {
         (false, _) => format!("near it: {}; {FORMS}", near.join(", ")),
         (true, false) => {
             format!("give the number of a process that is called so: {}; {FORMS}", running.join(", "))
         }
-        (true, true) => format!("{FORMS}; 'pinwise map' shows containers and guests"),
+        (true, true) => {
+            format!("{FORMS}; 'pinwise map' shows containers and guests, and each container's pod")
+        }
     };
     Fault::new(Class::MachineLacks, object, cause, remedy)
 }

@@ -7,6 +7,7 @@
 use std::fmt;
 
 mod columns;
+pub mod diskstats;
 pub(crate) mod guest_command_line;
 pub mod interrupts;
 pub mod key_values;

@@ -1,26 +1,32 @@
-//! Counters of a network namespace: /proc/PID/net/dev (packets by interface), netstat and snmp (what TCP did)
+//! Counters of a network namespace: /proc/PID/net/dev (bytes and packets by interface), netstat and snmp (what TCP did)
 //! (net/core/net-procfs.c, net/ipv4/proc.c).
 
-/// Packets that an interface received since it came up.
+/// What an interface received and sent since it came up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received<'a> {
+pub struct Traffic<'a> {
     /// Name of the interface.
     pub interface: &'a str,
-    /// Packets.
-    pub packets: u64,
+    /// Bytes that it received.
+    pub received_bytes: u64,
+    /// Packets that it received.
+    pub received_packets: u64,
     /// Packets that it dropped for want of memory or room.
     pub dropped: u64,
+    /// Bytes that it sent; `None` where the line ends before.
+    pub sent_bytes: Option<u64>,
 }
 
 /// The interfaces of /proc/PID/net/dev. Lines of another form are left out.
-pub fn received(text: &str) -> impl Iterator<Item = Received<'_>> {
+pub fn traffic(text: &str) -> impl Iterator<Item = Traffic<'_>> {
     text.lines().skip(2).filter_map(|line| {
         // The name may be followed by its first number without a blank, and may hold colons itself (aliases).
         let (interface, counts) = line.rsplit_once(':')?;
-        let mut counts = counts.split_ascii_whitespace().skip(1);
-        let packets = counts.next()?.parse().ok()?;
-        let dropped = counts.nth(1)?.parse().ok()?;
-        Some(Received { interface: interface.trim(), packets, dropped })
+        let mut counts = counts.split_ascii_whitespace().map(|count| count.parse().ok());
+        let (received_bytes, received_packets) = (counts.next()??, counts.next()??);
+        let dropped = counts.nth(1)??;
+        // After errors, dropped, FIFO, frame, compressed and multicast.
+        let sent_bytes = counts.nth(4).flatten();
+        Some(Traffic { interface: interface.trim(), received_bytes, received_packets, dropped, sent_bytes })
     })
 }
 
@@ -68,13 +74,17 @@ mod tests {
     const DEV: &str = "Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:    1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0          0
-  eth0:99     7    1    3    0     0          0         0     1000      10    0    0    0     0       0          0
+  eth0:99     7    1    3    0     0          0         0     1001      10    0    0    0     0       0          0
 ";
 
     #[test]
-    fn packets_by_interface() {
-        let found: Vec<_> = received(DEV).map(|r| (r.interface, r.packets, r.dropped)).collect();
+    fn bytes_and_packets_by_interface() {
+        let found: Vec<_> = traffic(DEV).map(|t| (t.interface, t.received_packets, t.dropped)).collect();
         assert_eq!(found, [("lo", 10, 0), ("eth0", 7, 3)]);
+        let bytes: Vec<_> = traffic(DEV).map(|t| (t.received_bytes, t.sent_bytes)).collect();
+        assert_eq!(bytes, [(1000, Some(1000)), (99, Some(1001))]);
+        let short: Vec<_> = traffic("a\nb\neth0: 5 6 0 7\neth1: 5 x 0 7\neth2:\n").collect();
+        assert_eq!((short.len(), short[0].sent_bytes), (1, None));
     }
 
     #[test]
@@ -100,7 +110,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_text_makes_them_panic(text in "([a-zA-Z0-9:. ]{0,20}\n?){0,6}") {
-            let _ = received(&text).count();
+            let _ = traffic(&text).count();
             let _ = value(&text, "TcpExt", "A");
             let _ = softnet(&text);
         }

@@ -30,6 +30,7 @@ const MOST_BYTES: u64 = 256 << 20;
 Examples:
   pinwise diagnose --process nginx                  a unit, or the only process of that name
   pinwise diagnose --process 4711 --for 30s         a process and its descendants
+  pinwise diagnose --process shop/web-7d9f          a Kubernetes pod of this node
   pinwise diagnose                                  the machine as a whole, whoever runs there
   pinwise diagnose --process db --full              every cause with all its evidence
   pinwise diagnose --process db --keep db.json      keeps what was seen, to be judged again elsewhere
@@ -41,8 +42,9 @@ Examples:
 Root, or CAP_BPF and CAP_PERFMON, is needed to see who took the CPU; without, the counters of /proc are judged, and what they
 cannot tell is named. What it finds is seen, not proved: 'pinwise study' measures whether a remedy helps.")]
 pub struct Args {
-    /// The server: a process number or name, a systemd unit, the path of a cgroup, a container, a guest. Without it: the machine as a whole
-    #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST")]
+    /// The server: a process number or name, a systemd unit, the path of a cgroup, a container, a guest, a Kubernetes pod (UID, NAME or
+    /// NAMESPACE/NAME). Without it: the machine as a whole
+    #[arg(long, alias = "pid", value_name = "PID|NAME|UNIT|CGROUP|CONTAINER|GUEST|POD")]
     process: Option<String>,
     /// How long to look, as 30s, 200ms or 5m
     #[arg(long = "for", value_name = "TIME", value_parser = window::length, default_value = USUAL)]

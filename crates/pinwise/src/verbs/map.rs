@@ -44,8 +44,8 @@ pub struct Args {
     #[command(flatten)]
     part: PartFlags,
     /// One running server instead: its threads, where they may run, where its memory lies. A container by its id (8 digits of
-    /// it are enough), a guest (virtual machine) by its name
-    #[arg(long, value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST", conflicts_with = "part")]
+    /// it are enough), a guest (virtual machine) by its name, a Kubernetes pod by its UID, name or NAMESPACE/NAME
+    #[arg(long, value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST|POD", conflicts_with = "part")]
     process: Option<String>,
     /// What changed between two captures (counters and free memory left aside); exit code 1 when anything did
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["from", "part", "process"])]

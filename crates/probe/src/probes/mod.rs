@@ -2,6 +2,7 @@
 
 pub(crate) mod cpufreq;
 mod cpuidle;
+mod disks;
 mod energy;
 mod interrupts;
 mod memory;
@@ -54,6 +55,7 @@ pub static ALL: &[&dyn Probe] = &[
     &pressure::Pressure,
     &memory::Memory,
     &network::Network,
+    &disks::Disks,
     &threads::Threads,
     &quota::Quota,
     &cpuidle::Cpuidle,

@@ -1,4 +1,4 @@
-//! Packets by interface, and where receiving fell short: backlog, budget, listen queues, retransmissions.
+//! Bytes and packets by interface, and where receiving fell short: backlog, budget, listen queues, retransmissions.
 
 use machine::procfs::net_counters;
 use machine::{Missing, Root};
@@ -29,9 +29,9 @@ impl Probe for Network {
     fn about(&self) -> &About {
         &About {
             id: "network",
-            title: "packets by interface; drops, retransmissions, full listen queues",
+            title: "bytes and packets by interface; drops, retransmissions, full listen queues",
             docs: "System rows of the network namespace of the watched process (of pinwise where none is watched): 'received IFACE' and \
-                'dropped IFACE' (packets), 'listen overflows', 'listen drops', 'retransmitted', 'segments sent', 'timeouts' (of all \
+                'dropped IFACE' (packets), 'bytes received IFACE' and 'bytes sent IFACE', 'listen overflows', 'listen drops', 'retransmitted', 'segments sent', 'timeouts' (of all \
                 sockets of the namespace). By CPU, of the whole machine: 'backlog dropped', 'squeezed' (receive work stopped with packets \
                 left), 'received rps' (times that another CPU handed packets over).",
             files: &["/proc/PID/net/dev", "/proc/PID/net/netstat", "/proc/PID/net/snmp", SOFTNET],
@@ -70,10 +70,16 @@ impl Probe for Network {
 }
 
 fn interfaces(text: &str, into: &mut Rows) {
-    for seen in net_counters::received(text) {
-        for (what, value) in [("received", seen.packets), ("dropped", seen.dropped)] {
+    for seen in net_counters::traffic(text) {
+        let mut row = |what: &str, unit, value| {
             let name = format!("{what} {}", seen.interface);
-            into.system(Row { name: &name, label: "", unit: "events", kind: Kind::Grows }, value);
+            into.system(Row { name: &name, label: "", unit, kind: Kind::Grows }, value);
+        };
+        row("received", "events", seen.received_packets);
+        row("dropped", "events", seen.dropped);
+        row("bytes received", "bytes", seen.received_bytes);
+        if let Some(sent) = seen.sent_bytes {
+            row("bytes sent", "bytes", sent);
         }
     }
 }
@@ -101,7 +107,12 @@ mod tests {
     use super::*;
 
     fn machine(n: u64) -> Root {
-        let dev = format!("a\nb\n lo: 1 {} 0 0 0 0 0 0 0\n eth0: 1 {} 0 {n} 0 0 0 0 0\n", 1_000 * n, 10 * n);
+        let dev = format!(
+            "a\nb\n lo: 1 {} 0 0 0 0 0 0 0\n eth0: {} {} 0 {n} 0 0 0 0 {n}\n",
+            1_000 * n,
+            1_500 * n,
+            10 * n
+        );
         let softnet = format!(
             "0000000a {n:08x} 00000000 0 0 0 0 0 0 00000000 0 0 00000000\n0000000a 00000000 {n:08x} 0 0 0 0 0 0 {n:08x} 0 0 00000002\n"
         );
@@ -132,6 +143,10 @@ mod tests {
         assert_eq!(
             (system("received lo"), system("received eth0"), system("dropped eth0")),
             (Some(2_000), Some(20), Some(2))
+        );
+        assert_eq!(
+            (system("bytes received eth0"), system("bytes sent eth0"), system("bytes sent lo")),
+            (Some(3_000), Some(2), Some(0))
         );
         assert_eq!(
             (system("listen overflows"), system("retransmitted"), system("segments sent")),

@@ -2,6 +2,7 @@
 
 use machine::devices::chain::{self, Served};
 use machine::devices::ethtool::{Channels, Coalesce, Ethtool, Rings};
+use machine::devices::pcie::PcieLink;
 use machine::devices::{Device, DeviceKind, Queue};
 use machine::{CpuSet, Machine};
 
@@ -52,6 +53,7 @@ fn place(machine: &Machine, device: &Device) -> Vec<(&'static str, Option<String
         ("driver", device.driver.clone()),
         ("PCI", device.pci.clone()),
         ("below bridges", list(&device.bridges)),
+        ("PCIe link", Some(links(device)).filter(|text| !text.is_empty())),
         ("split from", device.physical_function.clone()),
         ("node", node),
         ("near CPUs", device.local_cpus.as_ref().map(CpuSet::to_list)),
@@ -59,6 +61,15 @@ fn place(machine: &Machine, device: &Device) -> Vec<(&'static str, Option<String
         ("hardware", list(&device.hardware)),
         ("other end", device.peer.clone()),
     ]
+}
+
+/// From the root port down: `8.0 GT/s x4 of 8.0 GT/s x8 (from 0000:3a:00.0 to 0000:3b:00.0)`.
+fn links(device: &Device) -> String {
+    let one = |link: &PcieLink| {
+        let of = if link.is_below() { format!(" of {}", link.could()) } else { String::new() };
+        format!("{}{of} (from {} to {})", link.current, link.port, link.function)
+    };
+    device.links.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn node_cpus(machine: &Machine, node: u32) -> String {
@@ -170,6 +181,7 @@ fn served_row(machine: &Machine, served: &Served) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::devices::pcie::LinkRate;
     use machine::irqs::Irq;
 
     #[test]
@@ -178,6 +190,13 @@ mod tests {
             name: "eth0".into(),
             pci: Some("0000:3b:00.0".into()),
             bridges: vec!["0000:3a:00.0".into()],
+            links: vec![PcieLink {
+                port: "0000:3a:00.0".into(),
+                function: "0000:3b:00.0".into(),
+                current: LinkRate { megatransfers_per_s: 8_000, lanes: 4 },
+                port_max: LinkRate { megatransfers_per_s: 8_000, lanes: 16 },
+                function_max: LinkRate { megatransfers_per_s: 16_000, lanes: 8 },
+            }],
             irqs: vec![40],
             queues: vec![Queue {
                 name: "rx-0".into(),
@@ -215,6 +234,7 @@ mod tests {
             "  is        network bond",
             "  hardware  eth0",
             "eth0",
+            "  PCIe link        8.0 GT/s x4 of 8.0 GT/s x8 (from 0000:3a:00.0 to 0000:3b:00.0)",
             "  node             not told by the firmware",
             "  channels         4 combined of 8",
             "  interrupts wait  receive 50 us, receive chosen by load",

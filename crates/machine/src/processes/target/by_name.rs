@@ -1,4 +1,4 @@
-//! Containers by their id or name, guests by their name.
+//! Containers by their id or name, guests by their name, pods by their UID or name.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use crate::limits::mounts;
 use crate::processes::cgroup_tree;
 use crate::processes::containers::{self, Place};
 use crate::processes::guests::{self, Guest};
+use crate::processes::pods::{self, Pod};
 use crate::{Class, Fault, Root};
 
 /// Fewer digits of an id could be a word, or the number of a process.
@@ -15,7 +16,7 @@ const FEWEST_DIGITS: usize = 8;
 /// A container: its cgroup in each hierarchy that has one.
 type Same<'a> = Vec<&'a Place>;
 
-/// The one container or guest that is called so; `None` where none is.
+/// The one container, guest or pod that is called so; `None` where none is.
 ///
 /// # Errors
 /// Several are, which are named; none of its processes is there; refused files.
@@ -27,19 +28,28 @@ pub(super) fn find(root: &Root, asked: &str) -> Result<Option<FoundServer>, Faul
     // Digits that begin an id are no name, and a pass over /proc is spared.
     let by_id = containers.iter().flatten().any(|place| place.has_id());
     let guests = if by_id { Vec::new() } else { named(root, asked)? };
-    match (containers.as_slice(), guests.as_slice()) {
-        ([], []) => Ok(None),
-        ([container], []) => processes_of(root, container).map(Some),
-        ([], [guest]) => {
+    let mut pods = pods::running(root, &mounts);
+    pods.retain(|pod| pod.is_called(asked));
+    match (containers.as_slice(), guests.as_slice(), pods.as_slice()) {
+        ([], [], []) => Ok(None),
+        ([container], [], []) => processes_of(root, container).map(Some),
+        ([], [guest], []) => {
             Ok(Some(FoundServer { pids: with_descendants(root, guest.pid), unit: None, cgroup: None }))
         }
-        _ => Err(several(asked, &containers, &guests)),
+        ([], [], [pod]) => {
+            let (pids, directory) = pod.processes(root)?;
+            held(pids, &pod.words(), directory, None).map(Some)
+        }
+        _ => Err(several(asked, &containers, &guests, &pods)),
     }
 }
 
-/// The names of the guests that run.
-pub(super) fn names_of_guests(root: &Root) -> Vec<String> {
-    guests::find(root).unwrap_or_default().into_iter().filter_map(|guest| guest.name).collect()
+/// The names of the guests and pods that run.
+pub(super) fn names(root: &Root) -> Vec<String> {
+    let guests = guests::find(root).unwrap_or_default().into_iter().filter_map(|guest| guest.name);
+    let mounts = mounts::read(root).map(cgroup_tree::trees).unwrap_or_default();
+    let pods = pods::running(root, &mounts).into_iter().filter_map(|pod| Some(pod.name?.1));
+    guests.chain(pods).collect()
 }
 
 /// Whether it can be the beginning of a container's id.
@@ -76,28 +86,21 @@ fn named(root: &Root, asked: &str) -> Result<Vec<Guest>, Fault> {
     Ok(guests)
 }
 
-/// Those of the first of its cgroups that holds any: engines that know one version only leave the other's empty.
 fn processes_of(root: &Root, container: &Same<'_>) -> Result<FoundServer, Fault> {
-    let mut found = Vec::with_capacity(container.len());
-    for place in container {
-        found.push((cgroup_tree::processes(root, &place.directory)?, place.directory.clone()));
-    }
-    let object = format!("container {}", container[0].id);
-    let at = found.iter().position(|(pids, _)| !pids.is_empty()).unwrap_or(0);
-    let (pids, directory) = found.swap_remove(at);
-    held(pids, &object, directory, None)
+    let directories: Vec<String> = container.iter().map(|place| place.directory.clone()).collect();
+    let (pids, directory) = cgroup_tree::first_with_processes(root, &directories)?;
+    held(pids, &format!("container {}", container[0].id), directory, None)
 }
 
-fn several(asked: &str, containers: &[Same<'_>], guests: &[Guest]) -> Fault {
+fn several(asked: &str, containers: &[Same<'_>], guests: &[Guest], pods: &[Pod]) -> Fault {
     let containers = containers.iter().map(|same| format!("{} {}", same[0].runtime, same[0].cgroup));
     let guests = guests.iter().map(|guest| format!("guest of process {}", guest.pid));
-    let all: Vec<String> = containers.chain(guests).collect();
+    let all: Vec<String> = containers.chain(guests).chain(pods.iter().map(Pod::words)).collect();
     let more = all.len().saturating_sub(2 * MOST_OFFERED);
     let mut cause = format!("there are several of this name: {}", all[..all.len() - more].join(", "));
     if more > 0 {
         cause = format!("{cause}, and {more} more");
     }
-    let remedy =
-        "give more digits of the id, the path of the cgroup that is meant, or the number of the process";
+    let remedy = "give more digits of the id, NAMESPACE/NAME of the pod, the path of the cgroup that is meant, or the number of the process";
     Fault::new(Class::Usage, format!("server {asked}"), cause, remedy)
 }

@@ -193,6 +193,103 @@ fn a_container_of_version_1_is_one_though_both_hierarchies_have_it() {
     assert!(fault.object.contains(ID) && fault.cause.contains("no process is in /c/systemd"), "{fault}");
 }
 
+const UID: &str = "0f2c4a7e-91d2-4b5e-8c3a-2f1b6d7e9a01";
+
+/// A pod of one container beside its holder, below this cgroup of its own; kubelet has logs of it.
+fn pod(tree: Tree, cgroup: &str, container: &str, folder: &str) -> Tree {
+    tree.file(&format!("{V2}/{cgroup}/cgroup.procs"), "")
+        .file(&format!("{V2}/{cgroup}/{container}/cgroup.procs"), "32\n31\n")
+        .file(&format!("{V2}/{cgroup}/holder/cgroup.procs"), "30\n")
+        .file("/proc/30/comm", "pause\n")
+        .file("/proc/31/comm", "nginx\n")
+        .file("/proc/32/comm", "nginx\n")
+        .dir(&format!("/var/log/pods/{folder}/nginx"))
+}
+
+fn web(tree: Tree) -> Tree {
+    let cgroup = format!(
+        "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{}.slice",
+        UID.replace('-', "_")
+    );
+    pod(tree, &cgroup, &format!("cri-containerd-{ID}.scope"), &format!("shop_web-7d9f_{UID}"))
+}
+
+#[test]
+fn pods_of_each_driver_by_uid_and_by_name() {
+    let underscores = UID.replace('-', "_");
+    for (cgroup, container) in [
+        (
+            format!("kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{underscores}.slice"),
+            format!("cri-containerd-{ID}.scope"),
+        ),
+        (format!("kubepods.slice/kubepods-pod{underscores}.slice"), format!("crio-{ID}.scope")),
+        (
+            format!("kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{underscores}.slice"),
+            format!("cri-containerd-{ID}.scope"),
+        ),
+        (format!("kubepods/besteffort/pod{UID}"), ID.to_string()),
+    ] {
+        let tree = pod(v2(), &cgroup, &container, &format!("shop_web-7d9f_{UID}"));
+        for asked in [UID, &UID[..8], &UID.to_uppercase(), &underscores, "web-7d9f", "shop/web-7d9f"] {
+            let found = find(&Root::from_tree(tree.clone()), asked).unwrap();
+            assert_eq!(found.pids, [31, 32, 30], "the holder of the namespaces is last: {cgroup}, {asked}");
+            assert_eq!((found.unit, found.cgroup), (None, Some(format!("{V2}/{cgroup}"))));
+        }
+        for asked in [&UID[..7], "0f2c4a7f", "web", "web-7d9", "store/web-7d9f", "shop/", "shop/web-7d9f/x"] {
+            assert_eq!(refused(&tree, asked).class, Class::MachineLacks, "{asked}");
+        }
+        assert_eq!(pids(&tree, &ID[..12]), [31, 32], "its container alone");
+    }
+}
+
+#[test]
+fn a_name_of_pods_in_several_namespaces_gives_a_list_to_choose_from() {
+    let other = UID.replace("0f2c", "77aa");
+    let tree = pod(
+        web(v2()),
+        &format!("kubepods.slice/kubepods-pod{}.slice", other.replace('-', "_")),
+        "c",
+        &format!("test_web-7d9f_{other}"),
+    );
+    let fault = refused(&tree, "web-7d9f");
+    assert_eq!(fault.class, Class::Usage);
+    assert!(
+        fault.cause.contains(&format!("pod shop/web-7d9f ({UID}), pod test/web-7d9f ({other})")),
+        "{fault}"
+    );
+    assert_eq!(pids(&tree, "shop/web-7d9f"), [31, 32, 30]);
+}
+
+#[test]
+fn pods_that_have_ended_and_folders_of_another_form() {
+    let old = UID.replace("0f2c", "1111");
+    let tree = web(v2())
+        .dir(&format!("/var/log/pods/shop_web-7d9f_{old}"))
+        .dir("/var/log/pods/x")
+        .dir("/var/log/pods/__")
+        .dir("/var/log/pods/a_b_c_d");
+    assert_eq!(pids(&tree, "web-7d9f"), [31, 32, 30], "the one before it has logs and no cgroup");
+    assert_eq!(refused(&tree, &old).class, Class::MachineLacks);
+    assert!(
+        refused(&tree, "web-7d9e").remedy.contains("near it: web-7d9f;"),
+        "{}",
+        refused(&tree, "web-7d9e")
+    );
+    let no_logs = web(v2()).denied("/var/log/pods");
+    assert_eq!(pids(&no_logs, UID), [31, 32, 30]);
+    assert_eq!(refused(&no_logs, "web-7d9f").class, Class::MachineLacks);
+    let fixed = "8d5f0c8a7e1b2c3d4e5f60718293a4b5";
+    let fixed_pod = pod(
+        v2(),
+        &format!("kubepods.slice/kubepods-pod{fixed}.slice"),
+        "c",
+        &format!("kube-system_etcd-node1_{fixed}"),
+    );
+    assert_eq!(pids(&fixed_pod, "kube-system/etcd-node1"), [31, 32, 30], "a static pod has a hash for a UID");
+    let unit = web(v2()).file(&format!("{V2}/system.slice/web-7d9f.service/cgroup.procs"), "77\n");
+    assert_eq!(pids(&unit, "web-7d9f"), [77], "a unit is nearer");
+}
+
 /// A guest of QEMU with a child.
 fn guest(tree: Tree, pid: u32, cgroup: &str) -> Tree {
     let child = pid + 1;

@@ -1,4 +1,4 @@
-//! `pinwise map --process PID|UNIT|CGROUP|CONTAINER|GUEST`: one running server.
+//! `pinwise map --process PID|UNIT|CGROUP|CONTAINER|GUEST|POD`: one running server.
 
 use advise::remarks::{self, Remark};
 use machine::processes::Server;

@@ -47,8 +47,8 @@ A flight recorder:
 The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
 /proc are shown, which tell how often something came but not how long it took. Ctrl-C ends the window early.")]
 pub struct Args {
-    /// The server: a process number, a systemd unit, or the path of a cgroup
-    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST")]
+    /// The server: a process number, a systemd unit, the path of a cgroup, a container, a guest, a Kubernetes pod
+    #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST|POD")]
     pub process: Option<String>,
     /// Threads, by number
     #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with = "process")]

@@ -17,7 +17,7 @@ pub struct Watched {
     tids: Vec<u32>,
     /// The systemd unit, if one was asked for.
     unit: Option<String>,
-    /// Directory of the cgroup, if a unit, cgroup or container was asked for.
+    /// Directory of the cgroup, if a unit, cgroup, container or pod was asked for.
     cgroup: Option<String>,
     /// The CPUs that are told of; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ impl Watched {
     /// Finds what was asked for.
     ///
     /// # Errors
-    /// No such process, unit, cgroup, container, guest or thread.
+    /// No such process, unit, cgroup, container, guest, pod or thread.
     pub fn find(root: &Root, process: Option<&str>, threads: &[u32]) -> Result<Self, Fault> {
         let nobody =
             Self { asked: None, pids: Vec::new(), tids: Vec::new(), unit: None, cgroup: None, cpus: None };
@@ -71,7 +71,7 @@ impl Watched {
         self.target() == Target::Everything
     }
 
-    /// The processes as they are now, for a unit, a cgroup, a container, a guest or a process; `None` where that is no matter.
+    /// The processes as they are now, for a unit, a cgroup, a container, a guest, a pod or a process; `None` where that is no matter.
     pub fn look_again(&self, root: &Root) -> Option<Vec<u32>> {
         match (&self.asked, self.tids.is_empty()) {
             (Some(asked), _) if self.can_come_again() => {

@@ -37,9 +37,7 @@ impl Rule for Blocked {
         if memory.iter().any(|looked| matches!(looked, Looked::Found(_))) {
             return Looked::Fine;
         }
-        let pressure = scene.system_per_s("pressure", "io some").map(|us| us / 1e6);
-        let blocked_of_window = scene.time.in_cpus(blocked_ns);
-        let is_io = pressure.map(|some| some >= IO_SOME * blocked_of_window.min(1.0));
+        let is_io = is_io(scene, blocked_ns);
         let claim = match is_io {
             Some(true) => "The server waits for a disk",
             Some(false) => {
@@ -53,7 +51,7 @@ impl Rule for Blocked {
                 percent(share)
             ))
             .figure("blocked_share", share);
-        if let Some(some) = pressure {
+        if let Some(some) = io_some(scene) {
             cause = cause
                 .because(format!("tasks waited for I/O for {} of the window (PSI)", percent(some)))
                 .figure("io_some_share", some);
@@ -69,4 +67,15 @@ impl Rule for Blocked {
         };
         Looked::Found(vec![cause.remedy(Remedy::by_hand(remedy))])
     }
+}
+
+/// Share of the window in which tasks of the machine waited for I/O (PSI); `None` where it was not read.
+fn io_some(scene: &Scene<'_>) -> Option<f64> {
+    scene.system_per_s("pressure", "io some").map(|us| us / 1e6)
+}
+
+/// Whether time in which the server was blocked was for a disk, by the pressure of I/O meanwhile; `None` where that was not read.
+pub(in crate::diagnosis) fn is_io(scene: &Scene<'_>, blocked_ns: f64) -> Option<bool> {
+    let blocked_of_window = scene.time.in_cpus(blocked_ns);
+    io_some(scene).map(|some| some >= IO_SOME * blocked_of_window.min(1.0))
 }

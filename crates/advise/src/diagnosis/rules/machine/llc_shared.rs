@@ -1,0 +1,225 @@
+//! Others use the last-level cache of a server that misses it, while another one is idle.
+
+use std::collections::BTreeSet;
+
+use machine::{CpuSet, Machine, Missing};
+use probe::Busy;
+
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::{per_second, percent, plural};
+
+/// The rule `llc-shared`.
+pub struct LlcShared;
+
+/// Others are busy from this many CPUs on.
+const BUSY_CPUS: f64 = 0.5;
+/// A cache is idle where its CPUs are, for this share of the window.
+const IDLE: f64 = 0.9;
+/// What a miss takes at most, ns: a load from memory that nothing overlaps. It says from when on misses may matter, and is no cost that was
+/// measured.
+const MISS_NS: f64 = 80.0;
+/// Misses matter from this share of the server's CPU time on, if each took that long.
+const MATTERS: f64 = 0.05;
+
+static ABOUT: About = About {
+    id: "llc-shared",
+    title: "shared last-level cache",
+    costs: Costs::OwnTime,
+    docs: "Other tasks are busy on CPUs that share the last-level cache with the server, the server misses that cache, and another last-level cache \
+           of the same node is idle: apart, each would have a cache of its own. Whose misses are whose the kernel does not tell, so it is possible; \
+           a study beside the neighbour and without it, or the misses after a move, decide. It is named only where misses were counted (PMU) and \
+           would be 5 % of the server's CPU time if nothing overlapped them: a server that does not miss loses nothing. Look-alikes: one last-level cache in \
+           the machine; clients on the same cache, which gain by it; an idle cache on another node, which is farther from memory (memory-node); \
+           a server on several caches; a busy hyper-thread (smt-sibling), which is on the same core. *Not verified on hardware.*",
+};
+
+impl Rule for LlcShared {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let machine = &scene.situation.machine;
+        let caches = last_level_caches(machine, &scene.situation.online());
+        if caches.len() < 2 {
+            return Looked::DoesNotApply;
+        }
+        let mut own = caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty());
+        let (Some(own), None) = (own.next(), own.next()) else { return Looked::Fine };
+        let neighbours = neighbours(scene, own);
+        let busy: f64 = neighbours.iter().map(|busy| busy.cpus).sum();
+        let Some((idle, first)) = idle_cache(scene, &caches, own).zip(neighbours.first().copied()) else {
+            return Looked::Fine;
+        };
+        if busy < BUSY_CPUS {
+            return Looked::Fine;
+        }
+        let Some(misses) = scene.situation.work.and_then(|work| work.cache_misses) else {
+            let why = format!(
+                "other tasks are busy on the server's last-level cache (CPUs {own}) and that of CPUs {idle} is idle, but its misses were not counted"
+            );
+            return Looked::CannotTell(Missing::new(ABOUT.title, why));
+        };
+        let share = if scene.time.on_cpu_ns > 0.0 { misses * MISS_NS / scene.time.on_cpu_ns } else { 0.0 };
+        if share < MATTERS {
+            return Looked::Fine;
+        }
+        Looked::Found(vec![cause(scene, &Found { own, idle, first, busy, misses, share })])
+    }
+}
+
+/// What a cause is made of.
+struct Found<'a> {
+    own: &'a CpuSet,
+    idle: &'a CpuSet,
+    first: &'a Busy,
+    busy: f64,
+    misses: f64,
+    share: f64,
+}
+
+fn cause(scene: &Scene<'_>, found: &Found<'_>) -> Cause {
+    let Found { own, idle, first, busy, misses, share } = found;
+    let per_s = if scene.situation.window_s > 0.0 { misses / scene.situation.window_s } else { 0.0 };
+    let claim = format!(
+        "Other tasks have {busy:.1} CPUs of those that share the server's last-level cache ({} {own}), and that of {} {idle} is idle",
+        plural("CPU", own.len()),
+        plural("CPU", idle.len())
+    );
+    let words = format!(
+        "Move {} (process {}) to {} {idle}, and look whether the server's misses fall",
+        first.comm,
+        first.pid,
+        plural("CPU", idle.len())
+    );
+    Cause::possible(ABOUT.id, Subject::Process { pid: first.pid }, claim)
+        .because(format!("{} (process {}) has most of it, {:.2} CPUs", first.comm, first.pid, first.cpus))
+        .because(format!(
+            "the server misses the cache {}: at {MISS_NS:.0} ns each, {} of its CPU time at most",
+            per_second(per_s),
+            percent(share.min(1.0))
+        ))
+        .figure("others_cpus", *busy)
+        .figure("cache_misses_per_s", per_s)
+        .figure("misses_share_at_most", share.min(1.0))
+        .remedy(Remedy::set(words, "process-affinity", first.pid, idle))
+}
+
+/// The last-level caches that online CPUs use, each as the online CPUs that share it.
+fn last_level_caches(machine: &Machine, online: &CpuSet) -> BTreeSet<CpuSet> {
+    online.iter().filter_map(|cpu| Some(machine.last_level_cache(cpu)?.cpus.intersection(online))).collect()
+}
+
+/// Other processes that were busy on these CPUs, the busiest first: neither the server, nor its clients, nor pinwise.
+fn neighbours<'a>(scene: &Scene<'a>, own: &CpuSet) -> Vec<&'a Busy> {
+    let situation = scene.situation;
+    let is_other = |busy: &&Busy| {
+        !situation.pids.contains(&busy.pid)
+            && !situation.server.processes.iter().any(|process| process.pid == busy.pid)
+            && situation.observer != Some(busy.pid)
+            && !situation.is_client(busy.pid)
+            && busy.last_cpu.is_some_and(|cpu| own.contains(cpu))
+    };
+    situation.busy.iter().filter(is_other).collect()
+}
+
+/// A cache of the server's node whose CPUs were idle.
+fn idle_cache<'a>(scene: &Scene<'_>, caches: &'a BTreeSet<CpuSet>, own: &CpuSet) -> Option<&'a CpuSet> {
+    let node_of = |cpus: &CpuSet| scene.situation.machine.cpu(cpus.first()?)?.node;
+    caches.iter().filter(|cache| *cache != own && node_of(cache) == node_of(own)).find(|cache| {
+        let idle: Option<f64> = cache.iter().map(|cpu| scene.idle_share(cpu)).sum();
+        idle.is_some_and(|idle| idle >= IDLE * cache.len() as f64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::processes::Peer;
+    use machine::topology::caches::{Cache, CacheType};
+    use probe::Situation;
+    use probe::account::CpuAccount;
+    use probe::pmu::Work;
+
+    use super::*;
+    use crate::diagnosis::made::{SECOND, situation};
+
+    /// Four CPUs, two to a cache. The server is on CPU 1, a hog on CPU 0, and it misses so often.
+    fn beside_a_hog(misses: f64) -> Situation {
+        let mut seen = situation();
+        let cpu = seen.machine.cpus[0].clone();
+        seen.machine.cpus.extend([2, 3].map(|id| machine::topology::cpus::Cpu { id, ..cpu.clone() }));
+        let cache = |cpus: &str| Cache {
+            level: 3,
+            kind: CacheType::Unified,
+            bytes: None,
+            cpus: CpuSet::from_list(cpus).unwrap(),
+        };
+        seen.machine.caches = vec![cache("0-1"), cache("2-3")];
+        let idle = |cpu| CpuAccount { cpu, wall_ns: SECOND, idle_ns: SECOND, ..CpuAccount::default() };
+        let account = seen.account.as_mut().unwrap();
+        account.cpus.extend([idle(2), idle(3)]);
+        (account.cpus[0].other_ns, account.cpus[0].idle_ns) = (SECOND, 0);
+        seen.busy = vec![Busy { pid: 7, comm: "hog".into(), cpus: 1.0, last_cpu: Some(0) }];
+        seen.work =
+            Some(Work { instructions: 1e9, cycles: 1e9, cache_misses: Some(misses), counted_share: 1.0 });
+        seen
+    }
+
+    fn look(situation: &Situation) -> Looked {
+        LlcShared.examine(&Scene::of(situation).unwrap())
+    }
+
+    #[test]
+    fn a_hog_on_the_cache_of_a_server_that_misses_it_is_possible() {
+        let Looked::Found(causes) = look(&beside_a_hog(1e6)) else { panic!("not found") };
+        assert_eq!((causes[0].id.to_string().as_str(), causes[0].share), ("llc-shared/process:7", None));
+        assert_eq!(causes[0].remedies[0].setting.as_ref().map(|setting| setting.value.as_str()), Some("2-3"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_miss_and_a_neighbour_that_is_no_other_are_fine() {
+        assert_eq!(look(&beside_a_hog(1e3)), Looked::Fine);
+        let mut client = beside_a_hog(1e6);
+        client.connections.peers = vec![Peer { pid: 7, comm: "hog".into(), connections: 1 }];
+        assert_eq!(look(&client), Looked::Fine);
+        let mut own = beside_a_hog(1e6);
+        own.pids.push(7);
+        assert_eq!(look(&own), Looked::Fine);
+        let mut elsewhere = beside_a_hog(1e6);
+        elsewhere.busy[0].last_cpu = Some(2);
+        assert_eq!(look(&elsewhere), Looked::Fine);
+    }
+
+    #[test]
+    fn one_cache_a_busy_one_and_one_of_another_node_are_no_way_out() {
+        let mut one = beside_a_hog(1e6);
+        one.machine.caches[0].cpus = CpuSet::from_list("0-3").unwrap();
+        one.machine.caches.truncate(1);
+        assert_eq!(look(&one), Looked::DoesNotApply);
+        let mut busy = beside_a_hog(1e6);
+        busy.account.as_mut().unwrap().cpus[2].idle_ns = SECOND / 2;
+        assert_eq!(look(&busy), Looked::Fine);
+        let mut far = beside_a_hog(1e6);
+        far.machine.cpus.iter_mut().for_each(|cpu| cpu.node = Some(cpu.id / 2));
+        assert_eq!(look(&far), Looked::Fine);
+        let mut on_both = beside_a_hog(1e6);
+        on_both.account.as_mut().unwrap().cpus[2].target_ns = SECOND / 2;
+        assert_eq!(look(&on_both), Looked::Fine);
+    }
+
+    #[test]
+    fn facts_that_are_missing_or_odd() {
+        let mut uncounted = beside_a_hog(1e6);
+        uncounted.work = None;
+        assert!(matches!(look(&uncounted), Looked::CannotTell(_)));
+        uncounted.machine.caches.clear();
+        assert_eq!(look(&uncounted), Looked::DoesNotApply, "no cache is known");
+        let mut unseen = beside_a_hog(1e6);
+        unseen.account.as_mut().unwrap().cpus.truncate(2);
+        assert_eq!(look(&unseen), Looked::Fine, "whether the other cache is idle is not known");
+        let _ = look(&beside_a_hog(f64::INFINITY));
+        let _ = look(&beside_a_hog(f64::NAN));
+    }
+}
