@@ -114,11 +114,8 @@ impl ServerTime {
 
     /// From the kernel's account; `None` where no thread did anything.
     pub fn of_account(account: &Account, observation: &Observation) -> Option<Self> {
-        let active = |thread: &ThreadAccount| {
-            thread.had_ns().saturating_add(thread.kept_off_ns()).saturating_add(thread.blocked.total_ns)
-        };
-        let all_ns: u64 = account.threads.iter().map(active).fold(0, u64::saturating_add);
-        let works = |thread: &&ThreadAccount| active(thread) as f64 >= WORKS * all_ns as f64;
+        let all_ns: u64 = account.threads.iter().map(active_ns).fold(0, u64::saturating_add);
+        let works = |thread: &&ThreadAccount| active_ns(thread) as f64 >= WORKS * all_ns as f64;
         let working: Vec<&ThreadAccount> = account.threads.iter().filter(works).collect();
         let window_ns = account.window_s * 1e9;
         if working.is_empty() || window_ns <= 0.0 {
@@ -126,7 +123,7 @@ impl ServerTime {
         }
         let sum =
             |of: &dyn Fn(&ThreadAccount) -> u64| working.iter().map(|thread| of(thread) as f64).sum::<f64>();
-        let busiest = working.iter().max_by_key(|thread| active(thread))?;
+        let busiest = working.iter().max_by_key(|thread| active_ns(thread))?;
         let target_ns: f64 = account.cpus.iter().map(|cpu| cpu.target_ns as f64).sum();
         let used =
             account.cpus.iter().filter(|cpu| cpu.target_ns as f64 >= WORKS * target_ns && cpu.target_ns > 0);
@@ -149,7 +146,7 @@ impl ServerTime {
                 tid: busiest.tid,
                 comm: busiest.comm.clone(),
                 had_share: busiest.had_ns() as f64 / window_ns,
-                active_share: active(busiest) as f64 / window_ns,
+                active_share: active_ns(busiest) as f64 / window_ns,
             },
             cpus: used.map(|cpu| cpu.cpu).collect(),
         })
@@ -216,6 +213,11 @@ fn asleep_for(threads: &[&ThreadAccount]) -> BTreeMap<SleepReason, f64> {
         *sums.entry(*reason).or_default() += part.total_ns as f64;
     }
     if sums.keys().all(|reason| *reason == SleepReason::Unknown) { BTreeMap::new() } else { sums }
+}
+
+/// Time in which a thread tried to go on: on a CPU, kept from one, or blocked, ns.
+fn active_ns(thread: &ThreadAccount) -> u64 {
+    thread.had_ns().saturating_add(thread.kept_off_ns()).saturating_add(thread.blocked.total_ns)
 }
 
 /// Time in user mode of the threads that worked. The kernel shares out by ticks what it charges to a thread, and without

@@ -1,4 +1,4 @@
-//! PCIe links above a device: the rate at which each runs, and the highest that either end can (drivers/pci/pci-sysfs.c).
+//! PCIe links above a device: the rate at which each runs, and the highest that either end supports (drivers/pci/pci-sysfs.c).
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct LinkRate {
 }
 
 impl PcieLink {
-    /// The highest rate that both ends can.
+    /// The highest rate that both ends support.
     pub fn could(&self) -> LinkRate {
         let (port, function) = (self.port_max, self.function_max);
         LinkRate {
@@ -40,7 +40,7 @@ impl PcieLink {
         }
     }
 
-    /// Whether it ran below what both ends can, in speed or in lanes.
+    /// Whether it ran below what both ends support, in speed or in lanes.
     pub fn is_below(&self) -> bool {
         let could = self.could();
         self.current.megatransfers_per_s < could.megatransfers_per_s || self.current.lanes < could.lanes

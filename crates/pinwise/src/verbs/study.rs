@@ -41,8 +41,8 @@ pub struct Args {
     /// Another build of it: both are run in every block, in random order, and compared as the arms server-a and server-b
     #[arg(long, value_name = "CMD", conflicts_with = "aa")]
     server_b: Option<String>,
-    /// A server that runs already: a process number, a systemd unit or a cgroup. It is placed in each trial, put back after, and never
-    /// ended; needs --port
+    /// A server that runs already: a process number, a systemd unit, a cgroup, a container, a guest or a
+    /// Kubernetes pod. It is placed in each trial, put back after, and never ended; needs --port
     #[arg(long, value_name = "PID|UNIT", conflicts_with = "server")]
     running: Option<String>,
     /// Port of the server; without it a free one is chosen for each trial

@@ -31,13 +31,14 @@ pub fn collect(
     let watched = Watched::find(root, asked, &[])?;
     let machine = Machine::read(root);
     let mut surroundings = Surroundings::read(root, asked, watched.subject(), watched.pids());
-    let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
-    let counting = counting.map_err(|why| surroundings.without(why)).ok();
+    // First, for it takes a CPU for a while: the account begins with the window.
     let counters = (!watched.is_everything()).then(|| {
         let ports = surroundings.connections().ports();
         // A server that does not listen has no requests to miss.
         ServerCounters::prepare(root, watched.pids(), (!ports.is_empty()).then_some(&*ports))
     });
+    let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
+    let counting = counting.map_err(|why| surroundings.without(why)).ok();
     let clients = &surroundings.connections().peers;
     let watching = Watching { root, machine: &machine, watched: &watched, clients };
     let (observation, account, counters) = watching.look(counting, counters, length, stop);

@@ -1,4 +1,4 @@
-//! A card or disk hangs on a PCIe link that runs below what both of its ends can.
+//! A card or disk hangs on a PCIe link that runs below what both of its ends support.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ static ABOUT: About = About {
     id: "pcie-link",
     title: "PCIe links",
     costs: Costs::Machine,
-    docs: "The PCIe link of a network card or disk, or of a bridge above it, runs at a lower speed or on fewer lanes than both of its ends can: a card \
+    docs: "The PCIe link of a network card or disk, or of a bridge above it, runs at a lower speed or on fewer lanes than both of its ends support: a card \
            that is not quite in its slot, a riser or cable, errors that made the link retrain, a slot whose lanes the firmware's setup shares with \
            another, a limit that was set there. It caps what the device carries in each direction. It is named where the bytes of the devices \
            below it, as their interfaces and disks counted them, were half or more of what the link carries at the rate that was read, and as \
@@ -138,7 +138,7 @@ fn cause(traffic: &Traffic, link: &Link, devices: &[&Device]) -> Option<Cause> {
         _ => Subject::Disk { name: first.name.clone() },
     };
     let claim = format!(
-        "The PCIe link of {} ran at {}, and both of its ends can {could}",
+        "The PCIe link of {} ran at {}, and both of its ends support {could}",
         names(devices),
         link.current
     );
@@ -217,7 +217,10 @@ mod tests {
     fn a_narrow_link_that_is_in_use_is_possible() {
         let Looked::Found(causes) = look(&received(narrow(), MUCH)) else { panic!("not found") };
         assert_eq!((causes[0].id.to_string().as_str(), causes[0].share), ("pcie-link/interface:eth0", None));
-        assert!(causes[0].claim.contains("8.0 GT/s x4, and both of its ends can 8.0 GT/s x8"), "{causes:?}");
+        assert!(
+            causes[0].claim.contains("8.0 GT/s x4, and both of its ends support 8.0 GT/s x8"),
+            "{causes:?}"
+        );
         assert!(
             !causes[0].evidence.iter().any(|line| line.contains("save power")),
             "lanes are not lowered to save power"

@@ -1,8 +1,8 @@
 //! The server sleeps for a time that it has chosen itself.
 
-use probe::account::SleepReason;
+use probe::account::{Account, SleepReason, ThreadAccount};
 
-use super::much_sleep;
+use super::{MUCH, much_sleep};
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
@@ -11,13 +11,17 @@ use crate::words::percent;
 /// The rule `own-sleep`.
 pub struct OwnSleep;
 
+/// A thread that had a CPU for less than this share of what the busiest one had serves nobody: it keeps house, as the thread of Go's runtime
+/// that looks after the others and sleeps 20 us to 10 ms in between (runtime/proc.go, sysmon).
+const SERVES: f64 = 0.25;
+
 static ABOUT: About = About {
     id: "own-sleep",
     title: "pauses of its own",
     costs: Costs::Asleep,
     docs: "Threads that serve sleep in nanosleep or clock_nanosleep: a pause that the program itself makes - a poll with a delay, a back-off, a \
-           rate limit, a garbage collector that waits. No placement changes it. Threads that do nothing else (housekeeping) are left out, for \
-           they do not work. Look-alikes: a server that waits for requests (slow-client) sleeps in epoll or read, with a timeout or \
+           rate limit, a garbage collector that waits. No placement changes it. Threads that work for less than a quarter of what the \
+           busiest does are left out: they keep house. Look-alikes: a server that waits for requests (slow-client) sleeps in epoll or read, with a timeout or \
            without; one that is stopped (stopped).",
 };
 
@@ -31,6 +35,10 @@ impl Rule for OwnSleep {
             Ok(share) => share,
             Err(looked) => return looked,
         };
+        let share = share * scene.situation.account.as_ref().map_or(1.0, share_of_serving);
+        if share < MUCH {
+            return Looked::Fine;
+        }
         let claim = "The server pauses by itself: its threads sleep for a time that it has chosen";
         let cause = Cause::seen(ABOUT.id, Subject::Server, share, claim)
             .because(format!("{} of the time of its threads, in nanosleep(2) or clock_nanosleep(2)", percent(share)))
@@ -39,5 +47,50 @@ impl Rule for OwnSleep {
                 "Find the pause in its code or settings: pinwise watch --process PID --format folded has the stacks in which it sleeps",
             ));
         Looked::Found(vec![cause])
+    }
+}
+
+/// Of the time that threads slept in such calls, the share of those that serve, 0 to 1.
+fn share_of_serving(account: &Account) -> f64 {
+    let busiest = account.threads.iter().map(ThreadAccount::had_ns).max().unwrap_or(0) as f64;
+    let serves = |thread: &ThreadAccount| thread.had_ns() as f64 >= SERVES * busiest;
+    let slept = |thread: &ThreadAccount| {
+        thread.asleep_for.get(&SleepReason::Timer).map_or(0.0, |part| part.total_ns as f64)
+    };
+    let all: f64 = account.threads.iter().map(slept).sum();
+    let serving: f64 = account.threads.iter().filter(|thread| serves(thread)).map(slept).sum();
+    if all > 0.0 { serving / all } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use probe::Situation;
+    use probe::account::{Part, Stretches};
+
+    use super::*;
+    use crate::diagnosis::made::{SECOND, situation};
+
+    /// A server whose second thread sleeps for half of the window in nanosleep, and has a CPU for so long.
+    fn with_a_sleeper(on_cpu_ns: u64) -> Situation {
+        let mut seen = situation();
+        let account = seen.account.as_mut().unwrap();
+        let mut second = account.threads[0].clone();
+        second.tid += 1;
+        second.on_cpu = Stretches { count: 1_000, total_ns: on_cpu_ns, ..Stretches::default() };
+        second.asleep = Stretches { count: 1_000, total_ns: SECOND / 2, ..Stretches::default() };
+        second.asleep_for = [(SleepReason::Timer, Part { count: 1_000, total_ns: SECOND / 2 })].into();
+        account.threads.push(second);
+        seen
+    }
+
+    fn look(seen: &Situation) -> Looked {
+        OwnSleep.examine(&Scene::of(seen).unwrap())
+    }
+
+    #[test]
+    fn a_thread_that_serves_and_pauses_is_named_and_one_that_keeps_house_is_not() {
+        let busiest = situation().account.unwrap().threads[0].had_ns();
+        assert!(matches!(look(&with_a_sleeper(busiest / 2)), Looked::Found(_)));
+        assert_eq!(look(&with_a_sleeper(busiest / 20)), Looked::Fine);
     }
 }
