@@ -159,32 +159,23 @@ inline_always u64 user_stack(struct stack_control *set, void *context, struct ta
 	return keep(set, frames, hash, last);
 }
 
-/* Frames of the kernel: none where the thread was in user space. */
-inline_always u64 interrupted_kernel_stack(struct stack_control *set, void *context, u64 *last)
+inline_always u64 kernel_stack(struct stack_control *set, void *context, u64 *last)
 {
 	u32 first = 0, depth;
 	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
 	u64 hash = BASIS;
 
-	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0)
-		return STACK_NONE;
+	/* There always are some: this one is running in the kernel. */
+	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0) {
+		__sync_fetch_and_add(&set->lost_stacks, 1);
+		return STACK_LOST;
+	}
 	for (depth = 0; depth < STACK_DEPTH; depth++) {
 		if (!frames->at[depth])
 			break;
 		hash = hash_on(hash, frames->at[depth]);
 	}
 	return keep(set, frames, hash, last);
-}
-
-inline_always u64 kernel_stack(struct stack_control *set, void *context, u64 *last)
-{
-	u64 stack = interrupted_kernel_stack(set, context, last);
-
-	/* There always are some: this one is running in the kernel. */
-	if (stack != STACK_NONE)
-		return stack;
-	__sync_fetch_and_add(&set->lost_stacks, 1);
-	return STACK_LOST;
 }
 
 #endif

@@ -32,7 +32,6 @@ pub mod rows;
 pub mod sampler;
 pub mod situation;
 pub mod stacks;
-mod tasks;
 pub mod thread_reading;
 pub mod ticks;
 mod watch;

@@ -11,7 +11,7 @@ use machine::{Missing, Root};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::{perf_event, tasks};
+use crate::perf_event;
 
 /// The fact that is missing where nothing can be counted.
 const FACT: &str = "instructions and cycles (PMU)";
@@ -74,7 +74,7 @@ impl CountingWork {
     /// # Errors
     /// There is no PMU here, the kernel does not permit it, or there are too many threads: which, and the remedy.
     pub fn begin(root: &Root, pids: &[u32]) -> Result<Self, Missing> {
-        let threads = tasks::threads(root, pids);
+        let threads = threads(root, pids);
         if threads.len() > MOST_THREADS {
             let why = format_args!(
                 "the server has {} threads; counters are opened for {MOST_THREADS} at most",
@@ -125,6 +125,12 @@ impl CountingWork {
             Missing::new(FACT, "the counters had no place in the hardware: another program uses them")
         })
     }
+}
+
+/// All threads of these processes.
+fn threads(root: &Root, pids: &[u32]) -> Vec<u32> {
+    let of = |pid: &u32| root.list(format!("/proc/{pid}/task")).unwrap_or_default();
+    pids.iter().flat_map(of).filter_map(|name| name.parse().ok()).collect()
 }
 
 /// Adds up what counters have counted, each scaled to the time in which it was to run; `None` where none of a kind has run.

@@ -10,11 +10,10 @@ use std::io::Read as _;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use machine::Root;
 use pinwise_probe::stacks::{Profile, Profiling, Sampled};
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time that is spent while samples are taken: some 200 of them.
+/// CPU time that is spent while samples are taken: 200 to 570 of them.
 const CPU_TIME: Duration = Duration::from_secs(2);
 
 /// Ends the child whatever happens.
@@ -66,7 +65,7 @@ fn grinds() {
 
 /// What is sampled of these processes meanwhile; `None` where nothing can be.
 fn sampled_of(pids: &[u32], meanwhile: impl FnOnce()) -> Option<Profile> {
-    let mut profiling = match Profiling::prepare(&Root::live(), pids) {
+    let mut profiling = match Profiling::prepare(pids) {
         Ok(profiling) => profiling,
         Err(missing) => {
             eprintln!("skipped: {}: {}", missing.fact, missing.why);
@@ -97,8 +96,9 @@ fn is_share(count: u64, of: u64, truth: f64) -> bool {
 #[test]
 fn functions_have_the_shares_that_they_have() {
     let Some(profile) = sampled(grinds) else { return };
-    let expected = CPU_TIME.as_nanos() as u64 / profile.every_ns;
-    assert!(profile.samples.abs_diff(expected) <= expected / 5, "{} of {expected}", profile.samples);
+    // One in 3.5 ms at most; a kernel with 100 ticks a second gives one in 10.
+    let most = CPU_TIME.as_nanos() as u64 / 3_500_000;
+    assert!(profile.samples <= most && profile.samples >= most / 4, "{} of {most}", profile.samples);
     let own = profile.own();
     let (much, little) = (samples(&profile.user, "grinds_much"), samples(&profile.user, "grinds_little"));
     assert!(
@@ -149,8 +149,7 @@ fn a_process_that_is_gone_is_no_failure() {
 
 #[test]
 fn nothing_counts_before_it_starts_nor_after_it_stops() {
-    let root = Root::live();
-    let Ok(mut profiling) = Profiling::prepare(&root, &[std::process::id()]) else { return };
+    let Ok(mut profiling) = Profiling::prepare(&[std::process::id()]) else { return };
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(200) {}
     profiling.start();

@@ -47,7 +47,7 @@ pub struct FunctionChange {
     pub place: Where,
     /// Its name.
     pub name: String,
-    /// CPU time a request, us: samples times the time between two of them.
+    /// CPU time a request, us: that of the server's threads, shared out by samples.
     pub cpu_us: Change,
 }
 
@@ -86,7 +86,12 @@ fn sampled(observed: &Observed) -> Option<(&Profile, f64)> {
 
 fn cpu_us(observed: &Observed, of: impl Fn(&Profile) -> u64) -> Option<f64> {
     let (profile, requests) = sampled(observed)?;
-    Some(of(profile) as f64 * profile.every_ns as f64 / requests / 1e3)
+    let threads = &observed.situation.account.as_ref()?.threads;
+    let had_ns: f64 = threads.iter().map(|thread| thread.had_ns() as f64).sum();
+    if profile.samples == 0 {
+        return Some(0.0);
+    }
+    Some(had_ns * (of(profile) as f64 / profile.samples as f64) / requests / 1e3)
 }
 
 fn samples(profile: &Profile, place: Where, name: &str) -> u64 {

@@ -28,6 +28,9 @@ pub(super) const WAKES: &[Hook] = &[hook("sched_waking", None)];
 /// The same where only the target's threads are asked about.
 pub(super) const WAKERS: &[Hook] = &[hook("sched_waking", Some("who woke the threads"))];
 
+/// Interrupts of a CPU's own timer.
+pub(super) const TIMERS: &[Hook] = &[hook("local_timer_entry", None)];
+
 /// What happens to a server's sockets.
 pub(super) const REQUESTS: &[Hook] = &[
     hook("inet_sock_set_state", None),

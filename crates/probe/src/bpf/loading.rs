@@ -9,8 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use aya::maps::Map;
-use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
-use aya::programs::{Iter, PerfEvent, Program, ProgramError};
+use aya::programs::{Iter, Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfLoader, Endianness};
 use machine::{Missing, Root};
 
@@ -182,35 +181,6 @@ impl Loaded {
         let told = File::open(format!("/proc/self/fdinfo/{fd}")).ok();
         self.attached.push(Attached { program, told });
         Ok(())
-    }
-
-    /// Loads a program that is to run at perf events.
-    ///
-    /// # Errors
-    /// When the kernel refuses it: why.
-    pub(super) fn load_sampling(&mut self, program: &str) -> Result<(), Missing> {
-        let loaded = self.sampling(program).and_then(PerfEvent::load);
-        loaded.map_err(|e| refused("the program that samples stacks", &e).missing)
-    }
-
-    /// Has it run whenever a thread, or one that it starts, has had a CPU for so long (the software CPU clock).
-    ///
-    /// # Errors
-    /// Those of perf_event_open(2): ESRCH where the thread has ended.
-    pub(super) fn sample(&mut self, program: &str, tid: u32, period_ns: u64) -> io::Result<()> {
-        let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
-        let thread = PerfEventScope::OneProcess { pid: tid, cpu: None };
-        let attached = self
-            .sampling(program)
-            .and_then(|sampling| sampling.attach(clock, thread, SamplePolicy::Period(period_ns), true));
-        attached.map(drop).map_err(|e| match e {
-            ProgramError::SyscallError(failed) => failed.io_error,
-            other => io::Error::other(reasons(&other)),
-        })
-    }
-
-    fn sampling(&mut self, program: &str) -> Result<&mut PerfEvent, ProgramError> {
-        self.program(program)?.try_into()
     }
 
     fn program(&mut self, name: &str) -> Result<&mut Program, ProgramError> {

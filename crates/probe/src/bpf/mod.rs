@@ -41,7 +41,7 @@ pub(crate) use records::{
 pub(crate) use request_records::{PORTS, PortSeen, RequestControl};
 pub(crate) use request_sums::{RequestTables, load as load_requests};
 pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackKey, StackSum, stack_hash};
-pub(crate) use stack_sums::{StackTables, load as load_stacks, load_profile, sample};
+pub(crate) use stack_sums::{StackTables, load as load_stacks, load_profile};
 pub(crate) use tables::Tables;
 #[cfg(test)]
 pub(crate) use {mapped::Mapped, records::FUNCTIONS_IN_LINE, records::WakerSeen};

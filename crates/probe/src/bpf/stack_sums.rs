@@ -3,7 +3,7 @@
 use aya::maps::{HashMap, MapData};
 use machine::Missing;
 
-use super::hooks::{BIRTHS, WOKEN};
+use super::hooks::{BIRTHS, TIMERS, WOKEN};
 use super::loading::{Loaded, Programs};
 use super::mapped::Mapped;
 use super::objects;
@@ -40,38 +40,26 @@ pub(crate) fn load() -> Result<Loaded, Missing> {
     programs.load()
 }
 
-/// The program that samples, and is attached to threads one by one.
-const SAMPLING: &str = "on_cpu";
-
-/// Loads the program that samples stacks. It runs where it is attached ([`sample`]).
+/// Loads and attaches the programs that sample stacks. Nothing is counted before the tables say so.
 ///
 /// # Errors
-/// When the kernel does not tell its types, or does not permit programs: what, why and the remedy.
+/// When the kernel does not tell its types, has no trace point of timer interrupts (x86 alone has), or does not permit programs: what, why
+/// and the remedy.
 pub(crate) fn load_profile() -> Result<Loaded, Missing> {
     let programs = Programs {
         object: &objects::PROFILE,
-        tables: vec![("stacks", STACKS), ("sums", SUMS)],
+        tables: vec![("stacks", STACKS), ("sums", SUMS), ("wanted", WANTED)],
         raw_tables: Vec::new(),
         numbers: Vec::new(),
         typed_bytes: Vec::new(),
-        core: Vec::new(),
+        core: [BIRTHS, TIMERS].into_iter().flatten().collect(),
         others: Vec::new(),
         typed: true,
         follows_threads: false,
         namespace: 0,
         types: None,
     };
-    let mut loaded = programs.load()?;
-    loaded.load_sampling(SAMPLING)?;
-    Ok(loaded)
-}
-
-/// Has the stack of a thread, and of those that it starts, taken whenever it has had a CPU for so long.
-///
-/// # Errors
-/// Those of perf_event_open(2): ESRCH where it has ended.
-pub(crate) fn sample(loaded: &mut Loaded, tid: u32, period_ns: u64) -> std::io::Result<()> {
-    loaded.sample(SAMPLING, tid, period_ns)
+    programs.load()
 }
 
 /// The tables of these programs.

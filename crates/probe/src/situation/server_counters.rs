@@ -23,7 +23,7 @@ impl ServerCounters {
         Self {
             requests: requests.map(|(ports, first)| CountingRequests::prepare(root, *first, ports)),
             work: CountingWork::begin(root, pids),
-            profile: Profiling::prepare(root, pids),
+            profile: Profiling::prepare(pids),
         }
     }
 

@@ -10,6 +10,10 @@ use super::frames::Frames;
 /// Functions of a kind that are kept: those with most samples.
 const MOST: usize = 12;
 
+/// Where the kernel is entered by an interrupt of the CPU's timer (arch/x86/entry): what is further in is the interrupt, and the program
+/// that sees it.
+const SAMPLED_BY: &str = "asm_sysvec_apic_timer_interrupt";
+
 /// Frames of the kernel when an interrupt ends: softirqs that run from there are not the thread's own work.
 const INTERRUPT_ENDS: [&str; 3] = ["irq_exit_rcu", "__irq_exit_rcu", "irq_exit"];
 
@@ -31,13 +35,11 @@ pub struct Sampled {
     pub samples: u64,
 }
 
-/// Samples of a server's threads while they had a CPU, one each time that a thread had had one for [`every_ns`](Self::every_ns). Source: the
-/// kernel's software CPU clock (perf_event_open(2)), with stacks taken in the kernel.
+/// Samples of a server's threads while they had a CPU: at interrupts of the CPU's own timer, at most one in 3.5 ms on a CPU. Each stands for as
+/// much of their CPU time as any other. Source: trace point local_timer_entry, with stacks taken in the kernel.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Profile {
-    /// CPU time of a thread between two samples, ns.
-    pub every_ns: u64,
     /// Samples.
     pub samples: u64,
     /// Those in the kernel on the server's behalf.
@@ -80,12 +82,16 @@ impl Sums {
 
 impl Profile {
     /// Of stacks: frames in the kernel and in user space, from the outermost caller on, and how often they were met.
-    pub(super) fn of(every_ns: u64, stacks: impl Iterator<Item = (Frames, Frames, u64)>) -> Self {
-        let mut profile = Self { every_ns, ..Self::default() };
+    pub(super) fn of(stacks: impl Iterator<Item = (Frames, Frames, u64)>) -> Self {
+        let mut profile = Self::default();
+        let mut unplaced = 0u64;
         let (mut calls, mut user, mut kernel) = (Sums::default(), Sums::default(), Sums::default());
         for (of_kernel, of_user, samples) in stacks {
+            let Some(of_kernel) = interrupted(known(&of_kernel)) else {
+                unplaced = unplaced.saturating_add(samples);
+                continue;
+            };
             profile.samples = profile.samples.saturating_add(samples);
-            let of_kernel = known(&of_kernel);
             let Some(innermost) = of_kernel.last() else {
                 if let Some(function) = known(&of_user).last() {
                     user.add(function, samples);
@@ -106,6 +112,11 @@ impl Profile {
                 None => {}
             }
         }
+        if unplaced > 0 {
+            let why =
+                format_args!("the kernel's stack does not show what was interrupted: {unplaced} samples");
+            profile.missing.push(Missing::new("some samples", why));
+        }
         Self { calls: calls.top(), user: user.top(), kernel: kernel.top(), ..profile }
     }
 
@@ -120,6 +131,12 @@ fn known(frames: &Frames) -> &[String] {
         Frames::Known(names) => names,
         Frames::NotTaken | Frames::Lost => &[],
     }
+}
+
+/// Frames of the kernel that were interrupted: none where the thread was in user space; `None` where that is not known.
+fn interrupted(frames: &[String]) -> Option<&[String]> {
+    let by = frames.iter().rposition(|frame| frame == SAMPLED_BY)?;
+    Some(&frames[..by])
 }
 
 /// How a thread came into the kernel.
@@ -146,6 +163,13 @@ mod tests {
         Frames::Known(names.iter().map(|name| name.to_string()).collect())
     }
 
+    /// Frames of the kernel with those of the interrupt further in.
+    fn interrupted_in(names: &[&str]) -> Frames {
+        let interrupt =
+            [SAMPLED_BY, "sysvec_apic_timer_interrupt", "__traceiter_local_timer_entry", "bpf_prog_7"];
+        frames(&[names, &interrupt].concat())
+    }
+
     fn sampled(profile: &[Sampled]) -> Vec<(&str, u64)> {
         profile.iter().map(|sampled| (sampled.name.as_str(), sampled.samples)).collect()
     }
@@ -157,20 +181,20 @@ mod tests {
         let fault_in_call =
             ["do_syscall_64", "ksys_read", "vfs_read", "copy_to_user", "asm_exc_page_fault", "clear_page"];
         let stacks = [
-            (frames(&[]), frames(&["main", "parse"]), 5),
-            (frames(&[]), frames(&["[libc.so.6]"]), 2),
-            (frames(&call), frames(&["main", "send"]), 4),
-            (frames(&fault_in_call), frames(&[]), 2),
-            (frames(&["asm_exc_page_fault", "exc_page_fault", "clear_page"]), frames(&["main"]), 1),
+            (interrupted_in(&[]), frames(&["main", "parse"]), 5),
+            (interrupted_in(&[]), frames(&["[libc.so.6]"]), 2),
+            (interrupted_in(&call), frames(&["main", "send"]), 4),
+            (interrupted_in(&fault_in_call), frames(&[]), 2),
+            (interrupted_in(&["asm_exc_page_fault", "exc_page_fault", "clear_page"]), frames(&["main"]), 1),
             (
-                frames(&["asm_common_interrupt", "irq_exit_rcu", "handle_softirqs", "net_rx_action"]),
+                interrupted_in(&["asm_common_interrupt", "irq_exit_rcu", "handle_softirqs", "net_rx_action"]),
                 frames(&["main"]),
                 3,
             ),
             (Frames::Lost, Frames::Lost, 1),
         ];
-        let profile = Profile::of(7, stacks.into_iter());
-        assert_eq!((profile.every_ns, profile.samples, profile.own()), (7, 18, 15));
+        let profile = Profile::of(stacks.into_iter());
+        assert_eq!((profile.samples, profile.own(), profile.missing.len()), (17, 14, 1));
         assert_eq!((profile.in_kernel, profile.in_interrupts, profile.in_page_faults), (7, 3, 1));
         assert_eq!(sampled(&profile.calls), [("sendto", 4), ("read", 2)]);
         assert_eq!(sampled(&profile.user), [("parse", 5), ("[libc.so.6]", 2)]);
@@ -179,10 +203,11 @@ mod tests {
 
     #[test]
     fn the_most_frequent_are_kept_and_sums_have_an_end() {
-        let many = (0..40).map(|at| (frames(&[]), frames(&[&format!("f{at:02}")]), u64::MAX - 50 + at));
-        let profile = Profile::of(1, many);
+        let many =
+            (0..40).map(|at| (interrupted_in(&[]), frames(&[&format!("f{at:02}")]), u64::MAX - 50 + at));
+        let profile = Profile::of(many);
         assert_eq!((profile.samples, profile.user.len()), (u64::MAX, 12));
         assert_eq!((profile.user[0].name.as_str(), profile.user[11].name.as_str()), ("f39", "f28"));
-        assert_eq!(Profile::of(1, std::iter::empty()), Profile { every_ns: 1, ..Profile::default() });
+        assert_eq!(Profile::of(std::iter::empty()), Profile::default());
     }
 }

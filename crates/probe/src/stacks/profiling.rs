@@ -2,59 +2,46 @@
 
 use std::mem::offset_of;
 
-use machine::{Missing, Root};
-use rustix::io::Errno;
+use machine::Missing;
 
 use super::named_sums::NamedSums;
 use super::naming::Naming;
 use super::profile::Profile;
-use crate::bpf::{Loaded, Record as _, StackControl, StackTables, load_profile, sample};
-use crate::{clock, perf_event, tasks};
+use crate::account::Target;
+use crate::account::target::{full, same_numbers};
+use crate::bpf::{Loaded, Record as _, StackControl, StackTables, load_profile};
+use crate::clock;
 
 /// The fact that is missing where nothing can be sampled.
 const FACT: &str = "what the server does on CPUs, by function";
 
-/// CPU time of a thread between two of its samples, ns: 97 a second, which is no multiple of a tick.
-const EVERY_NS: u64 = 1_000_000_000 / 97;
-
-/// Threads that are sampled: each takes an open file.
-const MOST_THREADS: usize = 256;
-
-/// Samples a server's threads; ends with this. Nothing runs on a CPU where none of them does.
+/// Samples the threads of a server at interrupts of the timers of CPUs; ends with this.
 pub struct Profiling {
     tables: StackTables,
     naming: Naming,
-    missing: Vec<Missing>,
     /// Taken off when it is dropped.
     _loaded: Loaded,
 }
 
 impl Profiling {
-    /// Gets ready to sample all threads of these processes, and those that they start.
+    /// Gets ready to sample all threads of these processes, and of those that they start.
     ///
     /// # Errors
-    /// The kernel does not tell its types (BTF), does not permit it, or there are too many threads: which, and the remedy.
-    pub fn prepare(root: &Root, pids: &[u32]) -> Result<Self, Missing> {
-        let threads = tasks::threads(root, pids);
-        if threads.len() > MOST_THREADS {
-            let why =
-                format_args!("the server has {} threads; at most {MOST_THREADS} are sampled", threads.len());
-            return Err(Missing::new(FACT, why));
-        }
-        let mut loaded = load_profile().map_err(|missing| Missing::new(FACT, missing.why))?;
-        let tables = StackTables::open(&mut loaded)?;
+    /// The kernel does not tell its types (BTF), has no trace point of timer interrupts (x86 alone has), does not permit it, or the processes are
+    /// too many: which, and the remedy.
+    pub fn prepare(pids: &[u32]) -> Result<Self, Missing> {
+        let because = |missing: Missing| Missing::new(FACT, missing.why);
+        let target = Target::Processes(pids.to_vec());
+        same_numbers(&target).map_err(because)?;
+        let mut loaded = load_profile().map_err(because)?;
+        let mut tables = StackTables::open(&mut loaded).map_err(because)?;
         let mut naming = Naming::begin();
-        pids.iter().for_each(|pid| naming.remember(*pid));
-        for tid in threads {
-            match sample(&mut loaded, tid, EVERY_NS) {
-                Err(e) if e.raw_os_error() != Some(Errno::SRCH.raw_os_error()) => {
-                    return Err(Missing::new(FACT, perf_event::why_not(&e)));
-                }
-                // It has ended meanwhile.
-                Ok(()) | Err(_) => {}
-            }
+        let (named, meant) = target.numbers();
+        for pid in named {
+            tables.wanted.insert(pid, meant, 0).map_err(full).map_err(because)?;
+            naming.remember(*pid);
         }
-        Ok(Self { tables, naming, missing: Vec::new(), _loaded: loaded })
+        Ok(Self { tables, naming, _loaded: loaded })
     }
 
     /// Samples from now on.
@@ -70,14 +57,14 @@ impl Profiling {
     /// What was seen between the two, with names. The processes should still be there: files that have no symbols are named by their
     /// mappings.
     pub fn end(mut self) -> Profile {
-        let (sums, missing) = NamedSums::of(&self.tables, &mut self.naming);
-        self.missing.extend(missing);
+        let (sums, mut missing) = NamedSums::of(&self.tables, &mut self.naming);
         let control = self.tables.control.get(0).unwrap_or_else(StackControl::zeroed);
-        let lost = control.lost_sums.saturating_add(control.lost_stacks);
+        let lost = control.lost_sums.saturating_add(control.lost_stacks).saturating_add(control.lost_threads);
         if lost > 0 {
-            self.missing.push(Missing::new("some samples", format_args!("a table was full: {lost} times")));
+            missing.push(Missing::new("some samples", format_args!("a table was full: {lost} times")));
         }
         let stacks = sums.all().map(|(key, sum)| (sums.kernel(key, |all| all), sums.user(key), sum.count));
-        Profile { missing: self.missing, ..Profile::of(EVERY_NS, stacks) }
+        let profile = Profile::of(stacks);
+        Profile { missing: missing.into_iter().chain(profile.missing).collect(), ..profile }
     }
 }
