@@ -7,10 +7,12 @@ use serde_json::Value;
 use crate::guest;
 
 /// `first N`: the first CPU of node N. `sibling N`: the other hardware thread of CPU N's core. `on CPU SCRIPT` runs a shell there, in the background.
-/// `server NODE CPU`: a program in `$pid` whose 64 MiB come from a node, and which computes on a CPU.
+/// `server NODE CPU`: a program in `$pid` whose 16 MiB come from a node, and which computes on a CPU.
 const FUNCTIONS: &str = r#"
     export PINWISE_STATE_DIR=/tmp/state
     echo never > /sys/kernel/mm/transparent_hugepage/enabled
+    # Else the kernel brings far memory near within seconds.
+    echo 0 > /proc/sys/kernel/numa_balancing
     first() { sed 's/[-,].*//' /sys/devices/system/node/node$1/cpulist; }
     sibling() { tr ',-' '\n\n' < /sys/devices/system/cpu/cpu$1/topology/thread_siblings_list | grep -vx $1; }
     on() { taskset -c $1 sh -c "$2" & }
@@ -18,7 +20,7 @@ const FUNCTIONS: &str = r#"
     cat > server.awk << 'END'
 BEGIN {
     a = "0123456789abcdef"
-    for (i = 0; i < 22; i++) a = a a
+    for (i = 0; i < 20; i++) a = a a
     system("touch filled; until [ -e go ]; do sleep 1; done")
     while (1) sum += length(a)
 }
@@ -29,9 +31,9 @@ END
         until [ -e filled ]; do sleep 1; done
         taskset -pc $2 $pid > /dev/null
         touch go
-        sleep 2
+        sleep 1
     }
-    diagnose() { pinwise diagnose --process $pid --for 3s --format json > $1; }
+    diagnose() { pinwise diagnose --process $pid --for 2s --format json > $1; }
 "#;
 
 /// Rules of the causes in a diagnosis, the first one first.
