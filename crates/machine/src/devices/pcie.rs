@@ -129,7 +129,7 @@ fn speed(text: &str) -> Option<u32> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let is_known = matches!(rest, "" | " PCIe") && digits(whole) && digits(tenth) && tenth.len() == 1;
     let (whole, tenth) = (whole.parse::<u32>().ok()?, tenth.parse::<u32>().ok()?);
-    (is_known && (1..1_000).contains(&whole)).then_some(whole * 1_000 + tenth * 100)
+    (is_known && (1..1_000).contains(&whole)).then(|| whole * 1_000 + tenth * 100)
 }
 
 #[cfg(test)]
@@ -194,11 +194,11 @@ mod tests {
             tree = function(tree, dir, (GEN3, width), (GEN3, "16"));
         }
         let (links, missing) = of(tree, &[ROOT_PORT, &up, &down, &disk]);
-        let told: Vec<(&str, &str, u32)> = links
+        let found: Vec<(&str, &str, u32)> = links
             .iter()
             .map(|link| (link.port.as_str(), link.function.as_str(), link.current.lanes))
             .collect();
-        assert_eq!(told, [("0000:3a:00.0", "0000:3b:00.0", 16), ("0000:3c:04.0", "0000:3d:00.0", 4)]);
+        assert_eq!(found, [("0000:3a:00.0", "0000:3b:00.0", 16), ("0000:3c:04.0", "0000:3d:00.0", 4)]);
         assert_eq!(missing, Vec::<String>::new());
     }
 
@@ -255,6 +255,8 @@ mod tests {
             "8.0 GT/s PCI",
             "8.00 GT/s",
             "0 GT/s",
+            "4294968 GT/s",
+            "8.42949673 GT/s",
             "99999999999 GT/s",
         ] {
             assert_eq!(speed(text), None, "{text}");
