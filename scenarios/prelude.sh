@@ -1,4 +1,17 @@
-# What scripts of scenarios begin with: cgroups of their own, whichever version of cgroups this machine has.
+# What scripts of scenarios begin with: nginx, and cgroups of their own, whichever version of cgroups this machine has.
+
+# Becomes nginx with $1 workers on CPU_A, answering `pong` at PORT.
+nginx_on_cpu_a() {
+    cat > "$DIR/nginx.conf" << EOF
+daemon off;
+worker_processes $1;
+pid $DIR/nginx.pid;
+error_log $DIR/error.log;
+events { worker_connections 1024; }
+http { access_log off; server { listen 127.0.0.1:$PORT; location / { return 200 "pong"; } } }
+EOF
+    exec taskset -c "$CPU_A" nginx -c "$DIR/nginx.conf" -p "$DIR"
+}
 
 # The folder of cgroup $2 in the hierarchy of controller $1.
 cg_dir() {

@@ -59,7 +59,7 @@ pub use stretches::Stretches;
 pub use taker::TaskAccount;
 pub use takers::{Taker, TakerKind};
 pub use target::Target;
-pub(crate) use thread::words as task_name;
+pub(crate) use thread::task_name;
 pub use thread::{FromIdle, Migrations, ThreadAccount};
 pub use waker::{Waker, WakerContext};
 pub use whole::Whole;

@@ -3,8 +3,6 @@
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
-use rustix::io::Errno;
-
 /// `struct perf_event_attr` of include/uapi/linux/perf_event.h in its first published size (PERF_ATTR_SIZE_VER0):
 /// every kernel takes it.
 #[repr(C)]
@@ -63,17 +61,6 @@ pub(crate) fn hardware_counter(config: u64, tid: u32) -> io::Result<OwnedFd> {
         ..Attributes::default()
     };
     open(attributes, tid as libc::pid_t, -1)
-}
-
-/// Why perf_event_open(2) failed, with the remedy.
-pub(crate) fn why_not(error: &io::Error) -> String {
-    match Errno::from_io_error(error) {
-        Some(Errno::ACCESS | Errno::PERM) => {
-            "the kernel does not permit it: run as root or with CAP_PERFMON, or lower sysctl kernel.perf_event_paranoid".into()
-        }
-        Some(Errno::MFILE) => "too many files are open: raise the limit (ulimit -n)".into(),
-        _ => format!("perf_event_open: {error}"),
-    }
 }
 
 /// Opens an event of a thread, or with -1 of all, on a CPU, or with -1 on all; in no group.

@@ -180,7 +180,11 @@ fn why_not(error: &io::Error) -> String {
         Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
             "this machine has no PMU that the kernel may use, as most guests".into()
         }
-        _ => perf_event::why_not(error),
+        Some(Errno::ACCESS | Errno::PERM) => {
+            "the kernel does not permit it: run as root or with CAP_PERFMON, or lower sysctl kernel.perf_event_paranoid".into()
+        }
+        Some(Errno::MFILE) => "too many files are open: raise the limit (ulimit -n)".into(),
+        _ => format!("perf_event_open: {error}"),
     }
 }
 

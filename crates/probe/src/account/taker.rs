@@ -9,7 +9,7 @@ use super::group::CpuOf;
 use super::names::Names;
 use super::snapshot::Snapshot;
 use super::stretches::Stretches;
-use super::thread::words;
+use super::thread::task_name;
 use crate::bpf::{CpuHead, TakerKey, TakerSeen};
 
 /// A task, on all CPUs together.
@@ -165,7 +165,7 @@ fn waited_since(now_ns: u64, before_ns: u64) -> u64 {
 
 /// Name and process of a task; by /proc where the programs know only its number.
 pub(super) fn named(tid: u32, seen: &TakerSeen, names: &Names) -> (String, u32) {
-    let by_program = || (words(&seen.comm), seen.tgid);
+    let by_program = || (task_name(&seen.comm), seen.tgid);
     match seen.comm[0] {
         0 => names.tasks.get(&tid).cloned().unwrap_or_else(by_program),
         _ => by_program(),

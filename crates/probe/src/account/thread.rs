@@ -53,7 +53,7 @@ pub struct ThreadAccount {
     pub migrations: Migrations,
     /// How often it was woken on another CPU than the one where it ran last.
     pub woken_elsewhere: u64,
-    /// Who woke it, the most frequent first: the first three that were met, later ones are not told apart. Empty where that was not counted.
+    /// Who woke it, the most frequent first: the first three that were seen; later ones are not counted. Empty where that was not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wakers: Vec<Waker>,
     /// Page faults in its own code, minor and major; `None` where they were not counted.
@@ -131,7 +131,7 @@ impl ThreadAccount {
         let mut account = Self {
             tid: if seen.own_tid > 0 { seen.own_tid } else { seen.tid },
             pid,
-            comm: words(&seen.comm),
+            comm: task_name(&seen.comm),
             cgroup: names.cgroup(seen.cgroup, pid),
             began_ns: seen.began_ns,
             ended: seen.state == thread_state::ENDED,
@@ -232,7 +232,18 @@ fn from_idle(seen: &ThreadSeen, names: &Names) -> Vec<FromIdle> {
 }
 
 /// The kernel's name of a task: up to the first zero.
-pub(crate) fn words(comm: &[u8; 16]) -> String {
+pub(crate) fn task_name(comm: &[u8; 16]) -> String {
     let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
     String::from_utf8_lossy(&comm[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_threads_end_where_the_kernel_ends_them() {
+        assert_eq!(task_name(b"worker\0garbage!!"), "worker");
+        assert_eq!(task_name(b"sixteen bytes!!!"), "sixteen bytes!!!");
+    }
 }

@@ -43,7 +43,7 @@ impl Waker {
     }
 }
 
-/// The wakers that the kernel's record of a thread tells apart.
+/// The wakers in the kernel's record of a thread.
 pub(super) fn wakers(seen: &ThreadSeen, names: &Names) -> Vec<Waker> {
     let known = seen.wakers.iter().filter(|waker| waker.count > 0);
     let wakers = known.map(|waker| {

@@ -32,7 +32,7 @@ pub(crate) const SLEEP_REASONS: usize = 9;
 /// System calls that are told apart.
 pub(super) const SYSTEM_CALLS: usize = 512;
 
-/// Wakers of a thread that are told apart.
+/// Wakers of a thread that are counted one by one.
 const WAKERS: usize = 3;
 
 /// Bits of a waker.

@@ -47,7 +47,7 @@ impl NamedSums {
         named(&self.stacks, key.user_stack, names, |all| all)
     }
 
-    /// Its frames in the kernel, of which `keep` (the innermost first) are wanted.
+    /// Its frames in the kernel, of which `keep` (given the innermost first) chooses.
     pub(super) fn kernel(&self, key: &StackKey, keep: impl Fn(&[String]) -> &[String]) -> Frames {
         named(&self.stacks, key.kernel_stack, &self.of_kernel, keep)
     }
@@ -141,12 +141,12 @@ fn within_calls(innermost_first: &[u64]) -> impl Iterator<Item = u64> {
     innermost_first.iter().enumerate().map(|(depth, address)| address - u64::from(depth > 0))
 }
 
-/// The frames of a stack by name, of which `keep` (the innermost first) are told.
+/// The frames of a stack by name, of which `keep` (given the innermost first) chooses.
 fn named(stacks: &Stacks, hash: u64, names: &FunctionNames, keep: impl Fn(&[String]) -> &[String]) -> Frames {
     match stacks.get(&hash) {
         Some(Ok(stack)) => {
             let mut all: Vec<String> = within_calls(stack).map_while(|at| names.get(&at).cloned()).collect();
-            // Who called is told by something else than code: from here on the kernel has lost its way.
+            // The next return address is not in code: the unwinder has gone astray from here on.
             if all.len() < stack.len() {
                 all.push(UNKNOWN.into());
             }
@@ -161,7 +161,6 @@ fn named(stacks: &Stacks, hash: u64, names: &FunctionNames, keep: impl Fn(&[Stri
 mod tests {
     use super::super::frames::without_the_switch;
     use super::*;
-    use crate::account::task_name;
 
     #[test]
     fn callers_are_looked_up_where_they_called() {
@@ -184,11 +183,5 @@ mod tests {
         assert_eq!(up_to_the_last(&[70, STACK_NO_CODE, 90, 0]), [70, STACK_NO_CODE]);
         assert!(up_to_the_last(&[0, 70]).is_empty());
         assert_eq!(up_to_the_last(&[70, 80]), [70, 80, STACK_NO_CODE], "deeper than is kept");
-    }
-
-    #[test]
-    fn names_of_threads_end_where_the_kernel_ends_them() {
-        assert_eq!(task_name(b"worker\0garbage!!"), "worker");
-        assert_eq!(task_name(b"sixteen bytes!!!"), "sixteen bytes!!!");
     }
 }

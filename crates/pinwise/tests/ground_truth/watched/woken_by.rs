@@ -7,7 +7,7 @@ use super::actor::{Actor, now_ns, sleep_until};
 use super::figures::number;
 use super::watching::{Sheet, Stage, when_told};
 
-/// Of the wake-ups of a thread by wakers that are told apart, the share by those in this context, there or elsewhere, of this process.
+/// Share of a thread's counted wake-ups by this process in this context, on the same CPU or elsewhere.
 fn share(sheet: &Sheet, tid: u32, context: &str, elsewhere: bool, pid: Option<u32>) -> f64 {
     let row = sheet.thread(tid);
     let wakers = row["wakers"].as_array().unwrap();
@@ -19,7 +19,7 @@ fn share(sheet: &Sheet, tid: u32, context: &str, elsewhere: bool, pid: Option<u3
     of.map(|waker| count(&waker)).sum::<f64>() / wakers.iter().map(|waker| count(&waker)).sum::<f64>()
 }
 
-/// A reader on the actors' CPU whom a writer on this CPU wakes a thousand times a second.
+/// A reader on the actors' CPU, woken a thousand times a second by a writer on this CPU.
 fn written_from(stage: &Stage, cpu: u32) -> (Sheet, u32) {
     let (mut from, mut into) = UnixStream::pair().unwrap();
     let reader = Actor::start("reader", stage.cpu, move |_| {

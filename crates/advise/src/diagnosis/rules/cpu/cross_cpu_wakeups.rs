@@ -96,32 +96,35 @@ enum Partner {
 
 /// Who wakes the server from other CPUs; `None` where that is no task of this host.
 fn partner(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
-    let known = account.threads.iter().flat_map(|thread| &thread.wakers);
-    match known.clone().next() {
-        Some(_) => partner_by_wakers(scene, account, &known.collect::<Vec<_>>()),
-        None => partner_by_sleep(scene, account),
+    let wakers: Vec<&Waker> = account.threads.iter().flat_map(|thread| &thread.wakers).collect();
+    match wakers.is_empty() {
+        true => partner_by_sleep(scene, account),
+        false => partner_by_wakers(scene, account, &wakers),
     }
 }
 
-/// The same by who was seen to wake it: most wake-ups come from one kind of partner, on other CPUs.
+/// The same by who was seen to wake it: most wake-ups come from one kind of partner, on other CPUs. Of several clients it is the one that
+/// wakes it most.
 fn partner_by_wakers(scene: &Scene<'_>, account: &Account, wakers: &[&Waker]) -> Option<Partner> {
+    let is_own = |pid: u32| account.threads.iter().any(|thread| thread.pid == pid);
+    let by_own = |waker: &Waker| {
+        waker.elsewhere && waker.context == WakerContext::Task && waker.pid.is_some_and(is_own)
+    };
+    let by_client =
+        |waker: &Waker| waker.elsewhere && waker.pid.is_some_and(|pid| scene.situation.is_client(pid));
     let all: f64 = wakers.iter().map(|waker| waker.count as f64).sum();
-    let across = |is_partner: &dyn Fn(u32, WakerContext) -> bool| -> f64 {
-        let across = wakers.iter().filter(|waker| waker.elsewhere);
-        let of = across.filter(|waker| waker.pid.is_some_and(|pid| is_partner(pid, waker.context)));
-        of.map(|waker| waker.count as f64).sum()
+    let most_are = |are: &dyn Fn(&Waker) -> bool| {
+        let some: f64 = wakers.iter().filter(|waker| are(waker)).map(|waker| waker.count as f64).sum();
+        some >= MOSTLY * all
     };
-    let is_own = |pid: u32, context: WakerContext| {
-        context == WakerContext::Task && account.threads.iter().any(|thread| thread.pid == pid)
-    };
-    if across(&is_own) >= MOSTLY * all {
+    if most_are(&by_own) {
         return Some(Partner::Own);
     }
-    let is_client = |pid: u32, _: WakerContext| scene.situation.is_client(pid);
-    if across(&is_client) < MOSTLY * all {
+    if !most_are(&by_client) {
         return None;
     }
-    let peer = scene.situation.connections.peers.iter().max_by_key(|peer| peer.connections)?;
+    let waker = wakers.iter().filter(|waker| by_client(waker)).max_by_key(|waker| waker.count)?;
+    let peer = scene.situation.connections.peers.iter().find(|peer| Some(peer.pid) == waker.pid)?;
     Some(Partner::Client(format!("{} (process {})", peer.comm, peer.pid)))
 }
 

@@ -57,7 +57,7 @@ impl Rule for DeviceNode {
                 return Looked::CannotTell(Missing::new(ABOUT.title, why));
             }
         };
-        let used = [card(scene, account), disk(scene, account).map_or(Ok(None), |disk| Ok(Some(disk)))];
+        let used = [card(scene, account), Ok(disk(scene, account))];
         let mut causes = Vec::new();
         let mut missing = None;
         for used in used {
@@ -200,18 +200,13 @@ fn cause(scene: &Scene<'_>, used: &Used<'_>, node: u32, own: u32) -> Cause {
         .figure("events_per_s", used.per_s)
         .figure("device_node", f64::from(node))
         .figure("server_node", f64::from(own));
-    let near = scene
-        .situation
-        .machine
-        .nodes
-        .iter()
-        .find(|known| known.id == node)
-        .filter(|node| !node.cpus.is_empty());
-    cause.remedy(Remedy::by_hand(match near {
-        Some(_) => format!(
+    let nodes = &scene.situation.machine.nodes;
+    let has_cpus = nodes.iter().any(|known| known.id == node && !known.cpus.is_empty());
+    cause.remedy(Remedy::by_hand(match has_cpus {
+        true => format!(
             "Measure both: pinwise study with the server on node {node} and on node {own} (a factor of kind places, server = \"node:{node}\" and \"node:{own}\")"
         ),
-        None => format!("Node {node} has no CPUs: measure the nodes that are nearest to it (pinwise study)"),
+        false => format!("Node {node} has no CPUs: measure the nodes that are nearest to it (pinwise study)"),
     }))
 }
 

@@ -31,11 +31,11 @@ impl Rule for OwnSleep {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let share = match much_sleep(scene, &ABOUT, SleepReason::Timer) {
-            Ok(share) => share,
-            Err(looked) => return looked,
-        };
-        let share = share * scene.situation.account.as_ref().map_or(1.0, share_of_serving);
+        if let Err(looked) = much_sleep(scene, &ABOUT, SleepReason::Timer) {
+            return looked;
+        }
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        let share = paused_ns(account) / scene.time.wall_ns;
         if share < MUCH {
             return Looked::Fine;
         }
@@ -50,16 +50,12 @@ impl Rule for OwnSleep {
     }
 }
 
-/// Of the time that threads slept in such calls, the share of those that serve, 0 to 1.
-fn share_of_serving(account: &Account) -> f64 {
+/// How long threads that serve slept in such calls, ns.
+fn paused_ns(account: &Account) -> f64 {
     let busiest = account.threads.iter().map(ThreadAccount::had_ns).max().unwrap_or(0) as f64;
-    let serves = |thread: &ThreadAccount| thread.had_ns() as f64 >= SERVES * busiest;
-    let slept = |thread: &ThreadAccount| {
-        thread.asleep_for.get(&SleepReason::Timer).map_or(0.0, |part| part.total_ns as f64)
-    };
-    let all: f64 = account.threads.iter().map(slept).sum();
-    let serving: f64 = account.threads.iter().filter(|thread| serves(thread)).map(slept).sum();
-    if all > 0.0 { serving / all } else { 1.0 }
+    let serving = account.threads.iter().filter(|thread| thread.had_ns() as f64 >= SERVES * busiest);
+    let parts = serving.filter_map(|thread| thread.asleep_for.get(&SleepReason::Timer));
+    parts.map(|part| part.total_ns as f64).sum()
 }
 
 #[cfg(test)]
@@ -92,5 +88,25 @@ mod tests {
         let busiest = situation().account.unwrap().threads[0].had_ns();
         assert!(matches!(look(&with_a_sleeper(busiest / 2)), Looked::Found(_)));
         assert_eq!(look(&with_a_sleeper(busiest / 20)), Looked::Fine);
+    }
+
+    #[test]
+    fn a_pause_counts_whatever_sleeps_beside_it() {
+        let share = |seen: &Situation| match look(seen) {
+            Looked::Found(causes) => causes[0].share,
+            other => panic!("{other:?}"),
+        };
+        let mut seen = with_a_sleeper(situation().account.unwrap().threads[0].had_ns() / 2);
+        let alone = share(&seen);
+        let account = seen.account.as_mut().unwrap();
+        let idle = ThreadAccount {
+            tid: 999,
+            wall_ns: SECOND,
+            asleep: Stretches { count: 1, total_ns: SECOND, ..Stretches::default() },
+            asleep_for: [(SleepReason::Timer, Part { count: 1, total_ns: SECOND })].into(),
+            ..ThreadAccount::default()
+        };
+        account.threads.extend((0..9).map(|_| idle.clone()));
+        assert_eq!(share(&seen), alone);
     }
 }
