@@ -186,6 +186,29 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_speaks_ipv4_to_a_server_of_both_is_its_peer() {
+        // The server's end is in tcp6, that of the client in tcp.
+        let (server, client) = ("0100007F:1F90", "0100007F:9001");
+        let mapped = |end: &str| format!("0000000000000000FFFF0000{end}");
+        let six = [
+            line(
+                "00000000000000000000000000000000:1F90",
+                "00000000000000000000000000000000:0000",
+                "0A",
+                "0",
+                10,
+            ),
+            line(&mapped(server), &mapped(client), "01", "0", 11),
+        ];
+        let tree = host()
+            .file("/proc/7/net/tcp", format!("{HEAD}{}", line(client, server, "01", "0", 21)))
+            .file("/proc/7/net/tcp6", format!("{HEAD}{}", six.concat()));
+        let found = connections(&Root::from_tree(tree), &[7]);
+        assert_eq!(found.peers, [Peer { pid: 9, comm: "wrk".into(), connections: 1 }]);
+        assert_eq!((found.from_elsewhere, found.made), (0, 0));
+    }
+
+    #[test]
     fn a_namespace_of_its_own_is_told_from_that_of_the_map() {
         let in_namespace = |its: &str| {
             let tree = host().link("/proc/7/ns/net", its).link("/proc/self/ns/net", "net:[4026531840]");

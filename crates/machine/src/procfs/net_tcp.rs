@@ -5,6 +5,9 @@ const ESTABLISHED: &str = "01";
 /// State of a socket that waits for connections (TCP_LISTEN).
 const LISTEN: &str = "0A";
 
+/// How IPv6 writes an IPv4 address (::ffff:0:0/96), as the kernel prints its first three words; on machines of the other byte order the third differs.
+const MAPPED: [&str; 2] = ["0000000000000000FFFF0000", "00000000000000000000FFFF"];
+
 /// What a socket does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -19,7 +22,8 @@ pub enum State {
 /// One socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpSocket<'a> {
-    /// Its own address and port, as the kernel writes them: `0100007F:1F90`.
+    /// Its own address and port, as the kernel writes them: `0100007F:1F90`. An IPv4 address that is mapped into IPv6, as servers for both have it, is
+    /// written as IPv4: the other end, in the other file, has it so.
     pub local: &'a str,
     /// Address and port of the other end, in the same form.
     pub remote: &'a str,
@@ -50,13 +54,18 @@ fn socket(line: &str) -> Option<TcpSocket<'_>> {
         _ => State::Other,
     };
     Some(TcpSocket {
-        local,
-        remote,
+        local: unmapped(local),
+        remote: unmapped(remote),
         port: u16::from_str_radix(port, 16).ok()?,
         state,
         receive_queue: u64::from_str_radix(receive_queue, 16).ok()?,
         inode,
     })
+}
+
+/// An address as IPv4 where it is one.
+fn unmapped(address: &str) -> &str {
+    MAPPED.iter().find_map(|prefix| address.strip_prefix(prefix)).unwrap_or(address)
 }
 
 #[cfg(test)]
@@ -77,6 +86,19 @@ mod tests {
             (8080, State::Listen, 3, 24680)
         );
         assert_eq!((sockets[1].remote, sockets[1].state), ("0100007F:D431", State::Established));
+    }
+
+    #[test]
+    fn an_ipv4_address_of_tcp6_is_that_of_tcp() {
+        let line = |local: &str, remote: &str| {
+            format!("head\n 0: {local} {remote} 01 0:0 00:0 0 0 0 7 1 0 20 4 30 10 -1\n")
+        };
+        let mapped = line("0000000000000000FFFF00000100007F:1F90", "0000000000000000FFFF00000100007F:D431");
+        let ends =
+            |text: &str| parse(text).map(|s| (s.local.to_string(), s.remote.to_string())).collect::<Vec<_>>();
+        assert_eq!(ends(&mapped), [("0100007F:1F90".to_string(), "0100007F:D431".to_string())]);
+        let loopback = line("00000000000000000000000001000000:1F90", "00000000000000000000000001000000:D431");
+        assert!(ends(&loopback)[0].0.starts_with("0000"), "::1 is no IPv4 address");
     }
 
     proptest::proptest! {
