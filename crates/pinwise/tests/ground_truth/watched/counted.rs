@@ -101,13 +101,16 @@ fn a_recorder_adds_up_what_was_counted() {
     when_told(|| {
         let Some(stage) = Stage::new() else { return };
         let left_out = ("PINWISE_LEAVE_OUT", ON_X86_ONLY);
-        let Some(ring) = OfStorm::recorded(&stage, RATE, "500ms", left_out) else { return };
+        let (readings, ring) =
+            while_read("LOC", stage.cpu, || OfStorm::recorded(&stage, RATE, "500ms", left_out));
+        let Some(ring) = ring else { return };
         let sheet = ring.replay(&stage, &[]);
         assert!(number(&sheet.json["recorded"]["intervals"]) >= 5, "{:#}", sheet.json["recorded"]);
-        let due = sheet.wall_ns() * u64::from(RATE) / 1_000_000_000;
+        // Held against what came, and not what was asked for: a hypervisor that takes the CPU away merges timers.
+        let (from_ns, to_ns) = sheet.window();
+        let due = at(&readings, to_ns) - at(&readings, from_ns);
         let told = counted(&sheet, stage.cpu, "LOC");
-        // Its own ticks come beside the storm: 100 to 1,000 a second.
-        assert!((due..due + due / 8).contains(&told) || told.abs_diff(due) < due / 50, "{told} of {due}");
+        assert_near("LOC", told, due, 0.02, 0);
 
         let series = ring.series(&stage, "counted");
         assert_eq!(series.head, "from_unix_ns,to_unix_ns,interval_ns,interrupt,label,cpu,count");
