@@ -38,8 +38,12 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
         of_arm(facts, contrast, arm, &mut planning);
     }
     let cpus = best.and_then(|(_, arm)| arm.placement.server_cpus.as_ref());
-    for cause in findings.iter().map(Movable::of_finding).chain(claims(facts)) {
-        causes(facts, cause, cpus, also_supported, &mut planning);
+    let mut gains = Vec::new();
+    for mut cause in findings.iter().map(Movable::of_finding).chain(claims(facts)) {
+        let gain = cause.predicted.take();
+        if causes(facts, cause, cpus, also_supported, &mut planning) {
+            gains.push(gain);
+        }
     }
     match (best, cpus) {
         (Some((contrast, _)), Some(cpus)) => planning.plan.settings.push(pinned(facts, contrast, cpus)),
@@ -48,14 +52,19 @@ pub fn plan(facts: &Facts, findings: &[Finding], also_supported: bool) -> Planni
             .left_out
             .push("no placement of the server is shown to be better than the one it had".into()),
     }
-    planning.plan.predicted = best.map(|(contrast, _)| predicted(facts, contrast));
+    planning.plan.predicted = match (best, &mut gains[..]) {
+        (Some((contrast, _)), _) => Some(predicted(facts, contrast)),
+        // What several causes cost together was not measured.
+        (None, [gain]) => gain.take(),
+        (None, _) => None,
+    };
     planning.plan.purpose =
         Some(format!("better {} by the study of {}", facts.evidence.metric, facts.study.recipe.title()));
     planning
 }
 
-/// The gain of a placement as it was measured. Causes that are moved beside it were not measured together with it; those alone are
-/// measured where the server was pinned, which says nothing of a server that is not.
+/// The gain of a placement, or of a cause that is moved, as it was measured. Causes that are moved beside a placement were not measured together
+/// with it.
 fn predicted(facts: &Facts, contrast: &Contrast) -> Predicted {
     let (low, high) = contrast.interval.unzip();
     Predicted {
@@ -214,6 +223,8 @@ struct Movable {
     /// CPUs of the server on which it costs time.
     near: Option<CpuSet>,
     moved: Vec<Setting>,
+    /// What its proof gained the server as it is now, as the baseline is; `None` where it was proved on another placement.
+    predicted: Option<Predicted>,
 }
 
 impl Movable {
@@ -225,6 +236,7 @@ impl Movable {
             proof: finding.proof_words.clone(),
             near: finding.cpu.map(CpuSet::single),
             moved: finding.intervention.as_ref().map(moved_settings).unwrap_or_default(),
+            predicted: None,
         }
     }
 
@@ -239,6 +251,9 @@ impl Movable {
             Support::Refuted => Standing::Refuted,
         };
         let arm = facts.study.arms.iter().find(|arm| arm.name == *costlier)?;
+        let outcomes = claim.proof.iter().flat_map(|proof| &proof.outcomes);
+        let better = outcomes.filter(|outcome| outcome.held && outcome.prediction.expect == Verdict::Better);
+        let gain = better.filter_map(|outcome| outcome.contrast.as_ref()).next();
         Some(Self {
             title: proof_id(claim, &explanation.arm, &explanation.against),
             claim: claim.example.as_ref().map(|cause| cause.claim.clone()).unwrap_or_default(),
@@ -246,6 +261,7 @@ impl Movable {
             proof: claim.proof.as_ref().map(|proof| format!("moved in {}, as predicted", proof.trials)),
             near: arm.placement.server_cpus.clone(),
             moved: moved_settings(intervention),
+            predicted: gain.filter(|_| arm.role == Role::Baseline).map(|contrast| predicted(facts, contrast)),
         })
     }
 }
@@ -262,17 +278,17 @@ fn claims(facts: &Facts) -> Vec<Movable> {
     all
 }
 
-/// The settings that take a cause away, unless they would bring it to the CPUs that the server is to have.
+/// Plans the settings that take a cause away, unless they would bring it to the CPUs that the server is to have; whether they are planned.
 fn causes(
     facts: &Facts,
     cause: Movable,
     keep_off: Option<&CpuSet>,
     also_supported: bool,
     planning: &mut Planning,
-) {
-    let Movable { title, claim, standing, proof, near, moved } = cause;
+) -> bool {
+    let Movable { title, claim, standing, proof, near, moved, .. } = cause;
     if moved.is_empty() {
-        return;
+        return false;
     }
     let wanted = match standing {
         Standing::Proved => true,
@@ -281,7 +297,7 @@ fn causes(
     };
     if !wanted {
         planning.left_out.push(format!("{title}: it is {}, not proved", standing.word()));
-        return;
+        return false;
     }
     if let Some(cpus) = keep_off {
         let is_left = near.is_some_and(|near| near.intersection(cpus).is_empty());
@@ -290,7 +306,7 @@ fn causes(
         });
         if is_left || comes_near {
             planning.left_out.push(format!("{title}: the server goes to CPUs {cpus}, away from it"));
-            return;
+            return false;
         }
     }
     if let Some(setting) = moved.iter().find(|setting| is_of_a_process(setting)) {
@@ -298,7 +314,7 @@ fn causes(
             "{title}: a process has its number for as long as it runs; until then: pinwise apply --set {}:{}={}",
             setting.knob, setting.target, setting.value
         ));
-        return;
+        return false;
     }
     let other = |setting: &Setting| {
         let mut known = planning.plan.settings.iter().map(Planned::setting);
@@ -306,7 +322,7 @@ fn causes(
     };
     if moved.iter().any(other) {
         planning.left_out.push(format!("{title}: another cause asks for something else of the same setting"));
-        return;
+        return false;
     }
     for setting in moved {
         if planning.plan.settings.iter().any(|planned| planned.setting() == setting) {
@@ -322,6 +338,7 @@ fn causes(
             value: setting.value,
         });
     }
+    true
 }
 
 /// Whether its target is a process by number.
@@ -376,7 +393,15 @@ mod tests {
         let (knob, target, value) = setting;
         let moved = vec![Setting { knob: knob.into(), target: target.into(), value: value.into() }];
         let (title, claim) = ("device-interrupts/irq:36 costs cpu 1 more than cpu 0".into(), "x".into());
-        Movable { title, claim, standing: support, proof: None, near: Some(CpuSet::single(1)), moved }
+        Movable {
+            title,
+            claim,
+            standing: support,
+            proof: None,
+            near: Some(CpuSet::single(1)),
+            moved,
+            predicted: None,
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Explanations of made-up cases whose truth is known: the cause, what looks like it, and nothing.
 
+use machine::devices::DeviceKind;
 use machine::processes::Peer;
 use probe::account::{SleepReason, Source, Stretches};
 use probe::stacks::{Profile, Sampled};
@@ -149,10 +150,71 @@ fn proof(intervention: &study::Intervention, id: &str, held: bool) -> study::Pro
 }
 
 #[test]
+fn a_cause_that_is_moved_away_from_the_server_as_it_is_gains_what_its_proof_did() {
+    let mut facts = case(6, |arm, block| match arm {
+        "cpu 0" => {
+            let taken = (200 + block as u64) * MS;
+            let mut seen = situation();
+            let thread = &mut seen.account.as_mut().unwrap().threads[0];
+            (thread.interrupted_ns, thread.asleep.total_ns) = (taken, thread.asleep.total_ns - taken);
+            (seen.line(36, "eth0", DeviceKind::Net, taken), Some(8_000.0))
+        }
+        _ => (situation(), Some(10_000.0)),
+    });
+    for arm in &mut facts.study.arms {
+        arm.role = if arm.name == "cpu 0" { study::Role::Baseline } else { study::Role::Candidate };
+    }
+    let predicted = |facts: &Facts| crate::plan(facts, &[], false).plan.predicted;
+    assert_eq!(predicted(&facts), None, "it was not proved");
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    let intervention = explanation.claims[0].intervention.clone().unwrap();
+    let id = proof_id(&explanation.claims[0], "cpu 0", "cpu 1");
+    let mut proof = proof(&intervention, &id, true);
+    for contrast in proof.outcomes.iter_mut().filter_map(|outcome| outcome.contrast.as_mut()) {
+        contrast.ratio = if contrast.verdict == study::Verdict::Better { 1.25 } else { 0.8 };
+    }
+    facts.proofs.push(proof);
+    assert_eq!(predicted(&facts).map(|predicted| predicted.ratio), Some(1.25));
+    // Proved of a placement that the server does not have.
+    for arm in &mut facts.study.arms {
+        arm.role = if arm.name == "cpu 1" { study::Role::Baseline } else { study::Role::Candidate };
+    }
+    assert_eq!(predicted(&facts), None);
+}
+
+#[test]
 fn a_process_that_ends_with_its_trial_is_not_moved_in_another() {
     let explanation = explain(&hogged(false), "cpu 0", "cpu 1").unwrap();
     assert_eq!(rules(&explanation), ["busy-task/program:hog"]);
     assert_eq!(explanation.claims[0].intervention, None);
+}
+
+/// A server with one more thread, on a CPU that receives for its card: half of that CPU's time goes there (E4 of published.md, where a
+/// directory gets slower with its eighth core).
+fn on_the_cards_cpu(block: usize) -> Situation {
+    let received = (500 + block as u64) * MS;
+    server(block, |mut it, _| {
+        let thread = &mut it.account.as_mut().unwrap().threads[0];
+        thread.interrupted_ns += received / 2;
+        thread.asleep.total_ns -= received / 2;
+        waited(it, received / 4).interrupted_by(Source::SoftirqNetRx, received / 2, 20_000)
+    })
+    .counted("network", "received eth0", 400_000)
+}
+
+#[test]
+fn one_cpu_more_that_receives_for_the_card_is_what_makes_it_slower() {
+    let facts = case(6, |arm, block| match arm {
+        "cpu 0" => (on_the_cards_cpu(block), Some(9_000.0)),
+        _ => (situation().counted("network", "received eth0", 400_000), Some(10_000.0)),
+    });
+    let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+    let claim = &explanation.claims[0];
+    assert_eq!((claim.id.rule.as_str(), claim.support), ("receive-work", Support::Supported));
+    assert!(claim.change.as_ref().unwrap().is_there(), "{claim:?}");
+    // As many packets to the same card, received elsewhere, take nothing from it.
+    let same = case(6, |_, _| (situation().counted("network", "received eth0", 400_000), Some(9_000.0)));
+    assert!(rules(&explain(&same, "cpu 0", "cpu 1").unwrap()).is_empty());
 }
 
 #[test]
