@@ -18,8 +18,8 @@ use machine::{CpuSet, Machine, Root};
 use probe::account::{Account, Counting, Names, Target, TracePoints};
 use probe::ring::{Recorder, Session, unix_ns_at};
 use report::number;
-use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
+use crate::pinned::Pinned;
 use crate::section::Section;
 use crate::tools;
 
@@ -345,25 +345,6 @@ fn spread_beside(there: &CpuSet) -> io::Result<()> {
         copier.join()
     });
     done.map_err(|_| io::Error::other("the thread that copies records panicked"))?.map(|_| ())
-}
-
-/// This thread is kept on a CPU while this lives.
-struct Pinned(rustix::thread::CpuSet);
-
-impl Pinned {
-    fn to(cpu: Option<u32>) -> io::Result<Self> {
-        let before = sched_getaffinity(None)?;
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(cpu.unwrap_or(0) as usize);
-        sched_setaffinity(None, &one)?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        let _ = sched_setaffinity(None, &self.0);
-    }
 }
 
 /// Somebody to watch.

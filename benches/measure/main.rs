@@ -1,5 +1,5 @@
 //! `make bench [PARTS="PART ..."]`: measures pinwise beside other tools, in one run, in CPU time, in
-//! randomised blocks. Parts: map, counters, growth, watch, account, changes, engine, traced,
+//! randomised blocks. Parts: map, counters, growth, watch, account, observing, changes, engine, traced,
 //! traced_goals, noise, amqp, ldap, http, open_loop. A run of all parts writes benches/RESULTS.md and
 //! docs/images/growth.svg; a run of some prints them.
 
@@ -13,8 +13,10 @@ mod http;
 mod ldap;
 mod map;
 mod noise;
+mod observing;
 mod open_loop;
 mod perf_test;
+mod pinned;
 mod plot;
 mod recipe;
 mod section;
@@ -36,12 +38,13 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 /// A part of the measurement: its name and what it does.
 type Part = (&'static str, fn() -> std::io::Result<Section>);
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     ("map", map::measure),
     ("counters", counters::measure),
     ("growth", growth::measure),
     ("watch", watch::measure),
     ("account", account::measure),
+    ("observing", observing::measure),
     ("changes", changes::measure),
     ("engine", engine::measure),
     ("traced", traced::measure),

@@ -1,10 +1,11 @@
 //! Servers, clients and disturbances of scenarios: small programs whose behaviour is known because it stands here.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::FileExt as _;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -67,6 +68,12 @@ struct Serve {
     /// Under one lock for all connections
     #[arg(long)]
     lock: bool,
+    /// Sleeps for so long under that lock, us
+    #[arg(long, default_value_t = 0, requires = "lock")]
+    hold_us: u64,
+    /// Hands each request to one of so many threads, by way of a queue
+    #[arg(long, default_value_t = 0)]
+    workers: usize,
     /// Sleeps for so long once in `pause_every_ms`, all threads
     #[arg(long, default_value_t = 0)]
     pause_ms: u64,
@@ -140,8 +147,42 @@ fn hog(work_us: u64, period_us: u64) -> ! {
 /// What all connections of a server share.
 struct Shared {
     lock: Mutex<()>,
+    queue: Queue,
     memory: Mutex<Vec<u8>>,
     log: Option<File>,
+}
+
+/// A lock, also after a thread that had it has panicked.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Requests by their number, each with who waits for it.
+#[derive(Default)]
+struct Queue {
+    requests: Mutex<VecDeque<(u64, mpsc::Sender<()>)>>,
+    more: Condvar,
+}
+
+impl Queue {
+    /// Puts a request in and waits until it is done.
+    fn wait_for(&self, count: u64) {
+        let (done, is_done) = mpsc::channel();
+        held(&self.requests).push_back((count, done));
+        self.more.notify_one();
+        let _ = is_done.recv();
+    }
+
+    /// Waits for the next request.
+    fn take(&self) -> (u64, mpsc::Sender<()>) {
+        let mut requests = held(&self.requests);
+        loop {
+            if let Some(request) = requests.pop_front() {
+                return request;
+            }
+            requests = self.more.wait(requests).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
 }
 
 fn serve_forever(serve: &Serve) -> std::io::Result<()> {
@@ -155,12 +196,23 @@ fn serve_forever(serve: &Serve) -> std::io::Result<()> {
     }
     let log = serve.log.as_ref().map(File::create).transpose()?;
     let memory: Vec<u8> = (0..serve.memory_mib << 20).map(|at| (at / 4096) as u8).collect();
-    let shared = Arc::new(Shared { lock: Mutex::new(()), memory: Mutex::new(memory), log });
+    let shared =
+        Arc::new(Shared { lock: Mutex::new(()), queue: Queue::default(), memory: Mutex::new(memory), log });
     for _ in 0..serve.spinners {
         thread::spawn(|| hog(0, 0));
     }
     for number in 1..=serve.schedulers {
         thread::Builder::new().name(format!("erts_sched_{number}")).spawn(|| hog(0, 0))?;
+    }
+    for _ in 0..serve.workers {
+        let (serve, shared) = (serve.clone(), Arc::clone(&shared));
+        thread::spawn(move || {
+            loop {
+                let (count, done) = shared.queue.take();
+                work(&serve, &shared, count);
+                let _ = done.send(());
+            }
+        });
     }
     let listener = TcpListener::bind(("127.0.0.1", serve.port))?;
     for connection in listener.incoming() {
@@ -184,7 +236,10 @@ fn answer(serve: &Serve, shared: &Shared, connection: TcpStream) {
             return;
         }
         count += 1;
-        work(serve, shared, count);
+        match serve.workers {
+            0 => work(serve, shared, count),
+            _ => shared.queue.wait_for(count),
+        }
         if serve.pause_ms > 0 && paused.elapsed() >= Duration::from_millis(serve.pause_every_ms) {
             thread::sleep(Duration::from_millis(serve.pause_ms));
             paused = Instant::now();
@@ -196,11 +251,14 @@ fn answer(serve: &Serve, shared: &Shared, connection: TcpStream) {
 }
 
 fn work(serve: &Serve, shared: &Shared, count: u64) {
-    let guard = serve.lock.then(|| shared.lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    let guard = serve.lock.then(|| held(&shared.lock));
     spin(serve.work_us);
+    if serve.hold_us > 0 {
+        thread::sleep(Duration::from_micros(serve.hold_us));
+    }
     drop(guard);
     if serve.touch > 0 {
-        let mut memory = shared.memory.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut memory = held(&shared.memory);
         let pages = memory.len() / 4096;
         for n in 0..serve.touch as u64 {
             let page = mixed(count.wrapping_mul(serve.touch as u64).wrapping_add(n)) as usize % pages.max(1);

@@ -69,6 +69,9 @@ pub struct Simulated {
     /// Processes of this host that are clients.
     #[serde(default)]
     clients: Vec<u32>,
+    /// Futexes at which its threads waited, over the window of 10 s; not looked at where there are none.
+    #[serde(default)]
+    futexes: Option<Vec<probe::futexes::Futex>>,
     /// Connections from other hosts.
     #[serde(default)]
     from_elsewhere: u64,
@@ -92,6 +95,11 @@ struct Thread {
     from_idle_us: f64,
     idle_state: String,
     major_faults_per_s: f64,
+    /// Of its sleep, the share at futexes.
+    at_futexes: f64,
+    /// Wake-ups by other threads of the server on other CPUs, and by who cannot be named.
+    woken_by_own_per_s: f64,
+    woken_by_others_per_s: f64,
 }
 
 /// Another task.

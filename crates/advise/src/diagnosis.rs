@@ -12,8 +12,11 @@ pub mod rules;
 pub mod scene;
 pub mod time;
 
+use std::collections::BTreeSet;
+
 use machine::Missing;
 use probe::Situation;
+use probe::futexes::FutexWaits;
 use probe::pmu::Work;
 use probe::requests::Requests;
 use probe::stacks::Profile;
@@ -23,6 +26,7 @@ pub use cause::{Cause, CauseId, Certainty, Figure, Remedy, Subject};
 pub use limit::Limit;
 use machine_wide::MachineRule;
 pub use machine_wide::MachineTime;
+use rules::Costs;
 pub use rules::{Looked, OwnWork, Rule};
 pub use scene::Scene;
 pub use time::ServerTime;
@@ -41,6 +45,9 @@ pub struct Diagnosis {
     /// What it did on CPUs, by function; `None` where that was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// Where its threads waited for each other; `None` where that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub futexes: Option<FutexWaits>,
     /// What the machine's CPUs did, where no server was named; `None` also where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineTime>,
@@ -89,6 +96,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     };
     let looked = rules::all().map(|rule| (rule.about().id, rule.examine(&scene)));
     let mut diagnosis = gathered(situation, looked);
+    give_way(&mut diagnosis.causes);
     consequences(&scene, &mut diagnosis.causes);
     cause::rank(&mut diagnosis.causes);
     diagnosis.limit = limit::of(&scene, &diagnosis.causes);
@@ -96,6 +104,7 @@ pub fn diagnose(situation: &Situation) -> Diagnosis {
     diagnosis.requests = situation.requests.clone();
     diagnosis.work = situation.work;
     diagnosis.profile = situation.profile.clone();
+    diagnosis.futexes = situation.futexes.clone();
     diagnosis.time = Some(scene.time);
     diagnosis
 }
@@ -126,6 +135,31 @@ fn gathered(situation: &Situation, looked: impl Iterator<Item = (&'static str, L
     diagnosis
 }
 
+/// A lock that is long because who has it is kept from a CPU follows from what keeps it.
+fn of_a_cpu(causes: &mut [Cause]) {
+    let keeps = |cause: &&Cause| {
+        let rule = rules::all().find(|rule| rule.about().id == cause.id.rule);
+        cause.certainty == Certainty::Seen
+            && rule.is_some_and(|rule| matches!(rule.about().costs, Costs::CpuAccess | Costs::Quota))
+    };
+    let cost = |cause: &&Cause| cause.share.unwrap_or(0.0);
+    let most = causes.iter().filter(keeps).max_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let Some(root) = most.map(|cause| cause.id.clone()) else { return };
+    for lock in causes.iter_mut().filter(|cause| rules::waits::lock::is_kept_from_a_cpu(cause)) {
+        lock.follows_from = Some(root.clone());
+    }
+}
+
+/// Leaves out what another rule names by its reason.
+fn give_way(causes: &mut Vec<Cause>) {
+    let found: BTreeSet<String> = causes.iter().map(|cause| cause.id.rule.clone()).collect();
+    let is_named = |cause: &Cause| {
+        let rule = rules::all().find(|rule| rule.about().id == cause.id.rule);
+        rule.is_some_and(|rule| rule.gives_way_to().iter().any(|other| found.contains(*other)))
+    };
+    causes.retain(|cause| !is_named(cause));
+}
+
 /// What pinwise itself took from the server.
 fn observer(scene: &Scene<'_>) -> Option<f64> {
     let (own, account) = (scene.situation.observer?, scene.situation.account.as_ref()?);
@@ -135,6 +169,7 @@ fn observer(scene: &Scene<'_>) -> Option<f64> {
 
 /// Marks causes that go when another one goes: what the disk does because memory is short, or because the server waits for it.
 fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
+    of_a_cpu(causes);
     let of_disk =
         causes.iter().find(|cause| ["swap", "page-cache", "blocked"].contains(&cause.id.rule.as_str()));
     let Some(root) = of_disk.map(|cause| cause.id.clone()) else { return };

@@ -122,13 +122,18 @@ struct thread_info {
 	u32 status; /* x86 */
 };
 
-/* x86: the number of the system call; -1 outside of any. */
+/* x86: the number of the system call, -1 outside of any; its first three arguments. */
 struct pt_regs {
 	u64 orig_ax;
+	u64 di;
+	u64 si;
+	u64 dx;
 };
 
-/* arm64: the same. */
+/* arm64: the same; the first argument is kept apart, for the call's result takes its place. */
 struct pt_regs___arm64 {
+	u64 regs[31];
+	u64 orig_x0;
 	s32 syscallno;
 	u64 pstate;
 };

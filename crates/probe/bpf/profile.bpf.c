@@ -3,7 +3,7 @@
  * What the threads of a server do while they have a CPU, by samples of their stacks at the interrupts of the CPU's own timer. Those come
  * anyway, mostly as ticks, and not where a CPU is idle.
  */
-#include "stack_keeping.h"
+#include "stack_sums.h"
 
 /* At least so long between two samples on a CPU: some kernels tick a thousand times a second, and timers of tasks come at any rate. */
 enum { BETWEEN_NS = 3500000 };

@@ -4,19 +4,13 @@
 #define PINWISE_SLEEP_H
 
 #include "maps.h"
-#include "tasks.h"
+#include "system_call.h"
 
 /* include/linux/sched.h: __TASK_STOPPED, __TASK_TRACED; TASK_FROZEN (6.1 and later). */
 enum { STATE_STOPPED = 0x4, STATE_TRACED = 0x8, STATE_FROZEN = 0x8000 };
 
 /* include/linux/sched/jobctl.h: JOBCTL_TRAP_FREEZE. In a frozen cgroup of version 2 a thread sleeps in an ordinary state. */
 enum { JOB_TRAP_FREEZE = 0x800000 };
-
-/*
- * include/linux/sched.h: PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER (6.4 and later). They never were in user space: what stands where
- * others have their registers is a copy of their creator's, or nothing.
- */
-enum { NEVER_IN_USER_SPACE = FLAG_KTHREAD | 0x10 | 0x4000 };
 
 inline_always int is_stopped(struct task_struct *task, u32 waits_for)
 {
@@ -26,25 +20,6 @@ inline_always int is_stopped(struct task_struct *task, u32 waits_for)
 #ifndef RAW_TRACEPOINTS
 /* What each of them sleeps for, by its number on this architecture: set by pinwise before it loads the programs. */
 const volatile u8 reasons_of_calls[SYSTEM_CALLS] = {};
-
-/* arch/x86/include/asm/thread_info.h: TS_COMPAT; arch/arm64/include/asm/ptrace.h: PSR_MODE32_BIT. */
-enum { X86_COMPAT = 0x2, ARM64_MODE32 = 0x10 };
-
-/* Calls of 32-bit programs have other numbers. */
-enum { FOREIGN_CALL = SYSTEM_CALLS };
-
-/* The system call that a thread is in. */
-inline_always s32 system_call_of(struct task_struct *task)
-{
-	struct pt_regs *registers = bpf_task_pt_regs(task);
-	struct pt_regs___arm64 *arm64 = (void *)registers;
-
-	if (field_exists(registers->orig_ax))
-		return task->thread_info.status & X86_COMPAT ? FOREIGN_CALL : (s32)registers->orig_ax;
-	if (field_exists(arm64->syscallno))
-		return arm64->pstate & ARM64_MODE32 ? FOREIGN_CALL : arm64->syscallno;
-	return FOREIGN_CALL;
-}
 
 inline_always u32 reason_of_call(struct task_struct *task)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Stacks that are kept once and known by a hash of their frames, and the tables of what is summed up by them. */
+/* Stacks that are kept once and known by a hash of their frames. */
 #ifndef PINWISE_STACK_KEEPING_H
 #define PINWISE_STACK_KEEPING_H
 
@@ -37,13 +37,6 @@ struct {
 	map_type(value, struct stack_frames);
 } stacks section(".maps");
 
-struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct stack_key);
-	map_type(value, struct stack_sum);
-} sums section(".maps");
-
 inline_always struct stack_control *control_of(void)
 {
 	u32 first = 0;
@@ -55,25 +48,6 @@ inline_always struct stack_control *control_of(void)
 inline_always u64 counting_since(struct stack_control *set)
 {
 	return set && !set->ended_ns ? set->began_ns : 0;
-}
-
-/* The sum of a key, made where there is none yet; none where there is no room for it. */
-inline_always struct stack_sum *sum_of(struct stack_key *key)
-{
-	struct stack_sum *sum = bpf_map_lookup_elem(&sums, key), none = {};
-
-	if (sum)
-		return sum;
-	bpf_map_update_elem(&sums, key, &none, UPDATE_NOEXIST);
-	return bpf_map_lookup_elem(&sums, key);
-}
-
-/* Whose a sum is. */
-inline_always void name_key(struct stack_key *key, struct task_struct *task)
-{
-	key->tgid = task->tgid;
-	if (bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), __builtin_preserve_access_index(&task->comm)) < 0)
-		key->comm[0] = 0;
 }
 
 /* Where a thread's callers can be. */

@@ -3,7 +3,7 @@
  * Sums up what the threads of the target did, by the stacks with which they left the CPU. Only with typed trace points: stacks are an
  * extra, and a kernel without types has fewer of them.
  */
-#include "stack_keeping.h"
+#include "stack_sums.h"
 
 struct {
 	map_uint(type, MAP_TASK_STORAGE);

@@ -15,6 +15,7 @@ mod bpf;
 mod clock;
 pub mod distances;
 pub mod events;
+pub mod futexes;
 mod handles;
 mod kept_table;
 pub mod meter;

@@ -12,6 +12,7 @@ use machine::{CpuSet, Machine, Missing, Root};
 use serde::{Deserialize, Serialize};
 
 use crate::account::{Account, CpuAccount};
+use crate::futexes::FutexWaits;
 use crate::observation::Observation;
 use crate::pmu::Work;
 use crate::requests::Requests;
@@ -68,6 +69,9 @@ pub struct Situation {
     /// What it did on CPUs, by function; `None` where that was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// Where its threads waited for each other; `None` where that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub futexes: Option<FutexWaits>,
     /// Its memory limits, the nearest cgroup first.
     pub memory: Vec<MemoryUse>,
     /// Whether only the account was kept, as in a ring: what the other parts do not have is not known, rather than not there.
@@ -115,9 +119,11 @@ impl Situation {
     /// What is not known beside counters, once.
     pub fn missing(&self) -> Vec<Missing> {
         let account = self.account.iter().flat_map(|account| &account.missing);
+        let profile = self.profile.iter().flat_map(|profile| &profile.missing);
+        let futexes = self.futexes.iter().flat_map(|futexes| &futexes.missing);
         let parts = [&self.missing, &self.connections.missing, &self.server.missing];
         let mut all: Vec<Missing> = Vec::new();
-        for missing in parts.into_iter().flatten().chain(account) {
+        for missing in parts.into_iter().flatten().chain(account).chain(profile).chain(futexes) {
             if !all.contains(missing) {
                 all.push(missing.clone());
             }
@@ -127,9 +133,14 @@ impl Situation {
 
     /// Share of the time of these CPUs in which the hypervisor ran other guests; `None` where it is not counted.
     pub fn stolen_share(&self, cpus: &CpuSet) -> Option<f64> {
-        let rates: Vec<f64> =
-            cpus.iter().filter_map(|cpu| self.observation.rate("stat", "steal", cpu)).collect();
-        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64 / 1e6)
+        let rates = cpus.iter().filter_map(|cpu| self.observation.rate("stat", "steal", cpu));
+        let mut shares: Vec<f64> = rates.map(|us_per_s| us_per_s / 1e6).collect();
+        if shares.is_empty() {
+            let accounts = self.account.iter().flat_map(|account| &account.cpus);
+            let counted = accounts.filter(|cpu| cpus.contains(cpu.cpu) && cpu.wall_ns > 0);
+            shares = counted.filter_map(|cpu| Some(cpu.steal_ns? as f64 / cpu.wall_ns as f64)).collect();
+        }
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
     /// Whether a process is a client of the server on this host.

@@ -7,6 +7,7 @@
 //! has a frame or two. For times without stacks see [`crate::account`], which costs less.
 
 mod frames;
+mod named_stacks;
 mod named_sums;
 mod naming;
 mod profile;
@@ -15,6 +16,8 @@ mod summing;
 mod time;
 
 pub use frames::Frames;
+pub(crate) use named_stacks::NamedStacks;
+pub(crate) use naming::Naming;
 pub use profile::{Profile, Sampled};
 pub use profiling::Profiling;
 pub use summing::Summing;

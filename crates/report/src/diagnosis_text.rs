@@ -6,6 +6,7 @@ use probe::account::Distribution;
 use probe::requests::PortRequests;
 
 use crate::account_text;
+use crate::futex_text;
 use crate::number::grouped;
 use crate::profile_text;
 use crate::table::wrap::hanging;
@@ -15,6 +16,8 @@ use crate::visible::one_line;
 const SHOWN: usize = 3;
 /// Lines of evidence of each, likewise.
 const EVIDENCE: usize = 1;
+/// Lines of the whole, likewise.
+const LINES: usize = 24;
 /// Width of the text, characters.
 pub(crate) const WIDTH: usize = 110;
 /// Facts that could not be seen and are named, likewise.
@@ -42,8 +45,14 @@ pub fn render(diagnosis: &Diagnosis, server: &str, wanted: Wanted) -> String {
     let profile = diagnosis.profile.iter().flat_map(|profile| profile_text::lines(profile, wanted.all));
     lines.extend(profile.flat_map(|line| wrapped("  ", &line, "    ")));
     lines.extend(causes(diagnosis, wanted, WIDTH));
-    lines.extend(ruled_out(diagnosis));
-    lines.extend(missing(diagnosis, wanted));
+    if wanted.all {
+        let futexes = diagnosis.futexes.iter().flat_map(futex_text::lines);
+        lines.extend(futexes.flat_map(|line| wrapped("  ", &line, "    ")));
+    }
+    let missing = missing(diagnosis, wanted);
+    let room = if wanted.all { usize::MAX } else { LINES.saturating_sub(lines.len() + missing.len()) };
+    lines.extend(ruled_out(diagnosis, room));
+    lines.extend(missing);
     lines.join("\n") + "\n"
 }
 
@@ -270,13 +279,17 @@ fn own_work(diagnosis: &Diagnosis, width: usize) -> Vec<String> {
 }
 
 /// `Ruled out: quota, swap.`
-fn ruled_out(diagnosis: &Diagnosis) -> Vec<String> {
+fn ruled_out(diagnosis: &Diagnosis, room: usize) -> Vec<String> {
     let title = |id: &&'static str| abouts().find(|about| about.id == *id).map(|about| about.title);
     let titles: Vec<&str> = diagnosis.ruled_out.iter().filter_map(title).collect();
     if titles.is_empty() {
         Vec::new()
     } else {
-        wrapped("", &format!("Ruled out: {}.", titles.join(", ")), "  ")
+        let named = wrapped("", &format!("Ruled out: {}.", titles.join(", ")), "  ");
+        match named.len() <= room {
+            true => named,
+            false => vec![format!("Ruled out: {} other mechanisms (--full names them).", titles.len())],
+        }
     }
 }
 
@@ -376,6 +389,23 @@ mod tests {
                 && !full.contains("--full"),
             "{full}"
         );
+    }
+
+    #[test]
+    fn what_was_ruled_out_is_counted_where_there_is_no_room_for_its_names() {
+        let ruled_out: Vec<&'static str> = abouts().map(|about| about.id).collect();
+        let with = |causes: Vec<Cause>, all| {
+            let time = Some(time());
+            let diagnosis = Diagnosis { time, causes, ruled_out: ruled_out.clone(), ..Diagnosis::default() };
+            render(&diagnosis, "s", Wanted { all, ..Wanted::default() })
+        };
+        let long =
+            |pid| Cause::seen("busy-task", Subject::Process { pid }, 0.2, "it is so ".repeat(60).trim_end());
+        let counted = format!("Ruled out: {} other mechanisms (--full names them).", ruled_out.len());
+        assert!(with(vec![long(1), long(2), long(3)], false).contains(&counted));
+        for text in [with(vec![long(1), long(2), long(3)], true), with(Vec::new(), false)] {
+            assert!(text.contains("Ruled out: ") && !text.contains("other mechanisms"), "{text}");
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod expectation_words;
 pub mod explanation_text;
 mod explanation_words;
 pub mod folded;
+mod futex_text;
 mod grid;
 pub mod headline;
 pub mod heat;

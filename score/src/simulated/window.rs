@@ -7,8 +7,9 @@ use machine::processes::{NumaMemory, Peer, Process, Server};
 use machine::{CpuSet, Machine};
 use probe::account::{
     Account, CpuAccount, Frequency, FromIdle, Interruptions, LineAccount, Nearness, Paging, Part,
-    SleepReason, Source, Stretches, TaskAccount, ThreadAccount,
+    SleepReason, Source, Stretches, TaskAccount, ThreadAccount, Waker,
 };
+use probe::futexes::FutexWaits;
 use probe::{Busy, Counter, Observation, Situation, SystemCounter};
 
 use super::{Interrupt, Simulated, Task, Thread};
@@ -32,6 +33,7 @@ pub(super) fn of(simulated: &Simulated) -> Situation {
         server: server(simulated),
         busy: simulated.tasks.iter().filter(|task| !task.kernel && task.had >= BUSY).map(busy).collect(),
         work: simulated.work,
+        futexes: simulated.futexes.clone().map(|futexes| FutexWaits { futexes, ..FutexWaits::default() }),
         memory: simulated.full_cgroups.iter().map(|path| full(path)).collect(),
         machine,
         ..Situation::default()
@@ -141,11 +143,33 @@ fn of_thread(simulated: &Simulated, number: u32, thread: &Thread) -> ThreadAccou
         throttled: stretches(u64::from(thread.throttled > 0.0), ns(thread.throttled)),
         blocked: stretches(u64::from(thread.blocked > 0.0), ns(thread.blocked)),
         asleep: stretches(wakes, asleep_ns),
-        asleep_for: BTreeMap::from([(SleepReason::Input, Part { count: wakes, total_ns: asleep_ns })]),
+        asleep_for: asleep_for(thread, wakes, asleep_ns),
+        wakers: wakers(thread),
         from_idle: if idle_count > 0 { vec![from_idle] } else { Vec::new() },
         major_faults: Some(times(thread.major_faults_per_s)),
         ..ThreadAccount::default()
     }
+}
+
+fn asleep_for(thread: &Thread, wakes: u64, asleep_ns: u64) -> BTreeMap<SleepReason, Part> {
+    let part = |share: f64| Part {
+        count: (wakes as f64 * share).round() as u64,
+        total_ns: (asleep_ns as f64 * share) as u64,
+    };
+    let parts =
+        [(SleepReason::Input, part(1.0 - thread.at_futexes)), (SleepReason::Futex, part(thread.at_futexes))];
+    parts.into_iter().filter(|(_, part)| part.total_ns > 0).collect()
+}
+
+fn wakers(thread: &Thread) -> Vec<Waker> {
+    let of = |pid: Option<u32>, per_s: f64| Waker {
+        pid,
+        elsewhere: true,
+        count: times(per_s),
+        ..Waker::default()
+    };
+    let both = [of(Some(SERVER), thread.woken_by_own_per_s), of(None, thread.woken_by_others_per_s)];
+    both.into_iter().filter(|waker| waker.count > 0).collect()
 }
 
 fn of_cpu(simulated: &Simulated, cpu: u32) -> CpuAccount {

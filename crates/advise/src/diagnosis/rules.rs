@@ -87,6 +87,11 @@ pub trait Rule: Sync {
     /// What it is.
     fn about(&self) -> &'static About;
 
+    /// Ids of the rules that name the same time by its reason: what this one finds is left out where one of them finds something.
+    fn gives_way_to(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Looks for it. Never blames what was not seen.
     fn examine(&self, scene: &Scene<'_>) -> Looked;
 }
@@ -113,6 +118,17 @@ mod tests {
             let about = rule.about();
             assert!(!about.title.is_empty() && about.docs.len() > 120, "{about:?}");
             assert!(about.id.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", about.id);
+        }
+    }
+
+    #[test]
+    fn rules_give_way_to_rules_that_there_are_and_that_do_not_give_way_to_them() {
+        for rule in all() {
+            for other in rule.gives_way_to() {
+                let other = all().find(|known| known.about().id == *other);
+                let other = other.unwrap_or_else(|| panic!("{} gives way to nobody", rule.about().id));
+                assert!(!other.gives_way_to().contains(&rule.about().id), "{}", rule.about().id);
+            }
         }
     }
 

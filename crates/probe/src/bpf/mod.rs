@@ -13,6 +13,8 @@ mod function_tables;
 mod handing_out;
 mod hooks;
 mod loading;
+mod lock_records;
+mod lock_sums;
 mod lockdown;
 mod mapped;
 mod objects;
@@ -32,6 +34,8 @@ pub(crate) use event_records::{
 pub(crate) use function_tables::FunctionTables;
 pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
+pub(crate) use lock_records::{LockKey, LockSum, lock_kind, wait_end};
+pub(crate) use lock_sums::{LockTables, load as load_locks};
 pub(crate) use records::{
     BUCKETS, Control, CpuHead, CpuSeen, FUNCTION_ROWS, FUNCTIONS, FUNCTIONS_IN_ROW, Faults, FunctionSeen,
     FunctionsCame, KnownFunction, LineKey, LineSeen, Lost, Made, Place, Record, RouteKey, SLEEP_REASONS,
@@ -40,7 +44,7 @@ pub(crate) use records::{
 };
 pub(crate) use request_records::{PORTS, PortSeen, RequestControl};
 pub(crate) use request_sums::{RequestTables, load as load_requests};
-pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackKey, StackSum, stack_hash};
+pub(crate) use stack_records::{STACK_NO_CODE, StackControl, StackFrames, StackKey, StackSum, stack_hash};
 pub(crate) use stack_sums::{StackTables, load as load_stacks, load_profile};
 pub(crate) use tables::Tables;
 #[cfg(test)]

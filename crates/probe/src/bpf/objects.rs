@@ -30,6 +30,10 @@ pub(super) static STACKS: Object =
 pub(super) static PROFILE: Object =
     Object { typed: include_bytes_aligned!("../../bpf/profile.tp_btf.o"), raw: None };
 
+/// Sums up waits at futexes.
+pub(super) static LOCKS: Object =
+    Object { typed: include_bytes_aligned!("../../bpf/locks.tp_btf.o"), raw: None };
+
 /// Sums up requests by port.
 pub(super) static REQUESTS: Object =
     Object { typed: include_bytes_aligned!("../../bpf/requests.tp_btf.o"), raw: None };
@@ -63,6 +67,7 @@ mod tests {
             "delay.tp_btf.o",
             "events.tp_btf.o",
             "events.raw_tp.o",
+            "locks.tp_btf.o",
             "nothing.tp_btf.o",
             "profile.tp_btf.o",
             "requests.tp_btf.o",

@@ -258,19 +258,20 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::super::{event_records, request_records, stack_records};
+    use super::super::{event_records, lock_records, request_records, stack_records};
     use super::*;
 
     /// A C file that only compiles if both sides say the same.
     fn assertions() -> String {
         let mut c = String::from(
-            "#include \"maps.h\"\n#include \"event_records.h\"\n#include \"stack_records.h\"\n#include \"request_records.h\"\n",
+            "#include \"maps.h\"\n#include \"event_records.h\"\n#include \"stack_records.h\"\n#include \"request_records.h\"\n#include \"lock_records.h\"\n",
         );
         for (record, size, fields) in LAYOUTS
             .iter()
             .chain(event_records::LAYOUTS)
             .chain(stack_records::LAYOUTS)
             .chain(request_records::LAYOUTS)
+            .chain(lock_records::LAYOUTS)
         {
             writeln!(c, "_Static_assert(sizeof(struct {record}) == {size}, \"size of {record}\");").unwrap();
             // The head of a CPU has no name there: its fields are those of the whole.
@@ -324,6 +325,7 @@ mod tests {
             .chain(event_records::NUMBERS)
             .chain(stack_records::NUMBERS)
             .chain(request_records::NUMBERS)
+            .chain(lock_records::NUMBERS)
         {
             writeln!(c, "_Static_assert({name} == {value}, \"{name}\");").unwrap();
         }

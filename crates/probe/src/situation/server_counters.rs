@@ -1,8 +1,10 @@
-//! What is seen of a server over a window beside the account of its threads: its requests, its work, and its functions.
+//! What is seen of a server over a window beside the account of its threads: its requests, its work, its
+//! functions, and where its threads wait for each other.
 
 use machine::{Missing, Root};
 
 use super::Situation;
+use crate::futexes::CountingFutexes;
 use crate::pmu::CountingWork;
 use crate::requests::CountingRequests;
 use crate::stacks::Profiling;
@@ -13,6 +15,8 @@ pub struct ServerCounters {
     requests: Option<Result<CountingRequests, Missing>>,
     work: Result<CountingWork, Missing>,
     profile: Result<Profiling, Missing>,
+    /// `None` where waits are not to be counted.
+    futexes: Option<Result<CountingFutexes, Missing>>,
 }
 
 impl ServerCounters {
@@ -24,7 +28,15 @@ impl ServerCounters {
             requests: requests.map(|(ports, first)| CountingRequests::prepare(root, *first, ports)),
             work: CountingWork::begin(root, pids),
             profile: Profiling::prepare(pids),
+            futexes: None,
         }
+    }
+
+    /// Gets ready to sum up where the threads of these processes wait for each other, too. That costs each of their switches more than the rest does:
+    /// it is for windows that nothing is measured by.
+    #[must_use]
+    pub fn and_futexes(self, pids: &[u32]) -> Self {
+        Self { futexes: Some(CountingFutexes::prepare(pids)), ..self }
     }
 
     /// Counts from now on.
@@ -38,10 +50,16 @@ impl ServerCounters {
         if let Ok(profile) = &mut self.profile {
             profile.start();
         }
+        if let Some(Ok(futexes)) = &mut self.futexes {
+            futexes.start();
+        }
     }
 
     /// Counts no longer.
     pub fn stop(&mut self) {
+        if let Some(Ok(futexes)) = &mut self.futexes {
+            futexes.stop();
+        }
         if let Ok(profile) = &mut self.profile {
             profile.stop();
         }
@@ -67,6 +85,11 @@ impl ServerCounters {
         match self.profile.map(Profiling::end) {
             Ok(profile) => situation.profile = Some(profile),
             Err(missing) => situation.missing.push(missing),
+        }
+        match self.futexes.map(|futexes| futexes.map(CountingFutexes::end)) {
+            Some(Ok(futexes)) => situation.futexes = Some(futexes),
+            Some(Err(missing)) => situation.missing.push(missing),
+            None => {}
         }
     }
 }

@@ -1,38 +1,27 @@
 //! Sums by stack, as the kernel's programs keep them, with names of functions.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use machine::Missing;
 
 use super::frames::Frames;
-use super::naming::{FunctionNames, Naming, UNKNOWN};
-use crate::bpf::{STACK_NO_CODE, StackKey, StackSum, StackTables, stack_hash};
+use super::named_stacks::NamedStacks;
+use super::naming::Naming;
+use crate::bpf::{StackKey, StackSum, StackTables};
 
-/// Frames as the kernel has them: addresses, the innermost first.
-type Addresses = Result<Vec<u64>, Frames>;
-
-/// All sums, their stacks, and the names of what lies there.
+/// All sums, and their stacks by name.
 pub(super) struct NamedSums {
     sums: Vec<(StackKey, StackSum)>,
-    stacks: Stacks,
-    of_kernel: FunctionNames,
-    of_processes: BTreeMap<u32, FunctionNames>,
+    stacks: NamedStacks,
 }
 
 impl NamedSums {
     /// Reads the tables, and looks names up; what could not be read or has no names, and why.
     pub(super) fn of(tables: &StackTables, naming: &mut Naming) -> (Self, Vec<Missing>) {
         let (sums, failed) = sums(tables);
-        let mut stacks = Stacks::new();
-        for (key, _) in &sums {
-            for hash in [key.kernel_stack, key.user_stack] {
-                stacks.entry(hash).or_insert_with(|| stack(tables, hash));
-            }
-        }
-        let (of_kernel, kernel_nameless) = names_of_kernel(naming, &stacks, &sums);
-        let (of_processes, nameless) = names_of_processes(naming, &stacks, &sums);
-        let missing = failed.into_iter().chain(kernel_nameless).chain(nameless).collect();
-        (Self { sums, stacks, of_kernel, of_processes }, missing)
+        let in_user = sums.iter().map(|(key, _)| (key.tgid, key.user_stack)).collect();
+        let in_kernel: Vec<u64> = sums.iter().map(|(key, _)| key.kernel_stack).collect();
+        let (stacks, nameless) = NamedStacks::of(&tables.stacks, in_user, &in_kernel, naming);
+        let missing = failed.into_iter().chain(nameless).collect();
+        (Self { sums, stacks }, missing)
     }
 
     /// The sums.
@@ -42,14 +31,12 @@ impl NamedSums {
 
     /// Frames of a sum in user space.
     pub(super) fn user(&self, key: &StackKey) -> Frames {
-        let none = FunctionNames::new();
-        let names = self.of_processes.get(&key.tgid).unwrap_or(&none);
-        named(&self.stacks, key.user_stack, names, |all| all)
+        self.stacks.user(key.tgid, key.user_stack)
     }
 
     /// Its frames in the kernel, of which `keep` (given the innermost first) chooses.
     pub(super) fn kernel(&self, key: &StackKey, keep: impl Fn(&[String]) -> &[String]) -> Frames {
-        named(&self.stacks, key.kernel_stack, &self.of_kernel, keep)
+        self.stacks.kernel(key.kernel_stack, keep)
     }
 }
 
@@ -63,125 +50,4 @@ fn sums(tables: &StackTables) -> (Vec<(StackKey, StackSum)>, Option<Missing>) {
         }
     }
     (sums, failed)
-}
-
-fn stack(tables: &StackTables, hash: u64) -> Addresses {
-    match hash {
-        stack_hash::NOT_TAKEN => Err(Frames::NotTaken),
-        // A thread of the kernel has no frames in user space.
-        stack_hash::NONE => Ok(Vec::new()),
-        stack_hash::LOST => Err(Frames::Lost),
-        _ => tables.stacks.get(&hash, 0).map(|frames| up_to_the_last(&frames.at)).map_err(|_| Frames::Lost),
-    }
-}
-
-/// Sums by key, and stacks by hash.
-type Sums = [(StackKey, StackSum)];
-type Stacks = BTreeMap<u64, Addresses>;
-
-fn addresses(stacks: &Stacks, hashes: impl Iterator<Item = u64>) -> BTreeSet<u64> {
-    let of = |hash| stacks.get(&hash)?.as_ref().ok();
-    hashes.filter_map(of).flat_map(|stack| within_calls(stack)).collect()
-}
-
-/// Names of the kernel's functions; why there are none.
-fn names_of_kernel(naming: &Naming, stacks: &Stacks, sums: &Sums) -> (FunctionNames, Option<Missing>) {
-    let addresses = addresses(stacks, sums.iter().map(|(key, _)| key.kernel_stack));
-    if addresses.is_empty() {
-        return (FunctionNames::new(), None);
-    }
-    match naming.of_kernel(&addresses) {
-        Ok(names) => (names, None),
-        Err(why) => (FunctionNames::new(), Some(Missing::new("names of functions of the kernel", why))),
-    }
-}
-
-/// Names of each process's functions, and of which there are none, and why.
-fn names_of_processes(
-    naming: &mut Naming,
-    stacks: &Stacks,
-    sums: &Sums,
-) -> (BTreeMap<u32, FunctionNames>, Option<Missing>) {
-    let pids: BTreeSet<u32> = sums.iter().map(|(key, _)| key.tgid).collect();
-    let (mut names, mut failed) = (BTreeMap::new(), Vec::new());
-    for pid in pids {
-        let of_it = sums.iter().filter(|(key, _)| key.tgid == pid);
-        let addresses = addresses(stacks, of_it.map(|(key, _)| key.user_stack));
-        if addresses.is_empty() {
-            continue;
-        }
-        match naming.of_process(pid, &addresses) {
-            Ok(found) => drop(names.insert(pid, found)),
-            Err(why) => failed.push((pid, why)),
-        }
-    }
-    (names, nameless(&failed))
-}
-
-/// Of which processes no names were found: mostly of those that were started and ended in the window.
-fn nameless(failed: &[(u32, String)]) -> Option<Missing> {
-    let (pid, why) = failed.first()?;
-    let fact = match failed.len() {
-        1 => format!("names of functions of process {pid}"),
-        more => format!("names of functions of {more} processes, of {pid} first"),
-    };
-    Some(Missing::new(fact, why))
-}
-
-/// The frames that there are, and what shows that there are more.
-fn up_to_the_last(frames: &[u64]) -> Vec<u64> {
-    let known = frames.iter().take_while(|address| **address != 0 && **address != STACK_NO_CODE);
-    // As many as are kept, and perhaps more; or a caller that cannot be one.
-    let ends = frames.iter().find(|address| **address <= STACK_NO_CODE).copied().unwrap_or(STACK_NO_CODE);
-    known.copied().chain((ends != 0).then_some(ends)).collect()
-}
-
-/// Addresses that lie within what was running: of a caller the kernel tells where it will go on, which can be the next function already.
-fn within_calls(innermost_first: &[u64]) -> impl Iterator<Item = u64> {
-    innermost_first.iter().enumerate().map(|(depth, address)| address - u64::from(depth > 0))
-}
-
-/// The frames of a stack by name, of which `keep` (given the innermost first) chooses.
-fn named(stacks: &Stacks, hash: u64, names: &FunctionNames, keep: impl Fn(&[String]) -> &[String]) -> Frames {
-    match stacks.get(&hash) {
-        Some(Ok(stack)) => {
-            let mut all: Vec<String> = within_calls(stack).map_while(|at| names.get(&at).cloned()).collect();
-            // The next return address is not in code: the unwinder has gone astray from here on.
-            if all.len() < stack.len() {
-                all.push(UNKNOWN.into());
-            }
-            Frames::Known(keep(&all).iter().rev().cloned().collect())
-        }
-        Some(Err(frames)) => frames.clone(),
-        None => Frames::Lost,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::frames::without_the_switch;
-    use super::*;
-
-    #[test]
-    fn callers_are_looked_up_where_they_called() {
-        assert_eq!(within_calls(&[100, 200, 300]).collect::<Vec<_>>(), [100, 199, 299]);
-    }
-
-    #[test]
-    fn frames_are_told_from_the_outside_and_what_has_none_says_why() {
-        let stacks =
-            BTreeMap::from([(3, Ok(vec![10, 21, 31, 11])), (4, Ok(Vec::new())), (0, Err(Frames::NotTaken))]);
-        let names = FunctionNames::from([(10, "__schedule".into()), (20, "schedule".into())]);
-        let told = |number| named(&stacks, number, &names, without_the_switch);
-        assert_eq!(told(3), Frames::Known(vec!["[unknown]".into(), "schedule".into()]));
-        assert_eq!([told(4), told(0), told(9)], [Frames::Known(vec![]), Frames::NotTaken, Frames::Lost]);
-    }
-
-    #[test]
-    fn a_stack_ends_where_there_is_nothing_or_no_code() {
-        assert_eq!(up_to_the_last(&[70, 80, 0, 90]), [70, 80]);
-        assert_eq!(up_to_the_last(&[70, STACK_NO_CODE, 90, 0]), [70, STACK_NO_CODE]);
-        assert!(up_to_the_last(&[0, 70]).is_empty());
-        assert_eq!(up_to_the_last(&[70, 80]), [70, 80, STACK_NO_CODE], "deeper than is kept");
-    }
 }

@@ -23,7 +23,7 @@ const UNKNOWN_OF_KERNEL: &str = "[kernel]";
 pub(super) type FunctionNames = BTreeMap<u64, String>;
 
 /// Knows where names are, also of processes that have ended since.
-pub(super) struct Naming {
+pub(crate) struct Naming {
     symbolizer: Symbolizer,
     /// Where each process has code.
     code: BTreeMap<u32, Vec<Range<u64>>>,
@@ -58,16 +58,22 @@ fn has_perf_map(pid: u32) -> bool {
 }
 
 impl Naming {
-    pub(super) fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self { symbolizer: Symbolizer::builder().enable_code_info(false).build(), code: BTreeMap::new() }
     }
 
     /// Remembers what a process has mapped, for when it has ended. One that is not there any more is not known, which its names will show.
-    pub(super) fn remember(&mut self, pid: u32) {
+    pub(crate) fn remember(&mut self, pid: u32) {
         let maps = maps(pid);
         let (Some(number), false) = (NonZeroU32::new(pid), maps.is_empty()) else { return };
         let _ = self.symbolizer.cache(&Cache::from(cache::Process::new(Pid::Pid(number))));
         self.code.insert(pid, code(&maps));
+    }
+
+    /// What a process has mapped at an address, as in /proc/PID/maps: the name of a file, `[heap]`, or `[anonymous]`; `None` where it has ended, or
+    /// nothing is mapped there.
+    pub(crate) fn place(&self, pid: u32, address: u64) -> Option<String> {
+        place(&maps(pid), address)
     }
 
     /// Whether a process can run what lies there. Where nothing is known of the process, it may.
@@ -130,16 +136,38 @@ fn name(symbol: &Symbolized<'_>) -> Option<String> {
     symbol.as_sym().map(|symbol| symbol.name.to_string())
 }
 
-/// Where there is code, by lines of /proc/PID/maps: `55e0-55f0 r-xp ...` in hex.
+/// Where a line of /proc/PID/maps says that something is mapped: `55e0-55f0 r-xp ...` in hex.
+fn range(line: &str) -> Option<Range<u64>> {
+    let (from, to) = line.split_ascii_whitespace().next()?.split_once('-')?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    Some(hex(from)?..hex(to)?)
+}
+
+/// Where there is code, by lines of /proc/PID/maps.
 fn code(maps: &str) -> Vec<Range<u64>> {
-    let range = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        let (from, to) = words.next()?.split_once('-')?;
-        let hex = |text| u64::from_str_radix(text, 16).ok();
-        words.next().filter(|may| may.contains('x'))?;
-        Some(hex(from)?..hex(to)?)
-    };
-    maps.lines().filter_map(range).collect()
+    let may_run = |line: &&str| line.split_ascii_whitespace().nth(1).is_some_and(|may| may.contains('x'));
+    maps.lines().filter(may_run).filter_map(range).collect()
+}
+
+/// What lies at an address, by lines of /proc/PID/maps. Data of a file that begin with zero (.bss) have no name of their own: they follow on its
+/// last mapping.
+fn place(maps: &str, address: u64) -> Option<String> {
+    let mut before: Option<(u64, &str)> = None;
+    for line in maps.lines() {
+        let Some(range) = range(line) else { continue };
+        // Address, permissions, offset, device and inode come before the name, which may have spaces in it.
+        let name = line.splitn(6, ' ').nth(5).map_or("", str::trim);
+        let name = match before {
+            Some((end, file)) if name.is_empty() && end == range.start => file,
+            _ => name,
+        };
+        if range.contains(&address) {
+            let shown = name.rsplit('/').next().filter(|name| !name.is_empty());
+            return Some(shown.unwrap_or("[anonymous]").to_string());
+        }
+        before = name.starts_with('/').then_some((range.end, name));
+    }
+    None
 }
 
 /// The files in which addresses lie, as `[libc.so.6]`.
@@ -191,6 +219,19 @@ mod tests {
     fn code_is_told_from_data() {
         let maps = "400000-401000 r--p 0 fe:00 7 /bin/x\n401000-40a000 r-xp 1000 fe:00 7 /bin/x\n7ffd0-7ffe0 rw-p 0 0:0 0 [stack]\nbroken\n";
         assert_eq!(code(maps), vec![Range { start: 0x401000, end: 0x40a000 }]);
+    }
+
+    #[test]
+    fn what_lies_at_an_address_is_its_file_or_what_the_kernel_calls_it() {
+        let maps = "400000-401000 r--p 00000000 fe:00 7                    /opt/a b/server\n\
+                    401000-403000 rw-p 00001000 fe:00 7                    /opt/a b/server\n\
+                    403000-404000 rw-p 00000000 00:00 0 \n\
+                    500000-501000 rw-p 00000000 00:00 0                    [heap]\n\
+                    7f0000-7f1000 rw-p 00000000 00:00 0 \nbroken\n";
+        let at = |address| place(maps, address);
+        assert_eq!([at(0x401800), at(0x403800)], [Some("server".into()), Some("server".into())]);
+        assert_eq!([at(0x500000), at(0x7f0fff)], [Some("[heap]".into()), Some("[anonymous]".into())]);
+        assert_eq!([at(0x7f1000), place("", 0)], [None, None]);
     }
 
     #[test]

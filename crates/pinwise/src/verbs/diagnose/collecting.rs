@@ -36,6 +36,7 @@ pub fn collect(
         let ports = surroundings.connections().ports();
         // A server that does not listen has no requests to miss.
         ServerCounters::prepare(root, watched.pids(), (!ports.is_empty()).then_some(&*ports))
+            .and_futexes(watched.pids())
     });
     let counting = Counting::begin(&watched.target(), &machine, &TracePoints::Best);
     let counting = counting.map_err(|why| surroundings.without(why)).ok();

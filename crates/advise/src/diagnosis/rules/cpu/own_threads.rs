@@ -1,6 +1,5 @@
 //! The server has more threads that want to run than CPUs.
 
-use super::runtime_width::RuntimeWidth;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
@@ -25,16 +24,16 @@ impl Rule for OwnThreads {
         &ABOUT
     }
 
+    fn gives_way_to(&self) -> &'static [&'static str] {
+        &["runtime-width"]
+    }
+
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let Some(ns) = scene.own_took_ns() else { return Looked::needs_account(&ABOUT) };
         let time = &scene.time;
         let share = time.share(ns);
         if share < MATTERS {
             return Looked::Fine;
-        }
-        // The same waiting, with the reason for so many threads.
-        if matches!(RuntimeWidth.examine(scene), Looked::Found(_)) {
-            return Looked::DoesNotApply;
         }
         let cpus = scene.allowed().len();
         let wanted = time.in_cpus(time.had_ns() + time.queued_ns() + time.throttled_ns);

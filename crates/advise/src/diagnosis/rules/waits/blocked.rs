@@ -1,7 +1,6 @@
 //! The server waits for a disk, or for a lock of the kernel.
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::memory::{page_cache, swap};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
 use crate::words::percent;
@@ -27,14 +26,14 @@ impl Rule for Blocked {
         &ABOUT
     }
 
+    fn gives_way_to(&self) -> &'static [&'static str] {
+        &["swap", "page-cache"]
+    }
+
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let Some(blocked_ns) = scene.time.blocked_ns else { return Looked::needs_account(&ABOUT) };
         let share = scene.time.share(blocked_ns);
         if share < MATTERS {
-            return Looked::Fine;
-        }
-        let memory = [swap::Swap.examine(scene), page_cache::PageCache.examine(scene)];
-        if memory.iter().any(|looked| matches!(looked, Looked::Found(_))) {
             return Looked::Fine;
         }
         let is_io = is_io(scene, blocked_ns);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What is summed up by stack. */
+#ifndef PINWISE_STACK_SUMS_H
+#define PINWISE_STACK_SUMS_H
+
+#include "stack_keeping.h"
+
+struct {
+	map_uint(type, MAP_HASH);
+	map_uint(max_entries, 64);
+	map_type(key, struct stack_key);
+	map_type(value, struct stack_sum);
+} sums section(".maps");
+
+/* The sum of a key, made where there is none yet; none where there is no room for it. */
+inline_always struct stack_sum *sum_of(struct stack_key *key)
+{
+	struct stack_sum *sum = bpf_map_lookup_elem(&sums, key), none = {};
+
+	if (sum)
+		return sum;
+	bpf_map_update_elem(&sums, key, &none, UPDATE_NOEXIST);
+	return bpf_map_lookup_elem(&sums, key);
+}
+
+/* Whose a sum is. */
+inline_always void name_key(struct stack_key *key, struct task_struct *task)
+{
+	key->tgid = task->tgid;
+	if (bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), __builtin_preserve_access_index(&task->comm)) < 0)
+		key->comm[0] = 0;
+}
+
+#endif
