@@ -1,4 +1,4 @@
-# What scripts of scenarios begin with: nginx, and cgroups of their own, whichever version of cgroups this machine has.
+# What scripts of scenarios begin with: servers, and cgroups of their own, whichever version of cgroups this machine has.
 
 # Becomes nginx with $1 workers on CPU_A, answering `pong` at PORT.
 nginx_on_cpu_a() {
@@ -11,6 +11,64 @@ events { worker_connections 1024; }
 http { access_log off; server { listen 127.0.0.1:$PORT; location / { return 200 "pong"; } } }
 EOF
     exec taskset -c "$CPU_A" nginx -c "$DIR/nginx.conf" -p "$DIR"
+}
+
+# Makes StringServer.class in DIR: a thread for each connection, which answers `pong` to each line after $2 us of work, with a third word under one monitor.
+java_string_server() {
+    cat > "$DIR/StringServer.java" << 'EOF'
+import java.io.*;
+import java.net.*;
+
+public class StringServer {
+    static final Object MONITOR = new Object();
+
+    public static void main(String[] words) throws Exception {
+        long work = Long.parseLong(words[1]) * 1000;
+        ServerSocket server = new ServerSocket(Integer.parseInt(words[0]), 64, InetAddress.getLoopbackAddress());
+        while (true) {
+            Socket connection = server.accept();
+            new Thread(() -> answer(connection, work, words.length > 2)).start();
+        }
+    }
+
+    static void answer(Socket connection, long work, boolean lock) {
+        try {
+            connection.setTcpNoDelay(true);
+            BufferedReader lines = new BufferedReader(new InputStreamReader(connection.getInputStream()));
+            OutputStream to = connection.getOutputStream();
+            while (lines.readLine() != null) {
+                if (lock) {
+                    synchronized (MONITOR) {
+                        spin(work);
+                    }
+                } else {
+                    spin(work);
+                }
+                to.write("pong\n".getBytes());
+            }
+        } catch (IOException e) {
+            return;
+        }
+    }
+
+    static void spin(long work) {
+        long until = System.nanoTime() + work;
+        while (System.nanoTime() < until) {
+            Thread.onSpinWait();
+        }
+    }
+}
+EOF
+    javac -d "$DIR" "$DIR/StringServer.java"
+}
+
+# Becomes a server in Erlang that answers `pong` to each line at PORT; run by the command that is given, if any.
+erlang_string_server() {
+    exec "$@" erl -noshell -eval "
+        {ok, L} = gen_tcp:listen($PORT, [binary, {packet, line}, {active, false}, {reuseaddr, true}, {nodelay, true}, {ip, {127,0,0,1}}, {backlog, 64}]),
+        Answer = fun Answer(S) -> case gen_tcp:recv(S, 0) of {ok, _} -> gen_tcp:send(S, <<\"pong\\n\">>), Answer(S); _ -> ok end end,
+        Accept = fun Accept() -> {ok, S} = gen_tcp:accept(L), P = spawn(fun() -> receive go -> Answer(S) end end), gen_tcp:controlling_process(S, P), P ! go, Accept() end,
+        Accept()."
 }
 
 # The folder of cgroup $2 in the hierarchy of controller $1.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use machine::{CpuSet, Machine, Missing};
+use machine::{CpuSet, Missing};
 use probe::Busy;
 
+use super::last_level_caches;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
@@ -105,11 +106,6 @@ fn cause(scene: &Scene<'_>, found: &Found<'_>) -> Cause {
         .figure("cache_misses_per_s", per_s)
         .figure("misses_share_at_most", share.min(1.0))
         .remedy(Remedy::set(words, "process-affinity", first.pid, idle))
-}
-
-/// The last-level caches that online CPUs use, each as the online CPUs that share it.
-fn last_level_caches(machine: &Machine, online: &CpuSet) -> BTreeSet<CpuSet> {
-    online.iter().filter_map(|cpu| Some(machine.last_level_cache(cpu)?.cpus.intersection(online))).collect()
 }
 
 /// Other processes that were busy on these CPUs, the busiest first: neither the server, nor its clients, nor pinwise.

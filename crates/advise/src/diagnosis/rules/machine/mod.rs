@@ -4,9 +4,14 @@ pub mod clock;
 pub mod device_node;
 pub mod idle_exit;
 pub mod llc_shared;
+pub mod llc_split;
 pub mod pcie_link;
 pub mod smt_sibling;
 pub mod steal;
+
+use std::collections::BTreeSet;
+
+use ::machine::{CpuSet, Machine};
 
 use super::Rule;
 
@@ -19,4 +24,10 @@ pub static ALL: &[&dyn Rule] = &[
     &pcie_link::PcieLink,
     &device_node::DeviceNode,
     &llc_shared::LlcShared,
+    &llc_split::LlcSplit,
 ];
+
+/// The last-level caches that online CPUs use, each as the online CPUs that share it.
+fn last_level_caches(machine: &Machine, online: &CpuSet) -> BTreeSet<CpuSet> {
+    online.iter().filter_map(|cpu| Some(machine.last_level_cache(cpu)?.cpus.intersection(online))).collect()
+}

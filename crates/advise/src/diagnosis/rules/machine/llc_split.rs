@@ -1,0 +1,188 @@
+//! Threads of the server that wake each other are spread over several last-level caches, although one has room for them.
+
+use std::collections::BTreeSet;
+
+use machine::{CpuSet, Missing};
+use probe::account::{Account, Waker, WakerContext};
+
+use super::last_level_caches;
+use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::{About, Costs, Looked, Rule};
+use crate::diagnosis::scene::Scene;
+use crate::words::{per_second, plural};
+
+/// The rule `llc-split`.
+pub struct LlcSplit;
+
+/// Wake-ups of its threads by each other on other CPUs, a second, from which on they may matter: each hands something over, and fetching a few lines
+/// from another cache takes about a microsecond more, which is 1 % of a CPU at this rate.
+const MANY_PER_S: f64 = 10_000.0;
+/// One cache has room where the server wants at most this share of its CPUs.
+const ROOM: f64 = 0.75;
+
+static ABOUT: About = About {
+    id: "llc-split",
+    title: "split over last-level caches",
+    costs: Costs::OwnTime,
+    docs: "Threads of the server run on CPUs of several last-level caches, wake each other across CPUs often, and want no more CPUs than one of \
+           these caches has: what one thread writes for the next has to come from another cache (on chiplets of one socket that takes as long as \
+           from memory). Which wake-ups cross caches is not counted, and what it costs is not seen, so it is possible: a study with the server within one cache and \
+           over both decides. Look-alikes: a server whose threads do not wake each other, which gains by the room of two caches (wake-ups by who is \
+           counted); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations). Without wake-ups by whom it cannot be \
+           told. *Not verified on hardware.*",
+};
+
+impl Rule for LlcSplit {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn examine(&self, scene: &Scene<'_>) -> Looked {
+        let caches = last_level_caches(&scene.situation.machine, &scene.situation.online());
+        if caches.len() < 2 || scene.time.threads < 2 {
+            return Looked::DoesNotApply;
+        }
+        let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
+        let own: Vec<&CpuSet> =
+            caches.iter().filter(|cache| !cache.intersection(&scene.time.cpus).is_empty()).collect();
+        let wanted = scene.time.in_cpus(scene.time.active_ns());
+        let has_room = |cache: &&&CpuSet| wanted <= ROOM * cache.len() as f64;
+        let Some(roomy) = own.iter().filter(has_room).max_by_key(|cache| cache.len()) else {
+            return Looked::Fine;
+        };
+        if own.len() < 2 {
+            return Looked::Fine;
+        }
+        if account.threads.iter().all(|thread| thread.wakers.is_empty()) {
+            let why = format!(
+                "it runs on {} last-level caches, but who woke its threads was not counted",
+                own.len()
+            );
+            return Looked::CannotTell(Missing::new(ABOUT.title, why));
+        }
+        let per_s = scene.per_s(woken_by_each_other(account));
+        if per_s < MANY_PER_S {
+            return Looked::Fine;
+        }
+        Looked::Found(vec![cause(&own, roomy, wanted, per_s)])
+    }
+}
+
+/// Wake-ups of the server's threads by others of its own, on other CPUs than they were woken onto.
+fn woken_by_each_other(account: &Account) -> u64 {
+    let pids: BTreeSet<u32> = account.threads.iter().map(|thread| thread.pid).collect();
+    let is_own = |waker: &&Waker| {
+        waker.elsewhere
+            && waker.context == WakerContext::Task
+            && waker.pid.is_some_and(|pid| pids.contains(&pid))
+    };
+    let wakers = account.threads.iter().flat_map(|thread| &thread.wakers).filter(is_own);
+    wakers.fold(0, |sum, waker| sum.saturating_add(waker.count))
+}
+
+fn cause(own: &[&CpuSet], roomy: &CpuSet, wanted: f64, per_s: f64) -> Cause {
+    let names: Vec<String> = own.iter().map(|cache| cache.to_string()).collect();
+    let claim = format!(
+        "Its threads wake each other across CPUs, {}, and run on {} last-level caches, of which one has room for the {wanted:.1} CPUs that they want",
+        per_second(per_s),
+        own.len()
+    );
+    let words = format!(
+        "Measure it: pinwise study with the server on {} {roomy} and on all of them (a factor of kind places)",
+        plural("CPU", roomy.len())
+    );
+    Cause::possible(ABOUT.id, Subject::Server, claim)
+        .because(format!("the CPUs of these caches: {}", names.join(" and ")))
+        .figure("caches", own.len() as f64)
+        .figure("wanted_cpus", wanted)
+        .figure("woken_by_own_elsewhere_per_s", per_s)
+        .remedy(Remedy::by_hand(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::topology::caches::{Cache, CacheType};
+    use machine::topology::cpus::Cpu;
+    use probe::Situation;
+    use probe::account::{CpuAccount, ThreadAccount};
+
+    use super::*;
+    use crate::diagnosis::made::{SECOND, situation};
+
+    /// Eight CPUs, four to a cache. Two threads, on CPUs 1 and 4, wake each other so often a second.
+    fn split(wakes: u64) -> Situation {
+        let mut seen = situation();
+        let cpu = seen.machine.cpus[0].clone();
+        seen.machine.cpus.extend((2..8).map(|id| Cpu { id, ..cpu.clone() }));
+        let cache = |cpus: &str| Cache {
+            level: 3,
+            kind: CacheType::Unified,
+            bytes: None,
+            cpus: CpuSet::from_list(cpus).unwrap(),
+        };
+        seen.machine.caches = vec![cache("0-3"), cache("4-7")];
+        let account = seen.account.as_mut().unwrap();
+        let busy = CpuAccount { cpu: 4, target_ns: SECOND / 2, ..account.cpus[1].clone() };
+        account.cpus.push(busy);
+        let waker = Waker { pid: Some(100), elsewhere: true, count: wakes / 2, ..Waker::default() };
+        account.threads[0].wakers = vec![waker];
+        let other = ThreadAccount { tid: 101, last_cpu: 4, ..account.threads[0].clone() };
+        account.threads.push(other);
+        seen
+    }
+
+    fn look(situation: &Situation) -> Looked {
+        LlcSplit.examine(&Scene::of(situation).unwrap())
+    }
+
+    #[test]
+    fn threads_that_wake_each_other_on_two_caches_are_possible() {
+        let Looked::Found(causes) = look(&split(20_000)) else { panic!("not found") };
+        assert_eq!((causes[0].id.to_string().as_str(), causes[0].share), ("llc-split/server", None));
+        assert!(causes[0].evidence[0].ends_with("0-3 and 4-7"), "{causes:?}");
+    }
+
+    #[test]
+    fn threads_that_seldom_wake_each_other_or_that_others_wake_are_fine() {
+        assert_eq!(look(&split(1_000)), Looked::Fine);
+        let mut by_client = split(20_000);
+        let threads = &mut by_client.account.as_mut().unwrap().threads;
+        threads.iter_mut().flat_map(|thread| &mut thread.wakers).for_each(|waker| waker.pid = Some(7));
+        assert_eq!(look(&by_client), Looked::Fine);
+        let mut here = split(20_000);
+        let threads = &mut here.account.as_mut().unwrap().threads;
+        threads.iter_mut().flat_map(|thread| &mut thread.wakers).for_each(|waker| waker.elsewhere = false);
+        assert_eq!(look(&here), Looked::Fine);
+    }
+
+    #[test]
+    fn one_cache_and_one_too_small_are_no_split() {
+        let mut one = split(20_000);
+        one.machine.caches[0].cpus = CpuSet::from_list("0-7").unwrap();
+        one.machine.caches.truncate(1);
+        assert_eq!(look(&one), Looked::DoesNotApply);
+        let mut within = split(20_000);
+        within.account.as_mut().unwrap().cpus[2].target_ns = 0;
+        assert_eq!(look(&within), Looked::Fine);
+        let mut small = split(20_000);
+        small.machine.caches = small
+            .machine
+            .caches
+            .iter()
+            .flat_map(|cache| {
+                cache.cpus.iter().map(|cpu| Cache { cpus: CpuSet::single(cpu), ..cache.clone() })
+            })
+            .collect();
+        assert_eq!(look(&small), Looked::Fine, "no cache has room");
+    }
+
+    #[test]
+    fn facts_that_are_missing() {
+        let mut without = split(20_000);
+        without.machine.caches.clear();
+        assert_eq!(look(&without), Looked::DoesNotApply);
+        let mut uncounted = split(20_000);
+        uncounted.account.as_mut().unwrap().threads.iter_mut().for_each(|thread| thread.wakers.clear());
+        assert!(matches!(look(&uncounted), Looked::CannotTell(_)));
+    }
+}
