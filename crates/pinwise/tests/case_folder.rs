@@ -140,6 +140,16 @@ fn killed(place: &Place, arguments: &[&str], there: &str) {
     let mut child = started(place, arguments, there);
     child.kill().unwrap();
     child.wait().unwrap();
+    // A process that it was about to start shares its lock of the folder until the program is there.
+    while holds_a_lock(child.id()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a lock stands that a process took: `1: FLOCK  ADVISORY  WRITE 4711 fe:00:123 0 EOF`.
+fn holds_a_lock(pid: u32) -> bool {
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().any(|line| line.split_ascii_whitespace().nth(4) == Some(&pid.to_string()))
 }
 
 /// Long enough to have a pilot.
