@@ -70,6 +70,28 @@ struct Attached {
 }
 
 impl Programs {
+    /// A set that there is for trace points with types alone, whose target is named by the numbers of the first PID namespace; all of its trace
+    /// points are needed.
+    pub(super) fn typed(
+        object: &'static Object,
+        tables: Vec<(&'static str, u32)>,
+        core: Vec<&'static Hook>,
+    ) -> Self {
+        Self {
+            object,
+            tables,
+            raw_tables: Vec::new(),
+            numbers: Vec::new(),
+            typed_bytes: Vec::new(),
+            core,
+            others: Vec::new(),
+            typed: true,
+            follows_threads: false,
+            namespace: 0,
+            types: None,
+        }
+    }
+
     /// Loads and attaches everything. Nothing is counted or handed out before the tables say so.
     ///
     /// # Errors

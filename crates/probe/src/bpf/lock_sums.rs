@@ -25,20 +25,10 @@ const WANTED: u32 = 1_024;
 /// # Errors
 /// When the kernel has no trace points with types, or does not permit programs: what, why and the remedy.
 pub(crate) fn load() -> Result<Loaded, Missing> {
-    let programs = Programs {
-        object: &objects::LOCKS,
-        tables: vec![("stacks", STACKS), ("locks", SUMS), ("released_at", FUTEXES), ("wanted", WANTED)],
-        raw_tables: Vec::new(),
-        numbers: vec![("futex_call", libc::SYS_futex as u32)],
-        typed_bytes: Vec::new(),
-        core: [BIRTHS, WAKES].into_iter().flatten().collect(),
-        others: Vec::new(),
-        typed: true,
-        follows_threads: true,
-        namespace: 0,
-        types: None,
-    };
-    programs.load()
+    let tables = vec![("stacks", STACKS), ("locks", SUMS), ("released_at", FUTEXES), ("wanted", WANTED)];
+    let core = [BIRTHS, WAKES].into_iter().flatten().collect();
+    let numbers = vec![("futex_call", libc::SYS_futex as u32)];
+    Programs { numbers, follows_threads: true, ..Programs::typed(&objects::LOCKS, tables, core) }.load()
 }
 
 /// The tables of these programs.

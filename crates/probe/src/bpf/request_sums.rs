@@ -18,21 +18,10 @@ const CONNECTIONS: u32 = 1 << 16;
 /// # Errors
 /// When the kernel has no such trace points with types, or does not permit programs: what, why and the remedy.
 pub(crate) fn load(network_inum: u32, ports: usize) -> Result<Loaded, Missing> {
-    let programs = Programs {
-        object: &objects::REQUESTS,
-        // Each port takes 1.3 KiB a possible CPU.
-        tables: vec![("connections", CONNECTIONS), ("sums", ports as u32)],
-        raw_tables: Vec::new(),
-        numbers: vec![("network_inum", network_inum)],
-        typed_bytes: Vec::new(),
-        core: REQUESTS.iter().collect(),
-        others: Vec::new(),
-        typed: true,
-        follows_threads: false,
-        namespace: 0,
-        types: None,
-    };
-    programs.load()
+    // Each port takes 1.3 KiB a possible CPU.
+    let tables = vec![("connections", CONNECTIONS), ("sums", ports as u32)];
+    let numbers = vec![("network_inum", network_inum)];
+    Programs { numbers, ..Programs::typed(&objects::REQUESTS, tables, REQUESTS.iter().collect()) }.load()
 }
 
 /// The tables of these programs.

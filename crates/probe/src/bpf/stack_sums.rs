@@ -19,25 +19,17 @@ const SUMS: u32 = 1 << 14;
 /// Processes or threads that are named as the target.
 const WANTED: u32 = 1_024;
 
+fn tables() -> Vec<(&'static str, u32)> {
+    vec![("stacks", STACKS), ("sums", SUMS), ("wanted", WANTED)]
+}
+
 /// Loads and attaches them. Nothing is counted before the tables say so.
 ///
 /// # Errors
 /// When the kernel has no trace points with types, or does not permit programs: what, why and the remedy.
 pub(crate) fn load() -> Result<Loaded, Missing> {
-    let programs = Programs {
-        object: &objects::STACKS,
-        tables: vec![("stacks", STACKS), ("sums", SUMS), ("wanted", WANTED)],
-        raw_tables: Vec::new(),
-        numbers: Vec::new(),
-        typed_bytes: Vec::new(),
-        core: [BIRTHS, WOKEN].into_iter().flatten().collect(),
-        others: Vec::new(),
-        typed: true,
-        follows_threads: true,
-        namespace: 0,
-        types: None,
-    };
-    programs.load()
+    let core = [BIRTHS, WOKEN].into_iter().flatten().collect();
+    Programs { follows_threads: true, ..Programs::typed(&objects::STACKS, tables(), core) }.load()
 }
 
 /// Loads and attaches the programs that sample stacks. Nothing is counted before the tables say so.
@@ -46,20 +38,8 @@ pub(crate) fn load() -> Result<Loaded, Missing> {
 /// When the kernel does not tell its types, has no trace point of timer interrupts (x86 alone has), or does not permit programs: what, why
 /// and the remedy.
 pub(crate) fn load_profile() -> Result<Loaded, Missing> {
-    let programs = Programs {
-        object: &objects::PROFILE,
-        tables: vec![("stacks", STACKS), ("sums", SUMS), ("wanted", WANTED)],
-        raw_tables: Vec::new(),
-        numbers: Vec::new(),
-        typed_bytes: Vec::new(),
-        core: [BIRTHS, TIMERS].into_iter().flatten().collect(),
-        others: Vec::new(),
-        typed: true,
-        follows_threads: false,
-        namespace: 0,
-        types: None,
-    };
-    programs.load()
+    let core = [BIRTHS, TIMERS].into_iter().flatten().collect();
+    Programs::typed(&objects::PROFILE, tables(), core).load()
 }
 
 /// The tables of these programs.
