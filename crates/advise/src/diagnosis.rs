@@ -138,9 +138,9 @@ fn gathered(situation: &Situation, looked: impl Iterator<Item = (&'static str, L
 /// A lock that is long because who has it is kept from a CPU follows from what keeps it.
 fn of_a_cpu(causes: &mut [Cause]) {
     let keeps = |cause: &&Cause| {
-        let rule = rules::all().find(|rule| rule.about().id == cause.id.rule);
         cause.certainty == Certainty::Seen
-            && rule.is_some_and(|rule| matches!(rule.about().costs, Costs::CpuAccess | Costs::Quota))
+            && rules::find(&cause.id.rule)
+                .is_some_and(|rule| matches!(rule.about().costs, Costs::CpuAccess | Costs::Quota))
     };
     let cost = |cause: &&Cause| cause.share.unwrap_or(0.0);
     let most = causes.iter().filter(keeps).max_by(|a, b| cost(a).total_cmp(&cost(b)));
@@ -154,8 +154,8 @@ fn of_a_cpu(causes: &mut [Cause]) {
 fn give_way(causes: &mut Vec<Cause>) {
     let found: BTreeSet<String> = causes.iter().map(|cause| cause.id.rule.clone()).collect();
     let is_named = |cause: &Cause| {
-        let rule = rules::all().find(|rule| rule.about().id == cause.id.rule);
-        rule.is_some_and(|rule| rule.gives_way_to().iter().any(|other| found.contains(*other)))
+        rules::find(&cause.id.rule)
+            .is_some_and(|rule| rule.gives_way_to().iter().any(|other| found.contains(*other)))
     };
     causes.retain(|cause| !is_named(cause));
 }

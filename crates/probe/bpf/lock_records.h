@@ -43,10 +43,10 @@ struct lock_thread {
 	u64 away_since_ns;
 	u64 asleep_ns;
 	u64 waiting_ns;
-	u32 state; /* enum thread_state, as it left the CPU */
 	u32 kind; /* enum lock_kind */
 	u32 is_waiting; /* at the futex: nobody has woken it since */
-	u32 next; /* the place in the next field that is overwritten next */
+	u32 next; /* the place in `waited_at` that is overwritten next */
+	u32 spare;
 	u64 waited_at[WAITED_AT];
 };
 

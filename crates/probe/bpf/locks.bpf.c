@@ -120,7 +120,6 @@ inline_always void leaves(struct stack_control *set, void *context, struct task_
 	thread->woken_ns = 0;
 	thread->back_ns = 0;
 	thread->address = 0;
-	thread->state = state;
 	if (state != THREAD_ASLEEP && state != THREAD_BLOCKED) {
 		thread->woken_ns = thread->left_ns;
 		return;
@@ -179,18 +178,7 @@ inline_always int switched(void *context, struct task_struct *prev, struct task_
 	return 0;
 }
 
-/* include/trace/events/sched.h; the fourth argument came in 5.18 */
-tracepoint(sched_switch) int sched_switch(u64 *arguments)
-{
-	return switched(arguments, (void *)arguments[1], (void *)arguments[2], arguments[0] & 1, arguments[3]);
-}
-
-tracepoint(sched_switch) int sched_switch_of_three(u64 *arguments)
-{
-	struct task_struct *prev = (void *)arguments[1];
-
-	return switched(arguments, prev, (void *)arguments[2], arguments[0] & 1, state_of_task(prev));
-}
+#include "switch_programs.h"
 
 inline_always int has_waited_at(struct lock_thread *thread, u64 address)
 {

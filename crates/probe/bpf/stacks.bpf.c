@@ -164,18 +164,7 @@ inline_always int switched(void *context, struct task_struct *prev, struct task_
 	return 0;
 }
 
-/* include/trace/events/sched.h; the fourth argument came in 5.18 */
-tracepoint(sched_switch) int sched_switch(u64 *arguments)
-{
-	return switched(arguments, (void *)arguments[1], (void *)arguments[2], arguments[0] & 1, arguments[3]);
-}
-
-tracepoint(sched_switch) int sched_switch_of_three(u64 *arguments)
-{
-	struct task_struct *prev = (void *)arguments[1];
-
-	return switched(arguments, prev, (void *)arguments[2], arguments[0] & 1, state_of_task(prev));
-}
+#include "switch_programs.h"
 
 /* It is in a run queue: what it waited for has come, and it waits on with the same stack. */
 inline_always int woken(struct task_struct *task)

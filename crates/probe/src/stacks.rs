@@ -14,11 +14,13 @@ mod profile;
 mod profiling;
 mod summing;
 mod time;
+mod wanted;
 
 pub use frames::Frames;
 pub(crate) use named_stacks::NamedStacks;
-pub(crate) use naming::Naming;
+pub(crate) use naming::{Naming, maps, place};
 pub use profile::{Profile, Sampled};
 pub use profiling::Profiling;
 pub use summing::Summing;
 pub use time::{Doing, StackTime, TimeByStack};
+pub(crate) use wanted::want;

@@ -5,13 +5,11 @@ use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
 
 use crate::account_text::time;
 use crate::number::grouped;
-use crate::table::wrap::cut;
+use crate::profile_text::{percent, short};
 use crate::visible::one_line;
 
 /// Frames that are shown of a stack: the innermost.
 const FRAMES: usize = 4;
-/// Longest name of a function, characters: those of generics have hundreds.
-const LONGEST: usize = 48;
 
 /// A line for each futex, and one for each pair of stacks there.
 pub(crate) fn lines(waits: &FutexWaits) -> Vec<String> {
@@ -45,18 +43,16 @@ fn line(futex: &Futex) -> String {
         futex.pid,
         parts.collect::<Vec<_>>().join(", ")
     );
-    if let Some(share) = futex.share_by_waiters() {
-        let held_us = futex.held_ns as f64 / futex.released.count as f64 / 1e3;
+    if let Some((share, held_us)) = futex.share_by_waiters().zip(futex.mean_held_us()) {
         words += &format!(
-            "; {:.0} % by threads that wait there themselves; held for {held_us:.1} us each time",
-            share * 100.0
+            "; {} by threads that wait there themselves; held for {held_us:.1} us each time",
+            percent(share)
         );
         let away =
             [(futex.holder_asleep_ns, "asleep or blocked"), (futex.holder_waiting_ns, "waiting for a CPU")];
         for (ns, how) in away {
             if ns > 0 && futex.held_ns > 0 {
-                words +=
-                    &format!(", {:.0} % of it {how}", (ns as f64 / futex.held_ns as f64 * 100.0).min(100.0));
+                words += &format!(", {} of it {how}", percent(futex.share_of_held(ns)));
             }
         }
     }
@@ -73,13 +69,13 @@ fn waits_of(part: &Part, how: &str) -> String {
 fn stacks(stacks: &WaitStacks, sampled_ns: u64) -> Option<String> {
     let side = |frames: &[String], what: &str| {
         let from = frames.len().saturating_sub(FRAMES);
-        let names: Vec<String> = frames[from..].iter().map(|name| cut(&one_line(name), LONGEST)).collect();
+        let names: Vec<String> = frames[from..].iter().map(|name| short(name)).collect();
         (!names.is_empty()).then(|| format!("{what} in {}", names.join(" > ")))
     };
     let sides: Vec<String> =
         [side(&stacks.waiter, "waits"), side(&stacks.releaser, "released")].into_iter().flatten().collect();
     let share = stacks.waits.total_ns as f64 / sampled_ns.max(1) as f64;
-    (!sides.is_empty()).then(|| format!("{:.0} %: {}", share.min(1.0) * 100.0, sides.join("; ")))
+    (!sides.is_empty()).then(|| format!("{}: {}", percent(share.min(1.0)), sides.join("; ")))
 }
 
 #[cfg(test)]

@@ -64,15 +64,20 @@ fn named(
 }
 
 fn one(function: &Sampled, share: impl Fn(u64) -> f64, words: impl Fn(&str) -> String) -> String {
-    let short = cut(&one_line(&function.name), LONGEST);
-    format!("{} {}", percent(share(function.samples)), words(&short))
+    format!("{} {}", percent(share(function.samples)), words(&short(&function.name)))
+}
+
+/// The name of a function on one line, cut where it is long.
+pub(crate) fn short(function: &str) -> String {
+    cut(&one_line(function), LONGEST)
 }
 
 fn brackets(parts: Vec<String>) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-fn percent(share: f64) -> String {
+/// `57 %`.
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 

@@ -104,6 +104,11 @@ pub fn all() -> impl Iterator<Item = &'static dyn Rule> {
     ALL.iter().flat_map(|field| field.iter().copied())
 }
 
+/// The rule of an id.
+pub fn find(id: &str) -> Option<&'static dyn Rule> {
+    all().find(|rule| rule.about().id == id)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -125,8 +130,7 @@ mod tests {
     fn rules_give_way_to_rules_that_there_are_and_that_do_not_give_way_to_them() {
         for rule in all() {
             for other in rule.gives_way_to() {
-                let other = all().find(|known| known.about().id == *other);
-                let other = other.unwrap_or_else(|| panic!("{} gives way to nobody", rule.about().id));
+                let other = find(other).unwrap_or_else(|| panic!("{} gives way to nobody", rule.about().id));
                 assert!(!other.gives_way_to().contains(&rule.about().id), "{}", rule.about().id);
             }
         }

@@ -28,10 +28,10 @@ records! {
         away_since_ns: u64,
         asleep_ns: u64,
         waiting_ns: u64,
-        state: u32,
         kind: u32,
         is_waiting: u32,
         next: u32,
+        spare: u32,
         waited_at: [u64; WAITED_AT],
     }
 

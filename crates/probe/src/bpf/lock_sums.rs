@@ -11,7 +11,7 @@ use super::objects;
 use super::stack_records::{StackControl, StackFrames};
 use super::tables::{hash, mapped};
 
-/// Stacks that are told apart, 1 KiB each, which the kernel sets aside at once.
+/// Stacks that are kept, 1 KiB each, which the kernel sets aside at once.
 const STACKS: u32 = 1 << 12;
 /// Sums: of futexes, and stacks of those who wait and of those who wake.
 const SUMS: u32 = 1 << 13;

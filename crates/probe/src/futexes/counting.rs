@@ -6,14 +6,14 @@ use std::mem::offset_of;
 use machine::Missing;
 
 use super::waits::{Futex, FutexKind, FutexWaits, MOST_FRAMES, MOST_FUTEXES, MOST_STACKS, WaitStacks};
-use crate::account::target::{full, same_numbers};
+use crate::account::target::same_numbers;
 use crate::account::{Part, Target};
 use crate::bpf::{
     Loaded, LockKey, LockSum, LockTables, Record as _, StackControl, load_locks, lock_kind, stack_hash,
     wait_end,
 };
 use crate::clock;
-use crate::stacks::{Frames, NamedStacks, Naming};
+use crate::stacks::{Frames, NamedStacks, Naming, maps, place, want};
 
 /// The fact that is missing where nothing can be counted.
 const FACT: &str = "locks: at which futexes threads wait";
@@ -39,11 +39,7 @@ impl CountingFutexes {
         let mut loaded = load_locks().map_err(because)?;
         let mut tables = LockTables::open(&mut loaded).map_err(because)?;
         let mut naming = Naming::begin();
-        let (named, meant) = target.numbers();
-        for pid in named {
-            tables.wanted.insert(pid, meant, 0).map_err(full).map_err(because)?;
-            naming.remember(*pid);
-        }
+        want(&mut tables.wanted, &target, &mut naming).map_err(because)?;
         let mut counting = Self { loaded, tables, naming, missing: Vec::new() };
         // Twice: a thread that is born meanwhile, of a parent that was not known yet, is met the second time.
         counting.walk();
@@ -85,8 +81,10 @@ impl CountingFutexes {
         missing.extend(self.not_counted());
         let name = |pid: u32, hash: u64| innermost(named.user(pid, hash));
         let mut waits = summed(&sums, name);
+        let mut mapped = BTreeMap::new();
         for futex in &mut waits.futexes {
-            futex.place = self.naming.place(futex.pid, futex.address);
+            let maps = mapped.entry(futex.pid).or_insert_with(|| maps(futex.pid));
+            futex.place = place(maps, futex.address);
         }
         FutexWaits { missing, ..waits }
     }

@@ -83,6 +83,16 @@ impl Futex {
     pub fn share_by_waiters(&self) -> Option<f64> {
         (self.released.count > 0).then(|| self.by_waiters as f64 / self.released.count as f64)
     }
+
+    /// How long it was held each time, as far as others waited then, us; `None` where it was never released.
+    pub fn mean_held_us(&self) -> Option<f64> {
+        (self.released.count > 0).then(|| self.held_ns as f64 / self.released.count as f64 / 1e3)
+    }
+
+    /// A part of the time that it was held, 0 to 1: [`holder_asleep_ns`](Self::holder_asleep_ns) or [`holder_waiting_ns`](Self::holder_waiting_ns).
+    pub fn share_of_held(&self, ns: u64) -> f64 {
+        if self.held_ns > 0 { (ns as f64 / self.held_ns as f64).min(1.0) } else { 0.0 }
+    }
 }
 
 /// Waits of a server's threads at futexes in a window.

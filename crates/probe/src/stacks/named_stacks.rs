@@ -155,13 +155,16 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_from_the_outside_and_what_has_none_says_why() {
+    fn frames_begin_at_the_outside_and_what_has_none_says_why() {
         let stacks =
             BTreeMap::from([(3, Ok(vec![10, 21, 31, 11])), (4, Ok(Vec::new())), (0, Err(Frames::NotTaken))]);
         let names = FunctionNames::from([(10, "__schedule".into()), (20, "schedule".into())]);
-        let told = |number| named(&stacks, number, &names, without_the_switch);
-        assert_eq!(told(3), Frames::Known(vec!["[unknown]".into(), "schedule".into()]));
-        assert_eq!([told(4), told(0), told(9)], [Frames::Known(vec![]), Frames::NotTaken, Frames::Lost]);
+        let frames = |number| named(&stacks, number, &names, without_the_switch);
+        assert_eq!(frames(3), Frames::Known(vec!["[unknown]".into(), "schedule".into()]));
+        assert_eq!(
+            [frames(4), frames(0), frames(9)],
+            [Frames::Known(vec![]), Frames::NotTaken, Frames::Lost]
+        );
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub(crate) struct Naming {
 /// process's own, which could give each of them the longest name there is.
 const MOST_MAPS_BYTES: u64 = 16 << 20;
 
-/// The mappings of a process; none where it has ended.
-fn maps(pid: u32) -> String {
+/// The mappings of a process (/proc/PID/maps); none where it has ended.
+pub(crate) fn maps(pid: u32) -> String {
     let mut maps = Vec::new();
     let read = File::open(format!("/proc/{pid}/maps"))
         .and_then(|file| file.take(MOST_MAPS_BYTES).read_to_end(&mut maps));
@@ -68,12 +68,6 @@ impl Naming {
         let (Some(number), false) = (NonZeroU32::new(pid), maps.is_empty()) else { return };
         let _ = self.symbolizer.cache(&Cache::from(cache::Process::new(Pid::Pid(number))));
         self.code.insert(pid, code(&maps));
-    }
-
-    /// What a process has mapped at an address, as in /proc/PID/maps: the name of a file, `[heap]`, or `[anonymous]`; `None` where it has ended, or
-    /// nothing is mapped there.
-    pub(crate) fn place(&self, pid: u32, address: u64) -> Option<String> {
-        place(&maps(pid), address)
     }
 
     /// Whether a process can run what lies there. Where nothing is known of the process, it may.
@@ -149,9 +143,9 @@ fn code(maps: &str) -> Vec<Range<u64>> {
     maps.lines().filter(may_run).filter_map(range).collect()
 }
 
-/// What lies at an address, by lines of /proc/PID/maps. Data of a file that begin with zero (.bss) have no name of their own: they follow on its
-/// last mapping.
-fn place(maps: &str, address: u64) -> Option<String> {
+/// What lies at an address, by lines of /proc/PID/maps: the name of a file, `[heap]`, or `[anonymous]`; `None` where nothing is mapped. Data of a file
+/// that begin with zero (.bss) have no name of their own: they follow on its last mapping.
+pub(crate) fn place(maps: &str, address: u64) -> Option<String> {
     let mut before: Option<(u64, &str)> = None;
     for line in maps.lines() {
         let Some(range) = range(line) else { continue };

@@ -7,8 +7,9 @@ use machine::Missing;
 use super::named_sums::NamedSums;
 use super::naming::Naming;
 use super::profile::Profile;
+use super::wanted::want;
 use crate::account::Target;
-use crate::account::target::{full, same_numbers};
+use crate::account::target::same_numbers;
 use crate::bpf::{Loaded, Record as _, StackControl, StackTables, load_profile};
 use crate::clock;
 
@@ -36,11 +37,7 @@ impl Profiling {
         let mut loaded = load_profile().map_err(because)?;
         let mut tables = StackTables::open(&mut loaded).map_err(because)?;
         let mut naming = Naming::begin();
-        let (named, meant) = target.numbers();
-        for pid in named {
-            tables.wanted.insert(pid, meant, 0).map_err(full).map_err(because)?;
-            naming.remember(*pid);
-        }
+        want(&mut tables.wanted, &target, &mut naming).map_err(because)?;
         Ok(Self { tables, naming, _loaded: loaded })
     }
 

@@ -8,6 +8,7 @@ use super::frames::without_the_switch;
 use super::named_sums::NamedSums;
 use super::naming::Naming;
 use super::time::{Doing, StackTime, TimeByStack};
+use super::wanted::want;
 use crate::account::target::{full, same_numbers};
 use crate::account::{Target, task_name};
 use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks};
@@ -35,11 +36,7 @@ impl Summing {
         let mut loaded = load_stacks()?;
         let tables = StackTables::open(&mut loaded)?;
         let mut summing = Self { loaded, tables, naming: Naming::begin(), began_ns: 0 };
-        let (named, meant) = target.numbers();
-        for number in named {
-            summing.tables.wanted.insert(number, meant, 0).map_err(full)?;
-            summing.naming.remember(process_of(*number));
-        }
+        want(&mut summing.tables.wanted, target, &mut summing.naming)?;
         summing.loaded.walk_tasks()?;
         summing.loaded.walk_tasks()?;
         summing.began_ns = clock::monotonic_ns();
@@ -123,13 +120,6 @@ impl Summing {
         });
         said.into_iter().flatten().chain(misses).collect()
     }
-}
-
-/// The process of a thread: Tgid of /proc/TID/status.
-fn process_of(tid: u32) -> u32 {
-    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
-    let told = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
-    told.unwrap_or(tid)
 }
 
 /// What a thread did, and that it waited for a CPU after that.

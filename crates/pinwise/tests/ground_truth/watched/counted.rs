@@ -109,13 +109,13 @@ fn a_recorder_adds_up_what_was_counted() {
         // Held against what came, and not what was asked for: a hypervisor that takes the CPU away merges timers.
         let (from_ns, to_ns) = sheet.window();
         let due = at(&readings, to_ns) - at(&readings, from_ns);
-        let told = counted(&sheet, stage.cpu, "LOC");
-        assert_near("LOC", told, due, 0.02, 0);
+        let seen = counted(&sheet, stage.cpu, "LOC");
+        assert_near("LOC", seen, due, 0.02, 0);
 
         let series = ring.series(&stage, "counted");
         assert_eq!(series.head, "from_unix_ns,to_unix_ns,interval_ns,interrupt,label,cpu,count");
         let cpu = stage.cpu.to_string();
         let of_storm = series.rows.iter().filter(|row| row["interrupt"] == "LOC" && row["cpu"] == cpu);
-        assert_eq!(of_storm.map(|row| row["count"].parse::<u64>().unwrap()).sum::<u64>(), told);
+        assert_eq!(of_storm.map(|row| row["count"].parse::<u64>().unwrap()).sum::<u64>(), seen);
     });
 }

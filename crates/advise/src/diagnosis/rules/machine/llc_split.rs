@@ -28,8 +28,8 @@ static ABOUT: About = About {
            these caches has: what one thread writes for the next has to come from another cache (on chiplets of one socket that takes as long as \
            from memory). Which wake-ups cross caches is not counted, and what it costs is not seen, so it is possible: a study with the server within one cache and \
            over both decides. Look-alikes: a server whose threads do not wake each other, which gains by the room of two caches (wake-ups by who is \
-           counted); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations). Without wake-ups by whom it cannot be \
-           told. *Not verified on hardware.*",
+           counted); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations). Without wake-ups by whom it is not \
+           decided. *Not verified on hardware.*",
 };
 
 impl Rule for LlcSplit {

@@ -1,7 +1,5 @@
 //! Threads of the server wait for each other at a lock of its own.
 
-use std::cmp::Reverse;
-
 use probe::account::SleepReason;
 use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
 
@@ -26,7 +24,7 @@ const FEWEST: u64 = 20;
 /// From this share of the released waits on, those who wait there are those who release.
 const TURNS: f64 = 0.5;
 
-/// The figure that says which share of the time that somebody has the lock and others wait it waits for a CPU.
+/// Name of the figure: the share of the time for which it is held while others wait in which the holder waits for a CPU.
 const HOLDER_WAITING: &str = "holder_waiting_share";
 
 /// Whether it is long because who has it is kept from a CPU.
@@ -81,9 +79,8 @@ fn by_futexes(scene: &Scene<'_>, waits: &FutexWaits) -> Looked {
     let turns = |futex: &Futex| {
         futex.released.count >= FEWEST && futex.share_by_waiters().is_some_and(|share| share >= TURNS)
     };
-    let mut locks: Vec<&Futex> = waits.futexes.iter().filter(|futex| turns(futex)).collect();
-    locks.sort_by_key(|futex| Reverse(futex.released.total_ns));
-    match locks.first() {
+    let locks = waits.futexes.iter().filter(|futex| turns(futex));
+    match locks.max_by_key(|futex| futex.released.total_ns) {
         Some(worst) if share(worst) >= MUCH && idle >= IDLE_CPUS => {
             Looked::Found(vec![lock(scene, worst, share(worst), idle)])
         }
@@ -102,8 +99,8 @@ fn parks(waits: &FutexWaits, threads: usize) -> bool {
 /// The lock that is waited for most.
 fn lock(scene: &Scene<'_>, futex: &Futex, share: f64, idle: f64) -> Cause {
     let released_ns = futex.released.total_ns as f64;
-    let of_held = |ns: u64| if futex.held_ns > 0 { (ns as f64 / futex.held_ns as f64).min(1.0) } else { 0.0 };
-    let (asleep, waiting) = (of_held(futex.holder_asleep_ns), of_held(futex.holder_waiting_ns));
+    let asleep = futex.share_of_held(futex.holder_asleep_ns);
+    let waiting = futex.share_of_held(futex.holder_waiting_ns);
     let name = match futex.kind {
         FutexKind::Unknown => "lock (or barrier)",
         FutexKind::Mutex => "mutex",
@@ -126,7 +123,7 @@ fn lock(scene: &Scene<'_>, futex: &Futex, share: f64, idle: f64) -> Cause {
         .figure("threads", scene.time.threads as f64)
         .figure("waits_per_s", scene.per_s(futex.released.count))
         .figure("mean_wait_us", mean_us)
-        .figure("mean_held_us", futex.held_ns as f64 / futex.released.count as f64 / 1e3)
+        .figure("mean_held_us", futex.mean_held_us().unwrap_or(0.0))
         .figure("released_by_waiters_share", futex.share_by_waiters().unwrap_or(0.0))
         .figure("holder_asleep_share", asleep)
         .figure(HOLDER_WAITING, waiting);
