@@ -16,14 +16,18 @@ const PAIRS: usize = 15;
 /// registers, hardly misses what an interrupt displaces, and was slowed by a quarter less on the machine where this was
 /// tried (16 against 21 us an interrupt).
 const STEPS: u32 = 800;
+/// Steps of a run on a machine on which [`STEPS`] would take much longer than elsewhere, such as an emulated one: as many as take
+/// [`RUN_NS`], and these at least.
+const FEWEST_STEPS: u32 = 40;
+const RUN_NS: u64 = 50_000_000;
 const COMPUTED_US: f64 = 15.0;
 const MESSAGES: u32 = 6;
 
 /// What one timer interrupt costs a thread that computes on `cpu`, ns: entry, handler, return, and the caches that it
 /// leaves cold.
 ///
-/// A fixed amount of work, half computation and half system calls as servers have it, is timed with and without a [`Storm`], 15 pairs in turn, about 0.7 s in all, and the median of
-/// the pairs' differences counts. Fails as [`Storm::start`] does, when we may not run on the CPU, and when the
+/// A fixed amount of work, half computation and half system calls as servers have it, is timed with and without a [`Storm`], 15 pairs in
+/// turn, about 0.7 s in all, and the median of the pairs' differences counts. Fails as [`Storm::start`] does, when we may not run on the CPU, and when the
 /// differences are lost in the noise.
 pub fn interrupt_cost_ns(cpu: u32) -> Result<f64, Fault> {
     let object = format!("cost of an interrupt on CPU {cpu}");
@@ -67,9 +71,12 @@ fn measure(cpu: u32, clock: fn() -> u64) -> Result<Vec<f64>, Fault> {
         Fault::new(Class::WorkloadFailed, "pipe", why, "check the limit of open files (ulimit -n)")
     })?;
     let rounds = rounds_for(COMPUTED_US);
+    let from_ns = monotonic_ns();
+    work(&pipe, rounds, FEWEST_STEPS);
+    let steps = steps(monotonic_ns() - from_ns);
     let time_ns = || {
         let from_ns = clock();
-        work(&pipe, rounds);
+        work(&pipe, rounds, steps);
         (clock() - from_ns) as f64
     };
     let disturbed_ns = || Storm::start(cpu, RATE_PER_S).map(|_storm| time_ns());
@@ -89,10 +96,16 @@ fn measure(cpu: u32, clock: fn() -> u64) -> Result<Vec<f64>, Fault> {
         .collect()
 }
 
+/// Steps of a run where [`FEWEST_STEPS`] took so long.
+fn steps(fewest_took_ns: u64) -> u32 {
+    let fitting = u64::from(FEWEST_STEPS) * RUN_NS / fewest_took_ns.max(1);
+    u32::try_from(fitting).unwrap_or(STEPS).clamp(FEWEST_STEPS, STEPS)
+}
+
 /// A server's work without a client: computation, and messages through the kernel.
-fn work((reader, writer): &(OwnedFd, OwnedFd), rounds: u64) {
+fn work((reader, writer): &(OwnedFd, OwnedFd), rounds: u64, steps: u32) {
     let mut message = [0u8; 64];
-    for _ in 0..STEPS {
+    for _ in 0..steps {
         black_box(digest(black_box(b"interrupt"), rounds));
         for _ in 0..MESSAGES {
             // An empty pipe takes a message whole, and gives it back.
@@ -120,6 +133,14 @@ mod tests {
         assert_eq!(accounts_interrupts(without, 7), None, "no such CPU");
         assert_eq!(accounts_interrupts("cpu0 4 0 x", 0), None, "malformed");
         assert_eq!(accounts_interrupts("", 0), None);
+    }
+
+    #[test]
+    fn a_slow_machine_does_fewer_steps() {
+        assert_eq!(steps(0), STEPS);
+        assert_eq!(steps(1_200_000), STEPS, "0.03 ms a step");
+        assert_eq!(steps(10_000_000), 200, "0.25 ms a step");
+        assert_eq!(steps(u64::MAX), FEWEST_STEPS);
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn a_study_tells_how_much_memory_was_local() {
         &guest,
         "export PINWISE_STATE_DIR=/tmp/state
         taskset -c 0 cp $(command -v pinwise) /tmp/pinwise
-        /tmp/pinwise study --cpus 0 --blocks 1 --window 0.3 --warm-up 0 --attempts 1 --key dose.share=0 --anyway --format json -o case > study",
+        /tmp/pinwise study --cpus 0 --blocks 1 --window 0.3 --warm-up 0 --attempts 1 --key dose.share=0 --anyway --format json -o /tmp/case > study",
     );
     let study: serde_json::Value = serde_json::from_str(&guest::text(&outcome, "study")).unwrap();
     let arms = study["arms"].as_array().unwrap();

@@ -23,13 +23,13 @@ fn pktgen_is_driven_by_its_recipe_and_left_as_it_was_found() {
     let outcome = guest::run(
         &guest,
         "export PINWISE_STATE_DIR=/tmp/state
-        study() { pinwise study packets-pktgen.toml --window 0.5 --blocks 1 -o case \"$@\"; }
+        study() { pinwise study packets-pktgen.toml --window 0.5 --blocks 1 -o /tmp/case \"$@\"; }
         study > down.said 2>&1 && exit 1
-        rm -rf case
+        rm -rf /tmp/case
         ip link set dummy0 up
         # What is asserted needs two of its levels.
         study --format json --key 'factors=[{ kind = \"key\", key = \"load.clone_skb\", values = [0, 100] }]' > study.json
-        rm -rf case
+        rm -rf /tmp/case
         ip link add v0 type veth peer name v1
         # Both ends, whatever name busybox has given the other: without a carrier nothing is sent at all.
         for end in v0 v1 veth0 veth1; do [ -e /sys/class/net/$end ] && ip link set $end up || true; done

@@ -60,7 +60,7 @@ fn messages_go_over_rdma_and_not_over_tcp() {
             wait
             {SENT} > alone
             {TCP_SENT} > tcp.after
-            pinwise study latency-rdma.toml --blocks 1 --key variables.round_trips=200 --format json > study.json
+            pinwise study latency-rdma.toml --blocks 1 --key variables.round_trips=200 -o /tmp/case --format json > study.json
             {SENT} > studied
             pinwise status > status"
         ),

@@ -44,10 +44,10 @@ fn a_study_of_a_cpu_without_a_tick_and_of_what_brings_it_back() {
     let recipe = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/quiet-cpu-nohz.toml");
     let guest = guest.cmdline(QUIET).file(recipe);
     // One block, since what is asserted is true of each trial; where a guest's times are, no verdict is.
-    let script = "pinwise study quiet-cpu-nohz.toml --blocks 1 --window 2 --attempts 1 -o case --format json > study.json\n\
+    let script = "pinwise study quiet-cpu-nohz.toml --blocks 1 --window 2 --attempts 1 -o /tmp/case --format json > study.json\ncp /tmp/case/trials.jsonl .\n\
                   pinwise status --format json > left.json\n";
     let outcome = guest::run(&guest, script);
-    let trials = guest::lines(&outcome, "case/trials.jsonl");
+    let trials = guest::lines(&outcome, "trials.jsonl");
     let ticks = |arm: &str| {
         let trial =
             trials.iter().find(|trial| trial["arm"] == arm).unwrap_or_else(|| panic!("{arm}: {trials:#?}"));
