@@ -55,6 +55,7 @@ pub fn judge_all(names: &[String]) -> Result<Vec<Row>, String> {
 
 #[cfg(test)]
 mod tests {
+    use advise::diagnosis::rules::Costs;
     use advise::diagnosis::{Diagnosis, Limit};
     use report::diagnosis_text::{self, Wanted};
 
@@ -76,6 +77,18 @@ mod tests {
         let rows = judge_all(&[]).unwrap();
         let wrong: Vec<String> = rows.iter().filter(|row| !row.is_right()).map(crate::table::line).collect();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    /// Rules of whole machines have unit tests alone.
+    #[test]
+    fn every_rule_of_a_server_has_a_scenario_in_which_it_must_be_named() {
+        let scenarios = Scenario::all(&[]).unwrap();
+        let is_named = |id: &str| scenarios.iter().any(|scenario| scenario.truth.as_deref() == Some(id));
+        let without: Vec<&str> = advise::diagnosis::abouts()
+            .filter(|about| about.costs != Costs::Machine && !is_named(about.id))
+            .map(|about| about.id)
+            .collect();
+        assert!(without.is_empty(), "{without:?}");
     }
 
     #[test]

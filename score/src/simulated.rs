@@ -63,6 +63,15 @@ pub struct Simulated {
     /// Cgroups with a memory limit that is reached.
     #[serde(default)]
     full_cgroups: Vec<String>,
+    /// What is known of the memory in them: the share of the limit that is anonymous.
+    #[serde(default)]
+    anonymous_share: Option<f64>,
+    /// Settings of the kernel, by name as in `machine.kernel.tunables`.
+    #[serde(default)]
+    tunables: BTreeMap<String, String>,
+    /// What NUMA balancing did on the whole machine.
+    #[serde(default)]
+    balancing: Option<Balancing>,
     /// Pages that came from swap, a second; counted where it is given.
     #[serde(default)]
     swapped_in_per_s: Option<f64>,
@@ -100,6 +109,24 @@ struct Thread {
     /// Wake-ups by other threads of the server on other CPUs, and by who cannot be named.
     woken_by_own_per_s: f64,
     woken_by_others_per_s: f64,
+    /// Page faults that need no disk.
+    minor_faults_per_s: f64,
+    /// Of its time on a CPU, the share of the window in which it frees memory; and how often.
+    reclaiming: f64,
+    reclaims_per_s: f64,
+    /// Migrations by the scheduler: within a cache, between caches of a node, between nodes.
+    moved_within_cache_per_s: f64,
+    moved_between_caches_per_s: f64,
+    moved_between_nodes_per_s: f64,
+}
+
+/// NUMA balancing, a second.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Balancing {
+    faults_per_s: f64,
+    local_faults_per_s: f64,
+    moved_pages_per_s: f64,
 }
 
 /// Another task.

@@ -22,6 +22,7 @@ pub(super) fn of(simulated: &Simulated) -> Machine {
         ..Machine::default()
     };
     machine.kernel.hz = simulated.hz;
+    machine.kernel.tunables = simulated.tunables.clone();
     machine.virtualization.guest = Some(simulated.guest);
     machine.idle.states = (0..simulated.idle_states).map(idle_state).collect();
     let policy = |clock: &super::Clock| FrequencyPolicy {

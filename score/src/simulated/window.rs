@@ -6,7 +6,7 @@ use machine::limits::memory_use::MemoryUse;
 use machine::processes::{NumaMemory, Peer, Process, Server};
 use machine::{CpuSet, Machine};
 use probe::account::{
-    Account, CpuAccount, Frequency, FromIdle, Interruptions, LineAccount, Nearness, Paging, Part,
+    Account, CpuAccount, Frequency, FromIdle, Interruptions, LineAccount, Migrations, Nearness, Paging, Part,
     SleepReason, Source, Stretches, TaskAccount, ThreadAccount, Waker,
 };
 use probe::futexes::FutexWaits;
@@ -34,7 +34,7 @@ pub(super) fn of(simulated: &Simulated) -> Situation {
         busy: simulated.tasks.iter().filter(|task| !task.kernel && task.had >= BUSY).map(busy).collect(),
         work: simulated.work,
         futexes: simulated.futexes.clone().map(|futexes| FutexWaits { futexes, ..FutexWaits::default() }),
-        memory: simulated.full_cgroups.iter().map(|path| full(path)).collect(),
+        memory: simulated.full_cgroups.iter().map(|path| full(path, simulated)).collect(),
         machine,
         ..Situation::default()
     };
@@ -104,11 +104,21 @@ fn account(simulated: &Simulated, machine: &Machine) -> Account {
         tasks: simulated.tasks.iter().map(of_task).collect(),
         nearness: nearness(simulated, machine, &cpus),
         cpus,
-        paging: simulated
-            .swapped_in_per_s
-            .map(|per_s| Paging { swapped_in_pages: Some(times(per_s)), ..Paging::default() }),
+        paging: paging(simulated),
         ..Account::default()
     }
+}
+
+/// What the kernel counted of paging; `None` where the scenario says nothing of it.
+fn paging(simulated: &Simulated) -> Option<Paging> {
+    let (swapped, balancing) = (simulated.swapped_in_per_s, simulated.balancing.as_ref());
+    (swapped.is_some() || balancing.is_some()).then(|| Paging {
+        swapped_in_pages: swapped.map(times),
+        numa_hint_faults: balancing.map(|seen| times(seen.faults_per_s)),
+        numa_hint_faults_local: balancing.map(|seen| times(seen.local_faults_per_s)),
+        numa_migrated_pages: balancing.map(|seen| times(seen.moved_pages_per_s)),
+        ..Paging::default()
+    })
 }
 
 fn of_thread(simulated: &Simulated, number: u32, thread: &Thread) -> ThreadAccount {
@@ -123,7 +133,8 @@ fn of_thread(simulated: &Simulated, number: u32, thread: &Thread) -> ThreadAccou
     let used =
         ns(thread.on_cpu + thread.waiting + thread.throttled + thread.blocked) + interrupted_ns + idle_ns;
     let asleep_ns = ns(1.0).saturating_sub(used);
-    let wakes = times(100.0).max(idle_count);
+    let woken = times(thread.woken_by_own_per_s + thread.woken_by_others_per_s);
+    let wakes = times(100.0).max(idle_count).max(woken);
     let from_idle = FromIdle {
         state: 1,
         name: Some(thread.idle_state.clone()),
@@ -147,6 +158,14 @@ fn of_thread(simulated: &Simulated, number: u32, thread: &Thread) -> ThreadAccou
         wakers: wakers(thread),
         from_idle: if idle_count > 0 { vec![from_idle] } else { Vec::new() },
         major_faults: Some(times(thread.major_faults_per_s)),
+        minor_faults: Some(times(thread.minor_faults_per_s)),
+        reclaim: stretches(times(thread.reclaims_per_s), ns(thread.reclaiming)),
+        migrations: Migrations {
+            same_cache: times(thread.moved_within_cache_per_s),
+            same_node: times(thread.moved_between_caches_per_s),
+            across_nodes: times(thread.moved_between_nodes_per_s),
+            ..Migrations::default()
+        },
         ..ThreadAccount::default()
     }
 }
@@ -261,13 +280,14 @@ fn busy(task: &Task) -> Busy {
     Busy { pid: task.pid, comm: task.comm.clone(), cpus: task.had, last_cpu: Some(task.cpu) }
 }
 
-fn full(path: &str) -> MemoryUse {
+fn full(path: &str, simulated: &Simulated) -> MemoryUse {
+    let limit_bytes = 1u64 << 30;
     MemoryUse {
         cgroup: path.into(),
         file: "memory.max".into(),
-        limit_bytes: 1 << 30,
+        limit_bytes,
         used_bytes: Some(1 << 30),
-        anonymous_bytes: None,
+        anonymous_bytes: simulated.anonymous_share.map(|share| (share * limit_bytes as f64) as u64),
         swapped_bytes: None,
     }
 }

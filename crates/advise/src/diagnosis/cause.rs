@@ -149,6 +149,9 @@ pub struct Cause {
     pub id: CauseId,
     /// Share of the time in which the server tried to go on, 0 to 1; `None` where it is not known.
     pub share: Option<f64>,
+    /// The most that it can be of that time, where only this is known; trials of a study are compared by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_at_most: Option<f64>,
     /// How much is known.
     pub certainty: Certainty,
     /// What is so, in one sentence.
@@ -169,6 +172,7 @@ impl Cause {
         Self {
             id: CauseId { rule: rule.into(), subject },
             share: Some(share),
+            share_at_most: None,
             certainty: Certainty::Seen,
             claim: claim.into(),
             evidence: Vec::new(),
@@ -181,6 +185,13 @@ impl Cause {
     /// A cause of a rule whose cost is not known.
     pub fn possible(rule: &str, subject: Subject, claim: impl Into<String>) -> Self {
         Self { share: None, certainty: Certainty::Possible, ..Self::seen(rule, subject, 0.0, claim) }
+    }
+
+    /// The same with the most that it can be of the time in which the server tried to go on.
+    #[must_use]
+    pub fn at_most(mut self, share: f64) -> Self {
+        self.share_at_most = Some(share);
+        self
     }
 
     /// The same with a line of evidence.

@@ -18,7 +18,7 @@ pub enum Support {
     Proved,
     /// What it takes differs between the arms, by the interval of the observed blocks.
     Supported,
-    /// It is found in one arm in most blocks and not in the other, and what it takes is not known.
+    /// What it takes is not known; it is found in most blocks of one arm alone, or in both, and can take at least twice as much in one.
     Possible,
     /// The cause was moved, and the loss stayed or went the other way.
     Refuted,
@@ -106,25 +106,66 @@ impl Scaled<'_> {
     fn size(&self, id: &CauseId) -> Option<f64> {
         self.found.share(id).map(|share| share * self.active)
     }
+
+    /// The most that a cause can take, where that is known.
+    fn size_at_most(&self, id: &CauseId) -> Option<f64> {
+        self.found.share_at_most(id).map(|share| share * self.active)
+    }
 }
 
 /// From this share of the blocks on a cause whose size is not known is one of an arm.
 const MOST_BLOCKS: f64 = 0.75;
+/// A cause of which only the most is known that it can take may explain one arm from so many times the other's on.
+const MUCH_MORE: f64 = 2.0;
 
-/// What differs between the arms, largest first. `least` is what a claim has to take to be made, in the unit of the waterfall.
+/// A claim of so many times the least is no small one.
+const LARGE: f64 = 5.0;
+
+/// What differs between the arms: large claims, then those whose size is not known, then small ones. `least` is what a claim has to take to be made, in the unit of the waterfall.
 pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Vec<Claim> {
     let ids: BTreeSet<&CauseId> =
         blocks.iter().flat_map(|(a, b)| a.found.ids().chain(b.found.ids())).collect();
     let mut claims: Vec<Claim> = ids.into_iter().filter_map(|id| claim(id, blocks, least)).collect();
     let size = |claim: &Claim| claim.change.as_ref().map_or(0.0, |change| change.difference().abs());
-    claims.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.id.cmp(&b.id)));
+    // As causes of a diagnosis are ranked: what is only possible stands before what costs little.
+    let tier = |claim: &Claim| match claim.change {
+        Some(_) if size(claim) >= LARGE * least => 0,
+        None => 1,
+        Some(_) => 2,
+    };
+    claims.sort_by(|a, b| {
+        tier(a).cmp(&tier(b)).then(size(b).total_cmp(&size(a))).then_with(|| a.id.cmp(&b.id))
+    });
     claims
+}
+
+fn side(is_arm: bool) -> Side {
+    if is_arm { Side::Arm } else { Side::Against }
+}
+
+/// The arm in most blocks of which a cause was found, where it was not in most of the other's.
+fn only_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)]) -> Option<Side> {
+    let (a, b): (Vec<bool>, Vec<bool>) =
+        blocks.iter().map(|(a, b)| (a.found.has(id), b.found.has(id))).unzip();
+    let share = |has: &[bool]| has.iter().filter(|has| **has).count() as f64 / has.len() as f64;
+    let (arm, against) = (share(&a), share(&b));
+    let one = arm.max(against) >= MOST_BLOCKS && arm.min(against) <= 1.0 - MOST_BLOCKS;
+    one.then_some(side(arm > against))
+}
+
+/// The arm in which a cause may take much more, where it is found in both and the most that it can take is known.
+fn more_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Side> {
+    let sizes: Option<Vec<(f64, f64)>> =
+        blocks.iter().map(|(a, b)| a.size_at_most(id).zip(b.size_at_most(id))).collect();
+    let change = Change::of(&sizes?);
+    let much = change.to.max(change.from) >= MUCH_MORE * change.to.min(change.from);
+    (change.is_there() && much && change.difference().abs() >= least)
+        .then_some(side(change.difference() > 0.0))
 }
 
 fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Claim> {
     let costs = about(&id.rule)?.costs;
     let sizes: Option<Vec<(f64, f64)>> = blocks.iter().map(|(a, b)| a.size(id).zip(b.size(id))).collect();
-    let side = |is_arm: bool| if is_arm { Side::Arm } else { Side::Against };
     let (support, change, found_in) = match sizes {
         Some(sizes) => {
             let change = Change::of(&sizes);
@@ -135,14 +176,9 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
                 found_in,
             ))
         }
-        None => {
-            let (a, b): (Vec<bool>, Vec<bool>) =
-                blocks.iter().map(|(a, b)| (a.found.has(id), b.found.has(id))).unzip();
-            let share = |has: &[bool]| has.iter().filter(|has| **has).count() as f64 / has.len() as f64;
-            let (arm, against) = (share(&a), share(&b));
-            let one = arm.max(against) >= MOST_BLOCKS && arm.min(against) <= 1.0 - MOST_BLOCKS;
-            one.then_some((Support::Possible, None, side(arm > against)))
-        }
+        None => only_in(id, blocks)
+            .or_else(|| more_in(id, blocks, least))
+            .map(|found_in| (Support::Possible, None, found_in)),
     }?;
     let all = || blocks.iter().flat_map(|(a, b)| [a.found, b.found]);
     let found: Vec<&Cause> = all().filter_map(|found| found.cause(id)).collect();
@@ -162,4 +198,43 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
         intervention,
         proof,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use probe::Situation;
+
+    use super::*;
+    use crate::diagnosis::Subject;
+
+    /// What is claimed where the same possible cause is found in both arms, with the most that it can take in each block.
+    fn claimed(at_most: &[(Option<f64>, Option<f64>)]) -> Vec<(Side, Support)> {
+        let found = |share: Option<f64>| {
+            let cause = Cause::possible("own-threads", Subject::Server, "");
+            let mut found = Found::default();
+            found.add(&Situation::default(), Cause { share_at_most: share, ..cause });
+            found
+        };
+        let found: Vec<(Found, Found)> = at_most.iter().map(|(a, b)| (found(*a), found(*b))).collect();
+        let scaled = |found| Scaled { found, active: 100.0 };
+        let blocks: Vec<_> = found.iter().map(|(a, b)| (scaled(a), scaled(b))).collect();
+        claims(&blocks, 1.0).iter().map(|claim| (claim.found_in, claim.support)).collect()
+    }
+
+    #[test]
+    fn a_cause_of_both_arms_is_of_the_one_in_which_it_can_take_much_more() {
+        let more: Vec<_> = (0..6).map(|n| (Some(0.5 + f64::from(n) * 0.01), Some(0.2))).collect();
+        assert_eq!(claimed(&more), [(Side::Arm, Support::Possible)]);
+        let less: Vec<_> = more.iter().map(|(a, b)| (*b, *a)).collect();
+        assert_eq!(claimed(&less), [(Side::Against, Support::Possible)]);
+    }
+
+    #[test]
+    fn about_as_much_in_both_or_nothing_known_is_no_claim() {
+        let alike: Vec<_> = (0..6).map(|n| (Some(0.5 + f64::from(n) * 0.01), Some(0.3))).collect();
+        assert_eq!(claimed(&alike), []);
+        assert_eq!(claimed(&[(None, None); 6]), []);
+        assert_eq!(claimed(&[(Some(0.5), Some(0.1)); 5]), [], "too few blocks to tell");
+        assert_eq!(claimed(&[(Some(0.009), Some(0.0)); 6]), [], "nothing that matters");
+    }
 }

@@ -74,7 +74,7 @@ impl Found {
     }
 
     /// Adds a cause; several processes of one name are one program.
-    fn add(&mut self, situation: &Situation, cause: Cause) {
+    pub(super) fn add(&mut self, situation: &Situation, cause: Cause) {
         let id = CauseId { rule: cause.id.rule.clone(), subject: subject(situation, &cause.id.subject) };
         let sum = self.shares.entry(id.clone()).or_insert(Some(0.0));
         *sum = sum.zip(cause.share).map(|(sum, share)| sum + share);
@@ -97,6 +97,14 @@ impl Found {
     /// The share of what was found, 0 of what was not; `None` where it was, and its cost is not known.
     pub(super) fn share(&self, id: &CauseId) -> Option<f64> {
         self.shares.get(id).copied().unwrap_or(Some(0.0))
+    }
+
+    /// The most that it can be of the time in which the server tried to go on, 0 of what was not found; `None` where that is not known.
+    pub(super) fn share_at_most(&self, id: &CauseId) -> Option<f64> {
+        match self.has(id) {
+            true => self.cause(id)?.share_at_most,
+            false => Some(0.0),
+        }
     }
 
     /// The cause as it was found; `None` of the server's own work.

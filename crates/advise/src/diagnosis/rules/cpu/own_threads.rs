@@ -46,6 +46,7 @@ impl Rule for OwnThreads {
         let words = format!("Give it fewer threads that run at once (about {cpus}), or more CPUs");
         // Waiting for each other is no loss by itself: the CPU works for the server meanwhile.
         let cause = Cause::possible(ABOUT.id, Subject::Server, claim)
+            .at_most(share)
             .because(format!(
                 "{} of its time threads of its own had the CPU that another wanted",
                 percent(share)

@@ -69,6 +69,7 @@ impl Rule for BusyPolling {
             "Busy polling is on ({poll_us} us), and nine of ten packets here come over lo, where there is nothing to poll"
         );
         let cause = Cause::possible(ABOUT.id, Subject::Machine, claim)
+            .at_most(at_most)
             .because(format!(
                 "the server sleeps for input {}: polling before it would be {} of its time at most, if it waits in poll or select",
                 per_second(scene.per_s(waits)),
