@@ -302,69 +302,75 @@ fn with_rtla() -> Option<Guest> {
     Some(guest::like("plain")?.kernel("rt-amd64").program(rtla).limit(Duration::from_secs(240)))
 }
 
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn timerlat_wakes_as_often_as_watch_says_and_waits_no_less() {
-    let Some(guest) = with_rtla() else { return };
-    // The kernel's own thread measures on CPU 2 while it is watched, from before its first to after its last wake-up that counts.
-    let outcome = guest::run(
-        &guest,
-        "rtla timerlat top -c 2 -d 25s -q > timerlat 2>&1 &
-        rtla=$!
-        thread() { ps | awk '$NF == \"[timerlat/2]\" {print $1}'; }
-        while [ -z \"$(thread)\" ]; do kill -0 $rtla; sleep 0.1; done
-        pinwise watch --thread $(thread) --for 5s --format json > sheet
-        wait $rtla",
-    );
-    let sheet = sheet(&outcome, "sheet");
-    adds_up(&sheet);
-    let thread = &rows(&sheet, "threads")[0];
-    let told = rtla(&outcome, "timerlat", 2);
-    let (wakes, longest_us) = (told[1], told[9]);
-    let seen = number(&thread["run_queue"]["count"]) as f64;
-    assert!(seen > 500.0 && seen <= wakes, "watch {seen} wake-ups, timerlat {wakes} in a longer time");
-    let waited_us = number(&thread["run_queue"]["longest_ns"]) as f64 / 1e3;
-    // Its latency has the timer's own lateness in it, and is told in whole us.
-    assert!(waited_us <= longest_us + 1.0, "watch {waited_us} us at most, timerlat {longest_us} us");
-}
+/// `make soak`: beside tracers of the kernel.
+mod soak {
+    use super::*;
 
-#[test]
-#[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn osnoise_and_noise_meet_the_same_thief() {
-    let Some(guest) = with_rtla() else { return };
-    let outcome = guest::run(
-        &guest,
-        &format!(
-            "{FUNCTIONS}
-            on 2 'while :; do sleep 0.05; echo >> came; done'
-            came() {{ wc -l < came; }}
-            sleep 1
-            came > before-noise; pinwise noise --cpu 2 --for 5s --format json > noise; came > after-noise
-            came > before-osnoise; rtla osnoise top -c 2 -d 5s -q > osnoise 2>&1; came > after-osnoise"
-        ),
-    );
-    let came =
-        |name: &str| count(&outcome, &format!("after-{name}")) - count(&outcome, &format!("before-{name}"));
-    let noise = sheet(&outcome, "noise");
-    let of = |cause: &str| {
-        let rows = rows(&noise["cpus"][0], "causes").iter();
-        rows.filter(|row| row["cause"] == cause).map(|row| number(&row["events"])).sum::<u64>()
-    };
-    // CPU, period, runtime, noise, available, two maxima, hardware, NMIs, interrupts, softirqs, threads.
-    let told = rtla(&outcome, "osnoise", 2);
-    let (interrupts, threads) = (told[told.len() - 3], told[told.len() - 1]);
-    eprintln!(
-        "thief {} and {}; noise: {} ticks, {} tasks; osnoise: {interrupts}, {threads}",
-        came("noise"),
-        came("osnoise"),
-        of("tick"),
-        of("other_tasks")
-    );
-    // Each time it sleeps it has come once at least. osnoise's runtime is less than the time of the command.
-    assert!(of("other_tasks") + 2 >= came("noise") * 8 / 10, "{noise:#}");
-    assert!(of("tick") > 0 && interrupts > 0.0 && threads > 0.0);
-    let runtime_s = told[2] / 1e6;
-    let per_s = |count: f64, s: f64| count / s;
-    let (ours, theirs) = (per_s(of("tick") as f64, 5.0), per_s(interrupts, runtime_s));
-    assert!(ours > theirs / 2.0 && ours < theirs * 2.0, "ticks a second: noise {ours}, osnoise {theirs}");
+    #[test]
+    #[ignore = "boots guests under QEMU; `make soak` runs it"]
+    fn timerlat_wakes_as_often_as_watch_says_and_waits_no_less() {
+        let Some(guest) = with_rtla() else { return };
+        // The kernel's own thread measures on CPU 2 while it is watched, from before its first to after its last wake-up that counts.
+        let outcome = guest::run(
+            &guest,
+            "rtla timerlat top -c 2 -d 25s -q > timerlat 2>&1 &
+            rtla=$!
+            thread() { ps | awk '$NF == \"[timerlat/2]\" {print $1}'; }
+            while [ -z \"$(thread)\" ]; do kill -0 $rtla; sleep 0.1; done
+            pinwise watch --thread $(thread) --for 5s --format json > sheet
+            wait $rtla",
+        );
+        let sheet = sheet(&outcome, "sheet");
+        adds_up(&sheet);
+        let thread = &rows(&sheet, "threads")[0];
+        let told = rtla(&outcome, "timerlat", 2);
+        let (wakes, longest_us) = (told[1], told[9]);
+        let seen = number(&thread["run_queue"]["count"]) as f64;
+        assert!(seen > 500.0 && seen <= wakes, "watch {seen} wake-ups, timerlat {wakes} in a longer time");
+        let waited_us = number(&thread["run_queue"]["longest_ns"]) as f64 / 1e3;
+        // Its latency has the timer's own lateness in it, and is told in whole us.
+        assert!(waited_us <= longest_us + 1.0, "watch {waited_us} us at most, timerlat {longest_us} us");
+    }
+
+    #[test]
+    #[ignore = "boots guests under QEMU; `make soak` runs it"]
+    fn osnoise_and_noise_meet_the_same_thief() {
+        let Some(guest) = with_rtla() else { return };
+        let outcome = guest::run(
+            &guest,
+            &format!(
+                "{FUNCTIONS}
+                on 2 'while :; do sleep 0.05; echo >> came; done'
+                came() {{ wc -l < came; }}
+                sleep 1
+                came > before-noise; pinwise noise --cpu 2 --for 5s --format json > noise; came > after-noise
+                came > before-osnoise; rtla osnoise top -c 2 -d 5s -q > osnoise 2>&1; came > after-osnoise"
+            ),
+        );
+        let came = |name: &str| {
+            count(&outcome, &format!("after-{name}")) - count(&outcome, &format!("before-{name}"))
+        };
+        let noise = sheet(&outcome, "noise");
+        let of = |cause: &str| {
+            let rows = rows(&noise["cpus"][0], "causes").iter();
+            rows.filter(|row| row["cause"] == cause).map(|row| number(&row["events"])).sum::<u64>()
+        };
+        // CPU, period, runtime, noise, available, two maxima, hardware, NMIs, interrupts, softirqs, threads.
+        let told = rtla(&outcome, "osnoise", 2);
+        let (interrupts, threads) = (told[told.len() - 3], told[told.len() - 1]);
+        eprintln!(
+            "thief {} and {}; noise: {} ticks, {} tasks; osnoise: {interrupts}, {threads}",
+            came("noise"),
+            came("osnoise"),
+            of("tick"),
+            of("other_tasks")
+        );
+        // Each time it sleeps it has come once at least. osnoise's runtime is less than the time of the command.
+        assert!(of("other_tasks") + 2 >= came("noise") * 8 / 10, "{noise:#}");
+        assert!(of("tick") > 0 && interrupts > 0.0 && threads > 0.0);
+        let runtime_s = told[2] / 1e6;
+        let per_s = |count: f64, s: f64| count / s;
+        let (ours, theirs) = (per_s(of("tick") as f64, 5.0), per_s(interrupts, runtime_s));
+        assert!(ours > theirs / 2.0 && ours < theirs * 2.0, "ticks a second: noise {ours}, osnoise {theirs}");
+    }
 }
