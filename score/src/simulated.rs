@@ -111,7 +111,7 @@ struct Thread {
     woken_by_others_per_s: f64,
     /// Page faults that need no disk.
     minor_faults_per_s: f64,
-    /// Of its time on a CPU, the share of the window in which it frees memory; and how often.
+    /// Share of the window in which it frees memory, part of its time on a CPU; and how often a second.
     reclaiming: f64,
     reclaims_per_s: f64,
     /// Migrations by the scheduler: within a cache, between caches of a node, between nodes.

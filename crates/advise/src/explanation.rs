@@ -168,7 +168,7 @@ fn explanation(
         return Err(nothing_observed(facts));
     }
     let server = waterfall(&of_server);
-    let claims = claim::claims(&found, MATTERS * server.total.from);
+    let claims = claim::claims(&found, server.total.from);
     let claims: Vec<Claim> = claims.into_iter().map(|claim| provable(facts, claim, arm, against)).collect();
     let unexplained_share = unexplained(&server, &claims);
     let threads = |of: fn(&Pair) -> usize| {

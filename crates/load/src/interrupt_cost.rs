@@ -19,6 +19,7 @@ const STEPS: u32 = 800;
 /// Steps of a run on a machine on which [`STEPS`] would take much longer than elsewhere, such as an emulated one: as many as take
 /// [`RUN_NS`], and these at least.
 const FEWEST_STEPS: u32 = 40;
+/// Wall time of such a run, about, ns.
 const RUN_NS: u64 = 50_000_000;
 const COMPUTED_US: f64 = 15.0;
 const MESSAGES: u32 = 6;
@@ -71,9 +72,13 @@ fn measure(cpu: u32, clock: fn() -> u64) -> Result<Vec<f64>, Fault> {
         Fault::new(Class::WorkloadFailed, "pipe", why, "check the limit of open files (ulimit -n)")
     })?;
     let rounds = rounds_for(COMPUTED_US);
-    let from_ns = monotonic_ns();
-    work(&pipe, rounds, FEWEST_STEPS);
-    let steps = steps(monotonic_ns() - from_ns);
+    let fewest_took_ns = || {
+        let from_ns = monotonic_ns();
+        work(&pipe, rounds, FEWEST_STEPS);
+        monotonic_ns() - from_ns
+    };
+    // The shortest: one that others held up says nothing of the machine.
+    let steps = steps(fewest_took_ns().min(fewest_took_ns()).min(fewest_took_ns()));
     let time_ns = || {
         let from_ns = clock();
         work(&pipe, rounds, steps);

@@ -22,7 +22,7 @@ fn unavailable() -> Option<String> {
     Guest::unavailable().or_else(|| debian::check().err().map(|why| why.to_string()))
 }
 
-/// Units that no test is about. Emulated, each takes a second and more to start, and together a fifth of the boot.
+/// Units that no test is about. Emulated, each takes a second and more to start, and together a sixth of the boot.
 const MASKED: [&str; 11] = [
     "dev-hugepages.mount",
     "dev-mqueue.mount",

@@ -219,18 +219,24 @@ impl Cause {
 /// A cause below this share comes after those of which the cost is not known.
 const SMALL: f64 = 0.05;
 
+/// Where a cause stands by what it costs, as a share of the server's time: first what costs much, then what costs something that is not
+/// known, then what costs little.
+pub(crate) fn tier(share: Option<f64>) -> u8 {
+    match share {
+        Some(share) if share >= SMALL => 0,
+        None => 1,
+        Some(_) => 2,
+    }
+}
+
 /// What costs most first; then what costs something that is not known; then what costs little. What follows from another cause comes after
 /// those that stand for themselves.
 pub(crate) fn rank(causes: &mut [Cause]) {
     causes.sort_by(|a, b| {
         let cost = |cause: &Cause| cause.share.unwrap_or(0.0);
-        let tier = |cause: &Cause| match (cause.certainty, cost(cause) >= SMALL) {
-            (Certainty::Seen, true) => 0,
-            (Certainty::Possible, _) => 1,
-            (Certainty::Seen, false) => 2,
-        };
-        tier(a)
-            .cmp(&tier(b))
+        let seen = |cause: &Cause| (cause.certainty == Certainty::Seen).then(|| cost(cause));
+        tier(seen(a))
+            .cmp(&tier(seen(b)))
             .then(a.follows_from.is_some().cmp(&b.follows_from.is_some()))
             .then(cost(b).total_cmp(&cost(a)))
             .then_with(|| a.id.cmp(&b.id))

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use study::{Intervention, Proof};
 
+use super::MATTERS;
 use super::judged::{Found, largest};
 use super::waterfall::Change;
+use crate::diagnosis::cause::tier;
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{Cause, CauseId, about};
 
@@ -118,21 +120,15 @@ const MOST_BLOCKS: f64 = 0.75;
 /// A cause of which only the most is known that it can take may explain one arm from so many times the other's on.
 const MUCH_MORE: f64 = 2.0;
 
-/// A claim of so many times the least is no small one.
-const LARGE: f64 = 5.0;
-
-/// What differs between the arms: large claims, then those whose size is not known, then small ones. `least` is what a claim has to take to be made, in the unit of the waterfall.
-pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Vec<Claim> {
+/// What differs between the arms, ranked as causes of a diagnosis are. `total` is the whole of the waterfall, in its unit, of which a claim has
+/// to take a share that matters.
+pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], total: f64) -> Vec<Claim> {
+    let least = MATTERS * total;
     let ids: BTreeSet<&CauseId> =
         blocks.iter().flat_map(|(a, b)| a.found.ids().chain(b.found.ids())).collect();
     let mut claims: Vec<Claim> = ids.into_iter().filter_map(|id| claim(id, blocks, least)).collect();
     let size = |claim: &Claim| claim.change.as_ref().map_or(0.0, |change| change.difference().abs());
-    // As causes of a diagnosis are ranked: what is only possible stands before what costs little.
-    let tier = |claim: &Claim| match claim.change {
-        Some(_) if size(claim) >= LARGE * least => 0,
-        None => 1,
-        Some(_) => 2,
-    };
+    let tier = |claim: &Claim| tier(claim.change.as_ref().map(|_| size(claim) / total));
     claims.sort_by(|a, b| {
         tier(a).cmp(&tier(b)).then(size(b).total_cmp(&size(a))).then_with(|| a.id.cmp(&b.id))
     });
@@ -218,7 +214,7 @@ mod tests {
         let found: Vec<(Found, Found)> = at_most.iter().map(|(a, b)| (found(*a), found(*b))).collect();
         let scaled = |found| Scaled { found, active: 100.0 };
         let blocks: Vec<_> = found.iter().map(|(a, b)| (scaled(a), scaled(b))).collect();
-        claims(&blocks, 1.0).iter().map(|claim| (claim.found_in, claim.support)).collect()
+        claims(&blocks, 100.0).iter().map(|claim| (claim.found_in, claim.support)).collect()
     }
 
     #[test]

@@ -323,12 +323,12 @@ mod soak {
         let sheet = sheet(&outcome, "sheet");
         adds_up(&sheet);
         let thread = &rows(&sheet, "threads")[0];
-        let told = rtla(&outcome, "timerlat", 2);
-        let (wakes, longest_us) = (told[1], told[9]);
+        let row = rtla(&outcome, "timerlat", 2);
+        let (wakes, longest_us) = (row[1], row[9]);
         let seen = number(&thread["run_queue"]["count"]) as f64;
         assert!(seen > 500.0 && seen <= wakes, "watch {seen} wake-ups, timerlat {wakes} in a longer time");
         let waited_us = number(&thread["run_queue"]["longest_ns"]) as f64 / 1e3;
-        // Its latency has the timer's own lateness in it, and is told in whole us.
+        // Its latency has the timer's own lateness in it, and is reported in whole us.
         assert!(waited_us <= longest_us + 1.0, "watch {waited_us} us at most, timerlat {longest_us} us");
     }
 
@@ -356,8 +356,8 @@ mod soak {
             rows.filter(|row| row["cause"] == cause).map(|row| number(&row["events"])).sum::<u64>()
         };
         // CPU, period, runtime, noise, available, two maxima, hardware, NMIs, interrupts, softirqs, threads.
-        let told = rtla(&outcome, "osnoise", 2);
-        let (interrupts, threads) = (told[told.len() - 3], told[told.len() - 1]);
+        let row = rtla(&outcome, "osnoise", 2);
+        let (interrupts, threads) = (row[row.len() - 3], row[row.len() - 1]);
         eprintln!(
             "thief {} and {}; noise: {} ticks, {} tasks; osnoise: {interrupts}, {threads}",
             came("noise"),
@@ -368,7 +368,7 @@ mod soak {
         // Each time it sleeps it has come once at least. osnoise's runtime is less than the time of the command.
         assert!(of("other_tasks") + 2 >= came("noise") * 8 / 10, "{noise:#}");
         assert!(of("tick") > 0 && interrupts > 0.0 && threads > 0.0);
-        let runtime_s = told[2] / 1e6;
+        let runtime_s = row[2] / 1e6;
         let per_s = |count: f64, s: f64| count / s;
         let (ours, theirs) = (per_s(of("tick") as f64, 5.0), per_s(interrupts, runtime_s));
         assert!(ours > theirs / 2.0 && ours < theirs * 2.0, "ticks a second: noise {ours}, osnoise {theirs}");
