@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use benches::blocks::middle;
+use benches::cpu_time;
 use report::number;
 use study::engine::{self, prepare};
 use study::simulated::{Landscape, Studied};
@@ -20,6 +21,9 @@ const LIVE_BLOCKS: usize = 10;
 const LANDSCAPE: &str = "cpus-64";
 /// Blocks of it, which with its arms make at least ten thousand trials.
 const SIMULATED_BLOCKS: usize = 150;
+
+/// Runs of `pinwise explain`.
+const EXPLAINED: usize = 5;
 
 /// Measures the engine.
 pub fn measure() -> io::Result<Section> {
@@ -97,6 +101,22 @@ fn on_paper(section: &mut Section) -> io::Result<()> {
         weighed.blocks,
         number::figure(run_s * 1e3 / case.trials.len() as f64),
         number::figure(weighed_s),
+    ));
+    explained(folder.path(), section)
+}
+
+/// `pinwise explain` of that case, which has no observed trials: all files are read and all arms weighed, no account is.
+fn explained(case: &Path, section: &mut Section) -> io::Result<()> {
+    let mut explain = Command::new(tools::pinwise()?);
+    explain.arg("explain").arg(case);
+    let costs = (0..EXPLAINED).map(|_| cpu_time::of(&mut explain)).collect::<io::Result<Vec<_>>>()?;
+    let seconds = |of: fn(&cpu_time::Cost) -> u64| -> Vec<f64> {
+        costs.iter().map(|cost| of(cost) as f64 / 1e9).collect()
+    };
+    section.say(format!(
+        "`pinwise explain` of this case: {} s, {} s of CPU time (medians of {EXPLAINED}). Goal: 10,000 trials in 2 s.",
+        number::figure(middle(&seconds(|cost| cost.wall_ns))),
+        number::figure(middle(&seconds(|cost| cost.cpu_ns))),
     ));
     Ok(())
 }

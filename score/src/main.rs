@@ -58,6 +58,11 @@ enum Verb {
         /// Scenarios, by the beginning of their names; all where none is named
         names: Vec<String>,
     },
+    /// Prints what pinwise saw in a scenario, or would see in a made-up one, as 'pinwise diagnose --from' reads it
+    Seen {
+        /// Its name
+        name: String,
+    },
     /// Prints the manual of all rules: docs/causes.md
     Causes,
     /// A server, a client or a disturbance of a scenario
@@ -83,6 +88,10 @@ fn run(verb: Verb) -> Result<ExitCode, String> {
         }
         Verb::Causes => {
             print!("{}", manual::text());
+            return Ok(ExitCode::SUCCESS);
+        }
+        Verb::Seen { name } => {
+            println!("{}", recorded::seen(&name)?);
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Explain { names, pinwise } => {

@@ -42,6 +42,16 @@ fn read_one(file: &Path) -> Result<Situation, String> {
     serde_json::from_slice(&json).map_err(|e| said(&e))
 }
 
+/// The first window of the scenario of this name, as JSON.
+pub fn seen(name: &str) -> Result<String, String> {
+    let scenario = Scenario::all(&[name.to_string()])?.into_iter().find(|scenario| scenario.name == name);
+    let scenario = scenario.ok_or_else(|| format!("no scenario is called {name}"))?;
+    let situation = read(&scenario)?.into_iter().next();
+    let situation =
+        situation.ok_or_else(|| format!("{name}: no window of it was kept; see 'score live --keep'"))?;
+    serde_json::to_string(&situation).map_err(|e| e.to_string())
+}
+
 /// Judges all that were kept.
 pub fn judge_all(names: &[String]) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();

@@ -84,5 +84,12 @@ fn it_ends_when_dropped() {
     let thief = Thief::start(&CpuSet::single(cpu), 0.1, PERIOD_US).unwrap();
     assert_eq!(thief.standings().len(), 1);
     drop(thief);
-    assert_eq!(on_cpu_ns(&format!("thief-{cpu}")), None);
+    // A joined thread has ended, but its entry in /proc stays until the kernel reaps it (mm_release wakes the joiner before
+    // exit_notify): what is asserted is that the entry goes.
+    let name = format!("thief-{cpu}");
+    let reaped = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        on_cpu_ns(&name).is_none()
+    });
+    assert!(reaped, "a thread {name} is still there");
 }
