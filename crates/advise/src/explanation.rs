@@ -26,7 +26,7 @@ use serde::Serialize;
 use study::{Arm, Facts, Observed, SeenObserved};
 
 use crate::diagnosis::rules::Costs;
-use claim::{Claim, Scaled, Support};
+use claim::{Claim, Scaled, Side, Support};
 use everywhere::EveryArm;
 use functions::FunctionChange;
 use judged::{Judged, OfArm, judged};
@@ -168,7 +168,7 @@ fn explanation(
         return Err(nothing_observed(facts));
     }
     let server = waterfall(&of_server);
-    let claims = claim::claims(&found, server.total.from);
+    let claims = claim::claims(&found, server.total.from, slower(basis, &server.total));
     let claims: Vec<Claim> = claims.into_iter().map(|claim| provable(facts, claim, arm, against)).collect();
     let unexplained_share = unexplained(&server, &claims);
     let threads = |of: fn(&Pair) -> usize| {
@@ -192,6 +192,12 @@ fn explanation(
         unexplained_share,
         missing: missing(&pairs),
     })
+}
+
+/// The arm in which a request takes longer; `None` where that is not shown, or where the load says how long it takes.
+fn slower(basis: Basis, total: &Change) -> Option<Side> {
+    let is_shown = basis == Basis::Request && total.is_there();
+    is_shown.then_some(if total.difference() > 0.0 { Side::Arm } else { Side::Against })
 }
 
 /// The claim with the intervention that would prove it, and the latest proof of it.

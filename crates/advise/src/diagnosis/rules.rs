@@ -92,6 +92,12 @@ pub trait Rule: Sync {
         &[]
     }
 
+    /// Share of the server's time that the same takes where the mechanism is not at work, 0 to 1: of two arms, the one that has the mechanism
+    /// is charged with what it takes beyond that.
+    fn share_without(&self, _scene: &Scene<'_>) -> f64 {
+        0.0
+    }
+
     /// Looks for it. Never blames what was not seen.
     fn examine(&self, scene: &Scene<'_>) -> Looked;
 }

@@ -61,6 +61,8 @@ pub struct Claim {
     pub change: Option<Change>,
     /// In which arm it was found, or costs more. Of a size that is known, the change says it.
     pub found_in: Side,
+    /// Whether the arm that it costs more is the faster one all the same: it is no reason of the difference between the two.
+    pub outweighed: bool,
     /// Whether it is the server's own work: nothing to move.
     pub own_work: bool,
     /// The cause as it was found in the trial in which it was largest; its numbers of processes are of that trial. `None` of own work.
@@ -120,17 +122,24 @@ const MOST_BLOCKS: f64 = 0.75;
 /// A cause of which only the most is known that it can take may explain one arm from so many times the other's on.
 const MUCH_MORE: f64 = 2.0;
 
-/// What differs between the arms, ranked as causes of a diagnosis are. `total` is the whole of the waterfall, in its unit, of which a claim has
-/// to take a share that matters.
-pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], total: f64) -> Vec<Claim> {
+/// What differs between the arms: first what makes the slower one slower, ranked as causes of a diagnosis are, then what is outweighed. `total`
+/// is the whole of the waterfall, in its unit, of which a claim has to take a share that matters; `slower` is the arm that it shows to be.
+pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], total: f64, slower: Option<Side>) -> Vec<Claim> {
     let least = MATTERS * total;
     let ids: BTreeSet<&CauseId> =
         blocks.iter().flat_map(|(a, b)| a.found.ids().chain(b.found.ids())).collect();
     let mut claims: Vec<Claim> = ids.into_iter().filter_map(|id| claim(id, blocks, least)).collect();
+    for claim in &mut claims {
+        claim.outweighed =
+            slower.is_some_and(|slower| slower != claim.costlier_first(Side::Arm, Side::Against).0);
+    }
     let size = |claim: &Claim| claim.change.as_ref().map_or(0.0, |change| change.difference().abs());
     let tier = |claim: &Claim| tier(claim.change.as_ref().map(|_| size(claim) / total));
     claims.sort_by(|a, b| {
-        tier(a).cmp(&tier(b)).then(size(b).total_cmp(&size(a))).then_with(|| a.id.cmp(&b.id))
+        (a.outweighed, tier(a))
+            .cmp(&(b.outweighed, tier(b)))
+            .then(size(b).total_cmp(&size(a)))
+            .then_with(|| a.id.cmp(&b.id))
     });
     claims
 }
@@ -188,6 +197,7 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
         support,
         change,
         found_in,
+        outweighed: false,
         own_work,
         example,
         words,
@@ -214,7 +224,7 @@ mod tests {
         let found: Vec<(Found, Found)> = at_most.iter().map(|(a, b)| (found(*a), found(*b))).collect();
         let scaled = |found| Scaled { found, active: 100.0 };
         let blocks: Vec<_> = found.iter().map(|(a, b)| (scaled(a), scaled(b))).collect();
-        claims(&blocks, 100.0).iter().map(|claim| (claim.found_in, claim.support)).collect()
+        claims(&blocks, 100.0, None).iter().map(|claim| (claim.found_in, claim.support)).collect()
     }
 
     #[test]

@@ -7,6 +7,8 @@ use study::{Facts, Observed};
 
 use super::load_waits::load_waits;
 use super::term::Terms;
+use crate::diagnosis::rules;
+use crate::diagnosis::scene::Scene;
 use crate::diagnosis::{Cause, CauseId, Diagnosis, Limit, ServerTime, Subject, diagnose};
 
 /// One observed trial.
@@ -59,6 +61,8 @@ pub(super) struct Found {
     shares: BTreeMap<CauseId, Option<f64>>,
     causes: BTreeMap<CauseId, Cause>,
     own: BTreeMap<CauseId, String>,
+    /// By rule: what the same takes where its mechanism was not found.
+    without: BTreeMap<&'static str, f64>,
 }
 
 impl Found {
@@ -69,6 +73,10 @@ impl Found {
             let id = CauseId { rule: own.rule.into(), subject: Subject::Server };
             found.shares.insert(id.clone(), Some(own.share));
             found.own.insert(id, own.what);
+        }
+        if let Some(scene) = Scene::of(situation) {
+            let without = rules::all().map(|rule| (rule.about().id, rule.share_without(&scene)));
+            found.without = without.filter(|(_, share)| *share > 0.0).collect();
         }
         found
     }
@@ -94,9 +102,11 @@ impl Found {
         self.shares.contains_key(id)
     }
 
-    /// The share of what was found, 0 of what was not; `None` where it was, and its cost is not known.
+    /// The share of what was found; of what was not, what the same takes without it, mostly 0. `None` where it was found, and its cost is
+    /// not known.
     pub(super) fn share(&self, id: &CauseId) -> Option<f64> {
-        self.shares.get(id).copied().unwrap_or(Some(0.0))
+        let without = || self.without.get(id.rule.as_str()).copied().unwrap_or(0.0);
+        self.shares.get(id).copied().unwrap_or_else(|| Some(without()))
     }
 
     /// The most that it can be of the time in which the server tried to go on, 0 of what was not found; `None` where that is not known.

@@ -1,5 +1,6 @@
 //! Explanations of made-up cases whose truth is known: the cause, what looks like it, and nothing.
 
+use machine::CpuSet;
 use machine::devices::DeviceKind;
 use machine::processes::Peer;
 use probe::account::{SleepReason, Source, Stretches};
@@ -80,6 +81,63 @@ fn a_hog_beside_one_arm_is_what_makes_it_slow() {
     // The same from the other side: what the reference suffers.
     let back = explain(&facts, "cpu 1", "cpu 0").unwrap();
     assert!(back.claims[0].change.as_ref().unwrap().difference() < -20.0);
+}
+
+#[test]
+fn what_costs_the_faster_arm_more_is_outweighed_and_comes_last() {
+    let of = |requests: f64| {
+        case(6, move |arm, block| match arm {
+            "cpu 0" => {
+                let taken = (200 + block as u64) * MS;
+                (waited(situation(), taken).taken_by("hog", 500 + block as u32, false, taken), Some(requests))
+            }
+            _ => {
+                let taken = (60 + block as u64) * MS;
+                let stormed =
+                    waited(situation(), taken).interrupted_by(Source::SoftirqNetRx, 2 * taken, 20_000);
+                (stormed.counted("network", "received eth0", 400_000), Some(10_000.0))
+            }
+        })
+    };
+    let claims = |requests| -> Vec<(String, bool)> {
+        let explanation = explain(&of(requests), "cpu 0", "cpu 1").unwrap();
+        explanation.claims.iter().map(|claim| (claim.id.rule.clone(), claim.outweighed)).collect()
+    };
+    let told = |claims: &[(&str, bool)]| -> Vec<(String, bool)> {
+        claims.iter().map(|(rule, outweighed)| (rule.to_string(), *outweighed)).collect()
+    };
+    // The hog takes more than the card, and is the reason where its arm is the slower one.
+    assert_eq!(claims(8_000.0), told(&[("busy-task", false), ("receive-work", true)]));
+    assert_eq!(claims(12_000.0), told(&[("receive-work", false), ("busy-task", true)]));
+    assert_eq!(claims(10_000.0), told(&[("busy-task", false), ("receive-work", false)]), "neither is slower");
+}
+
+/// The server waits so long behind its client; it may use its own CPU alone, or both.
+fn crowded(is_narrow: bool, ns: u64) -> Situation {
+    let mut crowded = waited(situation(), ns).taken_by("wrk", 900, false, ns);
+    crowded.connections.peers.push(Peer { pid: 900, comm: "wrk".into(), connections: 4 });
+    if !is_narrow {
+        crowded.server.processes[0].threads[0].cpus = CpuSet::from_list("0-1").ok();
+    }
+    crowded
+}
+
+#[test]
+fn a_narrow_placement_is_charged_with_what_is_waited_beyond_that_of_a_wide_one() {
+    let narrow = |more: u64| {
+        let facts = case(6, |arm, block| match arm {
+            "cpu 0" => (crowded(true, (250 + more + block as u64) * MS), Some(9_000.0)),
+            _ => (crowded(false, 250 * MS), Some(9_000.0)),
+        });
+        let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
+        let claim = explanation.claims.into_iter().find(|claim| claim.id.rule == "narrow-affinity");
+        claim.and_then(|claim| claim.change).map(|change| change.difference())
+    };
+    // Of 250 ms that both wait nothing comes of the placement.
+    assert_eq!(narrow(0), None);
+    // A tenth of a second by 9,000 requests, and half of the five blocks' growth.
+    let charged = narrow(100).unwrap();
+    assert!((charged - (100.0 + 2.5) / 9.0).abs() < 0.01, "{charged} us");
 }
 
 /// A hog that runs all the time beside `cpu 0`, or one that each trial starts anew.

@@ -71,6 +71,7 @@ pub fn hog_claim() -> Claim {
         support: Support::Supported,
         change: Some(change(0.0, 29.0, Some((27.0, 31.0)))),
         found_in: Side::Arm,
+        outweighed: false,
         own_work: false,
         example: Some(cause),
         words: String::new(),

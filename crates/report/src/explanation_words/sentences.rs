@@ -89,7 +89,8 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
     let cost = match &claim.change {
         Some(change) => {
             let more = value(explanation.basis, change.difference().abs());
-            format!("{more} more in {} than in {}", one_line(costlier), one_line(cheaper))
+            let all_the_same = if claim.outweighed { ", although the former is faster" } else { "" };
+            format!("{more} more in {} than in {}{all_the_same}", one_line(costlier), one_line(cheaper))
         }
         None => format!(
             "found in most blocks of {} and in few of {}; its cost was not measured",
@@ -97,7 +98,10 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
             one_line(cheaper)
         ),
     };
-    let remedy = claim.example.as_ref().and_then(first_remedy);
+    // To take away what comes with the faster placement would be to leave it. What others do can be moved.
+    let comes_with_it =
+        claim.outweighed && matches!(claim.id.subject, Subject::Server | Subject::Load | Subject::Machine);
+    let remedy = claim.example.as_ref().filter(|_| !comes_with_it).and_then(first_remedy);
     ClaimWords {
         name,
         cost,
@@ -215,10 +219,14 @@ pub fn wakeups(explanation: &Explanation) -> Option<String> {
     Some(format!("Wake-ups in {arm} (in {against}): {}.", parts.join(", ")))
 }
 
-/// That there is no claim, where something changed.
+/// That no claim says why the slower arm is slower, where something changed.
 pub fn no_claim(explanation: &Explanation) -> Option<&'static str> {
-    (explanation.claims.is_empty() && explanation.unexplained_share.is_some())
-        .then_some("No rule claims a part of the difference.")
+    let none = explanation.claims.iter().all(|claim| claim.outweighed);
+    match (none && explanation.unexplained_share.is_some(), explanation.claims.is_empty()) {
+        (false, _) => None,
+        (true, true) => Some("No rule claims a part of the difference."),
+        (true, false) => Some("No rule claims a part of what makes the slower one slower."),
+    }
 }
 
 /// The load's side: a loss by wake-ups shows as its sleep.

@@ -1,5 +1,6 @@
 //! Words of made-up explanations.
 
+use advise::diagnosis::Subject;
 use advise::explanation::Basis;
 use advise::explanation::claim::Support;
 use advise::explanation::term::Term;
@@ -96,6 +97,14 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
     let mut back = explanation.clone();
     back.claims[0].change = Some(made::change(29.0, 0.0, Some((-31.0, -27.0))));
     assert_eq!(claim(&back.claims[0], &back).cost, "29.0 us more in unpinned A than in cpu 0");
+    let mut outweighed = explanation.clone();
+    outweighed.claims[0].outweighed = true;
+    let words = claim(&outweighed.claims[0], &outweighed);
+    assert_eq!(words.cost, "29.0 us more in cpu 0 than in unpinned A, although the former is faster");
+    assert!(words.remedy.is_some(), "a hog can be moved away from the faster placement, too");
+    assert_eq!(no_claim(&outweighed), Some("No rule claims a part of what makes the slower one slower."));
+    outweighed.claims[0].id.subject = Subject::Server;
+    assert_eq!(claim(&outweighed.claims[0], &outweighed).remedy, None, "it comes with that placement");
     let few = made::of_five_blocks();
     let words = claim(&few.claims[0], &few);
     assert!(

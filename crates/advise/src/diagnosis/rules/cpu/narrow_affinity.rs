@@ -29,6 +29,11 @@ impl Rule for NarrowAffinity {
         &ABOUT
     }
 
+    /// A server that may use every CPU has threads that wait for each other, too.
+    fn share_without(&self, scene: &Scene<'_>) -> f64 {
+        crowded(scene)
+    }
+
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let (online, allowed) = (scene.situation.online(), scene.allowed());
         let isolated = scene.situation.machine.kernel.isolated.clone().unwrap_or_default();
@@ -36,12 +41,7 @@ impl Rule for NarrowAffinity {
         if outside.is_empty() {
             return Looked::DoesNotApply;
         }
-        // What foreign tasks took is theirs (busy-task): more CPUs are the remedy for its own work and that of its clients.
-        let crowded_ns = match scene.own_took_ns() {
-            Some(own_ns) => own_ns + scene.clients_took_ns(),
-            None => scene.time.queued_ns(),
-        };
-        let share = scene.time.share(crowded_ns);
+        let share = crowded(scene);
         // Under a quota that runs out, more CPUs only use it up earlier; a server that has room gains nothing by them.
         let throttled = scene.time.share(scene.time.throttled_ns) >= MATTERS;
         if throttled || limit::saturation(scene) < limit::HAS_ROOM {
@@ -53,6 +53,16 @@ impl Rule for NarrowAffinity {
         };
         Looked::Found(vec![cause(scene, &allowed, &outside, share, idle)])
     }
+}
+
+/// Share of its time that it waited behind its own work and that of its clients, for which more CPUs are the remedy. What foreign tasks took
+/// is theirs (busy-task).
+fn crowded(scene: &Scene<'_>) -> f64 {
+    let crowded_ns = match scene.own_took_ns() {
+        Some(own_ns) => own_ns + scene.clients_took_ns(),
+        None => scene.time.queued_ns(),
+    };
+    scene.time.share(crowded_ns)
 }
 
 fn cause(scene: &Scene<'_>, allowed: &CpuSet, outside: &CpuSet, share: f64, idle: f64) -> Cause {
