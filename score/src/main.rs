@@ -11,6 +11,7 @@ mod stage;
 mod table;
 mod verdict;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -87,11 +88,11 @@ fn run(verb: Verb) -> Result<ExitCode, String> {
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Causes => {
-            print!("{}", manual::text());
+            output(&manual::text())?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Seen { name } => {
-            println!("{}", recorded::seen(&name)?);
+            output(&format!("{}\n", recorded::seen(&name)?))?;
             return Ok(ExitCode::SUCCESS);
         }
         Verb::Explain { names, pinwise } => {
@@ -114,8 +115,13 @@ fn run(verb: Verb) -> Result<ExitCode, String> {
     if rows.is_empty() {
         return Err(format!("no scenario is called {}", names.join(", ")));
     }
-    println!("{}", table::text(&rows));
+    output(&format!("{}\n", table::text(&rows)))?;
     Ok(if rows.iter().all(Row::is_right) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A reader that goes away is an error, and no panic.
+fn output(text: &str) -> Result<(), String> {
+    std::io::stdout().write_all(text.as_bytes()).map_err(|e| format!("standard output: {e}"))
 }
 
 fn found(pinwise: &Path) -> Result<PathBuf, String> {

@@ -197,7 +197,7 @@ fn explanation(
 /// The arm in which a request takes longer; `None` where that is not shown, or where the load says how long it takes.
 fn slower(basis: Basis, total: &Change) -> Option<Side> {
     let is_shown = basis == Basis::Request && total.is_there();
-    is_shown.then_some(if total.difference() > 0.0 { Side::Arm } else { Side::Against })
+    is_shown.then(|| claim::side(total.difference() > 0.0))
 }
 
 /// The claim with the intervention that would prove it, and the latest proof of it.

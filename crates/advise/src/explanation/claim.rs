@@ -10,7 +10,7 @@ use super::judged::{Found, largest};
 use super::waterfall::Change;
 use crate::diagnosis::cause::tier;
 use crate::diagnosis::rules::Costs;
-use crate::diagnosis::{Cause, CauseId, about};
+use crate::diagnosis::{Cause, CauseId, Remedy, Subject, about};
 
 /// How far a claim about two arms can be relied on; the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -85,6 +85,14 @@ impl Claim {
         if of_arm { (arm, against) } else { (against, arm) }
     }
 
+    /// What would help most; `None` for what comes with the faster placement, since removing it means leaving that placement. What others do
+    /// can be moved away.
+    pub fn remedy(&self) -> Option<&Remedy> {
+        let of_placement = matches!(self.id.subject, Subject::Server | Subject::Load | Subject::Machine);
+        let example = self.example.as_ref().filter(|_| !(self.outweighed && of_placement))?;
+        example.remedies.first()
+    }
+
     /// The claim with what a proof says of it.
     pub(super) fn judged(self, proof: Option<&Proof>) -> Self {
         let Some(proof) = proof else { return self };
@@ -144,7 +152,8 @@ pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], total: f64, slower: Op
     claims
 }
 
-fn side(is_arm: bool) -> Side {
+/// The arm, or the one that it is held against.
+pub(super) fn side(is_arm: bool) -> Side {
     if is_arm { Side::Arm } else { Side::Against }
 }
 
@@ -211,7 +220,6 @@ mod tests {
     use probe::Situation;
 
     use super::*;
-    use crate::diagnosis::Subject;
 
     /// What is claimed where the same possible cause is found in both arms, with the most that it can take in each block.
     fn claimed(at_most: &[(Option<f64>, Option<f64>)]) -> Vec<(Side, Support)> {

@@ -103,13 +103,16 @@ fn what_costs_the_faster_arm_more_is_outweighed_and_comes_last() {
         let explanation = explain(&of(requests), "cpu 0", "cpu 1").unwrap();
         explanation.claims.iter().map(|claim| (claim.id.rule.clone(), claim.outweighed)).collect()
     };
-    let told = |claims: &[(&str, bool)]| -> Vec<(String, bool)> {
-        claims.iter().map(|(rule, outweighed)| (rule.to_string(), *outweighed)).collect()
-    };
+    let expected =
+        |claims: [(&str, bool); 2]| claims.map(|(rule, outweighed)| (rule.to_string(), outweighed));
     // The hog takes more than the card, and is the reason where its arm is the slower one.
-    assert_eq!(claims(8_000.0), told(&[("busy-task", false), ("receive-work", true)]));
-    assert_eq!(claims(12_000.0), told(&[("receive-work", false), ("busy-task", true)]));
-    assert_eq!(claims(10_000.0), told(&[("busy-task", false), ("receive-work", false)]), "neither is slower");
+    assert_eq!(claims(8_000.0), expected([("busy-task", false), ("receive-work", true)]));
+    assert_eq!(claims(12_000.0), expected([("receive-work", false), ("busy-task", true)]));
+    assert_eq!(
+        claims(10_000.0),
+        expected([("busy-task", false), ("receive-work", false)]),
+        "neither is slower"
+    );
 }
 
 /// The server waits so long behind its client; it may use its own CPU alone, or both.

@@ -1,6 +1,6 @@
 //! The sentences of an explanation: its heading, claims, the load's side, what is not explained.
 
-use advise::diagnosis::{Cause, CauseId, Subject, about};
+use advise::diagnosis::{Cause, CauseId, Remedy, Subject, about};
 use advise::explanation::claim::{Claim, Support};
 use advise::explanation::functions::{FunctionChange, Where};
 use advise::explanation::term::Term;
@@ -76,7 +76,11 @@ pub fn cause_name(id: &CauseId) -> String {
 
 /// What would help most, of a cause as it was found.
 pub fn first_remedy(cause: &Cause) -> Option<String> {
-    cause.remedies.first().map(|remedy| one_line(&remedy.words).into_owned())
+    cause.remedies.first().map(remedy_words)
+}
+
+fn remedy_words(remedy: &Remedy) -> String {
+    one_line(&remedy.words).into_owned()
 }
 
 /// The words of a claim.
@@ -86,29 +90,25 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
         false => cause_name(&claim.id),
     };
     let (costlier, cheaper) = claim.costlier_first(&explanation.arm, &explanation.against);
+    let all_the_same = if claim.outweighed { ", although the former is faster" } else { "" };
     let cost = match &claim.change {
         Some(change) => {
             let more = value(explanation.basis, change.difference().abs());
-            let all_the_same = if claim.outweighed { ", although the former is faster" } else { "" };
             format!("{more} more in {} than in {}{all_the_same}", one_line(costlier), one_line(cheaper))
         }
         None => format!(
-            "found in most blocks of {} and in few of {}; its cost was not measured",
+            "found in most blocks of {} and in few of {}{all_the_same}; its cost was not measured",
             one_line(costlier),
             one_line(cheaper)
         ),
     };
-    // To take away what comes with the faster placement would be to leave it. What others do can be moved.
-    let comes_with_it =
-        claim.outweighed && matches!(claim.id.subject, Subject::Server | Subject::Load | Subject::Machine);
-    let remedy = claim.example.as_ref().filter(|_| !comes_with_it).and_then(first_remedy);
     ClaimWords {
         name,
         cost,
         support: claim.support.word(),
         is_supported: matches!(claim.support, Support::Proved | Support::Supported),
         proof: claim.proof.as_ref().map(proof),
-        remedy,
+        remedy: claim.remedy().map(remedy_words),
     }
 }
 
@@ -221,12 +221,14 @@ pub fn wakeups(explanation: &Explanation) -> Option<String> {
 
 /// That no claim says why the slower arm is slower, where something changed.
 pub fn no_claim(explanation: &Explanation) -> Option<&'static str> {
-    let none = explanation.claims.iter().all(|claim| claim.outweighed);
-    match (none && explanation.unexplained_share.is_some(), explanation.claims.is_empty()) {
-        (false, _) => None,
-        (true, true) => Some("No rule claims a part of the difference."),
-        (true, false) => Some("No rule claims a part of what makes the slower one slower."),
+    let has_reason = explanation.claims.iter().any(|claim| !claim.outweighed);
+    if has_reason || explanation.unexplained_share.is_none() {
+        return None;
     }
+    Some(match explanation.claims.is_empty() {
+        true => "No rule claims a part of the difference.",
+        false => "No rule claims a part of what makes the slower one slower.",
+    })
 }
 
 /// The load's side: a loss by wake-ups shows as its sleep.

@@ -105,6 +105,12 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
     assert_eq!(no_claim(&outweighed), Some("No rule claims a part of what makes the slower one slower."));
     outweighed.claims[0].id.subject = Subject::Server;
     assert_eq!(claim(&outweighed.claims[0], &outweighed).remedy, None, "it comes with that placement");
+    outweighed.claims[0].change = None;
+    let cost = claim(&outweighed.claims[0], &outweighed).cost;
+    assert!(
+        cost.ends_with("in few of unpinned A, although the former is faster; its cost was not measured"),
+        "{cost}"
+    );
     let few = made::of_five_blocks();
     let words = claim(&few.claims[0], &few);
     assert!(
