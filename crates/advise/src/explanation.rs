@@ -5,6 +5,7 @@
 //! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is a number, not a silence. Pure.
 
 pub mod claim;
+mod crossings;
 pub mod everywhere;
 pub mod functions;
 pub mod intervention;
@@ -168,7 +169,14 @@ fn explanation(
         return Err(nothing_observed(facts));
     }
     let server = waterfall(&of_server);
-    let claims = claim::claims(&found, server.total.from, slower(basis, &server.total));
+    let slower = slower(basis, &server.total);
+    let mut claims = claim::claims(&found, server.total.from, slower);
+    for crossing in crossings::claims(&pairs, slower, &server) {
+        // By how often it happens it is known better than by whether the rule found it.
+        claims.retain(|claim| claim.id != crossing.id);
+        claims.push(crossing);
+    }
+    claims.sort_by_key(|claim| claim.outweighed);
     let claims: Vec<Claim> = claims.into_iter().map(|claim| provable(facts, claim, arm, against)).collect();
     let unexplained_share = unexplained(&server, &claims);
     let threads = |of: fn(&Pair) -> usize| {
@@ -310,7 +318,7 @@ fn unexplained(server: &Waterfall, claims: &[Claim]) -> Option<f64> {
         let claims = claims.iter().filter(|claim| {
             claim.costs == Costs::OwnTime && matches!(claim.support, Support::Proved | Support::Supported)
         });
-        let claimed: f64 = claims.filter_map(|claim| claim.change.as_ref()).map(Change::difference).sum();
+        let claimed: f64 = claims.filter_map(|claim| claim.evidence.cost()).map(Change::difference).sum();
         // A claim of the other direction explains nothing of this change, and one that is larger no more than all of it.
         all += by.abs();
         nameless += by.abs() - (claimed * by.signum()).clamp(0.0, by.abs());

@@ -20,7 +20,7 @@ pub enum Support {
     Proved,
     /// What it takes differs between the arms, by the interval of the observed blocks.
     Supported,
-    /// What it takes is not known; it is found in most blocks of one arm alone, or in both, and can take at least twice as much in one.
+    /// What it takes is not known, and something shows that it is of one arm ([`Evidence`]).
     Possible,
     /// The cause was moved, and the loss stayed or went the other way.
     Refuted,
@@ -48,6 +48,55 @@ pub enum Side {
     Against,
 }
 
+/// What shows that a mechanism costs one arm more than the other. Changes have 95 % intervals that leave out 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum Evidence {
+    /// What it takes, in the unit of the waterfall.
+    Cost {
+        /// In both arms.
+        #[serde(flatten)]
+        change: Change,
+    },
+    /// It is found in most blocks of one arm and in few of the other. What it takes is not known.
+    Presence {
+        /// The arm that has it.
+        found_in: Side,
+    },
+    /// It is found in both arms, and can take much more in one. What it takes is not known.
+    AtMost {
+        /// The most that it can take, in the unit of the waterfall.
+        #[serde(flatten)]
+        change: Change,
+    },
+    /// It happens much more often in one arm. What it takes is not known.
+    Frequency {
+        /// How often, per request.
+        #[serde(flatten)]
+        change: Change,
+    },
+}
+
+impl Evidence {
+    /// The arm that it costs more.
+    pub fn costlier(&self) -> Side {
+        match self {
+            Self::Presence { found_in } => *found_in,
+            Self::Cost { change } | Self::AtMost { change } | Self::Frequency { change } => {
+                side(change.difference() > 0.0)
+            }
+        }
+    }
+
+    /// What it takes; `None` where that is not known.
+    pub fn cost(&self) -> Option<&Change> {
+        match self {
+            Self::Cost { change } => Some(change),
+            _ => None,
+        }
+    }
+}
+
 /// A mechanism that costs one arm more than the other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Claim {
@@ -57,10 +106,8 @@ pub struct Claim {
     pub costs: Costs,
     /// How far it can be relied on.
     pub support: Support,
-    /// What it takes, in the unit of the waterfall; `None` where that is not known.
-    pub change: Option<Change>,
-    /// In which arm it was found, or costs more. Of a size that is known, the change says it.
-    pub found_in: Side,
+    /// What shows it.
+    pub evidence: Evidence,
     /// Whether the arm that it costs more is the faster one all the same: it is no reason of the difference between the two.
     pub outweighed: bool,
     /// Whether it is the server's own work: nothing to move.
@@ -78,11 +125,10 @@ pub struct Claim {
 impl Claim {
     /// The arm that it costs more, and the other one.
     pub fn costlier_first<T>(&self, arm: T, against: T) -> (T, T) {
-        let of_arm = match &self.change {
-            Some(change) => change.difference() > 0.0,
-            None => self.found_in == Side::Arm,
-        };
-        if of_arm { (arm, against) } else { (against, arm) }
+        match self.evidence.costlier() {
+            Side::Arm => (arm, against),
+            Side::Against => (against, arm),
+        }
     }
 
     /// What would help most; `None` for what comes with the faster placement, since removing it means leaving that placement. What others do
@@ -138,11 +184,10 @@ pub(super) fn claims(blocks: &[(Scaled<'_>, Scaled<'_>)], total: f64, slower: Op
         blocks.iter().flat_map(|(a, b)| a.found.ids().chain(b.found.ids())).collect();
     let mut claims: Vec<Claim> = ids.into_iter().filter_map(|id| claim(id, blocks, least)).collect();
     for claim in &mut claims {
-        claim.outweighed =
-            slower.is_some_and(|slower| slower != claim.costlier_first(Side::Arm, Side::Against).0);
+        claim.outweighed = slower.is_some_and(|slower| slower != claim.evidence.costlier());
     }
-    let size = |claim: &Claim| claim.change.as_ref().map_or(0.0, |change| change.difference().abs());
-    let tier = |claim: &Claim| tier(claim.change.as_ref().map(|_| size(claim) / total));
+    let size = |claim: &Claim| claim.evidence.cost().map_or(0.0, |change| change.difference().abs());
+    let tier = |claim: &Claim| tier(claim.evidence.cost().map(|_| size(claim) / total));
     claims.sort_by(|a, b| {
         (a.outweighed, tier(a))
             .cmp(&(b.outweighed, tier(b)))
@@ -167,33 +212,28 @@ fn only_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)]) -> Option<Side> {
     one.then_some(side(arm > against))
 }
 
-/// The arm in which a cause may take much more, where it is found in both and the most that it can take is known.
-fn more_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Side> {
+/// The most that a cause can take, if that is much more in one arm, where it is found in both and the most that it can take is known.
+fn more_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Change> {
     let sizes: Option<Vec<(f64, f64)>> =
         blocks.iter().map(|(a, b)| a.size_at_most(id).zip(b.size_at_most(id))).collect();
     let change = Change::of(&sizes?);
     let much = change.to.max(change.from) >= MUCH_MORE * change.to.min(change.from);
-    (change.is_there() && much && change.difference().abs() >= least)
-        .then_some(side(change.difference() > 0.0))
+    (change.is_there() && much && change.difference().abs() >= least).then_some(change)
 }
 
 fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Claim> {
     let costs = about(&id.rule)?.costs;
     let sizes: Option<Vec<(f64, f64)>> = blocks.iter().map(|(a, b)| a.size(id).zip(b.size(id))).collect();
-    let (support, change, found_in) = match sizes {
+    let evidence = match sizes {
         Some(sizes) => {
             let change = Change::of(&sizes);
-            let found_in = side(change.difference() > 0.0);
-            (change.is_there() && change.difference().abs() >= least).then_some((
-                Support::Supported,
-                Some(change),
-                found_in,
-            ))
+            (change.is_there() && change.difference().abs() >= least).then_some(Evidence::Cost { change })
         }
         None => only_in(id, blocks)
-            .or_else(|| more_in(id, blocks, least))
-            .map(|found_in| (Support::Possible, None, found_in)),
+            .map(|found_in| Evidence::Presence { found_in })
+            .or_else(|| more_in(id, blocks, least).map(|change| Evidence::AtMost { change })),
     }?;
+    let support = if evidence.cost().is_some() { Support::Supported } else { Support::Possible };
     let all = || blocks.iter().flat_map(|(a, b)| [a.found, b.found]);
     let found: Vec<&Cause> = all().filter_map(|found| found.cause(id)).collect();
     let example = largest(&found);
@@ -204,8 +244,7 @@ fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Optio
         id: id.clone(),
         costs,
         support,
-        change,
-        found_in,
+        evidence,
         outweighed: false,
         own_work,
         example,
@@ -232,7 +271,9 @@ mod tests {
         let found: Vec<(Found, Found)> = at_most.iter().map(|(a, b)| (found(*a), found(*b))).collect();
         let scaled = |found| Scaled { found, active: 100.0 };
         let blocks: Vec<_> = found.iter().map(|(a, b)| (scaled(a), scaled(b))).collect();
-        claims(&blocks, 100.0, None).iter().map(|claim| (claim.found_in, claim.support)).collect()
+        let claims = claims(&blocks, 100.0, None);
+        assert!(claims.iter().all(|claim| matches!(claim.evidence, Evidence::AtMost { .. })), "{claims:?}");
+        claims.iter().map(|claim| (claim.evidence.costlier(), claim.support)).collect()
     }
 
     #[test]

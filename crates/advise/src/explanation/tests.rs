@@ -20,7 +20,7 @@ use crate::diagnosis::made::{Made, SERVER, situation};
 const MS: u64 = 1_000_000;
 
 /// A case whose arms `cpu 0` and `cpu 1` were observed in so many blocks, with so many requests answered in each window.
-fn case(blocks: usize, of: impl Fn(&str, usize) -> (Situation, Option<f64>)) -> Facts {
+pub(super) fn case(blocks: usize, of: impl Fn(&str, usize) -> (Situation, Option<f64>)) -> Facts {
     let mut facts = ACase::of_cpus(2).build();
     for block in 0..blocks {
         for (position, arm) in ["cpu 0", "cpu 1"].into_iter().enumerate() {
@@ -80,7 +80,7 @@ fn a_hog_beside_one_arm_is_what_makes_it_slow() {
     assert_eq!(explanation.claims[0].support, Support::Supported);
     // The same from the other side: what the reference suffers.
     let back = explain(&facts, "cpu 1", "cpu 0").unwrap();
-    assert!(back.claims[0].change.as_ref().unwrap().difference() < -20.0);
+    assert!(back.claims[0].evidence.cost().unwrap().difference() < -20.0);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_narrow_placement_is_charged_with_what_is_waited_beyond_that_of_a_wide_one()
         });
         let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
         let claim = explanation.claims.into_iter().find(|claim| claim.id.rule == "narrow-affinity");
-        claim.and_then(|claim| claim.change).map(|change| change.difference())
+        claim.and_then(|claim| claim.evidence.cost().map(Change::difference))
     };
     // Of 250 ms that both wait nothing comes of the placement.
     assert_eq!(narrow(0), None);
@@ -272,7 +272,7 @@ fn one_cpu_more_that_receives_for_the_card_is_what_makes_it_slower() {
     let explanation = explain(&facts, "cpu 0", "cpu 1").unwrap();
     let claim = &explanation.claims[0];
     assert_eq!((claim.id.rule.as_str(), claim.support), ("receive-work", Support::Supported));
-    assert!(claim.change.as_ref().unwrap().is_there(), "{claim:?}");
+    assert!(claim.evidence.cost().unwrap().is_there(), "{claim:?}");
     // As many packets to the same card, received elsewhere, take nothing from it.
     let same = case(6, |_, _| (situation().counted("network", "received eth0", 400_000), Some(9_000.0)));
     assert!(rules(&explain(&same, "cpu 0", "cpu 1").unwrap()).is_empty());

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use machine::{Act, Class, Fault};
 
@@ -11,9 +10,6 @@ use super::{Operation, is_path_gone, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
 use crate::subject::Scope;
-
-/// How long a cgroup's last processes are waited for before it is removed.
-const EMPTY_WITHIN: Duration = Duration::from_secs(2);
 
 /// Makes a cgroup.
 pub struct CgroupCreation<'a> {
@@ -67,20 +63,11 @@ impl Operation for CgroupCreation<'_> {
         kernel.make_dir(self.path)
     }
 
-    /// Processes that were just killed leave their cgroup a moment later.
     fn put_back(&self, kernel: &dyn Kernel, old: &Value, _now: &Value) -> io::Result<()> {
         if *old != Value::Absent {
             return Err(unfit());
         }
-        let until = Instant::now() + EMPTY_WITHIN;
-        loop {
-            match kernel.remove_dir(self.path) {
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                result => return result,
-            }
-        }
+        kernel.remove_dir(self.path)
     }
 
     fn took_effect(&self, now: &Value) -> bool {

@@ -17,10 +17,11 @@ pub trait Cgroups {
     /// `AlreadyExists`; `InvalidInput` when the parent is not a cgroup.
     fn make_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Removes an empty cgroup.
+    /// Removes an empty cgroup. Waits a moment for processes that are ending: one that was killed leaves its cgroup later than it
+    /// disappears from /proc.
     ///
     /// # Errors
-    /// `NotFound`; `ResourceBusy` while it has processes.
+    /// `NotFound`; `ResourceBusy` if it still has processes after that.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
 
     /// Directory of the cgroup that a process is in, within the hierarchy that contains `near`.

@@ -99,7 +99,7 @@ fn a_hog_beside_one_placement_makes_the_difference_and_is_proved_in_both_directi
     // placement the server waits for its load, which the hog keeps from the last CPU: the difference of the two is less than the hog takes.
     let waiting = &explanation["server"]["steps"][0];
     assert_eq!((&waiting["term"], &waiting["parts"][0]["part"]["name"]), (&json!("waiting"), &json!("sh")));
-    let (hogs, waits) = (difference(&named["change"]), waiting["to"].as_f64().unwrap());
+    let (hogs, waits) = (difference(&named["evidence"]), waiting["to"].as_f64().unwrap());
     assert!((0.2..=1.1).contains(&(hogs / waits)), "{hogs} of {waits} us: {explanation:#}");
     assert!(difference(&explanation["server"]["total"]) > 0.5 * hogs, "{explanation:#}");
     assert!(explanation["unexplained_share"].as_f64().unwrap() < 0.25, "{explanation:#}");

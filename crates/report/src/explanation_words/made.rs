@@ -2,7 +2,7 @@
 
 use advise::diagnosis::rules::Costs;
 use advise::diagnosis::{Cause, CauseId, Remedy, Subject};
-use advise::explanation::claim::{Claim, Side, Support};
+use advise::explanation::claim::{Claim, Evidence, Side, Support};
 use advise::explanation::term::{Part, Term};
 use advise::explanation::waterfall::{Change, PartStep, Step, Waterfall};
 use advise::explanation::{Basis, Explanation};
@@ -69,8 +69,7 @@ pub fn hog_claim() -> Claim {
         id: CauseId { rule: "busy-task".into(), subject },
         costs: Costs::CpuAccess,
         support: Support::Supported,
-        change: Some(change(0.0, 29.0, Some((27.0, 31.0)))),
-        found_in: Side::Arm,
+        evidence: Evidence::Cost { change: change(0.0, 29.0, Some((27.0, 31.0))) },
         outweighed: false,
         own_work: false,
         example: Some(cause),
@@ -88,7 +87,7 @@ pub fn of_five_blocks() -> Explanation {
     let changes = server.steps.iter_mut().map(|step| &mut step.change);
     changes.chain([&mut server.total, &mut server.own]).for_each(|change| change.interval = None);
     let claim = &mut explanation.claims[0];
-    (claim.support, claim.change) = (Support::Possible, None);
+    (claim.support, claim.evidence) = (Support::Possible, Evidence::Presence { found_in: Side::Arm });
     explanation
 }
 

@@ -1,7 +1,7 @@
 //! The sentences of an explanation: its heading, claims, the load's side, what is not explained.
 
 use advise::diagnosis::{Cause, CauseId, Remedy, Subject, about};
-use advise::explanation::claim::{Claim, Support};
+use advise::explanation::claim::{Claim, Evidence, Support};
 use advise::explanation::functions::{FunctionChange, Where};
 use advise::explanation::term::Term;
 use advise::explanation::wakeups::Wakeups;
@@ -90,18 +90,10 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
         false => cause_name(&claim.id),
     };
     let (costlier, cheaper) = claim.costlier_first(&explanation.arm, &explanation.against);
-    let all_the_same = if claim.outweighed { ", although the former is faster" } else { "" };
-    let cost = match &claim.change {
-        Some(change) => {
-            let more = value(explanation.basis, change.difference().abs());
-            format!("{more} more in {} than in {}{all_the_same}", one_line(costlier), one_line(cheaper))
-        }
-        None => format!(
-            "found in most blocks of {} and in few of {}{all_the_same}; its cost was not measured",
-            one_line(costlier),
-            one_line(cheaper)
-        ),
-    };
+    let mut cost = evidence(claim, explanation.basis, &one_line(costlier), &one_line(cheaper));
+    if claim.outweighed {
+        cost.push_str(&format!("; {} is faster all the same", one_line(costlier)));
+    }
     ClaimWords {
         name,
         cost,
@@ -109,6 +101,33 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
         is_supported: matches!(claim.support, Support::Proved | Support::Supported),
         proof: claim.proof.as_ref().map(proof),
         remedy: claim.remedy().map(remedy_words),
+    }
+}
+
+/// What shows a claim: what it takes, or why it is only possible.
+fn evidence(claim: &Claim, basis: Basis, costlier: &str, cheaper: &str) -> String {
+    let (more, less) = match &claim.evidence {
+        Evidence::Presence { .. } => {
+            return format!(
+                "found in most blocks of {costlier} and in few of {cheaper}; its cost was not measured"
+            );
+        }
+        Evidence::Cost { change } | Evidence::AtMost { change } | Evidence::Frequency { change } => {
+            (change.to.max(change.from), change.to.min(change.from))
+        }
+    };
+    match &claim.evidence {
+        Evidence::Cost { .. } => {
+            format!("{} more in {costlier} than in {cheaper}", value(basis, more - less))
+        }
+        Evidence::Frequency { .. } => {
+            format!("{more:.1} a request in {costlier}, {less:.1} in {cheaper}; their cost was not measured")
+        }
+        _ => format!(
+            "up to {} in {costlier}, up to {} in {cheaper}; its cost was not measured",
+            value(basis, more),
+            value(basis, less)
+        ),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use advise::diagnosis::Subject;
 use advise::explanation::Basis;
-use advise::explanation::claim::Support;
+use advise::explanation::claim::{Evidence, Side, Support};
 use advise::explanation::term::Term;
 use advise::explanation::waterfall::{Step, Waterfall};
 
@@ -95,22 +95,19 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
     );
     assert_eq!(words.remedy.as_deref(), Some("Move hog to another CPU"));
     let mut back = explanation.clone();
-    back.claims[0].change = Some(made::change(29.0, 0.0, Some((-31.0, -27.0))));
+    back.claims[0].evidence = Evidence::Cost { change: made::change(29.0, 0.0, Some((-31.0, -27.0))) };
     assert_eq!(claim(&back.claims[0], &back).cost, "29.0 us more in unpinned A than in cpu 0");
     let mut outweighed = explanation.clone();
     outweighed.claims[0].outweighed = true;
     let words = claim(&outweighed.claims[0], &outweighed);
-    assert_eq!(words.cost, "29.0 us more in cpu 0 than in unpinned A, although the former is faster");
+    assert_eq!(words.cost, "29.0 us more in cpu 0 than in unpinned A; cpu 0 is faster all the same");
     assert!(words.remedy.is_some(), "a hog can be moved away from the faster placement, too");
     assert_eq!(no_claim(&outweighed), Some("No rule claims a part of what makes the slower one slower."));
     outweighed.claims[0].id.subject = Subject::Server;
     assert_eq!(claim(&outweighed.claims[0], &outweighed).remedy, None, "it comes with that placement");
-    outweighed.claims[0].change = None;
+    outweighed.claims[0].evidence = Evidence::Presence { found_in: Side::Arm };
     let cost = claim(&outweighed.claims[0], &outweighed).cost;
-    assert!(
-        cost.ends_with("in few of unpinned A, although the former is faster; its cost was not measured"),
-        "{cost}"
-    );
+    assert!(cost.ends_with("its cost was not measured; cpu 0 is faster all the same"), "{cost}");
     let few = made::of_five_blocks();
     let words = claim(&few.claims[0], &few);
     assert!(
@@ -118,6 +115,27 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
         "{words:?}"
     );
     assert_eq!(few.claims[0].support, Support::Possible);
+}
+
+#[test]
+fn a_claim_without_a_cost_says_what_shows_it() {
+    let shown = |evidence| {
+        let mut explanation = made::explanation();
+        explanation.claims[0].evidence = evidence;
+        claim(&explanation.claims[0], &explanation).cost
+    };
+    assert_eq!(
+        shown(Evidence::Presence { found_in: Side::Against }),
+        "found in most blocks of unpinned A and in few of cpu 0; its cost was not measured"
+    );
+    assert_eq!(
+        shown(Evidence::AtMost { change: made::change(5.0, 27.0, Some((20.0, 24.0))) }),
+        "up to 27.0 us in cpu 0, up to 5.00 us in unpinned A; its cost was not measured"
+    );
+    assert_eq!(
+        shown(Evidence::Frequency { change: made::change(5.4, 1.3, Some((-4.3, -3.9))) }),
+        "5.4 a request in unpinned A, 1.3 in cpu 0; their cost was not measured"
+    );
 }
 
 #[test]

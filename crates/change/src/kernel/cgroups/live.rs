@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use machine::limits::mounts;
 
@@ -10,6 +11,9 @@ use super::Cgroups;
 use crate::kernel::live::LiveKernel;
 use crate::kernel::pseudo_files;
 use crate::procfs;
+
+/// How long the last processes of a cgroup are waited for before it is removed.
+const EMPTY_WITHIN: Duration = Duration::from_secs(2);
 
 impl Cgroups for LiveKernel {
     fn is_dir(&self, path: &Path) -> bool {
@@ -24,7 +28,15 @@ impl Cgroups for LiveKernel {
     }
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        fs::remove_dir(path)
+        let until = Instant::now() + EMPTY_WITHIN;
+        loop {
+            match fs::remove_dir(path) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                result => return result,
+            }
+        }
     }
 
     fn process_cgroup(&self, pid: u32, near: &Path) -> io::Result<PathBuf> {

@@ -35,7 +35,8 @@ fn read(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sleeps until CLOCK_MONOTONIC reads `at_ns`.
+/// Sleeps until CLOCK_MONOTONIC reads `at_ns`. A function of its own in every build, since stacks are expected to name it.
+#[inline(never)]
 pub fn sleep_until(at_ns: u64) {
     let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &at);
