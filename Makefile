@@ -11,7 +11,10 @@ PINWISE = $(TARGET_DIR)/$(TARGET)/release/pinwise
 # scripts/setup puts cargo-nextest there if it is not installed.
 export PATH := $(abspath $(TARGET_DIR))/tools/bin:$(PATH)
 
-.PHONY: study test test-quick soak score bench build setup setup-release setup-tests lint deny clean
+PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+.PHONY: study test test-quick soak score bench build install uninstall setup setup-release setup-tests lint deny clean
 
 ## Builds pinwise for this machine and studies the built-in string server; writes a case and its report.
 study: setup
@@ -47,6 +50,20 @@ bench: build
 build: setup-release
 	$(FOR_TARGET) build --release --package pinwise --target $(TARGET)
 	@scripts/is-static $(PINWISE)
+
+## Installs the binary, a man page for every verb, and completions for bash, zsh and fish: make install PREFIX=/usr/local (DESTDIR for packages).
+install: build
+	install -D -m 755 $(PINWISE) $(DESTDIR)$(PREFIX)/bin/pinwise
+	install -d $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	$(PINWISE) man --into $(SHARE)/man/man1
+	$(PINWISE) completions bash > $(SHARE)/bash-completion/completions/pinwise
+	$(PINWISE) completions zsh > $(SHARE)/zsh/site-functions/_pinwise
+	$(PINWISE) completions fish > $(SHARE)/fish/vendor_completions.d/pinwise.fish
+
+## Removes what `make install` wrote.
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/pinwise $(SHARE)/man/man1/pinwise.1 $(SHARE)/man/man1/pinwise-*.1
+	rm -f $(SHARE)/bash-completion/completions/pinwise $(SHARE)/zsh/site-functions/_pinwise $(SHARE)/fish/vendor_completions.d/pinwise.fish
 
 ## What building for oneself and the lints need.
 setup:
