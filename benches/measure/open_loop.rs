@@ -217,7 +217,7 @@ fn tell(section: &mut Section, rows: &[(String, [Vec<f64>; 4])]) {
         let [p99, p999, true_p99, true_p999] = figures;
         let ms = |us: &[f64]| match middle(us) {
             us if us.is_finite() => format!("{:.1}", us / 1e3),
-            _ => "not told".into(),
+            _ => "unknown".into(),
         };
         let ratio = |told: &[f64], truth: &[f64]| match told.iter().all(|us| us.is_finite()) {
             true => Ratio::of(told, truth).map_or_else(|| "-".into(), |ratio| ratio.to_string()),

@@ -8,8 +8,13 @@ use std::sync::OnceLock;
 use bolero::check;
 use load::Outcome;
 use machine::{Machine, Placement, Root};
-use report::table::Style;
-use report::{CaseView, Commands, absent, compare_text, html, json, junit, table};
+use report::case::compare_text;
+use report::case::html;
+use report::case::json;
+use report::case::junit;
+use report::case::table;
+use report::case::table::Style;
+use report::{CaseView, Commands, absent};
 use serde_json::{Value, json};
 use study::case::asked::{Asked, Found, Line};
 use study::comparison::{self, Side};
@@ -158,7 +163,7 @@ fn read_and_show(dir: &Path, beside: &Facts) {
         operations: BTreeMap::new(),
         commands: Commands::default(),
         case_dir: PathBuf::new(),
-        machine_text: report::machine_text::render(&facts.machine),
+        machine_text: report::map::machine_text::render(&facts.machine),
     });
     absent::of_files(&facts);
     let _ = advise::plan(&facts, &findings, true).plan.to_toml();

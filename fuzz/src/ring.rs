@@ -12,9 +12,9 @@ use probe::account::{
     LineAccount, Nearness, Paging, Route, Source, Stretches, TaskAccount, ThreadAccount,
 };
 use probe::ring::{Range, Ring};
-use report::account_tables::{Form, Table, When, Writer};
-use report::account_text::{self, Wanted};
-use report::diagnosis_text;
+use report::account::account_tables::{Form, Table, When, Writer};
+use report::account::account_text::{self, Wanted};
+use report::account::diagnosis_text;
 use serde_json::{Value, json};
 
 use crate::edits;

@@ -44,7 +44,7 @@ pub fn play(scenario: &Scenario, pinwise: &Path) -> Result<Vec<Claimed>, String>
         return Err("its cause is about one process, and each trial has its own".into());
     }
     if !scenario.load.contains("$PINWISE drive") {
-        return Err("its load tells no figure".into());
+        return Err("its load reports no figure".into());
     }
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let scene = Scene::new(pinwise, folder.path(), 0)?;

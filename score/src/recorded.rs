@@ -67,7 +67,7 @@ pub fn judge_all(names: &[String]) -> Result<Vec<Row>, String> {
 mod tests {
     use advise::diagnosis::rules::Costs;
     use advise::diagnosis::{Diagnosis, Limit};
-    use report::diagnosis_text::{self, Wanted};
+    use report::account::diagnosis_text::{self, Wanted};
 
     use super::*;
     use crate::verdict::judge;

@@ -15,13 +15,14 @@ mod load_waits;
 pub mod observing;
 pub mod stalled;
 pub mod term;
+mod trial_pair;
 pub mod wakeups;
 pub mod waterfall;
 pub mod work;
 
 use std::collections::BTreeMap;
 
-use machine::Missing;
+use machine::{FactId, Missing};
 use probe::account::SleepReason;
 use serde::Serialize;
 use study::{Arm, Facts, Observed, SeenObserved};
@@ -30,12 +31,14 @@ use crate::diagnosis::rules::Costs;
 use claim::{Claim, Scaled, Side, Support};
 use everywhere::EveryArm;
 use functions::FunctionChange;
-use judged::{Judged, OfArm, judged};
+use judged::{OfArm, judged};
 use latency::Latency;
 use observing::Observing;
 use stalled::Stalled;
 use term::{Part, Term, Terms};
+use trial_pair::TrialPair;
 use wakeups::Wakeups;
+pub use waterfall::MATTERS;
 use waterfall::{Change, Pair, Waterfall, waterfall};
 use work::Work;
 
@@ -83,9 +86,6 @@ pub struct Explanation {
     /// What is not known, and why.
     pub missing: Vec<Missing>,
 }
-
-/// A claim or a term below this share of the time of a request is left out.
-pub const MATTERS: f64 = 0.01;
 
 /// A case explained: each of its observed trials is judged once for all of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -236,21 +236,11 @@ fn named<'a>(facts: &'a Facts, name: &str) -> Result<&'a Arm, Missing> {
     })
 }
 
-/// A trial of each arm in the same block.
-type TrialPair<'t, 'a> = (&'t Judged<'a>, &'t Judged<'a>);
-
 /// The trials of both arms in the same block.
 fn pairs<'t, 'a>(by_arm: &'t BTreeMap<&str, OfArm<'a>>, arm: &Arm, against: &Arm) -> Vec<TrialPair<'t, 'a>> {
     let of = |arm: &Arm| by_arm.get(arm.name.as_str());
     let Some((arm, against)) = of(arm).zip(of(against)) else { return Vec::new() };
     arm.iter().filter_map(|(block, judged)| Some((judged, against.get(block)?))).collect()
-}
-
-/// How a figure of a trial differs between the arms; `None` where one of them does not have it.
-fn change(pairs: &[TrialPair<'_, '_>], of: impl Fn(&Observed) -> Option<f64>) -> Option<Change> {
-    let both = |(arm, against): &TrialPair<'_, '_>| of(arm.observed).zip(of(against.observed));
-    let values: Option<Vec<(f64, f64)>> = pairs.iter().map(both).collect();
-    values.filter(|values| !values.is_empty()).map(|values| Change::of(&values))
 }
 
 fn wakeups(pairs: &[TrialPair<'_, '_>]) -> Option<(Wakeups, Wakeups)> {
@@ -279,7 +269,7 @@ fn nothing_observed(facts: &Facts) -> Missing {
     if let Some(why) = facts.observed.iter().find_map(said) {
         return Missing::new(fact, why);
     }
-    let kernel = facts.missing.iter().find(|missing| missing.fact.starts_with("kernel events"));
+    let kernel = facts.missing.iter().find(|missing| missing.is(&FactId::KernelEvents));
     match (kernel, facts.study.boots.is_some()) {
         (Some(missing), _) => Missing::new(fact, &missing.why),
         (None, true) => Missing::new(fact, "studies across boots have no observed blocks"),

@@ -135,7 +135,7 @@ fn missing(facts: &Facts, own: &OwnCpu, cpu: u32) -> Vec<Missing> {
 
 /// The first reason that a trial gives for the absence of a probe.
 fn reason(facts: &Facts, probe: &str, file: &str) -> String {
-    let said = |m: &&Missing| m.fact.contains(probe) || m.fact.contains(file);
+    let said = |m: &&Missing| m.is_of_probe(probe) || m.fact == file;
     let noted = |seen: &Seen| {
         let observed = seen.observation.iter().flat_map(|o| &o.missing);
         observed.chain(&seen.trial.missing).find(said).map(|m| m.why.clone())

@@ -14,9 +14,11 @@ mod kernel_file;
 mod latency_limit;
 mod launch;
 mod lifetime;
+mod netns;
 mod netns_pair;
 mod operation;
 mod page_migration;
+mod path;
 mod pktgen;
 mod placed_file;
 mod process_file;
@@ -25,20 +27,19 @@ mod refusal;
 mod scheduling;
 mod swap_file;
 mod swapping;
+mod thread;
 mod util_clamp;
-
-use std::io;
-use std::path::Path;
 
 use machine::Act;
 
-use crate::kernel::Kernel;
-use crate::procfs::says_ended;
-
 pub use kernel_file::form;
 pub use lifetime::outlives_boots;
+use netns::within;
+use operation::unfit;
 pub use operation::{Lifetime, Operation, TakenBack};
+use path::is_path_gone;
 pub use refusal::refusal;
+use thread::{first_thread, of_thread};
 
 /// What an act means to the kernel.
 pub fn operation(act: &Act) -> Box<dyn Operation + '_> {
@@ -83,41 +84,5 @@ pub fn operation(act: &Act) -> Box<dyn Operation + '_> {
         Act::MakeSwapFile { path, bytes } => Box::new(swap_file::SwapFile { path, bytes: *bytes }),
         Act::SwapOn { path } => Box::new(swapping::Swapping { path }),
         Act::HoldLatency { limit_us } => Box::new(latency_limit::LatencyLimit { limit_us: *limit_us }),
-    }
-}
-
-/// Whether an error means that a file or folder is gone. Drivers answer ENODEV for a device that is there and sleeps.
-fn is_path_gone(
-    kernel: &dyn Kernel,
-    error: &io::Error,
-    path: &Path,
-    netns: Option<&str>,
-) -> io::Result<bool> {
-    match says_ended(error) || error.raw_os_error() == Some(libc::ENODEV) {
-        true => kernel.exists(path, netns).map(|there| !there),
-        false => Ok(false),
-    }
-}
-
-/// An old value that does not belong to its act: the ledger is damaged.
-fn unfit() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the ledger's old value does not fit its act")
-}
-
-/// In which network namespace, as a part of a sentence.
-fn within(netns: Option<&str>) -> String {
-    netns.map(|name| format!(" in network namespace {name}")).unwrap_or_default()
-}
-
-/// The first thread of a process, which stands for it.
-fn first_thread(process: machine::ProcessRef) -> machine::ThreadRef {
-    machine::ThreadRef { pid: process.pid, tid: process.pid, start_time_ticks: process.start_time_ticks }
-}
-
-/// `process 7: what`, `thread 9 of process 7: what`.
-fn of_thread(thread: &machine::ThreadRef, what: &str) -> String {
-    match thread.tid == thread.pid {
-        true => format!("process {}: {what}", thread.pid),
-        false => format!("thread {} of process {}: {what}", thread.tid, thread.pid),
     }
 }

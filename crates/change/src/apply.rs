@@ -4,7 +4,7 @@ use std::path::Path;
 
 use machine::kept::{self, Keeping, Manner, NotKept};
 use machine::knobs::{self, MaySet};
-use machine::processes::Owner;
+use machine::processes::{Owner, OwnerId};
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
 
@@ -134,25 +134,18 @@ pub fn not_left_alone(root: &Root, plan: &Plan, owners: &[Owner]) -> Vec<NotLeft
         let knob = knobs::find(&setting.knob)?;
         // What cannot be asked for fails with its own words.
         let acts = knob.change(root, &setting.target, &setting.value).ok()?;
-        let by = running(knob.about().owner, owners, &acts);
+        let by = running(knob.about().owners, owners, &acts);
         (!by.is_empty()).then_some(NotLeftAlone { setting, by })
     });
     told.collect()
 }
 
-/// The programs that run, of those that the words about a knob's owners name. Who is told by one of the `acts` to leave it alone does.
-fn running(words: &str, owners: &[Owner], acts: &[Act]) -> Vec<String> {
-    let told: Vec<u32> = acts.iter().filter_map(|act| operation(act).restrains()).collect();
-    let named = |name: &str| {
-        words.match_indices(name).any(|(at, name)| {
-            let beside = [words[..at].chars().next_back(), words[at + name.len()..].chars().next()];
-            beside.into_iter().flatten().all(|letter| !letter.is_alphanumeric() && letter != '-')
-        })
-    };
-    let run = owners.iter().filter_map(|owner| Some((owner, owner.pid?)));
-    run.filter(|(owner, pid)| named(&owner.name) && !told.contains(pid))
-        .map(|(owner, pid)| format!("{} (process {pid})", owner.name))
-        .collect()
+/// Those of the `owners` that set a knob of theirs and run. One that is asked by one of the `acts` to leave it alone does.
+fn running(ids: &[OwnerId], owners: &[Owner], acts: &[Act]) -> Vec<String> {
+    let restrained: Vec<u32> = acts.iter().filter_map(|act| operation(act).restrains()).collect();
+    let run = owners.iter().filter_map(|owner| Some((owner, owner.id?, owner.pid?)));
+    let free = run.filter(|(_, id, pid)| ids.contains(id) && !restrained.contains(pid));
+    free.map(|(owner, _, pid)| format!("{} (process {pid})", owner.name)).collect()
 }
 
 fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Owner]) -> Foreseen {
@@ -173,7 +166,8 @@ fn foresee_one(root: &Root, kernel: &dyn Kernel, planned: &Planned, owners: &[Ow
         foreseen.now = Some(knob.read(root, &planned.target)?);
         knob.change(root, &planned.target, &planned.value)
     });
-    foreseen.runs_here = running(foreseen.owner, owners, asked.as_deref().unwrap_or_default());
+    let ids = about.map_or(&[][..], |about| about.owners);
+    foreseen.runs_here = running(ids, owners, asked.as_deref().unwrap_or_default());
     match asked {
         Ok(acts) => {
             let to_do = acts.iter().filter(|act| !is_so(kernel, act));
@@ -403,7 +397,7 @@ fn is_a_thread_that_ended(kernel: &dyn Kernel, act: &Act) -> bool {
 }
 
 fn made_otherwise(receipt: &Receipt) -> Fault {
-    let cause = format!("asked for {}, and the kernel made {} of it", receipt.asked, receipt.read_back);
+    let cause = format!("requested {}, reads back {}", receipt.asked, receipt.read_back);
     let remedy = "ask for what the kernel can do: its part of the CPUs, its step, its range";
     Fault::new(Class::MachineLacks, &receipt.object, cause, remedy)
 }
@@ -452,16 +446,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_that_run_are_found_by_their_names_and_not_by_parts_of_them() {
-        let owner = |name: &str, pid| Owner { name: name.into(), pid, ..Owner::default() };
-        let owners = [owner("irqbalance", Some(812)), owner("tuna", Some(9)), owner("tuned", None)];
-        let process = ProcessRef { pid: 812, start_time_ticks: 1 };
-        let acts = [Act::SetIrqBan { process, irq: 38, banned: true }];
-        let running = |words: &str, owners: &[Owner]| running(words, owners, &acts);
-        let others = [owner("irqbalance", Some(813)), owner("tuna", Some(9)), owner("tuned", None)];
-        assert_eq!(running("irqbalance, unless banned; tuned", &others), ["irqbalance (process 813)"]);
-        assert_eq!(running("irqbalance, unless banned; tuned", &owners), [""; 0], "it is told");
-        assert_eq!(running("tuned (throughput-performance)", &[owner("tuna", Some(9))]), [""; 0]);
-        assert_eq!(running("auto-cpufreq", &[owner("cpufreq", Some(9))]), [""; 0]);
+    fn owners_that_run_are_those_of_the_knob_that_nobody_restrains() {
+        let owner = |id, pid| Owner { id: Some(id), name: format!("{id:?}"), pid, ..Owner::default() };
+        let owners = [
+            owner(OwnerId::Irqbalance, Some(812)),
+            owner(OwnerId::Tuna, Some(9)),
+            owner(OwnerId::Tuned, None),
+        ];
+        let process = |pid| ProcessRef { pid, start_time_ticks: 1 };
+        let ban = |pid| [Act::SetIrqBan { process: process(pid), irq: 38, banned: true }];
+        let knob = [OwnerId::Irqbalance, OwnerId::Tuned];
+        assert_eq!(running(&knob, &owners, &ban(813)), ["Irqbalance (process 812)"]);
+        assert_eq!(running(&knob, &owners, &ban(812)), [""; 0], "it is asked to leave it alone");
+        assert_eq!(running(&[], &owners, &[]), [""; 0]);
+        let without_id = Owner { id: None, name: "irqbalance".into(), pid: Some(1), ..Owner::default() };
+        assert_eq!(running(&knob, &[without_id], &[]), [""; 0]);
     }
 }

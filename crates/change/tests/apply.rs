@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine::processes::Owner;
+use machine::processes::{Owner, OwnerId};
 use machine::{Class, Fault, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee, no_other_holds, not_left_alone};
 use pinwise_change::confirm;
@@ -107,7 +107,7 @@ fn what_the_kernel_makes_otherwise_is_a_failure_too() {
     let bench = Bench::new();
     bench.kernel.lie(IRQ[1], "0-1");
     let applied = bench.apply(&plan(&[("38", "0"), ("39", "1")]), false);
-    assert!(applied.fault.unwrap().cause.contains("the kernel made 0-1 of it"));
+    assert!(applied.fault.unwrap().cause.contains("reads back 0-1"));
     assert_eq!(bench.read(IRQ[0]), "0-3");
 }
 
@@ -177,12 +177,15 @@ fn a_dry_run_touches_nothing_and_tells_of_everything() {
 #[test]
 fn who_runs_here_and_may_set_it_anew_is_named() {
     let bench = Bench::new();
-    let owner = |name: &str, pid| Owner { name: name.into(), pid, ..Owner::default() };
+    let owner = |id, pid| {
+        let name = if id == OwnerId::Tuned { "tuned" } else { "kubelet" };
+        Owner { id: Some(id), name: name.into(), pid, ..Owner::default() }
+    };
     let mut all = plan(&[("38", "0"), ("39", "9")]);
     all.settings.push(Planned { knob: "nonsense".into(), ..Planned::default() });
     let told = |owners: &[Owner]| not_left_alone(&bench.root(), &all, owners);
-    assert_eq!(told(&[owner("tuned", None), owner("kubelet", Some(5))]), []);
-    let told = told(&[owner("tuned", Some(4)), owner("kubelet", Some(5))]);
+    assert_eq!(told(&[owner(OwnerId::Tuned, None), owner(OwnerId::Kubelet, Some(5))]), []);
+    let told = told(&[owner(OwnerId::Tuned, Some(4)), owner(OwnerId::Kubelet, Some(5))]);
     // What cannot be asked for is told when it is.
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].setting.target.as_str(), &told[0].by[..]), ("38", &["tuned (process 4)".into()][..]));

@@ -11,11 +11,11 @@ pub fn headroom(client_busy: Option<f64>, server_busy: Option<f64>, crowded: boo
     let (client_limits, note) = match (client_busy, server_busy) {
         _ if crowded => (
             None,
-            "load and server shared a CPU: together they were the limit, and neither can be told from the other. \
+            "load and server shared a CPU: together they were the limit, and the two cannot be distinguished. \
              Give the load a CPU of its own for figures of the server alone"
                 .to_string(),
         ),
-        (None, _) => (None, "how busy the load was is not known: the limit cannot be told".to_string()),
+        (None, _) => (None, "how busy the load was is not known: the limit is not known either".to_string()),
         (Some(client), _) if client <= FULL => {
             let server = server_busy.map(|s| format!(", the server {}", percent(s))).unwrap_or_default();
             (Some(false), format!("the load was {} busy{server}: it had room left", percent(client)))

@@ -85,7 +85,7 @@ pub struct Outcome {
     pub figures: BTreeMap<String, f64>,
     /// Units by figure name, where known: `requests/s`, `us`.
     pub units: BTreeMap<String, String>,
-    /// Short intervals in order of time; empty when the load tool tells only its final figure.
+    /// Short intervals in order of time; empty when the load tool reports only its final figure.
     pub intervals: Vec<Interval>,
     /// What they count.
     #[serde(default, skip_serializing_if = "Counted::is_requests")]
@@ -121,7 +121,7 @@ impl Outcome {
         };
         if seconds <= 0.0 {
             let why = match self.intervals.is_empty() {
-                true => "the load tool told no intervals, only its final figures".to_string(),
+                true => "the load tool reported no intervals, only its final figures".to_string(),
                 false => format!("none of its {} intervals lies wholly inside", self.intervals.len()),
             };
             return Err(Missing::new(fact(), why));

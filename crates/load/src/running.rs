@@ -74,7 +74,7 @@ impl Running {
         let from_ns = monotonic_ns();
         let mut launched = hand.launch(&launch)?;
         let pipe = launched.take_stdout().ok_or_else(|| {
-            let remedy = "this is a fault of pinwise: please report it";
+            let remedy = "this is a bug in pinwise; please report it";
             Fault::new(
                 Class::WorkloadFailed,
                 format!("load '{command}'"),

@@ -3,32 +3,16 @@
 //! They stand in this crate, left of `change`, because knobs describe themselves here and must be able to name
 //! the writes they ask for (see docs/journal/0001-acts-are-data-in-machine.md).
 
+mod task_ref;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use task_ref::{ProcessRef, ThreadRef};
+
 use crate::{BootLoader, CpuSet, EthtoolSetting, GuestPin, NetnsPair, PlatformFile, Setting};
-
-/// One process, safe against reuse of its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ProcessRef {
-    /// Process number (thread group).
-    pub pid: u32,
-    /// Start time in clock ticks since boot: field 22 of /proc/PID/stat. Tells a reused number apart.
-    pub start_time_ticks: u64,
-}
-
-/// One thread, safe against reuse of its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ThreadRef {
-    /// The process it belongs to.
-    pub pid: u32,
-    /// Thread number; equals `pid` for the first thread.
-    pub tid: u32,
-    /// Start time in clock ticks since boot: field 22 of /proc/PID/task/TID/stat.
-    pub start_time_ticks: u64,
-}
 
 /// A scheduling policy with its parameters (sched(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -106,7 +106,7 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<EnergyZone> {
     let zones = match zones(root) {
         Ok(zones) => zones,
         Err(missing) => {
-            notes.missing(missing.fact, missing.why);
+            notes.add(missing);
             return Vec::new();
         }
     };

@@ -182,10 +182,8 @@ impl Uname {
         let (of_line, build) = parsed.map_or((None, None), |(r, v)| (Some(r), v));
         Self {
             release: release.ok().or(of_line).or_else(|| {
-                notes.missing(
-                    "kernel release",
-                    "neither /proc/sys/kernel/osrelease nor /proc/version tells it",
-                );
+                notes
+                    .missing("kernel release", "neither /proc/sys/kernel/osrelease nor /proc/version has it");
                 None
             }),
             version: version.ok().or(build),

@@ -59,7 +59,7 @@ pub use fault::{Class, Fault};
 pub use guest_pin::{GuestPart, GuestPin, PinScope};
 pub use machine::Machine;
 pub use memory_policy::{MemoryMode, MemoryPolicy};
-pub use missing::{Missing, Notes};
+pub use missing::{FactId, Missing, Notes};
 pub use netns_pair::NetnsPair;
 pub use outside::Outside;
 pub use own_folder::OwnFolder;

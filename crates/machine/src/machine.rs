@@ -1,23 +1,24 @@
 //! The machine: every fact of one host at one moment.
 
+mod read;
+
 use serde::{Deserialize, Serialize};
 
-use crate::devices::{self, Device, DeviceKind};
-use crate::distances::{self, Distances};
-use crate::idle::{self, Idle};
-use crate::irqs::{self, Irq};
-use crate::kernel::{self, Kernel, boot};
-use crate::limits::mounts::{self, Mounts};
-use crate::limits::{self, Limits};
-use crate::power::{self, Power};
-use crate::processes::{self, Containers, Guest, KernelThreads, Owner};
-use crate::topology::caches::{self, Cache, CacheType};
-use crate::topology::cpus::{self, Cpu};
-use crate::topology::kinds::{self, CoreKind};
-use crate::topology::memory::{self, Memory};
-use crate::topology::nodes::{self, Node, mem_total_bytes};
-use crate::virtualization::{self, Virtualization};
-use crate::{CpuSet, Missing, Notes, ReadError, Root};
+use crate::devices::{Device, DeviceKind};
+use crate::distances::Distances;
+use crate::idle::Idle;
+use crate::irqs::Irq;
+use crate::kernel::Kernel;
+use crate::limits::Limits;
+use crate::power::Power;
+use crate::processes::{Containers, Guest, KernelThreads, Owner};
+use crate::topology::caches::{Cache, CacheType};
+use crate::topology::cpus::Cpu;
+use crate::topology::kinds::CoreKind;
+use crate::topology::memory::Memory;
+use crate::topology::nodes::Node;
+use crate::virtualization::Virtualization;
+use crate::{CpuSet, Missing};
 
 /// Facts of one host at one moment. As JSON it is what `pinwise map --format json` prints.
 ///
@@ -75,81 +76,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.
-    pub fn read(root: &Root) -> Self {
-        let _folders = root.keep_folders();
-        let mut notes = Notes::new();
-        let mounts = mounts::read(root);
-        let mut machine = Self::laid_out(root, &mounts, &mut notes);
-        let online = machine.online();
-        machine.power = power::read(root, &online, &mut notes);
-        machine.core_kinds = kinds::read(root, &online, &machine.cpus, &machine.power.frequency);
-        machine.irqs = irqs::read(root, &mut notes);
-        irqs::name_owners(&mut machine.irqs, &machine.devices);
-        machine.kernel = kernel::read(root, &mounts, &mut notes);
-        machine.idle = idle::read(root, &online, &machine.core_kinds, &mut notes);
-        machine.virtualization = virtualization::read(root, &mut notes);
-        let processes = processes::read(root, mounts, &mut notes);
-        machine.guests = processes.guests;
-        machine.containers = processes.containers;
-        machine.owners = processes.owners;
-        processes::foresee(&mut machine.owners, &machine.irqs, &machine.devices);
-        machine.kernel_threads = processes.kernel_threads;
-        machine.measured_distances = distances::read(root, &machine, &mut notes);
-        machine.missing = notes.into_vec();
-        machine.kernel.boot = boot::decode(&machine);
-        machine
-    }
-
-    /// Reads only how the machine is laid out: CPUs, caches, nodes, memory, devices, and what this process may use of
-    /// them. The other parts are left empty, which says nothing about them.
-    pub fn read_topology(root: &Root) -> Self {
-        let _folders = root.keep_folders();
-        let mut notes = Notes::new();
-        let mut machine = Self::laid_out(root, &mounts::read(root), &mut notes);
-        machine.core_kinds = kinds::read(root, &machine.online(), &machine.cpus, &[]);
-        machine.measured_distances = distances::read(root, &machine, &mut notes);
-        machine.missing = notes.into_vec();
-        machine
-    }
-
-    fn laid_out(root: &Root, mounts: &Mounts, notes: &mut Notes) -> Self {
-        let mut cpus = cpus::read(root, notes);
-        let limits = limits::read(root, mounts, notes);
-        let allowed = limits.allowed();
-        for cpu in &mut cpus.cpus {
-            cpu.allowed = allowed.as_ref().map(|allowed| allowed.contains(cpu.id) && cpu.online);
-        }
-        let nodes = nodes::read(root, &cpus.online, &mut cpus.cpus, notes);
-        let caches = caches::read(root, &cpus.cpus, &cpus.online, notes);
-        let meminfo = root.read("/proc/meminfo");
-        let memory = memory::read(root, meminfo.as_deref().ok(), notes);
-        let memory_bytes = notes.keep(
-            "memory",
-            meminfo.and_then(|text| {
-                mem_total_bytes(&text).map_err(|why| ReadError::malformed("/proc/meminfo", why))
-            }),
-        );
-        let many_nodes = nodes.len() > 1;
-        let mut devices = devices::network::read(root, many_nodes, notes);
-        devices.extend(devices::block::read(root, many_nodes, notes));
-        devices.extend(devices::accelerators::read(root, many_nodes, notes));
-        Self {
-            possible: cpus.possible,
-            present: cpus.present,
-            offline: cpus.offline,
-            nodes,
-            caches,
-            packages: cpus.packages,
-            memory_bytes,
-            memory,
-            devices,
-            limits,
-            cpus: cpus.cpus,
-            ..Self::default()
-        }
-    }
-
     /// A CPU by number.
     pub fn cpu(&self, id: u32) -> Option<&Cpu> {
         match self.cpus.binary_search_by_key(&id, |cpu| cpu.id) {
@@ -200,7 +126,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tree;
+    use crate::{Root, Tree};
 
     #[test]
     fn an_empty_tree_is_a_machine_of_which_nothing_is_known() {

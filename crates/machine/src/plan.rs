@@ -113,7 +113,7 @@ impl Plan {
     /// None that is known: a plan holds nothing that TOML could not say.
     pub fn to_toml(&self) -> Result<String, Fault> {
         toml::to_string(self)
-            .map_err(|e| Fault::new(Class::Storage, "plan", e, "report it as a fault of pinwise"))
+            .map_err(|e| Fault::new(Class::Storage, "plan", e, "this is a bug in pinwise; please report it"))
     }
 }
 

@@ -141,7 +141,7 @@ impl PlatformFile {
             Self::UnitDropIn { .. } | Self::UnitStart { .. } => "whenever the unit starts",
             Self::GrubDefaults => "from the next start of the machine on",
             Self::ResumeUnit => "when a target that wants it is reached",
-            Self::TunedProfile { .. } => "when tuned is told to use it",
+            Self::TunedProfile { .. } => "once tuned uses it",
         }
     }
 }

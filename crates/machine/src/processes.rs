@@ -21,6 +21,8 @@ mod services;
 mod sockets;
 mod target;
 mod task;
+mod text;
+mod unit_name;
 
 pub use containers::{Container, Containers, Inside};
 pub use cpu_times::{CpuTime, cpu_times};
@@ -30,19 +32,21 @@ pub use numa_memory::NumaMemory;
 pub(crate) use owners::irqbalance::foresee;
 pub use owners::irqbalance::{INTERVAL_S, Irqbalance};
 pub use owners::irqbalance_running;
-pub use owners::{Owner, OwnerSetting};
+pub use owners::{Owner, OwnerId, OwnerSetting};
 pub use peers::{Connections, Listener, Peer, connections};
 pub use process::{Process, Thread};
 pub use server::Server;
 pub(crate) use services::has_systemd;
 pub use services::services;
 pub use sockets::sockets;
-pub(crate) use target::unescaped;
 pub use target::{FoundServer, find};
 pub use task::{Autogroup, Task};
+pub(crate) use unit_name::unescaped;
 
 use crate::limits::mounts::Mounts;
-use crate::{Notes, ReadError, Root};
+use crate::{Notes, Root};
+use scan::numbers;
+use text::text;
 
 /// What the map tells of the processes.
 #[derive(Debug, Default)]
@@ -70,17 +74,4 @@ pub(crate) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Found {
         kernel_threads: scan.as_ref().map(|scan| kernel_threads::read(root, scan, notes)).unwrap_or_default(),
         containers,
     }
-}
-
-/// The text of a file in which names of tasks stand: those are bytes that anybody may have chosen, and what is no
-/// UTF-8 in them is replaced by U+FFFD.
-fn text(root: &Root, path: &str) -> Result<String, ReadError> {
-    let bytes = root.read_bytes(path)?;
-    Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
-}
-
-/// Names in /proc that are numbers of processes or threads.
-fn numbers(names: &[String]) -> Vec<u32> {
-    let digits = |name: &&String| name.bytes().all(|byte| byte.is_ascii_digit());
-    names.iter().filter(digits).filter_map(|name| name.parse().ok()).collect()
 }

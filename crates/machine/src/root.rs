@@ -6,6 +6,7 @@
 mod archive;
 mod asked;
 mod boot_evidence;
+mod damaged;
 mod directory;
 mod error;
 pub(crate) mod ethtool_netlink;
@@ -19,6 +20,7 @@ mod netns;
 mod paths;
 mod recording;
 mod replay;
+mod source;
 mod told;
 mod typed;
 mod whole;
@@ -33,52 +35,15 @@ pub(crate) use irqbalance_socket::IRQBALANCE;
 pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
 
+use crate::Fault;
 use crate::capture::{Capture, INDEX};
 use crate::tree::Tree;
-use crate::{Class, Fault};
+use damaged::damaged;
 pub(crate) use paths::resolve;
+use source::{Source, single_folder};
 
 /// The longest index of a capture. It takes some ten times as much in memory. That of 24 CPUs has 27 kB.
 const LONGEST_INDEX_BYTES: usize = 64 << 20;
-
-/// What stands behind a [`Root`]. Paths are absolute, without `.`, `..` and doubled slashes (see [`paths`]).
-pub(crate) trait Source: Send + Sync {
-    /// The whole content of a file.
-    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
-    /// Hands over the lines of a file, without their ends. Where the source can, it holds one line at a time.
-    fn each_line(&self, path: &str, take: &mut dyn FnMut(&[u8])) -> Result<(), ReadError> {
-        let content = self.read(path)?;
-        let content = content.strip_suffix(b"\n").unwrap_or(&content);
-        if !content.is_empty() {
-            content.split(|byte| *byte == b'\n').for_each(take);
-        }
-        Ok(())
-    }
-    /// Names in a directory, in any order.
-    fn list(&self, path: &str) -> Result<Vec<String>, ReadError>;
-    /// The target of a symbolic link, as it is written there.
-    fn link(&self, path: &str) -> Result<String, ReadError>;
-    /// Whether the path leads to anything, links followed.
-    fn exists(&self, path: &str) -> bool;
-    /// The path with every link followed.
-    fn resolve(&self, path: &str) -> Result<String, ReadError> {
-        paths::resolve(path, |prefix| self.link(prefix).ok(), |whole| self.exists(whole))
-    }
-    /// A fact that is no file, one of [`FACTS`].
-    fn fact(&self, name: &str) -> Result<String, ReadError>;
-    /// An open file to read again and again; `None` where files are not kept by the kernel (an archive in memory).
-    fn open(&self, _path: &str) -> Result<Option<File>, ReadError> {
-        Ok(None)
-    }
-    /// Keeps folders that are listed open, for what is read below them, until [`Source::let_folders_go`].
-    fn keep_folders(&self) {}
-    /// Ends [`Source::keep_folders`].
-    fn let_folders_go(&self) {}
-    /// Whether it is the running system.
-    fn is_live(&self) -> bool {
-        false
-    }
-}
 
 /// While it lives, the folders of the running system that a reader lists stay open for what it reads below them.
 pub(crate) struct OpenFolders<'a>(&'a Root);
@@ -132,14 +97,14 @@ impl Root {
         let meta = std::fs::metadata(path).map_err(|e| Fault::io(&origin, &e, "check the path"))?;
         if meta.is_dir() {
             let directory = directory::Directory::open(path)?;
-            let directory = match paths::single_folder(&directory) {
+            let directory = match single_folder(&directory) {
                 Some(folder) => directory.into_folder(&folder)?,
                 None => directory,
             };
             return Self::over(directory, origin);
         }
         let tree = archive::load(path)?;
-        let tree = match paths::single_folder(&tree) {
+        let tree = match single_folder(&tree) {
             Some(folder) => tree.into_subtree(&format!("/{folder}")),
             None => tree,
         };
@@ -289,9 +254,4 @@ impl Source for Tree {
     fn fact(&self, name: &str) -> Result<String, ReadError> {
         Err(ReadError::absent(name, "only the running system and captures know it"))
     }
-}
-
-/// A fault for a file of ours that cannot be taken.
-fn damaged(origin: &str, why: impl std::fmt::Display) -> Fault {
-    Fault::new(Class::Storage, origin, why, "capture the machine again with `pinwise capture`")
 }

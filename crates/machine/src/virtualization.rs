@@ -61,12 +61,12 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Virtualization {
     if guest.is_none() {
         notes.missing(
             "whether this is a guest",
-            "/proc/cpuinfo has no flags of x86, and no firmware tells it",
+            "/proc/cpuinfo has no flags of x86, and no firmware shows it",
         );
     } else if guest == Some(true) && hypervisor.is_none() {
         notes.missing(
             "name of the hypervisor",
-            "neither the CPU nor /sys/hypervisor nor /sys/class/dmi/id tells it",
+            "neither the CPU nor /sys/hypervisor nor /sys/class/dmi/id shows it",
         );
     }
     let steal_share = match guest {

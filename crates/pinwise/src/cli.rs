@@ -1,26 +1,26 @@
 //! The command line: one list that drives parsing, help, man page and completions.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use crate::verbs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done; a study that finds no difference is done, too
+  0    success; a study that finds no difference succeeds, too
   1    the answer is no (a finding was not proved, an expectation does not hold, something was not undone)
   2    usage: unknown key or flag, malformed value, CPU that does not exist
-  3    not permitted
-  4    the machine lacks what was asked for
+  3    permission denied
+  4    the machine does not have what was requested
   5    the server or the load failed
   6    reading or writing files failed (disk full, malformed case)
-  7    the study goes on after a reboot: reboot, then pinwise resume CASE
-  8    the trials cannot tell whether an expectation holds (pinwise study --expect)
-  130  stopped by a signal (Ctrl-C, SIGTERM, a closed terminal), and the machine is as it was
+  7    the study continues after a reboot: reboot, then pinwise resume CASE
+  8    too few trials to decide whether an expectation holds (pinwise study --expect)
+  130  stopped by a signal (Ctrl-C, SIGTERM, a closed terminal); the machine is restored
 
-pinwise works without root and says what it cannot see or do then.
-Report of a first look at this machine:  pinwise study";
+pinwise works without root, and reports what it cannot see or do then.
+First look at a machine:  pinwise map; pinwise diagnose; pinwise study";
 
-/// Finds out where on this machine a server should run, proves it, and mends it so that it can be taken back.
+/// Finds out where on this machine a server should run, proves why, and applies it, always undoable.
 #[derive(Debug, Parser)]
 #[command(name = "pinwise", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
@@ -32,37 +32,37 @@ pub struct Cli {
 /// The verbs, in the order in which one uses them.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// What the machine is: CPUs, caches, nodes, devices, interrupts, kernel, power, limits
+    /// Show the machine: CPUs, caches, nodes, devices, interrupts, kernel, power, limits
     Map(verbs::map::Args),
-    /// Take the machine home: copy exactly the files that the readers read into an archive
+    /// Archive exactly the files that map reads, to look at the machine elsewhere
     Capture(verbs::capture::Args),
-    /// What is wrong with a running server: which limit holds, who causes it, and the next command
+    /// Diagnose a running server: what limits it, what causes that, and what to do
     Diagnose(verbs::diagnose::Args),
-    /// Who takes CPU time from a server, how long and why; without one, from whom each CPU is taken
+    /// Account for the CPU time of a server: who takes it, for how long and why; without a server, of every CPU
     Watch(Box<verbs::watch::Args>),
-    /// Run a study: by default the built-in string server on each CPU in turn
+    /// Compare placements of a server under load; by default, of a built-in server on each CPU in turn
     Study(Box<verbs::study::Args>),
-    /// How quiet each CPU is, and what breaks the quiet
+    /// Measure how quiet each CPU is, and what disturbs it
     Noise(verbs::noise::Args),
-    /// Go on with a study that was stopped or killed; the remaining order is unchanged
+    /// Continue a study that was stopped or killed, in the same order
     Resume(verbs::resume::Args),
-    /// Say why a placement is slow; --prove moves the cause and measures again
+    /// Explain what makes a placement slow; --prove moves the cause and measures again
     Explain(verbs::explain::Args),
     /// Write the report of a case as one HTML file, or print it
     Report(verbs::report::Args),
-    /// Several cases on one sheet: figures by CPUs, per CPU and per GHz, how far each scales
+    /// Compare cases of several machines: by CPUs, per CPU and per GHz, and how far each scales
     Compare(verbs::compare::Args),
-    /// What of a case is worth keeping, as a file that can be applied
+    /// Write a plan: the settings of a case that are worth keeping
     Plan(verbs::plan::Args),
-    /// Put a plan in force, so that it can always be taken back
+    /// Apply a plan; it can always be undone
     Apply(verbs::apply::Args),
-    /// Let stay what was applied with --confirm-within
+    /// Keep the changes applied with --confirm-within
     Confirm(verbs::confirm::Args),
-    /// Whether a plan brought what its study promised, by fresh trials
+    /// Re-measure: did the plan deliver its gain?
     Verify(verbs::verify::Args),
-    /// What pinwise has changed on this machine and not yet taken back
+    /// Show what pinwise has changed on this machine and not undone yet
     Status(verbs::status::Args),
-    /// Take back everything that pinwise has changed, newest first
+    /// Undo everything that pinwise has changed, newest first
     Undo(verbs::undo::Args),
     /// Boot a guest in the shape of a machine and run a command in it, or try a plan that needs a reboot
     Rehearse(verbs::rehearse::Args),
@@ -70,55 +70,44 @@ pub enum Verb {
     List(verbs::list::Args),
     /// Print shell completions
     Completions(verbs::completions::Args),
-    /// Print the man page (roff)
-    #[command(after_help = "Example:\n  pinwise man | man -l -")]
-    Man,
+    /// Print the man page, or write one for every verb
+    Man(verbs::man::Args),
     /// The built-in string server (studies start it)
     #[command(hide = true)]
     StringServer(verbs::raw::Args),
     /// The built-in echo server: TCP, UDP and a Unix socket at once (recipes start it)
     #[command(hide = true)]
     EchoServer(verbs::raw::Args),
-    /// The built-in task that only spins, and tells what was taken from it (recipes start it)
+    /// The built-in task that only spins, and reports what was taken from it (recipes start it)
     #[command(hide = true)]
     SpinServer(verbs::raw::Args),
-    /// Counts packets: UDP, and over TCP what is said about them (recipes start it)
+    /// The built-in packet sink: counts UDP packets, and is controlled over TCP (recipes start it)
     #[command(hide = true)]
     PacketSink(verbs::raw::Args),
     /// The built-in queue server, which keeps messages in its memory (recipes start it)
     #[command(hide = true)]
     QueueServer(verbs::raw::Args),
-    /// A load against a server, as a recipe's [load] would say it: --address A --port P --driver NAME --KEY VALUE (studies start it)
+    /// Drive a load against a server, as a recipe's [load] describes it: --address A --port P --driver NAME --KEY VALUE (studies start it)
     #[command(hide = true)]
     Drive(verbs::raw::Args),
-    /// What a guest of 'pinwise rehearse PLAN' runs: writes its map and counts the ticks of CPUs that should have none
+    /// Run the checks of 'pinwise rehearse PLAN' inside the guest: its map, and the ticks of CPUs that should have none
     #[command(hide = true)]
     RehearsalChecks(verbs::rehearse::InsideArgs),
-    /// A bounded storm of timer interrupts on one CPU: a disturbance whose size is known, to try rules and studies on
+    /// Make a bounded storm of timer interrupts on one CPU: a disturbance of known size to test rules and studies with
     #[command(hide = true)]
     Storm(verbs::storm::Args),
-    /// Takes a set share of the time of some CPUs: the positive control of a study (studies start it)
+    /// Take a set share of the time of some CPUs: the positive control of a study (studies start it)
     #[command(hide = true)]
     Thief(verbs::thief::Args),
-    /// Takes back what was not confirmed in time
+    /// Undo what was not confirmed in time
     #[command(hide = true)]
     Revert(verbs::revert::Args),
-    /// Holds the knob cpu-dma-latency until it is ended
+    /// Hold the knob cpu-dma-latency until terminated
     #[command(hide = true)]
     HoldLatency(verbs::hold_latency::Args),
-    /// How often the timer interrupted CPUs in a window, and why their tick did not stop
+    /// Count the timer interrupts of CPUs in a window, and show why their tick did not stop
     #[command(hide = true)]
     Ticks(verbs::ticks::Args),
-}
-
-/// Form of what goes to stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs: one JSON document; progress and notes stay on stderr.
-    Json,
 }
 
 #[cfg(test)]

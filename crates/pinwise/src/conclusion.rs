@@ -7,14 +7,19 @@ use std::path::{Path, PathBuf};
 use advise::{Explained, Finding};
 use load::{LoadSpec, Outcome};
 use machine::{Fault, Missing};
-use report::{
-    CaseView, Commands, absent, every_arm_text, explanation_text, html, json, junit, stalled_text, table,
-};
+use report::case::every_arm_text;
+use report::case::explanation_text;
+use report::case::html;
+use report::case::json;
+use report::case::junit;
+use report::case::stalled_text;
+use report::case::table;
+use report::{CaseView, Commands, absent};
 use study::case::quoted;
 use study::evidence::Gate;
 use study::{Case, Facts};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 
@@ -167,7 +172,7 @@ fn page(case: &Case, computed: &Computed) -> String {
         explained,
         latency: latency_by_arm(case, &mut missing),
         operations: operations_shown(case, facts, &mut missing),
-        machine_text: report::machine_text::render(&facts.machine),
+        machine_text: report::map::machine_text::render(&facts.machine),
         commands: commands(case),
         case_dir: case.dir().to_path_buf(),
     };

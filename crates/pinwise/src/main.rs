@@ -12,6 +12,7 @@ mod brought;
 mod cli;
 mod conclusion;
 mod discarded;
+mod format;
 mod guard;
 mod interrupt;
 mod left;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use machine::own_folder::named;
 use machine::{Class, Fault};
-use report::table::Style;
+use report::case::table::Style;
 use serde::Serialize;
 
 use crate::{guard, notes};
@@ -74,16 +74,16 @@ pub fn pass_on(bytes: &[u8]) {
 
 /// A JSON document on one line.
 pub fn one_line(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value)
-        .map(|document| guard::json(document) + "\n")
-        .map_err(|e| Fault::new(Class::Storage, "JSON output", e, "report this as a fault of pinwise"))
+    serde_json::to_string(value).map(|document| guard::json(document) + "\n").map_err(|e| {
+        Fault::new(Class::Storage, "JSON output", e, "this is a bug in pinwise; please report it")
+    })
 }
 
 /// A JSON document with its last line ended.
 pub fn pretty(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string_pretty(value)
-        .map(|document| guard::json(document) + "\n")
-        .map_err(|e| Fault::new(Class::Storage, "JSON output", e, "report this as a fault of pinwise"))
+    serde_json::to_string_pretty(value).map(|document| guard::json(document) + "\n").map_err(|e| {
+        Fault::new(Class::Storage, "JSON output", e, "this is a bug in pinwise; please report it")
+    })
 }
 
 /// Prints one JSON document.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use load::Outcome;
 use machine::{Class, Fault};
-use report::{control_words, visible};
+use report::case::control_words;
+use report::visible;
 use study::Case;
 use study::case::begun;
 use study::engine::prepare::Draft;

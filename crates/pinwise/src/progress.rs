@@ -2,7 +2,7 @@
 
 use indicatif::{MultiProgress, ProgressBar};
 use machine::Outside;
-use report::so_far::SoFar;
+use report::case::so_far::SoFar;
 use study::engine::Event;
 use study::{Recipe, Trial};
 

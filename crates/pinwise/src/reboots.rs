@@ -15,7 +15,7 @@ use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
 use study::{Case, Recipe};
 
 use self::unit::ResumeUnit;
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{conclusion, left, run_case};

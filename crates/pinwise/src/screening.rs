@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::Fault;
-use report::screening_words;
+use report::case::screening_words;
 use study::case::begun;
 use study::engine::prepare::Draft;
 use study::{Screening, engine, screening};

@@ -15,44 +15,20 @@ mod memory;
 mod node_memory;
 mod order;
 mod ping_pong;
+mod plan;
+mod rounds;
+mod surroundings;
 mod told;
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use machine::distances::{FORMAT, MadeOn};
-use machine::{Class, CpuSet, Distances, Fault, Machine, Missing, Root};
+use machine::{Distances, Fault, Machine, Root};
 
-pub use cores::Cores;
-pub use memory::Memory;
 pub use ping_pong::spin;
-
-/// What is to be measured.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Plan {
-    /// The CPUs: online, and allowed to this process.
-    pub cpus: CpuSet,
-    /// From CPU to CPU.
-    pub cores: Option<Cores>,
-    /// From node to node.
-    pub memory: Option<Memory>,
-    /// How long each of them takes; as long as it deserves when left out.
-    pub time: Option<Duration>,
-    /// What orders are drawn from.
-    pub seed: u64,
-}
-
-/// What the caller does for a measurement: this crate sets nothing.
-pub trait Surroundings: Sync {
-    /// Confines the calling thread to a CPU.
-    ///
-    /// # Errors
-    /// It may not run there.
-    fn enter(&self, cpu: u32) -> Result<(), Fault>;
-
-    /// So much of `what` is done, 0 to 1.
-    fn passes(&self, what: &str, done: f64);
-}
+pub use plan::{Cores, Memory, Plan};
+pub use surroundings::Surroundings;
 
 /// Measures what the plan asks for. The CPUs are fully busy, two at a time for CPUs, a node's at a time for memory.
 ///
@@ -84,30 +60,4 @@ pub fn measure(
         memory,
         missing,
     })
-}
-
-/// How many times as long as planned a measurement may take before it ends with the rounds that it has.
-const MOST_TIMES: u32 = 2;
-
-/// Whether the time is used up before the rounds are, which is said. A first round there is in any case.
-fn overdue(
-    began: Instant,
-    planned: Duration,
-    (done, of): (usize, usize),
-    what: &str,
-    missing: &mut Vec<Missing>,
-) -> bool {
-    let overdue = done > 0 && began.elapsed() > planned * MOST_TIMES;
-    if overdue {
-        let fact = format!("{} of {of} rounds between {what}", of - done);
-        let why = format!(
-            "the rounds took more than {MOST_TIMES} times as long as planned: the CPUs are too busy with others"
-        );
-        missing.push(Missing::new(fact, why));
-    }
-    overdue
-}
-
-fn interrupted() -> Fault {
-    Fault::new(Class::Interrupted, "distances", "stopped by a signal", "")
 }

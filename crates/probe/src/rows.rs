@@ -4,64 +4,26 @@
 //! kept only for the last frame; a recording keeps, for each frame, the cells that moved. That also settles counters that
 //! wrap: they are compared every frame, never across a whole window.
 
+mod columns;
 mod last;
 mod registry;
+mod row;
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use machine::{Missing, ProcessRef, Root};
+use machine::{FactId, Missing, ProcessRef, Root};
 
 use crate::handles::{Handles, Piece};
 use crate::party::Party;
 use crate::recording::{Frame, Layout, Note, QuotaReading, Recording};
 use crate::thread_reading::ThreadReading;
+pub use columns::Columns;
+pub(crate) use columns::SYSTEM;
 use last::{Book, LastSeen};
 pub(crate) use registry::{Head, Registry};
-
-/// How a counter grows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A 32-bit number of the kernel (interrupts, softirqs): it wraps at 2^32.
-    Wraps32,
-    /// A 64-bit number. Some go back a little (`idle` and `iowait` of /proc/stat); the sum over a window counts.
-    Grows,
-    /// uJ that begin again at 0 after this value.
-    EnergyUpTo(u64),
-    /// No counter: a quantity that goes up and down.
-    Gauge,
-}
-
-/// What a row is, apart from its values.
-#[derive(Debug, Clone, Copy)]
-pub struct Row<'a> {
-    /// Row name, unique within the probe together with the label.
-    pub name: &'a str,
-    /// What the kernel calls it; a row whose label changes is another row (an IRQ number given to another device).
-    pub label: &'a str,
-    /// Unit of differences: `events`, `us`, `kHz`.
-    pub unit: &'static str,
-    /// How it grows.
-    pub kind: Kind,
-}
-
-/// The CPUs of a row's values, shared between rows and frames.
-#[derive(Debug, Clone)]
-pub struct Columns(Arc<[u32]>);
-
-impl Columns {
-    pub(crate) fn cpus(&self) -> &[u32] {
-        &self.0
-    }
-
-    pub(crate) fn same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-/// The column of rows that have no CPU.
-pub(crate) const SYSTEM: u32 = u32::MAX;
+pub use row::{Kind, Row};
 
 /// Ticks a second in /proc where the root cannot tell (a made-up tree): USER_HZ of every architecture but Alpha.
 const USUAL_USER_HZ: u64 = 100;
@@ -311,6 +273,7 @@ impl Rows {
 
     /// The same, from a result's error.
     pub fn note(&mut self, missing: Missing) {
+        let missing = of_probe(missing, self.probe);
         let number = self.number;
         match self.notes.iter_mut().find(|note| note.missing == missing) {
             Some(note) => note.last = number,
@@ -318,8 +281,9 @@ impl Rows {
         }
     }
 
-    /// Notes that a fact is missing from all frames.
-    pub(crate) fn missing_always(&mut self, missing: Missing) {
+    /// Notes that a fact of a probe is missing from all frames.
+    pub(crate) fn missing_always(&mut self, probe: &str, missing: Missing) {
+        let missing = of_probe(missing, probe);
         self.notes.push(Note { missing, first: 0, last: usize::MAX });
     }
 
@@ -435,6 +399,14 @@ impl Rows {
             tick_ns: self.tick_ns,
         }
     }
+}
+
+/// What is missing, as a fact of a probe; outside of all probes, and where it says itself what it is, as it is.
+pub(crate) fn of_probe(missing: Missing, probe: &str) -> Missing {
+    if missing.id.is_some() || probe.is_empty() {
+        return missing;
+    }
+    missing.identified(FactId::Probe(probe.to_string()))
 }
 
 /// A failed read as a missing fact.

@@ -144,13 +144,13 @@ impl Collector {
         for probe in wanted {
             let about = probe.about();
             match about.dear.then(|| trial(*probe, root)) {
-                Some(Err(missing)) => rows.missing_always(missing),
+                Some(Err(missing)) => rows.missing_always(about.id, missing),
                 Some(Ok(took_ns)) if took_ns > DEAR_NS => {
                     let took_us = took_ns / 1_000;
                     let why = format!(
                         "one reading takes {took_us} us on this machine, too long for ten times a second"
                     );
-                    rows.missing_always(Missing::new(about.id, why));
+                    rows.missing_always(about.id, Missing::new(about.id, why));
                 }
                 _ => probes.push(*probe),
             }

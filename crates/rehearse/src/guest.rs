@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use machine::Fault;
 
+pub use crate::userland::Laid;
 use crate::userland::Userland;
 use crate::userland::program::Program;
 use crate::{Kernel, Shape, qemu, userland};
@@ -53,9 +54,6 @@ pub struct Guest {
     forward: Option<u16>,
     limit: Duration,
 }
-
-/// A file that is there before anything of the userland starts: where, from its root on, and what is in it.
-pub type Laid = (String, Vec<u8>);
 
 /// What a guest's command left.
 #[derive(Debug)]

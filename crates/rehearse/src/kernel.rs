@@ -82,6 +82,14 @@ impl Kernel {
         let config = Some(Path::new("/boot").join(format!("config-{release}"))).filter(|path| path.exists());
         Ok(Self { name: name.to_string(), release, image, modules, config })
     }
+
+    /// Its configuration, with the name that it has in /boot.
+    pub(crate) fn configuration(&self) -> Result<Option<(String, Vec<u8>)>, Fault> {
+        let Some(config) = &self.config else { return Ok(None) };
+        let text =
+            fs::read(config).map_err(|e| Fault::io(config.display(), &e, "see to it that it can be read"))?;
+        Ok(Some((format!("config-{}", self.release), text)))
+    }
 }
 
 /// Unpacks an image into `folder`; gives the image itself where it cannot be, or could not be booted so.

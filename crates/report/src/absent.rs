@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use machine::Missing;
+use machine::{FactId, Missing};
 use study::Facts;
 
 use crate::visible::one_line;
@@ -67,7 +67,7 @@ pub fn of_files(facts: &Facts) -> Vec<Absent> {
     let mut found = Collected::default();
     facts.missing.iter().for_each(|m| found.add(m, Of::Study, None));
     let of_trials = facts.trials.iter().flat_map(|seen| &seen.trial.missing);
-    of_trials.filter(|m| m.fact.starts_with("trials/")).for_each(|m| found.add(m, Of::Study, None));
+    of_trials.filter(|m| m.is(&FactId::TrialFile)).for_each(|m| found.add(m, Of::Study, None));
     found.into_list()
 }
 

@@ -1,5 +1,6 @@
 //! Columns of text, as wide as their widest cell.
 
+use crate::display_width::width;
 use crate::visible::one_line;
 
 /// Where the text of a column stands.
@@ -11,9 +12,9 @@ pub(crate) enum Side {
 
 /// Lines of the rows, each begun with `indent` blanks; the last column is not filled up. Rows may be shorter. A cell is one line.
 pub(crate) fn lines(sides: &[Side], rows: &[Vec<String>], indent: usize) -> String {
-    let length = |text: &String| one_line(text).chars().count();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..sides.len()).map(width).collect();
+    let length = |text: &String| width(&one_line(text));
+    let widest = |column: usize| rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..sides.len()).map(widest).collect();
     let mut text = String::new();
     for row in rows {
         let mut line = " ".repeat(indent);
@@ -41,5 +42,7 @@ mod tests {
         let rows = [vec!["a".to_string(), "100".into(), "x".into()], vec!["bcd".into(), "1".into()]];
         assert_eq!(lines(&[Side::Left, Side::Right, Side::Left], &rows, 1), " a    100  x\n bcd    1\n");
         assert_eq!(lines(&[], &[], 2), "");
+        let wide = [vec!["数据库".to_string(), "1".into()], vec!["redis".into(), "2".into()]];
+        assert_eq!(lines(&[Side::Left, Side::Left], &wide, 0), "数据库  1\nredis   2\n");
     }
 }

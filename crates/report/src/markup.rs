@@ -1,5 +1,7 @@
 //! Markup that is safe by construction: tags and attribute names are literals of this crate, everything else is escaped.
 
+pub(crate) mod blocks;
+
 use std::fmt::Display;
 
 use crate::visible;

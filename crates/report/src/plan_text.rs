@@ -6,8 +6,8 @@ use machine::kept::NotKept;
 use machine::knobs::MaySet;
 use machine::plan::BOOT_PARAMETERS;
 
-use crate::table::Style;
-use crate::table::wrap::wrap;
+use crate::case::table::Style;
+use crate::case::table::wrap::wrap;
 use crate::visible;
 
 /// Acts of one setting that are shown one by one.

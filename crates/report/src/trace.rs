@@ -8,6 +8,7 @@ mod file;
 mod ftrace;
 mod header;
 mod moments;
+mod not_watched;
 mod proto;
 mod states;
 mod stretches;
@@ -24,12 +25,6 @@ use ftrace::Ftrace;
 use moments::Moments;
 use stretches::Stretches;
 use tracks::Tracks;
-
-/// Numbers above those that tasks can have (PID_MAX_LIMIT of include/linux/threads.h): who has a CPU while that is of no concern.
-const NOT_WATCHED: u32 = 1 << 22;
-
-/// What is drawn where tasks that are of no concern had a CPU, or nobody knows who had it.
-const NOT_WATCHED_NAME: &str = "not watched";
 
 /// Writes a trace. `watched` is who was watched, in words.
 ///

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use machine::power::FrequencyPolicy;
-use pinwise_report::compare_text;
-use pinwise_report::table::Style;
+use pinwise_report::case::compare_text;
+use pinwise_report::case::table::Style;
 use study::comparison::{self, Side};
 use study::engine::{self, prepare::resolve};
 use study::simulated::{Landscape, Studied};

@@ -306,6 +306,12 @@ pub fn baseline_title(name: &str) -> &str {
     name.strip_suffix(" A").or(name.strip_suffix(" B")).unwrap_or(name)
 }
 
+/// What tables call the baseline: the name of its two arms without what tells them apart.
+pub fn baseline_name(arms: &[Arm]) -> String {
+    let first = arms.iter().find(|arm| arm.role == Role::Baseline);
+    first.map_or("baseline", |arm| baseline_title(&arm.name)).to_string()
+}
+
 fn distinct(arms: &[Arm]) -> Result<(), Fault> {
     for (i, arm) in arms.iter().enumerate() {
         if arms[..i].iter().any(|earlier| earlier.name == arm.name) {

@@ -4,52 +4,23 @@
 //! lie in memory, which CPU got which interrupt), so in each block every choice of words is booted once and the baseline's words twice,
 //! and a boot runs the trials of one group of arms alone (docs/journal/0019-the-boot-is-the-unit.md).
 
-use std::collections::BTreeSet;
-use std::ops::Range;
+mod booted;
+pub(crate) mod groups;
+mod plan;
 
-use machine::Root;
+use std::collections::BTreeSet;
+
 use machine::kernel::boot;
 use serde::{Deserialize, Serialize};
 
-use crate::arm::{Arm, Role};
+pub use self::booted::Booted;
+pub use self::groups::{Group, used};
+pub(crate) use self::plan::cover;
+pub use self::plan::{Boots, sharing};
 use crate::case::Resolved;
-use crate::design::Order;
 use crate::looks;
 use crate::schedule::{self, Slot};
 use crate::trial::Trial;
-
-/// `[boots]` of `study.toml`: which trials share a boot.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Boots {
-    /// How many of the trials of `order` each boot has, by block.
-    pub trials: Vec<Vec<usize>>,
-    /// Words of the command line when the case was made.
-    pub found: Vec<String>,
-    /// The boot in which the case was made. It runs no trial: it is not as fresh as those that follow.
-    pub made_in: String,
-}
-
-/// One boot of the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Group {
-    /// Block, from 0.
-    pub block: usize,
-    /// Which boot of the block, from 0.
-    pub boot: usize,
-}
-
-/// The boot that a trial ran in.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Booted {
-    /// The kernel's own name for it (/proc/sys/kernel/random/boot_id, random(4)).
-    pub id: String,
-    /// The command line (/proc/cmdline).
-    pub cmdline: String,
-    /// Release of the kernel: one that is installed while a study goes on is the next boot's.
-    #[serde(default)]
-    pub kernel: String,
-}
 
 /// `boots.jsonl`: a boot that was asked for, its words being in place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,85 +86,7 @@ pub enum Next {
     Nothing,
 }
 
-impl Booted {
-    /// The one that runs; `None` where the kernel does not tell.
-    pub fn read(root: &Root) -> Option<Self> {
-        let line = |path| root.read(path).ok().map(|text| text.trim().to_string());
-        let (id, cmdline) = (line("/proc/sys/kernel/random/boot_id")?, line("/proc/cmdline")?);
-        Some(Self { id, cmdline, kernel: line("/proc/sys/kernel/osrelease").unwrap_or_default() })
-    }
-
-    /// Those of `words` that its command line lacks.
-    pub fn lacks<'a>(&self, words: &'a [String]) -> Vec<&'a str> {
-        let there = boot::words(&self.cmdline);
-        words.iter().filter(|word| !there.contains(word)).map(String::as_str).collect()
-    }
-}
-
-/// The arms that share a boot: those of the same words, but for the second baseline, which has one of its own.
-pub fn sharing(arms: &[Arm]) -> Vec<Vec<usize>> {
-    let second =
-        arms.iter().enumerate().filter(|(_, arm)| arm.role == Role::Baseline).map(|(at, _)| at).nth(1);
-    let mut boots: Vec<Vec<usize>> = Vec::new();
-    for at in 0..arms.len() {
-        let words = |other: &usize| &arms[*other].placement.boot_words;
-        let same = |boot: &&mut Vec<usize>| words(&boot[0]) == words(&at) && Some(boot[0]) != second;
-        match boots.iter_mut().find(same).filter(|_| Some(at) != second) {
-            Some(boot) => boot.push(at),
-            None => boots.push(vec![at]),
-        }
-    }
-    boots
-}
-
-/// Whether the boots of each block have all of its trials, each some.
-///
-/// # Errors
-/// In words: the first block of which that is not so.
-pub(crate) fn cover(boots: &[Vec<usize>], order: &Order) -> Result<(), String> {
-    if boots.len() != order.len() {
-        return Err(format!("it has {} blocks and the boots of {}", order.len(), boots.len()));
-    }
-    let covered = |sizes: &Vec<usize>| {
-        sizes.iter().try_fold(0usize, |sum, size| sum.checked_add(*size).filter(|_| *size > 0))
-    };
-    match boots.iter().zip(order).position(|(sizes, order)| covered(sizes) != Some(order.len())) {
-        Some(block) => {
-            Err(format!("the boots of block {block} are not those of its {} trials", order[block].len()))
-        }
-        None => Ok(()),
-    }
-}
-
 impl Resolved {
-    /// Positions of a block that share a boot, in their order; all of them where the study goes across none.
-    pub fn boots_of(&self, block: usize) -> Vec<Range<usize>> {
-        let whole = self.order.get(block).map_or(0, Vec::len);
-        let Some(sizes) = self.boots.as_ref().and_then(|boots| boots.trials.get(block)) else {
-            return std::iter::once(0..whole).collect();
-        };
-        let mut from = 0;
-        let range = |size: &usize| {
-            let range = from..(from + size).min(whole);
-            from = range.end;
-            range
-        };
-        sizes.iter().map(range).collect()
-    }
-
-    /// The boot that a position belongs to.
-    pub fn group_of(&self, block: usize, position: usize) -> Group {
-        let boot = self.boots_of(block).iter().position(|range| range.contains(&position));
-        Group { block, boot: boot.unwrap_or(0) }
-    }
-
-    /// The words that a boot needs.
-    pub fn words_of(&self, group: Group) -> &[String] {
-        let first = self.boots_of(group.block).get(group.boot).map_or(0, |range| range.start);
-        let arm = self.order.get(group.block).and_then(|order| self.arms.get(*order.get(first)?));
-        arm.map_or(&[], |arm| &arm.placement.boot_words)
-    }
-
     /// How many boots the study has, as far as is known by now; 0 where it goes across none.
     pub fn boots_to_run(&self, trials: &[Trial]) -> usize {
         let Some(boots) = &self.boots else { return 0 };
@@ -294,19 +187,6 @@ pub fn enough(
 /// How many trials came to a figure.
 pub fn with_figure(trials: &[Trial]) -> usize {
     trials.iter().filter(|trial| trial.failed.is_none()).count()
-}
-
-/// How many boots the trials ran in, and how many groups were cut short and went on in a further one.
-pub fn used(study: &Resolved, trials: &[Trial]) -> (usize, usize) {
-    let pairs: BTreeSet<(Group, &str)> = trials
-        .iter()
-        .filter_map(|trial| {
-            Some((study.group_of(trial.block, trial.position), trial.boot.as_ref()?.id.as_str()))
-        })
-        .collect();
-    let boots: BTreeSet<&str> = pairs.iter().map(|(_, id)| *id).collect();
-    let groups: BTreeSet<Group> = pairs.iter().map(|(group, _)| *group).collect();
-    (boots.len(), pairs.len() - groups.len())
 }
 
 #[cfg(test)]

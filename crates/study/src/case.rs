@@ -4,116 +4,41 @@ pub mod added;
 pub mod asked;
 pub mod begun;
 mod fact;
+mod fault;
 mod ground;
 mod lines;
+mod more_blocks;
 mod observed;
 mod quoted;
+mod resolved;
 mod secrets;
 
-use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use load::string::work::rounds_for;
 use machine::own_folder::{Lock, Reach, hand_to_caller, named};
 use machine::{Class, Fault, OwnFolder};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-use crate::arm::Arm;
-use crate::boots::{self, Asked as AskedBoot, Boots};
-use crate::design::Order;
-use crate::recipe::{Recipe, Secrets};
+use crate::boots::{self, Asked as AskedBoot};
+use crate::recipe::Secrets;
 use crate::schedule::{self, Slot};
 use crate::search::Stage;
-use crate::statistics::signed_rank::MOST_BLOCKS;
 use crate::trial::Trial;
 
 use self::added::Added;
-use self::asked::{Asked, Found, Line};
+use self::asked::Line;
+use self::fault::{malformed, place_of, storage};
 use self::ground::Ground;
-use self::lines::read_lines;
-use self::observed::{FOLDER as OBSERVED_FOLDER, LIST as OBSERVED};
+use self::lines::{Read, read_lines};
 pub use self::quoted::{quoted, resume_command};
+pub use self::resolved::Resolved;
+use self::resolved::bounded_blocks;
 
 /// Version of the folder's form; raised when an older pinwise could misread it.
 pub const FORMAT: u32 = 1;
-
-/// `study.toml`: the study as it was resolved when the case was made. It never changes afterwards.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Resolved {
-    /// Version of the folder's form.
-    pub format: u32,
-    /// Version of pinwise that made the case.
-    pub pinwise: String,
-    /// When it was made, seconds since 1970 (UTC).
-    pub made_unix_s: u64,
-    /// The command line that made it.
-    pub command: Vec<String>,
-    /// Which trial runs when: arm indices by block.
-    pub order: Order,
-    /// Which of them share a boot of the machine, of a study across boots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boots: Option<Boots>,
-    /// Rounds of computation per request of the built-in string server, when it is used: fixed once, so that every trial does equal work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub string_rounds: Option<u64>,
-    /// The recipe with every default filled in.
-    pub recipe: Recipe,
-    /// The arms; of a search, those that it asked for so far are added when a case is opened.
-    pub arms: Vec<Arm>,
-    /// Of a search: where it was in each block of `order`.
-    #[serde(skip)]
-    pub stages: Vec<Stage>,
-    /// Of a search that has ended: what it found.
-    #[serde(skip)]
-    pub found: Option<Found>,
-    /// Blocks that were added after the case was made; `order` has them at its end.
-    #[serde(skip)]
-    pub added: Vec<Added>,
-}
-
-impl Resolved {
-    /// Adds a line of `search.jsonl`.
-    ///
-    /// # Errors
-    /// In words: it names an arm that is not known.
-    fn extend(&mut self, line: Line) -> Result<(), String> {
-        match line {
-            Line::Found(found) => self.found = Some(found),
-            Line::Block(Asked { stage, arms, order }) => {
-                self.arms.extend(arms);
-                if let Some(arm) = order.iter().find(|arm| **arm >= self.arms.len()) {
-                    return Err(format!("a block names arm {arm}, of {} that are known", self.arms.len()));
-                }
-                self.stages.push(stage);
-                self.order.push(order);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether it is a search that has not ended: then blocks are asked for that `order` does not have yet.
-    pub fn is_searching(&self) -> bool {
-        self.recipe.search.is_some() && self.found.is_none()
-    }
-
-    /// Without the secrets of its recipe, and those.
-    fn concealed(self) -> Result<(Self, Secrets), Fault> {
-        let (recipe, secrets) = self.recipe.concealed()?;
-        Ok((Self { recipe, ..self }, secrets))
-    }
-
-    /// Rounds of computation per request of the built-in string server, where an arm asks for other work than the recipe: in
-    /// proportion, so that the speed at which they were measured once holds for all arms.
-    pub fn string_rounds_of(&self, arm: &Recipe) -> u64 {
-        let fixed = self.string_rounds.unwrap_or_default();
-        let asked = arm.work_us / self.recipe.work_us;
-        if asked.is_finite() { (fixed as f64 * asked).round() as u64 } else { rounds_for(arm.work_us) }
-    }
-}
 
 /// A case directory, open. That of another user can be read, and is neither written to nor gone on with.
 #[derive(Debug)]
@@ -382,6 +307,18 @@ impl Case {
         extend(&self.dir, &mut self.study, vec![line])
     }
 
+    /// Adds `blocks` blocks to those that the study has, and returns when their order is on disk.
+    ///
+    /// # Errors
+    /// As [`Resolved::more_blocks`]; the line cannot be written.
+    pub fn add_blocks(&mut self, blocks: usize, made_unix_s: u64) -> Result<Added, Fault> {
+        let line = self.study.more_blocks(blocks, made_unix_s)?;
+        self.append_line(ADDED, &line)?;
+        let place = place_of(&self.dir, ADDED, self.study.added.len());
+        self.study.add(line).map_err(|why| malformed(place, why))?;
+        Ok(Added { first_block: self.study.order.len() - blocks, blocks, made_unix_s })
+    }
+
     /// Appends a boot that was asked for, and returns when it is on disk.
     pub fn append_boot(&mut self, asked: AskedBoot) -> Result<(), Fault> {
         self.append_line(BOOTS, &asked)?;
@@ -456,21 +393,17 @@ const TRIALS: &str = "trials.jsonl";
 const SEARCH: &str = "search.jsonl";
 /// Blocks that were added, a line an addition.
 const ADDED: &str = "added.jsonl";
+/// Finished trials of observed blocks, a line each.
+const OBSERVED: &str = "observed.jsonl";
 /// Boots that were asked for, a line each.
 const BOOTS: &str = "boots.jsonl";
 
 /// The folders of trials.
 const TRIALS_FOLDER: &str = "trials";
+/// The folders of observed trials.
+const OBSERVED_FOLDER: &str = "observed";
 /// What all trials share.
 pub(crate) const DATA_FOLDER: &str = "data";
-
-/// Reads a file of a case.
-type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + 'a;
-
-/// A line of a list of the case, the first counted as 0.
-fn place_of(dir: &Path, name: &str, number: usize) -> String {
-    format!("{}:{}", dir.join(name).display(), number + 1)
-}
 
 fn extend(dir: &Path, study: &mut Resolved, lines: Vec<Line>) -> Result<(), Fault> {
     for (number, line) in lines.into_iter().enumerate() {
@@ -544,16 +477,6 @@ fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
     Ok(study)
 }
 
-/// Whether so many blocks can be weighed: more would take very long.
-///
-/// Errors: in words.
-fn bounded_blocks(blocks: usize) -> Result<(), String> {
-    match blocks <= MOST_BLOCKS {
-        true => Ok(()),
-        false => Err(format!("it has {blocks} blocks, and {MOST_BLOCKS} is the most")),
-    }
-}
-
 /// One writer a case: a second `resume` would run the same trials beside the first.
 fn lock(folder: &OwnFolder) -> Result<Lock, Fault> {
     folder.lock().map_err(|_| {
@@ -569,29 +492,6 @@ fn lock(folder: &OwnFolder) -> Result<Lock, Fault> {
 fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, Fault> {
     serde_json::to_vec(value)
         .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a bug of pinwise"))
-}
-
-fn storage(path: &Path, error: &io::Error) -> Fault {
-    let remedy = match error.kind() {
-        io::ErrorKind::StorageFull => "free some space; finished trials are kept",
-        // What the kernel allows and OwnFolder does not.
-        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
-            "look at it; where you trust what it says, put a file of your own in its place"
-        }
-        io::ErrorKind::PermissionDenied => "choose a folder that you may write to with -o",
-        io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system with -o",
-        _ => "look at the file and its folder; finished trials are kept",
-    };
-    Fault::io(path.display(), error, remedy)
-}
-
-fn malformed(object: impl Display, why: impl Display) -> Fault {
-    Fault::new(
-        Class::Storage,
-        object,
-        format!("malformed: {why}"),
-        "restore the file from a copy, or run the study anew",
-    )
 }
 
 #[cfg(test)]

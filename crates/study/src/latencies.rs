@@ -22,7 +22,7 @@ fn of_trial(case: &Case, trial: &Trial) -> Result<Counts, String> {
     let outcome = outcome.ok_or_else(|| format!("{file} is not there"))?;
     let latency = outcome.latency(trial.from_ns, trial.to_ns)?;
     match latency.count() {
-        0 if outcome.intervals.is_empty() => Err("the load told no histogram of latencies".into()),
+        0 if outcome.intervals.is_empty() => Err("the load reported no histogram of latencies".into()),
         0 => Err("no answer came in an interval that lies wholly inside its measured window".into()),
         _ => Ok(latency.counts()),
     }

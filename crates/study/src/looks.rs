@@ -1,26 +1,14 @@
 //! Looks: ends a study early when everything is decided, at instants that were fixed before, with the error split over them.
 
-use serde::{Deserialize, Serialize};
+mod look;
 
+pub use self::look::Look;
 use crate::case::Resolved;
-use crate::evidence::{Evidence, Trust, Verdict};
+use crate::evidence::{Evidence, Trust, Verdict, of_blocks};
 use crate::recipe::Precision;
-use crate::schedule;
+use crate::schedule::attempts;
 use crate::statistics::looks::Looks;
 use crate::trial::Trial;
-
-/// What was found at a look.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Look {
-    /// Blocks that were complete.
-    pub blocks: usize,
-    /// Error that may be spent on its claims.
-    pub alpha: f64,
-    /// Comparisons that were not decided.
-    pub undecided: usize,
-    /// Whether the study ended here.
-    pub ended: bool,
-}
 
 /// The blocks after which the study is looked at: those of the recipe that lie before its end, and its end. Blocks that were added
 /// later are behind its end: all error of these looks is spent by then.
@@ -93,18 +81,17 @@ fn planned_to_run(study: &Resolved, trials: &[Trial]) -> usize {
     if study.recipe.budget.looks.is_empty() {
         return planned;
     }
-    let made =
-        made(study, trials, |blocks, precision| crate::evidence::of_blocks(study, trials, blocks, precision));
+    let made = made(study, trials, |blocks, precision| of_blocks(study, trials, blocks, precision));
     made.iter().find(|look| look.ended).map_or(planned, |look| look.blocks)
 }
 
 /// Planned blocks at the start whose every slot is settled: a later one has begun, or nothing of them is open.
 fn complete_blocks(study: &Resolved, trials: &[Trial]) -> usize {
     let attempts = study.recipe.budget.attempts.max(1);
-    let given_up = schedule::given_up(study, trials);
+    let given_up = attempts::given_up(study, trials);
     let settled = |block: usize, position: usize| {
         let arm = study.order[block].get(position);
-        if arm.is_some_and(|arm| schedule::is_skipped(&given_up, *arm, block)) {
+        if arm.is_some_and(|arm| attempts::is_skipped(&given_up, *arm, block)) {
             return true;
         }
         let of_slot = trials.iter().filter(|t| (t.block, t.position) == (block, position));

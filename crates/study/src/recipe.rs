@@ -1,5 +1,6 @@
 //! Recipes: studies as TOML files, with every default filled in when a case is made.
 
+mod check;
 mod direction;
 mod dose;
 mod factor;
@@ -9,7 +10,7 @@ mod schema;
 mod search;
 mod secrets;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use load::{LoadSpec, ServerSpec};
 use machine::{Class, CpuSet, Fault, Neighbour, Setting};
@@ -23,14 +24,10 @@ use self::place::Place;
 pub use self::schema::schema;
 pub use self::search::Search;
 pub use self::secrets::Secrets;
-use crate::evidence::Question;
 use crate::expectation::Expectation;
-use crate::statistics::signed_rank::MOST_BLOCKS;
 
 /// Most combinations of the levels of several factors that a study tries.
 pub(crate) const MOST_ARMS: usize = 400;
-/// The most factors: with two levels each they have more combinations than can be listed.
-const MOST_FACTORS: usize = 64;
 
 /// What size of difference matters, and how sure a claim must be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -264,15 +261,9 @@ impl Recipe {
         }
     }
 
-    /// What the study asks of its trials.
-    pub fn question(&self) -> Question<'_> {
-        let (metric, better, precision) = (self.metric.as_str(), self.direction(), self.precision);
-        Question { metric, better, precision, is_capacity: self.measures_capacity() }
-    }
-
     /// Whether the deciding figure is a rate that a closed loop drives as high as the server lets it. A command's loop is not known: its
     /// rates are taken for capacities, and a control that is not seen then says so.
-    fn measures_capacity(&self) -> bool {
+    pub(crate) fn measures_capacity(&self) -> bool {
         let is_paced = self.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
         self.direction() == Direction::Higher && direction::is_rate(&self.metric) && !is_paced
     }
@@ -343,96 +334,6 @@ impl Recipe {
             .map_err(|e| Fault::new(Class::Storage, "recipe", e, "report this as a bug of pinwise"))
     }
 
-    /// Holds the recipe to what a study can do, and secrets to where they can be.
-    ///
-    /// # Errors
-    /// A number outside its range, keys that do not go together, a key or value that a level cannot set; without what it quotes of a secret.
-    pub fn check(&self) -> Result<(), Fault> {
-        self.check_secrets()?;
-        let (_, secrets) = self.concealed()?;
-        self.check_open().map_err(|fault| secrets.kept_out_of(fault))
-    }
-
-    fn check_open(&self) -> Result<(), Fault> {
-        self.check_numbers()?;
-        self.check_factors()?;
-        if self.metric.is_empty() {
-            return Err(Fault::new(Class::Usage, "metric", "it is empty", "name the figure that decides"));
-        }
-        if let Some(search) = &self.search {
-            search.check(self)?;
-        }
-        if !self.full.is_empty() {
-            self.clone().at_full_size()?;
-        }
-        self.clone().filled().map(drop)
-    }
-
-    /// Holds each factor to being one of its own, and each level of a key to what the key can be.
-    fn check_factors(&self) -> Result<(), Fault> {
-        let mut names = BTreeSet::new();
-        if let Some(twice) = self.factors.iter().map(Factor::name).find(|name| !names.insert(name.clone())) {
-            let remedy =
-                "put their levels into one factor, or give factors of kind places or boot names of their own";
-            return Err(Fault::new(Class::Usage, format!("factor {twice}"), "it is there twice", remedy));
-        }
-        // What a key can be does not depend on factors, and with them each of many levels would be held against all.
-        let without = Self { factors: Vec::new(), ..self.clone() };
-        for factor in &self.factors {
-            if let Factor::Key { key, values } = factor {
-                for value in values {
-                    without.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Holds the numbers to their ranges: those of a case as well, which may come from anybody.
-    ///
-    /// # Errors
-    /// A number outside its range; the fault names its key.
-    pub(crate) fn check_numbers(&self) -> Result<(), Fault> {
-        range("budget.blocks", self.budget.blocks as f64, 0.0, MOST_BLOCKS as f64)?;
-        range("budget.window_s", self.budget.window_s, 0.2, 3600.0)?;
-        range("budget.warm_up_cap_s", self.budget.warm_up_cap_s, 0.0, 3600.0)?;
-        range("budget.trial_timeout_s", self.budget.trial_timeout_s, 1.0, 86_400.0)?;
-        range("precision.margin", self.precision.margin, 0.0, 0.5)?;
-        range("precision.alpha", self.precision.alpha, 0.0001, 0.5)?;
-        range("work_us", self.work_us, 0.0, 1e6)?;
-        range("samples_per_s", self.samples_per_s, 1.0, 100.0)?;
-        range("budget.attempts", self.budget.attempts as f64, 1.0, 20.0)?;
-        range("budget.most_failed_share", self.budget.most_failed_share, 0.0, 1.0)?;
-        range(
-            "budget.observed_blocks",
-            self.budget.observed_blocks.unwrap_or(0) as f64,
-            0.0,
-            MOST_BLOCKS as f64,
-        )?;
-        range("budget.trials_a_boot", self.budget.trials_a_boot as f64, 1.0, 100.0)?;
-        range("disturbed.others_cpus", self.disturbed.others_cpus, 0.0, 1e6)?;
-        range("disturbed.steal_share", self.disturbed.steal_share, 0.0, 1.0)?;
-        self.dose.check()?;
-        range("most_arms", self.most_arms as f64, 2.0, MOST_ARMS as f64)?;
-        range("number of factors", self.factors.len() as f64, 0.0, MOST_FACTORS as f64)?;
-        for factor in &self.factors {
-            range(
-                &format!("levels of {}", factor.name()),
-                factor.named_levels() as f64,
-                0.0,
-                MOST_ARMS as f64,
-            )?;
-            if let Factor::AllAlike { copies } = factor {
-                range("factors.copies", *copies as f64, 1.0, 64.0)?;
-            }
-        }
-        if let Some(search) = &self.search {
-            range("search.trials", search.trials as f64, 2.0, 4000.0)?;
-            range("search.arms_a_block", search.arms_a_block as f64, 2.0, 64.0)?;
-        }
-        Ok(())
-    }
-
     /// Whether it says of any trial which words its kernel is booted with.
     pub fn asks_for_boots(&self) -> bool {
         let says = |place: &Place| place.boot.is_some();
@@ -442,27 +343,6 @@ impl Recipe {
             _ => false,
         };
         says(&self.baseline) || self.mis_tuning.as_ref().is_some_and(says) || self.factors.iter().any(varies)
-    }
-
-    /// Holds server and load to what a trial can start.
-    fn check_filled(&self) -> Result<(), Fault> {
-        if !self.server.is_unnamed() {
-            self.server.check()?;
-        }
-        self.load.workload().check()
-    }
-}
-
-/// Holds the value of a key to a range, both ends included.
-fn range(key: &str, value: f64, low: f64, high: f64) -> Result<(), Fault> {
-    match value >= low && value <= high {
-        true => Ok(()),
-        false => Err(Fault::new(
-            Class::Usage,
-            key,
-            format!("{value} is outside {low} to {high}"),
-            "choose a value in that range",
-        )),
     }
 }
 
@@ -502,22 +382,6 @@ mod tests {
         assert_eq!(fault.class, Class::Usage);
         assert!(fault.object.starts_with("x.toml:4:1"), "{fault}");
         assert!(fault.cause.contains("block"), "{fault}");
-    }
-
-    /// With hundreds of levels of the same key in dozens of factors, looking at them took minutes.
-    #[test]
-    fn factors_are_bounded_and_none_is_there_twice() {
-        let factor = |key: &str, levels: usize| {
-            format!("[[factors]]\nkind = 'key'\nkey = '{key}'\nvalues = {:?}\n", vec![2; levels])
-        };
-        let refused = |text: &str| Recipe::from_toml(text, "x.toml").unwrap_err().to_string();
-        let twice = factor("variables.threads", 300).repeat(2);
-        assert!(refused(&twice).contains("variables.threads"), "{}", refused(&twice));
-        assert!(refused(&twice).contains("twice"), "{}", refused(&twice));
-        let levels = factor("variables.threads", 401);
-        assert!(refused(&levels).contains("401 is outside 0 to 400"), "{}", refused(&levels));
-        let many: String = (0..65).map(|number| factor(&format!("variables.x{number}"), 1)).collect();
-        assert!(refused(&many).contains("number of factors"), "{}", refused(&many));
     }
 
     #[test]
@@ -565,12 +429,6 @@ mod tests {
         assert_eq!(keys(&[("metric", "latency_p99_us")]), None);
         assert_eq!(keys(&[("metric", "requests_per_s")]), Some(Direction::Higher));
         assert_eq!(keys(&[("metric", "score"), ("better", "lower")]), Some(Direction::Lower));
-    }
-
-    #[test]
-    fn numbers_out_of_range_are_named() {
-        let fault = Recipe::from_toml("[precision]\nmargin = 7.0\n", "x.toml").unwrap_err();
-        assert!(fault.to_string().contains("precision.margin"), "{fault}");
     }
 
     proptest::proptest! {

@@ -1,11 +1,14 @@
 //! Which trial comes next: pure, from the resolved study and the trials that are on disk, so that a study which was killed goes
 //! on exactly as it would have gone on.
 
-use std::collections::BTreeMap;
+pub(crate) mod attempts;
+
 use std::ops::Range;
 
 use machine::{Class, Fault};
 
+use self::attempts::{by_slot, is_control, is_skipped};
+pub use self::attempts::{counted, given_up};
 use crate::arm::Role;
 use crate::case::Resolved;
 use crate::looks;
@@ -87,13 +90,6 @@ fn controls(study: &Resolved) -> usize {
     (0..study.arms.len()).filter(|arm| is_control(study, *arm)).count()
 }
 
-/// Whether nothing of a slot came to a figure, and nothing more is tried.
-fn is_given_up(study: &Resolved, arm: usize, slot: &[&Trial]) -> bool {
-    !is_control(study, arm)
-        && slot.len() >= study.recipe.budget.attempts
-        && slot.iter().all(|trial| trial.failed.is_some())
-}
-
 /// How many trials there will be at least, if nothing more is disturbed and no look ends the study.
 pub fn expected(study: &Resolved, trials: &[Trial]) -> usize {
     let repeats = trials.iter().filter(|trial| trial.attempt > 0).count();
@@ -112,42 +108,6 @@ fn yet_to_be_asked(study: &Resolved) -> usize {
     let candidates = study.order.iter().flatten().filter(|arm| study.arms[**arm].role == Role::Candidate);
     let before = if confirmed > 0 { 0 } else { search.trials.saturating_sub(candidates.count()) };
     before + study.recipe.budget.blocks.saturating_sub(confirmed) * (controls(study) + 1)
-}
-
-/// Arms that are given up, and the block in which they were.
-pub fn given_up(study: &Resolved, trials: &[Trial]) -> BTreeMap<usize, usize> {
-    let mut since = BTreeMap::new();
-    for ((block, position), slot) in by_slot(trials) {
-        if let Some(arm) = study.order.get(block).and_then(|order| order.get(position))
-            && is_given_up(study, *arm, &slot)
-        {
-            since.entry(*arm).or_insert(block);
-        }
-    }
-    since
-}
-
-/// Whether `arm` was given up before `block`.
-pub(crate) fn is_skipped(given_up: &BTreeMap<usize, usize>, arm: usize, block: usize) -> bool {
-    given_up.get(&arm).is_some_and(|since| *since < block)
-}
-
-/// The trial of each slot that is compared: the last that came to a figure. It is the one that was not disturbed, or the last of
-/// as many attempts as the recipe allows; the rule never looks at the figure.
-pub fn counted<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Trial> {
-    let mut slots: BTreeMap<(usize, usize), &Trial> = BTreeMap::new();
-    for trial in trials.into_iter().filter(|trial| trial.failed.is_none()) {
-        slots.insert((trial.block, trial.position), trial);
-    }
-    slots.into_values().cloned().collect()
-}
-
-fn by_slot(trials: &[Trial]) -> BTreeMap<(usize, usize), Vec<&Trial>> {
-    let mut slots: BTreeMap<(usize, usize), Vec<&Trial>> = BTreeMap::new();
-    for trial in trials {
-        slots.entry((trial.block, trial.position)).or_default().push(trial);
-    }
-    slots
 }
 
 /// What becomes of a trial that failed, and of its study.
@@ -175,13 +135,10 @@ pub fn after_failure(study: &Resolved, trials: &[Trial], slot: Slot, fault: &Fau
     }
 }
 
-/// Whether nothing can be compared without this arm.
-fn is_control(study: &Resolved, arm: usize) -> bool {
-    study.arms.get(arm).is_none_or(|arm| arm.role != Role::Candidate)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::case::tests::resolved;
 

@@ -200,7 +200,12 @@ impl Searching {
     fn arm(&self, point: usize, names: &[String]) -> Result<Arm, Fault> {
         let space = self.searcher.space();
         let at = space.point(point).ok_or_else(|| {
-            Fault::new(Class::Storage, "search", "it asked for no arm", "report this as a fault of pinwise")
+            Fault::new(
+                Class::Storage,
+                "search",
+                "it asked for no arm",
+                "this is a bug in pinwise; please report it",
+            )
         })?;
         let load = (!at.class.load.is_empty()).then(|| at.class.load.clone());
         let mut place = Level {

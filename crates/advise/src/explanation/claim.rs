@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use study::{Intervention, Proof};
 
-use super::MATTERS;
 use super::judged::{Found, largest};
-use super::waterfall::Change;
+use super::waterfall::{Change, MATTERS};
 use crate::diagnosis::cause::tier;
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{Cause, CauseId, Remedy, Subject, about};

@@ -9,8 +9,8 @@ use study::Observed;
 
 use super::claim::{Claim, Evidence, Side, Support};
 use super::term::Term;
-use super::waterfall::{Change, Waterfall};
-use super::{MATTERS, TrialPair};
+use super::trial_pair::TrialPair;
+use super::waterfall::{Change, MATTERS, Waterfall};
 use crate::diagnosis::rules::Costs;
 use crate::diagnosis::{CauseId, Subject};
 

@@ -6,8 +6,8 @@ use probe::stacks::{Profile, Sampled};
 use serde::Serialize;
 use study::Observed;
 
-use super::waterfall::Change;
-use super::{MATTERS, TrialPair, change};
+use super::trial_pair::{TrialPair, change};
+use super::waterfall::{Change, MATTERS};
 
 /// Functions that are named.
 const MOST: usize = 5;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::trial_pair::{TrialPair, change};
 use super::waterfall::Change;
-use super::{TrialPair, change};
 
 /// The two parts of a request's latency that a placement changes, us: means over requests, by block.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -380,7 +380,8 @@ fn what_cannot_be_explained_says_why() {
     assert!(unknown.fact.contains("cpu 9") && unknown.why.contains("cpu 0, cpu 1"), "{unknown:?}");
     let mut unobserved = ACase::of_cpus(2).build();
     assert!(explain(&unobserved, "cpu 0", "cpu 1").unwrap_err().why.contains("observed_blocks"));
-    unobserved.missing.push(Missing::new("kernel events", "not permitted: run as root"));
+    let refused = Missing::new("kernel events", "not permitted: run as root");
+    unobserved.missing.push(refused.identified(FactId::KernelEvents));
     assert!(explain(&unobserved, "cpu 0", "cpu 1").unwrap_err().why.contains("run as root"));
     assert!(explain_all(&unobserved).is_empty());
 }

@@ -10,6 +10,9 @@ use super::term::{Leaf, Part, Term, Terms};
 /// Level of the intervals.
 pub const LEVEL: f64 = 0.95;
 
+/// A claim or a term below this share of the time of a request is left out.
+pub const MATTERS: f64 = 0.01;
+
 /// One observed block: the terms of both arms, in the unit that the waterfall is told in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {

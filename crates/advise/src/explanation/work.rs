@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::trial_pair::{TrialPair, change};
 use super::waterfall::Change;
-use super::{TrialPair, change};
 
 /// Work of the server in observed trials, by block. *Not verified on hardware.*
 #[derive(Debug, Clone, PartialEq, Serialize)]

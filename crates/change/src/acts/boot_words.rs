@@ -88,7 +88,7 @@ impl Operation for BootWords<'_> {
         };
         let Some(theirs) = names_in(self.words, lines) else { return Ok(()) };
         let cause = format!(
-            "'{theirs}' stands there already, and an undo could not tell it from what pinwise would add"
+            "'{theirs}' stands there already, and undo could not distinguish it from what pinwise would add"
         );
         let remedy = "leave the parameter out, or take it out of the boot loader's line first";
         Err(Fault::new(Class::No, self.object(), cause, remedy))

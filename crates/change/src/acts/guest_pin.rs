@@ -5,8 +5,9 @@ use std::io;
 use machine::{Act, CpuSet, GuestPin, PinScope, ThreadRef};
 
 use super::refusal::{Refusal, is_missing, is_permission};
-use super::{Lifetime, Operation, first_thread, says_ended, unfit};
+use super::{Lifetime, Operation, first_thread, unfit};
 use crate::kernel::Kernel;
+use crate::procfs::says_ended;
 use crate::record::Value;
 use crate::subject::Scope;
 

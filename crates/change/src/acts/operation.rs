@@ -5,8 +5,8 @@ use std::io;
 use machine::{Act, Fault, ThreadRef};
 
 use super::refusal::Refusal;
-use super::says_ended;
 use crate::kernel::Kernel;
+use crate::procfs::says_ended;
 use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
 
@@ -239,4 +239,9 @@ impl dyn Operation + '_ {
     pub fn read_there(&self, kernel: &dyn Kernel) -> io::Result<Value> {
         self.is_there(kernel).and_then(|()| self.read(kernel))
     }
+}
+
+/// An old value that does not belong to its act: the ledger is damaged.
+pub(super) fn unfit() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the ledger's old value does not fit its act")
 }

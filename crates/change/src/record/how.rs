@@ -112,8 +112,8 @@ impl fmt::Display for How {
             How::Already => f.write_str("was restored already"),
             How::Gone => f.write_str("gone, and the change with it"),
             How::Expired => f.write_str("expired: the machine was rebooted since"),
-            How::Incomplete { now } => write!(f, "written back, but the kernel made {now} of it"),
-            How::GivenUp { now } => write!(f, "written back, the kernel made {now} of it, and left at that"),
+            How::Incomplete { now } => write!(f, "written back, but reads {now}"),
+            How::GivenUp { now } => write!(f, "written back, reads {now}, and left at that"),
             How::Conflict { now } => {
                 write!(f, "left alone: now {now}, which is not what pinwise left; --force restores it")
             }

@@ -17,6 +17,7 @@ mod process;
 mod recorder;
 mod schedule;
 mod threads;
+mod verb;
 
 pub use dialogue::{Dialogue, News, Refusal};
 pub use document::{Broken, Document};
@@ -24,5 +25,6 @@ pub use endpoint::{Endpoint, Transport};
 pub(crate) use pace::driven_load;
 pub use pace::{Keys, Pace, Spacing};
 pub(crate) use process::start;
-pub use process::{Afterwards, Driven, VERB, run};
+pub use process::{Afterwards, Driven, VERB};
 pub use threads::drive;
+pub use verb::run;

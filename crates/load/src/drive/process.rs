@@ -1,7 +1,7 @@
 //! A load in a process of its own: started, told what to do by its flags, and listened to.
 
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use change::exit_words::exit_words;
@@ -14,11 +14,10 @@ use super::pace::Keys;
 use crate::outcome::Outcome;
 use crate::running::{Finished, Running};
 use crate::server::Server;
-use crate::signals;
 use crate::trial_folder;
 use crate::workloads::{About, LoadSpec};
 
-/// The verb of the binary that is the load; see [`run`].
+/// The verb of the binary that is the load; see [`run`](super::run).
 pub const VERB: &str = "drive";
 
 /// Beyond its own length: for starting, for connections that are made before the clock starts, for printing.
@@ -61,25 +60,6 @@ pub trait Driven: Keys {
     ///
     /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is told in the document.
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault>;
-}
-
-/// Runs the load that the flags say, and standard input where they ask for it, to its end, or until SIGTERM or SIGINT; the verb `pinwise
-/// drive`. See [`flags`].
-///
-/// Fails as [`Driven::drive`] does, and when a flag is unknown or malformed.
-pub fn run(args: &[String]) -> Result<Document, Fault> {
-    let (server, load) = flags::from_args(args, &mut std::io::stdin())?;
-    load.workload().check()?;
-    let signals = signals::terminate().map_err(|error| {
-        Fault::new(Class::WorkloadFailed, "signalfd", error, "check the limit of open files (ulimit -n)")
-    })?;
-    match load.driven() {
-        Some(driven) => driven.drive(server, Some(signals.as_fd())),
-        None => {
-            let remedy = "run the command itself";
-            Err(Fault::new(Class::Usage, "--driver command", "it is not driven by pinwise", remedy))
-        }
-    }
 }
 
 /// Starts the load against `server` on `placement.load_cpus`; `dir` takes its log.

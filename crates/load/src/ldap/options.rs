@@ -127,7 +127,7 @@ impl LdapLoad {
 
     fn check_credentials(&self) -> Result<(), Fault> {
         if self.bind_dn.as_ref().is_none_or(String::is_empty) {
-            return wrong("bind_dn", "without a DN nobody is authenticated", "name whom to bind as");
+            return wrong("bind_dn", "without a DN nobody is authenticated", "name the entry to bind as");
         }
         self.check_password()
     }
@@ -148,7 +148,7 @@ impl LdapLoad {
                 &format!("say what to search for, such as (uid=user{PLACEHOLDER})"),
             );
         };
-        Filter::parse(text).or_else(|why| wrong("filter", why, "mend it: see ldapsearch(1) and RFC 4515"))
+        Filter::parse(text).or_else(|why| wrong("filter", why, "correct it: see ldapsearch(1) and RFC 4515"))
     }
 
     pub(super) fn entries_expected(&self) -> u64 {

@@ -102,7 +102,7 @@ impl Control {
         match exchanged {
             Err(why) => Err(self.broken(&why)),
             Ok(0) => Err(self.broken(&"it closed the connection without an answer")),
-            Ok(_) => serde_json::from_str(&answer)
+            Ok(_) => serde_json::from_slice(answer.as_bytes())
                 .map_err(|why| self.broken(&format!("its answer is none of a packet sink: {why}"))),
         }
     }

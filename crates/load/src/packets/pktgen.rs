@@ -70,7 +70,7 @@ pub(crate) fn drive(load: &PacketsLoad, stop: Option<BorrowedFd<'_>>) -> Result<
     };
     let told = || {
         let text = std::fs::read_to_string(&file)?;
-        Told::parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it tells no counts"))
+        Told::parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it reports no counts"))
     };
     told().map_err(refused(&file.display().to_string()))?;
     let from_ns = monotonic_ns();

@@ -51,7 +51,12 @@ pub fn serve(options: &SinkOptions) -> Result<(), Fault> {
 }
 
 fn failed(object: &str, error: Errno) -> Fault {
-    Fault::new(Class::WorkloadFailed, object, error, "try again; if it stays, it is a fault of pinwise")
+    Fault::new(
+        Class::WorkloadFailed,
+        object,
+        error,
+        "try again; if it fails again, this is a bug in pinwise; please report it",
+    )
 }
 
 /// Datagrams of one call.

@@ -92,7 +92,12 @@ impl StringServer {
 }
 
 fn failed(object: &str, error: Errno) -> Fault {
-    Fault::new(Class::WorkloadFailed, object, error, "try again; if it stays, it is a fault of pinwise")
+    Fault::new(
+        Class::WorkloadFailed,
+        object,
+        error,
+        "try again; if it fails again, this is a bug in pinwise; please report it",
+    )
 }
 
 /// Event data of what is no client; clients use their descriptor's number.

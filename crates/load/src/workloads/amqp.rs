@@ -18,7 +18,7 @@ pub static ABOUT: About = About {
           compares it byte by byte, and publishes the next one; or, at `rate_per_s`, when it is due. As it stands: transient classic \
           queues, exclusive and auto-delete, no confirms, no acknowledgements. `confirms`, `acks` with `prefetch`, `persistent` and \
           `queue` (classic, quorum, stream) make the variants. A message that is lost, changed, late by a number or there twice is a \
-          failure; an alarm of the broker and whatever else ends a connection is told in the broker's words. Connections, channels \
+          failure; an alarm of the broker and whatever else ends a connection is reported in the broker's words. Connections, channels \
           and queues are made before the clock starts. Gives requests_per_s (messages that made the round), latency_p50_us, \
           latency_p90_us, latency_p99_us, latency_p999_us, latency_max_us, completed, failed (and failed_... by kind), unfinished, \
           client_busy, client_cpu_s, and ten intervals a second.",

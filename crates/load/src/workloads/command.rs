@@ -10,7 +10,7 @@ use machine::{Class, Fault, Missing, OwnFolder, Placement};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Workload, missing_netns};
+use super::{About, Workload};
 use crate::extract::Extract;
 use crate::locale::with_locale;
 use crate::outcome::{Outcome, unit_of};
@@ -18,7 +18,7 @@ use crate::running::{Finished, Running};
 use crate::server::{self, Server};
 use crate::template::Command;
 use crate::tool_errors::error_line;
-use crate::{program, trial_folder};
+use crate::{netns, program, trial_folder};
 
 /// What it is.
 pub static ABOUT: About = About {
@@ -113,7 +113,7 @@ impl Workload for CommandLoad {
     }
 
     fn needs(&self) -> Vec<Missing> {
-        let mut missing: Vec<Missing> = missing_netns(self.netns.as_deref()).into_iter().collect();
+        let mut missing: Vec<Missing> = netns::missing(self.netns.as_deref()).into_iter().collect();
         let cwd = self.cwd.as_deref().unwrap_or(Path::new(""));
         if let Some(program) = self.command.words().first().filter(|name| !program::is_there(name, cwd)) {
             missing.push(Missing::new(
@@ -180,7 +180,7 @@ fn reckon(
         );
         outcome.missing.push(Missing::new("figures of right answers alone", why));
     }
-    outcome.missing.push(Missing::new("intervals of the load", "the command tells only its final figures"));
+    outcome.missing.push(Missing::new("intervals of the load", "the command reports only its final figures"));
     Ok(outcome)
 }
 

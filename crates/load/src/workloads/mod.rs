@@ -1,11 +1,7 @@
 //! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`] and in `of_each`.
 
-use std::path::Path;
-
 use change::Hand;
 use machine::{Fault, Missing, OwnFolder, Placement};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 pub use crate::amqp::options::AmqpLoad;
 use crate::drive::{self, Driven, Keys, Pace};
@@ -13,14 +9,19 @@ pub use crate::echo::options::LatencyLoad;
 pub use crate::http::options::HttpLoad;
 pub use crate::ldap::options::LdapLoad;
 pub use crate::nats::options::NatsLoad;
+use crate::netns;
 pub use crate::packets::options::PacketsLoad;
 pub use crate::queue::options::QueueFillLoad;
 use crate::running::Running;
 use crate::server::Server;
 pub use crate::spinner::options::SpinLoad;
 pub use crate::string::options::StringLoad;
+pub use about::About;
 pub use command::CommandLoad;
+pub use spec::LoadSpec;
+pub use workload::Workload;
 
+mod about;
 pub mod amqp;
 pub mod command;
 pub mod http;
@@ -29,21 +30,10 @@ pub mod ldap;
 pub mod nats;
 pub mod packets;
 pub mod queue_fill;
+mod spec;
 pub mod spin;
 pub mod string;
-
-/// What a load is, for `pinwise list workloads` and its docs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct About {
-    /// Its name in `driver = "..."`; also the name of its file.
-    pub id: &'static str,
-    /// One line.
-    pub title: &'static str,
-    /// What it does, what it needs, which figures it gives.
-    pub docs: &'static str,
-    /// A `[load]` table of a recipe.
-    pub example: &'static str,
-}
+mod workload;
 
 /// Every load that there is.
 pub static ALL: [&About; 10] = [
@@ -59,27 +49,6 @@ pub static ALL: [&About; 10] = [
     &command::ABOUT,
 ];
 
-/// A load with its options.
-pub trait Workload {
-    /// What it is.
-    fn about(&self) -> &'static About;
-
-    /// Fails, naming the option, when its options make no sense; starts nothing.
-    fn check(&self) -> Result<(), Fault>;
-
-    /// What it needs that this machine lacks: programs, network namespaces.
-    fn needs(&self) -> Vec<Missing>;
-
-    /// Starts it against `server` on `placement.load_cpus`; `dir` takes its log.
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &OwnFolder,
-    ) -> Result<Running, Fault>;
-}
-
 /// What pinwise drives itself is started in a process of its own, whatever it speaks.
 impl<L: Driven> Workload for L {
     fn about(&self) -> &'static About {
@@ -91,7 +60,7 @@ impl<L: Driven> Workload for L {
     }
 
     fn needs(&self) -> Vec<Missing> {
-        missing_netns(self.netns().map(String::as_str)).into_iter().chain(self.lacks()).collect()
+        netns::missing(self.netns().map(String::as_str)).into_iter().chain(self.lacks()).collect()
     }
 
     fn start(
@@ -102,38 +71,6 @@ impl<L: Driven> Workload for L {
         dir: &OwnFolder,
     ) -> Result<Running, Fault> {
         drive::start(self, server, placement, hand, dir)
-    }
-}
-
-/// The load of a recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "driver", rename_all = "kebab-case")]
-pub enum LoadSpec {
-    /// The built-in load generator: a line out, a line back.
-    String(StringLoad),
-    /// Messages that come back, at a fixed rate.
-    Latency(LatencyLoad),
-    /// One request of HTTP/1.1 again and again.
-    Http(HttpLoad),
-    /// Authentications and searches at a directory.
-    Ldap(LdapLoad),
-    /// AMQP 0-9-1: a message out, the same message back.
-    Amqp(AmqpLoad),
-    /// No load: what is taken from a task that only spins.
-    Spin(SpinLoad),
-    /// UDP packets to a sink that counts them.
-    Packets(PacketsLoad),
-    /// NATS: a message out through a subject, the same message back.
-    Nats(NatsLoad),
-    /// A queue that is filled and drained, each operation told by itself.
-    QueueFill(QueueFillLoad),
-    /// Any load tool, by its command line.
-    Command(CommandLoad),
-}
-
-impl Default for LoadSpec {
-    fn default() -> Self {
-        Self::String(StringLoad::default())
     }
 }
 
@@ -169,12 +106,6 @@ impl LoadSpec {
     /// The same, to be changed.
     pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
         of_each!(self, load => Some(load), _command => None)
-    }
-
-    /// The load of this name with its defaults; none where there is no such load, or where it means nothing without a command.
-    pub fn named(id: &str) -> Option<Self> {
-        let alone = toml::Table::from_iter([("driver".to_string(), toml::Value::from(id))]);
-        Self::deserialize(alone).ok()
     }
 
     /// Sets how long the load is to run, s: a load of our own for exactly so long; a command sees it as `{seconds}`, rounded up. A
@@ -220,17 +151,10 @@ impl LoadSpec {
     }
 }
 
-/// What is missing when a network namespace is asked for that does not exist.
-fn missing_netns(netns: Option<&str>) -> Option<Missing> {
-    let name = netns?;
-    let path = Path::new("/run/netns").join(name);
-    let why = format!("{} does not exist: see 'ip netns list'", path.display());
-    (!path.exists()).then(|| Missing::new(format!("network namespace {name}"), why))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     use super::*;
 
@@ -251,11 +175,13 @@ mod tests {
 
     #[test]
     fn the_folder_and_the_list_are_the_same() {
+        // What all of them are made of stands beside them.
+        let beside = ["about", "mod", "spec", "workload"];
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/workloads");
         let files: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
-            .filter(|name| name != "mod")
+            .filter(|name| !beside.contains(&name.as_str()))
             .collect();
         assert_eq!(files, ALL.iter().map(|about| about.id.to_string()).collect());
     }
@@ -274,11 +200,5 @@ mod tests {
             let spec: LoadSpec = toml::from_str(about.example).unwrap();
             assert_eq!(toml::from_str::<LoadSpec>(&toml::to_string(&spec).unwrap()).unwrap(), spec);
         }
-    }
-
-    #[test]
-    fn a_namespace_that_is_not_there_is_missing() {
-        assert!(missing_netns(Some("pinwise-none")).unwrap().fact.contains("pinwise-none"));
-        assert!(missing_netns(None).is_none());
     }
 }

@@ -16,7 +16,7 @@ pub static ABOUT: About = About {
     title: "NATS: a message out through a subject, the same message back",
     docs: "Each of `connections` subscribes to `subjects` of its own, publishes a message of `message_bytes` on each, waits until it is \
           back, compares it byte by byte, and publishes the next one; or, at `rate_per_s`, when it is due. A message that is lost, \
-          changed, late by a number or there twice is a failure; what the server refuses is told in its words. Connections and \
+          changed, late by a number or there twice is a failure; what the server refuses is reported in its words. Connections and \
           subscriptions are made before the clock starts. `user` and `password` where the server asks for them; no TLS, no JetStream. \
           Gives requests_per_s (messages that made the round), latency_p50_us, latency_p90_us, latency_p99_us, latency_p999_us, \
           latency_max_us, completed, failed (and failed_... by kind), unfinished, client_busy, client_cpu_s, and ten intervals a second.",

@@ -19,7 +19,7 @@ pub static ABOUT: About = About {
            --port {port}`): a call for each (`send = \"sendto\"`), a call for `batch` of them (`sendmmsg`), one message that the kernel cuts into \
            `batch` packets (`gso`), a ring that bypasses the network stack (`xdp`, AF_XDP in copy mode: an interface and root; not over \
            loopback), or by the kernel's own generator (`pktgen`, on `device`, with `clone_skb`), of which only sent_per_s, sent and \
-           send_errors are told. A packet that comes twice or changed makes the trial fail; a lost one is counted. Gives packets_per_s (arrived), \
+           send_errors are reported. A packet that comes twice or changed makes the trial fail; a lost one is counted. Gives packets_per_s (arrived), \
            sent_per_s, sent, arrived, lost, lost_share, out_of_order, send_refused, sender_busy, CPU time a packet of sender and sink \
            (sender_ns_per_packet, sink_ns_per_packet; softirqs that ran on them included), and ten intervals a second.",
     example: "driver = \"packets\"\nsend = \"sendmmsg\"\nbatch = 32\npacket_bytes = 60\nseconds = 5.0\n",

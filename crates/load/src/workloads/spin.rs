@@ -105,8 +105,8 @@ fn told(answer: &str) -> Result<Taken, String> {
     if let Some(why) = answer.strip_prefix("error: ") {
         return Err(format!("it answered: {}", why.trim_end()));
     }
-    let taken: Taken =
-        serde_json::from_str(answer).map_err(|why| format!("'{}' is no answer: {why}", answer.trim_end()))?;
+    let taken: Taken = serde_json::from_slice(answer.as_bytes())
+        .map_err(|why| format!("'{}' is no answer: {why}", answer.trim_end()))?;
     match taken.window_ns {
         0 => Err("it watched for no time at all".into()),
         _ => Ok(taken),

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::kernel::boot;
+use crate::kernel::boot::words;
 use crate::secret;
 
 /// The part of a file's text that may leave the house; `None` when all of it may.
@@ -54,7 +54,7 @@ fn identifiers(word: &str) -> String {
 
 /// The command line word by word; a value that may hold a secret or the name of a server goes as a whole.
 fn command_line(text: &str, hostname: &str) -> String {
-    let words = boot::words(text);
+    let words = words(text);
     let masked: Vec<String> = words.iter().map(|word| parameter(word, hostname)).collect();
     // Untouched words keep the text as it was, quotes and all.
     match masked == words {

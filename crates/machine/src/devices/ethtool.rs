@@ -74,8 +74,8 @@ pub(super) fn read(root: &Root, interface: &str, notes: &mut Notes) -> Option<Et
         Err(e) if e.is_absent() => return None,
         other => other,
     };
-    let parsed =
-        told.and_then(|text| serde_json::from_str(&text).map_err(|e| ReadError::malformed(&fact, e)));
+    let parsed = told
+        .and_then(|text| serde_json::from_slice(text.as_bytes()).map_err(|e| ReadError::malformed(&fact, e)));
     notes.keep(format!("channels and coalescing of {interface}"), parsed)
 }
 

@@ -80,7 +80,7 @@ fn node_of(root: &Root, dir: &str, name: &str, many_nodes: bool, notes: &mut Not
     if node < 0 && many_nodes {
         notes.missing(
             format!("node of {name}"),
-            format!("{dir}/numa_node: -1, the firmware does not tell it"),
+            format!("{dir}/numa_node: -1, the firmware does not report it"),
         );
     }
     u32::try_from(node).ok()

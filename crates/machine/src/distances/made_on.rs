@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Machine, Root};
+use crate::CpuSet;
 
 /// The machine of a measurement. No host name: it is the CPUs that matter, and a capture masks names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,99 +26,4 @@ pub struct Place {
     pub node: Option<u32>,
     /// Core within its package.
     pub core: Option<u32>,
-}
-
-impl MadeOn {
-    /// A machine, and the root that it was read from.
-    pub fn of(machine: &Machine, root: &Root) -> Self {
-        let online = machine.cpus.iter().filter(|cpu| cpu.online);
-        let place = |cpu: &crate::topology::cpus::Cpu| Place {
-            cpu: cpu.id,
-            package: cpu.package,
-            node: cpu.node,
-            core: cpu.core,
-        };
-        Self { model: model(root), present: machine.present.clone(), places: online.map(place).collect() }
-    }
-
-    /// In words what makes another machine of this one; `None` for the same machine, also when other CPUs are offline by now.
-    /// What is not known of either is no difference.
-    pub fn differs_from(&self, machine: &Machine, root: &Root) -> Option<String> {
-        let told = |what: &str, then: &str, now: &str| format!("{what} {then}, and this machine has {now}");
-        if let (Some(then), Some(now)) = (&self.model, &model(root))
-            && then != now
-        {
-            return Some(told("CPUs of the model", then, now));
-        }
-        if let (Some(then), Some(now)) = (&self.present, &machine.present)
-            && then != now
-        {
-            return Some(told("CPUs", &then.to_list(), &now.to_list()));
-        }
-        self.places.iter().find_map(|place| place.moved(machine))
-    }
-}
-
-impl Place {
-    fn moved(&self, machine: &Machine) -> Option<String> {
-        let Some(now) = machine.cpu(self.cpu) else {
-            return Some(format!("CPU {} is not there", self.cpu));
-        };
-        if !now.online {
-            return None;
-        }
-        let facts = [
-            ("package", self.package, now.package),
-            ("node", self.node, now.node),
-            ("core", self.core, now.core),
-        ];
-        let moved =
-            facts.iter().find_map(|(what, then, now)| Some((what, (*then)?, (*now)?)).filter(|f| f.1 != f.2));
-        moved
-            .map(|(what, then, now)| format!("CPU {} was of {what} {then}, and is of {what} {now}", self.cpu))
-    }
-}
-
-fn model(root: &Root) -> Option<String> {
-    let text = root.read("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Tree;
-    use crate::topology::cpus::Cpu;
-
-    fn machine(nodes: [u32; 3]) -> Machine {
-        let cpu = |(id, node)| Cpu { id, online: true, node: Some(node), ..Cpu::default() };
-        Machine {
-            cpus: (0..).zip(nodes).map(cpu).collect(),
-            present: Some((0..3).collect()),
-            ..Machine::default()
-        }
-    }
-
-    fn root(model: &str) -> Root {
-        Root::from_tree(Tree::new().file("/proc/cpuinfo", format!("processor : 0\nmodel name\t: {model}\n")))
-    }
-
-    #[test]
-    fn other_cpus_are_another_machine_and_offline_ones_are_not() {
-        let made_on = MadeOn::of(&machine([0, 0, 1]), &root("A"));
-        let differs = |machine: &Machine, model: &str| made_on.differs_from(machine, &root(model));
-        assert_eq!(differs(&machine([0, 0, 1]), "A"), None);
-        assert!(differs(&machine([0, 0, 1]), "B").unwrap().contains("A, and this machine has B"));
-        let moved = differs(&machine([0, 1, 1]), "A").unwrap();
-        assert!(moved.contains("CPU 1 was of node 0, and is of node 1"), "{moved}");
-        let mut fewer = machine([0, 0, 1]);
-        fewer.cpus[1] = Cpu { id: 1, ..Cpu::default() };
-        assert_eq!(differs(&fewer, "A"), None);
-        fewer.cpus.pop();
-        assert!(differs(&fewer, "A").unwrap().contains("CPU 2 is not there"));
-        fewer.present = Some((0..2).collect());
-        assert!(differs(&fewer, "A").unwrap().contains("CPUs 0-2, and this machine has 0-1"));
-        assert_eq!(made_on.differs_from(&machine([0, 0, 1]), &Root::from_tree(Tree::new())), None);
-    }
 }

@@ -4,6 +4,7 @@
 //! cannot differ.
 
 mod guest;
+mod line;
 mod sysctl;
 mod tmpfiles;
 mod tuned;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::{Act, Fault, PlatformFile, Root, Setting, knobs};
+use line::{Line, Lines};
 
 /// How settings are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +45,6 @@ pub struct NotKept {
     /// Why, and what to do instead.
     pub why: String,
 }
-
-/// Where a setting is kept, and the lines for it.
-struct Line {
-    file: PlatformFile,
-    lines: Vec<String>,
-}
-
-type Lines = Result<Vec<Line>, String>;
 
 /// How a setting is kept.
 enum Kept {

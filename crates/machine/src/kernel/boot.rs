@@ -4,33 +4,20 @@
 //! Pure: it compares the words of the command line with facts that were read elsewhere.
 
 mod cpu_lists;
+mod effect;
 mod effects;
 mod idle_states;
 mod misspelt;
 pub(crate) mod module_parameters;
+mod parameter;
 mod processor;
-
-use serde::{Deserialize, Serialize};
+mod words;
 
 pub use module_parameters::Taker;
+pub use parameter::BootParameter;
+pub use words::words;
 
 use crate::Machine;
-
-/// One parameter of the command line that bears on placement.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BootParameter {
-    /// Name as it was written: `nohz_full`, `processor.max_cstate`.
-    pub name: String,
-    /// What was asked; `None` for a word without a value (`nosmt`).
-    pub asked: Option<String>,
-    /// What is so now, in words; `None` when nothing that can be read tells.
-    pub now: Option<String>,
-    /// Whether it took effect; `None` when that cannot be told.
-    pub took_effect: Option<bool>,
-    /// The file that tells, or why none does.
-    pub source: String,
-}
 
 /// Decodes the command line of a machine that has been read; parameters that pinwise knows nothing about are left
 /// out, unless they look like a slip of the pen.
@@ -59,40 +46,9 @@ pub fn decode_words(words: &[String], machine: &Machine) -> Vec<BootParameter> {
     parameters.collect()
 }
 
-/// Splits as the kernel does (lib/cmdline.c, next_arg): at blanks outside of double quotes; `--` ends its part.
-pub fn words(cmdline: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut quoted = false;
-    for c in cmdline.chars().chain([' ']) {
-        match c {
-            '"' => quoted = !quoted,
-            c if c.is_whitespace() && !quoted => {
-                if word == "--" {
-                    return words;
-                }
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            c => word.push(c),
-        }
-    }
-    // A quote that is never closed takes all that follows, as in the kernel.
-    words.extend((!word.trim().is_empty()).then(|| word.trim_end().to_string()));
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_as_the_kernel_splits_them() {
-        assert_eq!(words("a=1  \"b=2 3\" c=\"4 5\" -- init"), ["a=1", "b=2 3", "c=4 5"]);
-        assert_eq!(words("x=\"open end"), ["x=open end"]);
-        assert_eq!(words(" \t"), Vec::<String>::new());
-    }
 
     #[test]
     fn words_that_were_not_asked_are_judged_too() {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup_tree;
 use super::guests::unescape;
+use super::unit_name::is_slice;
 use crate::limits::cgroups::{self, Cgroup, Quota};
 use crate::limits::mounts::{Mount, Mounts};
 use crate::{CpuSet, Notes, ReadError, Root};
@@ -58,7 +59,7 @@ pub(super) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Containers
     if inside.is_none() {
         notes.missing(
             "whether this is a container",
-            "neither /proc/1/cgroup nor /proc/self/ns nor /run tells",
+            "neither /proc/1/cgroup nor /proc/self/ns nor /run shows it",
         );
     }
     let mounts = mounts.map(cgroup_tree::trees).and_then(|mounts| match mounts.is_empty() {
@@ -181,7 +182,7 @@ pub(super) fn places(root: &Root, mounts: &[Mount]) -> Vec<Place> {
 /// Slices, the manager of a user (rootless engines), and whatever is no unit of systemd (`/docker`, `/kubepods`).
 pub(super) fn may_hold_containers(name: &str) -> bool {
     let units = [".service", ".scope", ".mount", ".socket", ".swap", ".timer"];
-    super::target::is_slice(name) || !units.iter().any(|kind| name.ends_with(kind))
+    is_slice(name) || !units.iter().any(|kind| name.ends_with(kind))
 }
 
 /// Runtime and id of a cgroup that is a container's, by its name and its path.

@@ -97,7 +97,7 @@ impl NumaMemory {
         }
         let size = mapping.page_bytes.or(page_bytes.filter(|_| !mapping.huge));
         let size = size
-            .ok_or_else(|| Malformed::new(line, "kernelpagesize_kB", "the size of the pages is not told"))?;
+            .ok_or_else(|| Malformed::new(line, "kernelpagesize_kB", "the size of the pages is missing"))?;
         let mut share = Share { policy: mapping.policy.to_string(), huge: mapping.huge, ..Share::default() };
         for (node, pages) in &mapping.pages {
             let bytes = share.nodes.entry(*node).or_default();

@@ -1,68 +1,60 @@
 //! Who else sets affinities on this machine: daemons that would put back what somebody changes, and managers whose
 //! settings a change must go through.
 
+mod environment_file;
+mod id;
 pub mod irqbalance;
 pub mod irqbalance_running;
+mod owner;
 mod sched_ext;
 mod systemd;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::scan::{self, Scan};
 use crate::{Notes, Root};
-use irqbalance::Irqbalance;
+use environment_file::assignments;
+pub use id::OwnerId;
+use owner::one_line;
+pub use owner::{Owner, OwnerSetting};
 
-/// A program that sets where things run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Owner {
-    /// Name, as its project calls it.
-    pub name: String,
-    /// What it sets.
-    pub sets: String,
-    /// Its process, if it runs; `None` when it was not seen.
-    pub pid: Option<u32>,
-    /// What its configuration says that bears on placement, each with its file.
-    ///
-    /// Files tell what the next start will take: a daemon that was not restarted since may hold something else.
-    pub settings: Vec<OwnerSetting>,
-    /// The same decoded, for irqbalance.
-    pub irqbalance: Option<Irqbalance>,
-}
-
-/// One setting of an owner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnerSetting {
-    /// The key, as the file has it.
-    pub key: String,
-    /// The value, as the file has it.
-    pub value: String,
-    /// The file.
-    pub file: String,
-}
-
-/// Name, name of the process (the kernel keeps 15 characters), what it sets.
-const PROGRAMS: [(&str, &str, &str); 20] = [
-    ("irqbalance", "irqbalance", "affinity of interrupt lines, every 10 seconds"),
-    ("tuned", "tuned", "sysctls, idle states, affinities of threads and interrupts, by its profile"),
-    ("NetworkManager", "NetworkManager", "queues, offloads and rings of network cards"),
-    ("libvirtd", "libvirtd", "affinity, cpuset and memory nodes of guests"),
-    ("virtqemud", "virtqemud", "affinity, cpuset and memory nodes of guests"),
-    ("kubelet", "kubelet", "cpusets and CPU quotas of containers"),
-    ("docker", "dockerd", "cpusets and CPU quotas of containers"),
-    ("containerd", "containerd", "cpusets and CPU quotas of containers"),
-    ("cri-o", "crio", "cpusets and CPU quotas of containers"),
-    ("slurmd", "slurmd", "cpusets and affinity of jobs"),
-    ("tuna", "tuna", "affinity and priority of threads and interrupts"),
-    ("numad", "numad", "cpusets and memory nodes of large processes"),
-    ("ksmtuned", "ksmtuned", "how fast equal pages are merged"),
-    ("power-profiles-daemon", "power-profiles-", "frequency governor and energy preference"),
-    ("thermald", "thermald", "CPU frequency and idle injection when hot"),
-    ("auto-cpufreq", "auto-cpufreq", "frequency governor"),
-    ("intel-lpmd", "intel_lpmd", "which CPUs stay in use when load is low"),
-    ("ananicy", "ananicy-cpp", "nice values and cgroups of processes"),
-    ("rtkit", "rtkit-daemon", "real-time priority of threads that ask for it"),
-    ("Open vSwitch", "ovs-vswitchd", "affinity of its polling threads"),
+/// Id, name, name of the process (the kernel keeps 15 characters), what it sets.
+const PROGRAMS: [(OwnerId, &str, &str, &str); 20] = [
+    (OwnerId::Irqbalance, "irqbalance", "irqbalance", "affinity of interrupt lines, every 10 seconds"),
+    (
+        OwnerId::Tuned,
+        "tuned",
+        "tuned",
+        "sysctls, idle states, affinities of threads and interrupts, by its profile",
+    ),
+    (
+        OwnerId::NetworkManager,
+        "NetworkManager",
+        "NetworkManager",
+        "queues, offloads and rings of network cards",
+    ),
+    (OwnerId::Libvirtd, "libvirtd", "libvirtd", "affinity, cpuset and memory nodes of guests"),
+    (OwnerId::Virtqemud, "virtqemud", "virtqemud", "affinity, cpuset and memory nodes of guests"),
+    (OwnerId::Kubelet, "kubelet", "kubelet", "cpusets and CPU quotas of containers"),
+    (OwnerId::Docker, "docker", "dockerd", "cpusets and CPU quotas of containers"),
+    (OwnerId::Containerd, "containerd", "containerd", "cpusets and CPU quotas of containers"),
+    (OwnerId::CriO, "cri-o", "crio", "cpusets and CPU quotas of containers"),
+    (OwnerId::Slurmd, "slurmd", "slurmd", "cpusets and affinity of jobs"),
+    (OwnerId::Tuna, "tuna", "tuna", "affinity and priority of threads and interrupts"),
+    (OwnerId::Numad, "numad", "numad", "cpusets and memory nodes of large processes"),
+    (OwnerId::Ksmtuned, "ksmtuned", "ksmtuned", "how fast equal pages are merged"),
+    (
+        OwnerId::PowerProfilesDaemon,
+        "power-profiles-daemon",
+        "power-profiles-",
+        "frequency governor and energy preference",
+    ),
+    (OwnerId::Thermald, "thermald", "thermald", "CPU frequency and idle injection when hot"),
+    (OwnerId::AutoCpufreq, "auto-cpufreq", "auto-cpufreq", "frequency governor"),
+    (OwnerId::IntelLpmd, "intel-lpmd", "intel_lpmd", "which CPUs stay in use when load is low"),
+    (OwnerId::Ananicy, "ananicy", "ananicy-cpp", "nice values and cgroups of processes"),
+    (OwnerId::Rtkit, "rtkit", "rtkit-daemon", "real-time priority of threads that ask for it"),
+    (OwnerId::OpenVSwitch, "Open vSwitch", "ovs-vswitchd", "affinity of its polling threads"),
 ];
 
 /// The programs of `root` that run or have settings, as far as they can be seen; what irqbalance is about to move is not worked out.
@@ -77,13 +69,18 @@ pub(super) fn read(root: &Root, scan: Option<&Scan>, notes: &mut Notes) -> Vec<O
         seen.iter().find(|seen| seen.comm == comm && !seen.kernel).map(|seen| seen.pid)
     };
     let mut owners = vec![systemd::read(root, scan, notes)];
-    for (name, comm, sets) in PROGRAMS {
-        let mut owner =
-            Owner { name: name.into(), sets: sets.into(), pid: running(comm), ..Owner::default() };
-        match name {
-            "irqbalance" => irqbalance::configure(root, &mut owner, notes),
-            "tuned" => tuned(root, &mut owner),
-            "kubelet" => kubelet(root, &mut owner, notes),
+    for (id, name, comm, sets) in PROGRAMS {
+        let mut owner = Owner {
+            id: Some(id),
+            name: name.into(),
+            sets: sets.into(),
+            pid: running(comm),
+            ..Owner::default()
+        };
+        match id {
+            OwnerId::Irqbalance => irqbalance::configure(root, &mut owner, notes),
+            OwnerId::Tuned => tuned(root, &mut owner),
+            OwnerId::Kubelet => kubelet(root, &mut owner, notes),
             _ => {}
         }
         owners.push(owner);
@@ -92,12 +89,6 @@ pub(super) fn read(root: &Root, scan: Option<&Scan>, notes: &mut Notes) -> Vec<O
     // One that neither runs nor has settings is not there.
     owners.retain(|owner| owner.pid.is_some() || !owner.settings.is_empty());
     owners
-}
-
-/// A file of one line, where it is there.
-fn one_line(root: &Root, key: &str, file: &str) -> Option<OwnerSetting> {
-    let value = root.line(file).ok().filter(|value| !value.is_empty())?;
-    Some(OwnerSetting { key: key.into(), value, file: file.into() })
 }
 
 /// The profile that tuned-adm(8) chose, and whether a person or tuned itself chose it.
@@ -129,37 +120,6 @@ fn kubelet(root: &Root, owner: &mut Owner, notes: &mut Notes) {
     if !state.default_cpu_set.is_empty() {
         owner.settings.push(setting("CPUs of containers without CPUs of their own", state.default_cpu_set));
     }
-}
-
-/// `KEY=VALUE` lines as systemd's EnvironmentFile= and its configuration files take them: blanks around are left out,
-/// lines that begin with `#` or `;` are comments, a final backslash joins the next line, quotes are taken off.
-fn assignments(text: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut whole = String::new();
-    for line in text.lines() {
-        let start = whole.is_empty();
-        let line = line.trim();
-        if start && (line.starts_with('#') || line.starts_with(';')) {
-            continue;
-        }
-        if let Some(more) = line.strip_suffix('\\') {
-            whole.push_str(more);
-            whole.push(' ');
-            continue;
-        }
-        whole.push_str(line);
-        if let Some((key, value)) = std::mem::take(&mut whole).split_once('=') {
-            // /etc/sysconfig files are shell in spirit, and some begin their lines with `export`.
-            let key = key.trim().trim_start_matches("export ").trim();
-            found.push((key.to_string(), unquoted(value.trim()).to_string()));
-        }
-    }
-    found
-}
-
-fn unquoted(value: &str) -> &str {
-    let inside = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    inside('"').or_else(|| inside('\'')).unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -206,7 +166,7 @@ mod tests {
         assert_eq!(told(2)[0], "CPU manager policy=static");
         assert!(!format!("{owners:?}").contains("secret"));
         assert_eq!(missing, []);
-        assert!(PROGRAMS.iter().all(|(_, comm, _)| comm.len() <= 15));
+        assert!(PROGRAMS.iter().all(|(_, _, comm, _)| comm.len() <= 15));
     }
 
     #[test]
@@ -218,18 +178,29 @@ mod tests {
         assert!(of(Tree::new().file("/etc/tuned/profile_mode", "manual\n")).0.is_empty());
     }
 
-    #[test]
-    fn environment_files_as_they_are_written() {
-        let text = "# A=0\n; B=1\nC=\"x y\"\n D = '1' \nexport E=5\nF=a\\\n b\nnothing\n=\nG=\n";
-        let told = assignments(text);
-        let told: Vec<_> = told.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        assert_eq!(told, [("C", "x y"), ("D", "1"), ("E", "5"), ("F", "a b"), ("", ""), ("G", "")]);
+    /// How the words about a knob call a program.
+    fn in_words(id: OwnerId, name: &str) -> String {
+        let called = match id {
+            OwnerId::Libvirtd | OwnerId::Virtqemud => "libvirt",
+            OwnerId::Docker | OwnerId::Containerd => "container engines",
+            OwnerId::Slurmd => "slurm",
+            _ => name,
+        };
+        called.to_lowercase()
     }
 
-    proptest::proptest! {
-        #[test]
-        fn no_text_panics(text in "(?s)([A-Z=\"'#\\\\\n ]|.){0,40}") {
-            let _ = assignments(&text);
+    #[test]
+    fn every_program_sets_a_knob_whose_words_name_it() {
+        for (id, name, _, _) in PROGRAMS.into_iter().filter(|(id, ..)| *id != OwnerId::Ksmtuned) {
+            let knobs = crate::knobs::ALL.iter().map(|knob| knob.about());
+            let knobs: Vec<_> = knobs.filter(|about| about.owners.contains(&id)).collect();
+            assert!(!knobs.is_empty(), "{name}");
+            for about in knobs {
+                let words = about.owner.to_lowercase();
+                let named = words.contains(&in_words(id, name))
+                    || id == OwnerId::CriO && words.contains("container engines");
+                assert!(named, "{}: {words:?} does not name {name}", about.id);
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Scan {
 
 /// Makes the pass. Processes that end meanwhile are left out. An error when /proc names no process at all.
 pub(crate) fn read(root: &Root) -> Result<Scan, ReadError> {
-    let pids = super::numbers(&root.list("/proc")?);
+    let pids = numbers(&root.list("/proc")?);
     if pids.is_empty() {
         return Err(ReadError::absent("/proc", "it names no process"));
     }
@@ -111,6 +111,12 @@ impl Scan {
         }
         tree.into_iter().collect()
     }
+}
+
+/// Names in /proc that are numbers of processes or threads.
+pub(super) fn numbers(names: &[String]) -> Vec<u32> {
+    let digits = |name: &&String| name.bytes().all(|byte| byte.is_ascii_digit());
+    names.iter().filter(digits).filter_map(|name| name.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod by_name;
 
 use super::cgroup_tree;
 use super::scan::{self, Scan};
+use super::unit_name::{KINDS, is_slice, kind, unescaped};
 use crate::limits::mounts::{self, Mount};
 use crate::{Class, Fault, Root};
 
@@ -15,9 +16,6 @@ const NO_PROCESS: &str = "there is no such process";
 /// Said where nothing is called so.
 const FORMS: &str = "a server is named by the number of a process, a unit, the path of a cgroup, the id of a container (its first 8 \
     digits at least), the name of a guest, or the UID, name or namespace/name of a Kubernetes pod";
-
-/// The kinds of unit that hold processes (systemd.unit(5)).
-const KINDS: [&str; 7] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap", ".timer"];
 
 /// What was asked for, found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,19 +189,6 @@ fn held(pids: Vec<u32>, object: &str, directory: String, unit: Option<String>) -
         )),
         false => Ok(FoundServer { pids, unit, cgroup: Some(directory) }),
     }
-}
-
-fn kind(name: &str) -> Option<&'static str> {
-    KINDS.into_iter().find(|kind| name.len() > kind.len() && name.ends_with(kind))
-}
-
-pub(super) fn is_slice(name: &str) -> bool {
-    name.ends_with(".slice") || name.starts_with("user@") && name.ends_with(".service")
-}
-
-/// systemd puts `_` before names that could be taken for control files (`_cpu.service`).
-pub(crate) fn unescaped(name: &str) -> &str {
-    name.strip_prefix('_').unwrap_or(name)
 }
 
 /// Says so, with units, guests and pods of nearly that name and processes of that name.

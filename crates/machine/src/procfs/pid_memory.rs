@@ -52,8 +52,7 @@ pub fn parse(text: &str) -> Result<PidMemory, Malformed> {
 }
 
 fn bytes(line: usize, key: &str, value: &str) -> Result<u64, Malformed> {
-    let kib =
-        value.trim().strip_suffix("kB").ok_or_else(|| Malformed::new(line, key, "is not told in kB"))?;
+    let kib = value.trim().strip_suffix("kB").ok_or_else(|| Malformed::new(line, key, "is not in kB"))?;
     decimal(line, key, kib)?.checked_mul(1024).ok_or_else(|| Malformed::new(line, key, "is past 64 bits"))
 }
 

@@ -116,7 +116,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/machines/leviathan/capture.tar.zst");
         let path = std::path::Path::new(path);
         let tree = super::super::archive::load(path).unwrap();
-        let folder = super::super::paths::single_folder(&tree).unwrap();
+        let folder = super::super::single_folder(&tree).unwrap();
         let tree = tree.into_subtree(&format!("/{folder}"));
         let index = tree.read(&format!("/{}", crate::capture::INDEX)).unwrap();
         let replay = super::super::replay::Replay::new(tree, &index, "leviathan").unwrap();

@@ -29,7 +29,7 @@ pub(super) fn tick_mode() -> Result<String, ReadError> {
     let file = BufReader::with_capacity(TIMERS_STEP_BYTES, File::open(TIMERS).map_err(error)?);
     of_first_cpu(file)
         .map_err(error)?
-        .ok_or_else(|| ReadError::malformed(TIMERS, "tells neither .nohz nor .nohz_mode of the first CPU"))
+        .ok_or_else(|| ReadError::malformed(TIMERS, "has neither .nohz nor .nohz_mode of the first CPU"))
 }
 
 /// Reads as far as the first CPU's fields: the file of a machine of a thousand CPUs is a thousand times as long.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::path::{Component, Path};
 
-use super::{ReadError, Source};
+use super::ReadError;
 
 /// An absolute path in its one spelling: no `.`, no `..`, no doubled or final slash; the root is `/`.
 pub(super) type Located<'a> = Cow<'a, str>;
@@ -87,17 +87,6 @@ pub(crate) fn resolve(
         true => Ok(done),
         false => Err(ReadError::absent(path, "there is no such file")),
     }
-}
-
-/// The one folder at the top of a tree that has nothing else there, unless it is part of a machine itself.
-pub(super) fn single_folder(source: &impl Source) -> Option<String> {
-    let mut names = source.list("/").ok()?;
-    let name = names.pop()?;
-    let of_a_machine = matches!(name.as_str(), "sys" | "proc" | "boot" | "etc" | "run" | "dev");
-    let place = format!("/{name}");
-    let folder =
-        names.is_empty() && !of_a_machine && source.link(&place).is_err() && source.list(&place).is_ok();
-    folder.then_some(name)
 }
 
 /// Compares names so that the numbers in them count as numbers: `cpu2` before `cpu10`.

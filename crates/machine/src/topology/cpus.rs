@@ -60,7 +60,7 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
         Ok(online) => online,
         Err(e) => {
             if !e.is_absent() {
-                notes.missing("CPUs online (told from each CPU's folder instead)", e);
+                notes.missing("CPUs online (read from each CPU's folder instead)", e);
             }
             online_by_folder(root, &folders)
         }
@@ -204,7 +204,7 @@ fn read_online(
     match core.package {
         // The kernel prints -1 when the firmware does not tell; what it then calls a package is only the core.
         Some(..0) => {
-            let why = format!("{dir}/physical_package_id: -1, the firmware does not tell the package");
+            let why = format!("{dir}/physical_package_id: -1, the firmware does not report the package");
             gaps.note("package", id, why);
         }
         _ if packages.iter().any(|package| package.contains(id)) => {}

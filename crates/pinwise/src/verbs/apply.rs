@@ -13,7 +13,7 @@ use machine::processes::owners;
 use machine::{Class, Fault, Plan, Planned, Root};
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window::length;

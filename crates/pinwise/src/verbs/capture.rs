@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
             Class::Storage,
             args.output.display(),
             "nothing was recorded",
-            "report this as a fault of pinwise",
+            "this is a bug in pinwise; please report it",
         )
     })?;
     if !args.unmasked {
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     capture.write(&args.output)?;
     note!(
-        "captured {} CPUs, {} devices, {} interrupts to {}; {} facts missing (pinwise map --from tells which)",
+        "captured {} CPUs, {} devices, {} interrupts to {}; {} facts missing (pinwise map --from lists them)",
         machine.cpus.len(),
         machine.devices.len(),
         machine.irqs.len(),

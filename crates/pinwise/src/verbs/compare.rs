@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use machine::{Class, Fault};
-use report::compare_text;
+use report::case::compare_text;
 use study::Facts;
 use study::comparison::{self, Side};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::opened;
 use crate::output::{self, Answer};
 

@@ -1,10 +1,9 @@
 //! `pinwise completions`: completions for the shells that clap knows.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 use machine::Fault;
 
-use crate::cli::Cli;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise completions`.
@@ -17,10 +16,10 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints the completions.
-pub fn run(args: &Args) -> Result<Answer, Fault> {
+/// Prints the completions of a command line.
+pub fn run(args: &Args, command: &mut Command) -> Result<Answer, Fault> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "pinwise", &mut script);
+    clap_complete::generate(args.shell, command, "pinwise", &mut script);
     output::text(&String::from_utf8_lossy(&script))?;
     Ok(Answer::Done)
 }

@@ -4,7 +4,7 @@ use change::{LiveKernel, confirm, ledger_dir};
 use machine::Fault;
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise confirm`.

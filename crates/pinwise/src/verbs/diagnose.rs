@@ -9,10 +9,10 @@ use std::time::Duration;
 use advise::diagnosis::{self, Diagnosis};
 use machine::{Class, Fault, Machine, Root, foreign};
 use probe::Situation;
-use report::diagnosis_text::{self, Wanted};
+use report::account::diagnosis_text::{self, Wanted};
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 use crate::verbs::watch::replay::{self, Part};
@@ -141,7 +141,7 @@ fn read(file: &Path) -> Result<Situation, Fault> {
     }
     let text = foreign::read_text(file, MOST_BYTES).map_err(|e| Fault::io(file.display(), &e, remedy))?;
     let not_kept = |why: &dyn std::fmt::Display| Fault::new(Class::Usage, file.display(), why, remedy);
-    let situation: Situation = serde_json::from_str(&text).map_err(|why| not_kept(&why))?;
+    let situation: Situation = serde_json::from_slice(text.as_bytes()).map_err(|why| not_kept(&why))?;
     // A situation of an older pinwise may lack any part but its name: without one it is another JSON file.
     if situation.target.is_empty() { Err(not_kept(&"it does not say what it is of")) } else { Ok(situation) }
 }

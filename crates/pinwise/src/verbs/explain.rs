@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use advise::explanation::{explain_all, proof_id};
 use advise::{Explanation, Finding};
 use machine::{Class, Fault, Outside};
-use report::explanation_text;
+use report::case::explanation_text;
 use study::engine::prove;
 use study::{Case, Facts, Intervention, Proof, Role};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{conclusion, interrupt, run_case};

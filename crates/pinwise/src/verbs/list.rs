@@ -5,7 +5,7 @@ use machine::Fault;
 use machine::knobs::{About, MaySet};
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise list`.
@@ -99,7 +99,7 @@ fn rows(what: What) -> Result<Vec<Row>, Fault> {
             let of_a_window: Vec<Row> = rows_of!(advise::diagnosis::abouts());
             of_slow_cpus.into_iter().chain(of_a_window).collect()
         }
-        What::Pages => rows_of!(::report::pages::ALL.iter().map(|page| page.about())),
+        What::Pages => rows_of!(::report::case::pages::ALL.iter().map(|page| page.about())),
         What::Shapes => return shapes(),
     })
 }

@@ -1,20 +1,21 @@
 //! `pinwise map`: what the machine is.
 
 mod difference;
+mod form;
 mod part;
 mod server;
 mod watch;
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-use machine::{Class, Fault, Machine, Root};
-use report::machine_text;
-use report::picture::{self, Heat};
+use machine::{Fault, Machine, Root};
+use report::map::machine_text;
+use report::map::picture::{self, Heat};
 
 use crate::brought;
-use crate::cli::Format;
+use crate::format::Format;
 use crate::output::{self, Answer};
+use form::{Form, no_such_form};
 use part::PartFlags;
 
 /// Flags of `pinwise map`.
@@ -58,20 +59,6 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Forms of the map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Form {
-    /// For people: the sheet.
-    #[default]
-    Text,
-    /// For programs: one JSON document.
-    Json,
-    /// A picture that needs nothing else.
-    Svg,
-    /// One page: the picture, the sheet, the interrupt lines, what is not known.
-    Html,
-}
-
 /// Reads and prints the machine.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.watch.wanted() {
@@ -111,8 +98,4 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     };
     output::to(to, &text)?;
     Ok(Answer::Done)
-}
-
-fn no_such_form(what: &str) -> Fault {
-    Fault::new(Class::Usage, "--format", format!("there is no picture of {what}"), "choose text or json")
 }

@@ -1,8 +1,9 @@
 //! One file a verb.
 
+use clap::CommandFactory;
 use machine::Fault;
 
-use crate::cli::Verb;
+use crate::cli::{Cli, Verb};
 use crate::output::Answer;
 
 pub mod apply;
@@ -53,8 +54,8 @@ pub fn run(verb: Verb) -> Result<Answer, Fault> {
         Verb::Undo(args) => undo::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
         Verb::List(args) => list::run(&args),
-        Verb::Completions(args) => completions::run(&args),
-        Verb::Man => man::run(),
+        Verb::Completions(args) => completions::run(&args, &mut Cli::command()),
+        Verb::Man(args) => man::run(&args, Cli::command()),
         Verb::StringServer(args) => raw::serve(&args),
         Verb::EchoServer(args) => raw::echo(&args),
         Verb::SpinServer(args) => raw::spin(&args),

@@ -11,7 +11,7 @@ use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::noise::{self, Noise, Plan, Policy, Round, Surroundings};
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::interrupt;
 use crate::notes::note;
 use crate::output::{self, Answer};
@@ -37,7 +37,7 @@ Examples:
   pinwise noise --cores --memory --save d.json      both, for 'pinwise map --distances d.json'
 
 A loop on each CPU reads the clock; where two readings are more than the threshold apart, something else had the CPU. What that was
-the kernel tells (BPF at its trace points: root, or CAP_BPF and CAP_PERFMON). Without, gaps are measured all the same, beside the
+the kernel reports (BPF at its trace points: root, or CAP_BPF and CAP_PERFMON). Without, gaps are measured all the same, beside the
 counts of /proc. The CPUs are fully busy meanwhile. Threads of one core take turns.")]
 pub struct Args {
     /// The CPUs; all that this process may use when left out
@@ -96,7 +96,9 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let verdict = advise::noise::judge(&noise);
     match args.format {
         Format::Json => output::json(&Document { verdict: &verdict, noise: &noise })?,
-        Format::Text => output::text(&report::noise_text::render(&noise, &verdict, output::style()))?,
+        Format::Text => {
+            output::text(&report::account::noise_text::render(&noise, &verdict, output::style()))?
+        }
     }
     Ok(Answer::Done)
 }

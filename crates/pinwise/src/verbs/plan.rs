@@ -7,7 +7,7 @@ use machine::{Class, Fault, Plan};
 use serde::Serialize;
 use study::case::quoted;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::guard;
 use crate::notes::note;
 use crate::opened;

@@ -12,7 +12,7 @@ use machine::{Class, Fault, Machine, Root};
 use rehearse::{Guest, Outcome, Shape, Userland};
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::interrupt;
 use crate::notes::note;
 use crate::output::{self, Answer};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use machine::Fault;
 use study::Case;
 
-use crate::cli::Format;
 use crate::conclusion;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::Answer;
 

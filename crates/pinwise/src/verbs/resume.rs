@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use machine::Fault;
 use study::{Case, design, looks};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::more_blocks::MoreBlocks;
 use crate::notes::note;
 use crate::output::Answer;

@@ -3,7 +3,7 @@
 use change::ledger_dir;
 use machine::Fault;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise status`.

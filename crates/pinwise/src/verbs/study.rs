@@ -10,7 +10,7 @@ use study::case::begun;
 use study::engine::needs;
 use study::engine::prepare::{Draft, Request, free_dir};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{discarded, guard, interrupt, pilot, reboots, screening};

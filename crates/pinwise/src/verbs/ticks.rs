@@ -6,7 +6,7 @@ use load::Spin;
 use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::{TickWindow, TicksSeen};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 use crate::window::{self, Ended};

@@ -3,7 +3,7 @@
 use change::{LiveKernel, Point, UndoOptions, ledger_dir};
 use machine::Fault;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 

@@ -7,7 +7,7 @@ use machine::{Fault, Plan, Planned, Root, knobs};
 use study::Case;
 use study::engine::verify;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::output::{self, Answer};
 use crate::verbs::apply::target;
 use crate::verbs::plan;
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     case.write_json("verdict.json", &verified)?;
     match args.format {
         Format::Json => output::json(&verified)?,
-        Format::Text => output::text(&report::verdict_text::render(&verified))?,
+        Format::Text => output::text(&report::case::verdict_text::render(&verified))?,
     }
     Ok(if verified.holds { Answer::Done } else { Answer::No })
 }

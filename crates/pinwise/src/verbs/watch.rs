@@ -1,5 +1,6 @@
 //! `pinwise watch`: who takes CPU time, how long, and why.
 
+mod account;
 mod args;
 mod counters;
 mod folded;
@@ -8,6 +9,7 @@ mod judging;
 mod live;
 mod perfetto;
 mod record;
+mod refused;
 pub(super) mod replay;
 pub(super) mod target;
 mod tell;
@@ -15,13 +17,14 @@ mod tell;
 use std::io::IsTerminal as _;
 
 use advise::diagnosis::Diagnosis;
-use machine::{Class, CpuSet, Fault, Machine, Missing, Root};
-use probe::account::{Account, Counting, Names, Nearness};
+use machine::{Fault, Machine, Root};
+use probe::account::{Account, Counting};
 
 use crate::interrupt;
 use crate::notes::note;
 use crate::output::Answer;
 use crate::window::{self, Ended};
+pub(super) use account::account;
 pub use args::Args;
 use args::Form;
 use joining::Joining;
@@ -75,13 +78,6 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     Ok(Answer::Done)
 }
 
-/// Programs that nothing else can stand in for cannot run here.
-fn refused(missing: Missing, remedy: &str) -> Fault {
-    let permitted = rustix::process::geteuid().is_root();
-    let class = if permitted { Class::MachineLacks } else { Class::NotPermitted };
-    Fault::new(class, missing.fact, missing.why, remedy)
-}
-
 /// Whether the account is shown while it grows.
 fn is_live(args: &Args) -> bool {
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
@@ -108,31 +104,4 @@ fn count(
     counting.stop();
     let account = account(&mut counting, &joining, root, machine, watched, args.cpu.as_ref());
     (account, counting.means())
-}
-
-/// What was counted up to now, by name and with how near the target's memory is; on these CPUs alone if any are named.
-pub(super) fn account(
-    counting: &mut Counting,
-    joining: &Joining,
-    root: &Root,
-    machine: &Machine,
-    watched: &Watched,
-    cpus: Option<&CpuSet>,
-) -> Account {
-    let mut snapshot = counting.read();
-    if let Some(cpus) = cpus {
-        snapshot = snapshot.on(cpus);
-    }
-    let mut names = Names::of(machine);
-    names.learn(&snapshot);
-    let not_counted = not_counted(counting, joining, watched);
-    let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
-    let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
-    counting.with_counted(account, cpus).with_nearness(nearness)
-}
-
-/// What is left out from the beginning: by the kernel, by who could not be taken in, by what was asked for.
-fn not_counted(counting: &Counting, joining: &Joining, watched: &Watched) -> Vec<Missing> {
-    let missing = counting.missing().iter().chain(joining.refused()).cloned();
-    missing.chain(watched.elsewhere()).collect()
 }

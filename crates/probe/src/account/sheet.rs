@@ -3,26 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use machine::{CpuSet, Missing};
+use machine::{CpuSet, FactId, Missing};
 use serde::{Deserialize, Serialize};
 
-use super::between::sorted;
-use super::counted::CountedInterrupts;
-use super::cpu::CpuAccount;
-use super::detail::Detail;
-use super::distribution::Distribution;
-use super::frequency::Frequencies;
-use super::functions::FunctionOf;
-use super::group::CpuOf;
-use super::names::Names;
-use super::nearness::Nearness;
-use super::paging::Paging;
-use super::snapshot::Snapshot;
-use super::source::Interruptions;
-use super::stretches::Stretches;
-use super::taker::{TaskAccount, tasks};
-use super::takers::Taker;
-use super::thread::ThreadAccount;
+use super::collect::counted::CountedInterrupts;
+use super::collect::frequency::Frequencies;
+use super::collect::functions::FunctionOf;
+use super::collect::group::CpuOf;
+use super::collect::paging::Paging;
+use super::collect::snapshot::Snapshot;
+use super::name::names::Names;
+use super::rows::cpu::CpuAccount;
+use super::rows::distribution::Distribution;
+use super::rows::nearness::Nearness;
+use super::rows::source::Interruptions;
+use super::rows::stretches::Stretches;
+use super::rows::taker::{TaskAccount, tasks};
+use super::rows::takers::Taker;
+use super::rows::thread::ThreadAccount;
+use super::window::between::sorted;
+use super::window::detail::Detail;
 use crate::bpf::Lost;
 
 /// Where the time went between the beginning of counting and the moment of reading.
@@ -181,9 +181,6 @@ impl Account {
     }
 }
 
-/// The fact that is missing where all but the threads is told of some CPUs only.
-const ELSEWHERE: &str = "what took from the target on other CPUs";
-
 impl Account {
     /// What is missing where a target is watched and all but its threads is told of these CPUs only.
     pub fn elsewhere(cpus: &CpuSet) -> Missing {
@@ -192,12 +189,12 @@ impl Account {
             "takers, tasks, interrupts and functions are those of {which} {cpus} only (--cpu); times of threads, and what they waited, \
              are of all CPUs, for they are theirs wherever they ran"
         );
-        Missing::new(ELSEWHERE, why)
+        Missing::new("what took from the target on other CPUs", why).identified(FactId::OtherCpus)
     }
 
     /// Whether that is so here.
     pub fn leaves_out_cpus(&self) -> bool {
-        self.missing.iter().any(|missing| missing.fact == ELSEWHERE)
+        self.missing.iter().any(|missing| missing.is(&FactId::OtherCpus))
     }
 }
 
@@ -259,7 +256,7 @@ fn lines(snapshot: &Snapshot, names: &Names) -> Vec<LineAccount> {
 fn functions(snapshot: &Snapshot, names: &Names) -> Vec<FunctionAccount> {
     let name = |address: u64| match (address, names.functions.get(&address)) {
         (_, Some(name)) => name.as_str().into(),
-        (0, None) => "not told".into(),
+        (0, None) => "unknown".into(),
         (address, None) => format!("{address:#x}").into(),
     };
     let kinds = [FunctionKind::Hrtimer, FunctionKind::Timer, FunctionKind::Call, FunctionKind::Work];

@@ -16,9 +16,7 @@ use machine::{Missing, Root};
 use super::hooks::{Hook, SWITCH};
 use super::lockdown::{self, verifier_log};
 use super::objects::Object;
-
-/// The fact that is missing where no program can be loaded.
-const EVENTS: &str = "kernel events";
+use super::refused;
 
 /// Trace points that are left out although the kernel may have them: to try out here what other kernels and architectures get. For tests.
 const LEFT_OUT: &str = "PINWISE_LEAVE_OUT";
@@ -99,7 +97,7 @@ impl Programs {
     pub(super) fn load(&self) -> Result<Loaded, Missing> {
         // Some kernels load the programs all the same, and let them read zeros.
         if lockdown::is_told(Root::live().read(lockdown::FILE).ok().as_deref()) {
-            return Err(Missing::new(EVENTS, lockdown::WHY));
+            return Err(refused::no_events(lockdown::WHY));
         }
         let btf = match &self.types {
             Some(file) => Btf::parse_file(file, Endianness::default()).map_err(|e| bad_types(file, &e))?,
@@ -222,9 +220,8 @@ impl Loaded {
         if !self.typed {
             return Ok(());
         }
-        self.walk().map_err(|e| {
-            Missing::new(EVENTS, format_args!("the walk over all tasks failed: {}", reasons(&e)))
-        })
+        self.walk()
+            .map_err(|e| refused::no_events(format_args!("the walk over all tasks failed: {}", reasons(&e))))
     }
 
     fn walk(&mut self) -> Result<(), ProgramError> {
@@ -241,7 +238,7 @@ impl Loaded {
     /// When the object has no such table: it is another build's.
     pub(crate) fn take(&mut self, table: &str) -> Result<Map, Missing> {
         let map = self.ebpf.take_map(table);
-        map.ok_or_else(|| Missing::new(EVENTS, format_args!("the programs have no table {table}")))
+        map.ok_or_else(|| refused::no_events(format_args!("the programs have no table {table}")))
     }
 
     /// Whether a program is attached.
@@ -323,24 +320,22 @@ fn refused(what: &str, error: &(dyn Error + 'static)) -> Refused {
         false => Ok(format!("{what}: {}", reasons(error))),
     };
     let final_word = why.is_err();
-    Refused { missing: Missing::new(EVENTS, why.unwrap_or_else(str::to_string)), final_word }
+    Refused { missing: refused::no_events(why.unwrap_or_else(str::to_string)), final_word }
 }
 
 fn bad_types(file: &Path, error: &BtfError) -> Missing {
-    Missing::new(
-        EVENTS,
-        format_args!("{} does not tell the kernel's types (BTF): {}", file.display(), reasons(error)),
-    )
+    let file = file.display();
+    refused::no_events(format_args!("{file} does not have the kernel's types (BTF): {}", reasons(error)))
 }
 
 /// `others_do`: types from elsewhere are as good, for raw trace points.
 fn no_btf(error: &BtfError, others_do: bool) -> Missing {
     let remedy = if others_do { "; a file with them can be named (--btf)" } else { "" };
     let why = format!(
-        "the kernel does not tell its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}{remedy}",
+        "the kernel does not export its types (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): {}{remedy}",
         reasons(error)
     );
-    Missing::new(EVENTS, why)
+    refused::no_events(why)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use machine::Missing;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::records::Record;
+use super::refused;
 
 /// An array of records that programs in the kernel write while it is read here.
 ///
@@ -35,12 +36,10 @@ impl<T: Record> Mapped<T> {
         let start = unsafe {
             mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)
         };
-        let start = start.map_err(|e| {
-            Missing::new("kernel events", format_args!("table {table} cannot be mapped: {e}"))
-        })?;
-        let start = NonNull::new(start.cast()).ok_or_else(|| {
-            Missing::new("kernel events", format_args!("table {table} was mapped at address 0"))
-        })?;
+        let start =
+            start.map_err(|e| refused::no_events(format_args!("table {table} cannot be mapped: {e}")))?;
+        let start = NonNull::new(start.cast())
+            .ok_or_else(|| refused::no_events(format_args!("table {table} was mapped at address 0")))?;
         Ok(Self { start, len, bytes, record: PhantomData })
     }
 

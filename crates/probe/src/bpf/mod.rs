@@ -18,6 +18,7 @@ mod lock_sums;
 mod lockdown;
 mod mapped;
 mod objects;
+pub(crate) mod refused;
 mod request_records;
 mod request_sums;
 mod stack_records;

@@ -17,6 +17,7 @@ use super::records::{
     Control, FUNCTION_ROWS, FUNCTIONS, LineKey, LineSeen, Place, Record, RouteKey, SOURCES, STEPS_LINES,
     TakerKey, TakerSeen, ThreadSeen,
 };
+use super::refused;
 
 const FREE_SLOTS: &str = "free_slots";
 const FREE_NUMBERS: &str = "free_numbers";
@@ -97,7 +98,7 @@ fn stack(loaded: &mut Loaded, table: &str) -> Result<Stack<MapData, u32>, Missin
 }
 
 pub(super) fn refuse(table: &str, why: impl std::fmt::Display) -> Missing {
-    Missing::new("kernel events", format_args!("table {table}: {why}"))
+    refused::no_events(format_args!("table {table}: {why}"))
 }
 
 pub(super) fn mapped<T: Record>(loaded: &mut Loaded, table: &str, len: usize) -> Result<Mapped<T>, Missing> {

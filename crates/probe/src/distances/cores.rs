@@ -8,15 +8,10 @@ use machine::{Class, Fault, Machine, Missing};
 
 use super::median::FEWEST;
 use super::order::Random;
-use super::ping_pong::{self, Block};
-use super::{Plan, Surroundings, interrupted, overdue, told};
-
-/// How pairs are measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cores {
-    /// The answer comes so many turns of [`super::spin`] later: a control, to see whether a known delay is found.
-    pub answer_after_spins: u32,
-}
+use super::ping_pong;
+use super::rounds::{interrupted, overdue};
+use super::told::{self, Seen};
+use super::{Cores, Plan, Surroundings};
 
 /// The length of a block that is aimed at, and the shortest in which batches can warm up.
 const GOOD_BLOCK: Duration = Duration::from_millis(10);
@@ -59,15 +54,6 @@ fn schedule(pairs: usize, time: Option<Duration>) -> Result<Schedule, Duration> 
     let block_s = time_s / pairs / rounds as f64 - SETTING_UP.as_secs_f64();
     let block = Duration::from_secs_f64(block_s.max(SHORTEST_BLOCK.as_secs_f64()));
     Ok(Schedule { rounds, block: block.min(5 * GOOD_BLOCK) })
-}
-
-/// What the rounds gave for one pair.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Seen {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    /// By round; `None` where it could not be measured in it.
-    pub(super) rounds: Vec<Option<Block>>,
 }
 
 /// Measures all pairs; `None` with fewer than two CPUs, which is said.

@@ -12,16 +12,10 @@ use machine::{Class, Fault, Machine, Missing};
 use super::bandwidth::{self, Stream, Streamed};
 use super::median::{FEWEST, estimate, median};
 use super::order::Random;
-use super::{Plan, Surroundings, chase, interrupted, overdue};
+use super::rounds::{interrupted, overdue};
+use super::{Memory, Plan, Surroundings, chase};
 use buffers::{Bound, Buffers};
 use cells::{Nodes, Origin};
-
-/// How memory is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Memory {
-    /// Latency on a buffer of this size instead of one larger than the caches: a control.
-    pub chase_bytes: Option<u64>,
-}
 
 /// The length of a block that is aimed at, and the shortest.
 const GOOD_BLOCK: Duration = Duration::from_millis(40);

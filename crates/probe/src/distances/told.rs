@@ -5,11 +5,20 @@ use std::collections::BTreeMap;
 use machine::Machine;
 use machine::distances::{CoreGroup, CorePair, Relation};
 
-use super::cores::Seen;
 use super::median::{estimate, median, rounded};
+use super::ping_pong::Block;
 
 /// A pair whose two directions differ by less than this is taken to be even: half of a round trip knows no direction.
 const LEAST_ASYMMETRY: f64 = 0.1;
+
+/// What the rounds gave for one pair.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// By round; `None` where it could not be measured in it.
+    pub(super) rounds: Vec<Option<Block>>,
+}
 
 /// The pairs of which something is known.
 pub(super) fn pairs(seen: &[Seen], machine: &Machine) -> Vec<CorePair> {
@@ -108,7 +117,6 @@ fn doubted(pairs: &[CorePair]) -> std::collections::BTreeSet<(u32, u32)> {
 mod tests {
     use machine::topology::cpus::Cpu;
 
-    use super::super::ping_pong::Block;
     use super::*;
 
     fn seen(from: u32, to: u32, one_way_ns: [f64; 6]) -> Seen {

@@ -10,6 +10,7 @@ use machine::Missing;
 
 use super::decode::decode;
 use super::event::Event;
+use crate::bpf::refused;
 
 /// How long it sleeps when the ring is empty. The ring holds many times what comes meanwhile, and nobody has to wake it: that would
 /// be one more interrupt in the trace.
@@ -52,7 +53,7 @@ impl Taking {
         let thread = Builder::new()
             .name("pinwise-events".into())
             .spawn(body)
-            .map_err(|e| Missing::new("kernel events", format_args!("no thread to take them: {e}")))?;
+            .map_err(|e| refused::no_events(format_args!("no thread to take them: {e}")))?;
         Ok(Self { shared, thread })
     }
 

@@ -7,7 +7,7 @@ use machine::{CpuSet, Machine, Missing};
 use super::event::Event;
 use super::taking::Taking;
 use super::trace::Trace;
-use crate::account::target::{full, possible_cpus, same_numbers, threads_of};
+use crate::account::collect::target::{full, possible_cpus, same_numbers, threads_of};
 use crate::account::{Target, TracePoints};
 use crate::bpf::{
     EventControl, EventCpu, EventTables, HandingOut, Loaded, Mark, Record, mark_state, thread_state,

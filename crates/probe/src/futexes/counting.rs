@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use machine::Missing;
 
 use super::waits::{Futex, FutexKind, FutexWaits, MOST_FRAMES, MOST_FUTEXES, MOST_STACKS, WaitStacks};
-use crate::account::target::same_numbers;
+use crate::account::collect::target::same_numbers;
 use crate::account::{Part, Target};
 use crate::bpf::{
     Loaded, LockKey, LockSum, LockTables, Record as _, StackControl, load_locks, lock_kind, stack_hash,

@@ -255,7 +255,7 @@ impl Session<'_> {
             if self.machine.virtualization.guest == Some(true)
                 && self.plan.cpus.iter().all(|cpu| steal_unknown(&cpu))
             {
-                let why = "the run queue's clock tells of none (CONFIG_PARAVIRT_TIME_ACCOUNTING); it is within unexplained";
+                let why = "the run queue's clock shows none (CONFIG_PARAVIRT_TIME_ACCOUNTING); it is within unexplained";
                 self.missing.push(Missing::new("steal", why));
             }
             self.missing.extend(account.missing);

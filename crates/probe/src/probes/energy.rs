@@ -1,7 +1,7 @@
 //! Energy of packages and memory (RAPL), from /sys/class/powercap.
 
 use machine::energy::{self, EnergyZone};
-use machine::{Missing, Root};
+use machine::{FactId, Missing, Root};
 
 use super::{About, Probe};
 use crate::rows::{Kind, Row, Rows};
@@ -40,9 +40,8 @@ impl Probe for Energy {
         }
         let mut of_zone = |zone: &EnergyZone| {
             let missing = book(root, zone, into).err()?;
-            // No part of the sum lacks then.
-            let fact = if zone.in_sum { missing.fact } else { format!("a part of it, {}", missing.fact) };
-            Some(Missing { fact, ..missing })
+            // The sum has all of its parts without it.
+            Some(if zone.in_sum { missing } else { missing.identified(FactId::EnergyWithin) })
         };
         let refused: Vec<Missing> = known.0.iter().filter_map(&mut of_zone).collect();
         if refused.len() == known.0.len() {

@@ -6,7 +6,7 @@ use machine::{CpuSet, Missing, Notes};
 
 use super::{Frame, Layout, Recording};
 use crate::observation::{Counter, Gauge, Observation, Spread, SystemCounter};
-use crate::rows::{Columns, Kind, SYSTEM};
+use crate::rows::{Columns, Kind, SYSTEM, of_probe};
 
 impl Recording {
     /// What happened between two instants (CLOCK_MONOTONIC ns): differences between the last sample that ended at or
@@ -84,12 +84,13 @@ impl Recording {
             let Some(head) = self.heads.get(id as usize) else { continue };
             let (Some(before), Some(after)) = (before.get(&id), after.get(&id)) else {
                 let what = if before.contains_key(&id) { "went away" } else { "appeared" };
-                notes.missing(head.key(), format!("{} {what} within the window", row_word(&head.label)));
+                let why = format!("{} {what} within the window", row_word(&head.label));
+                notes.add(of_probe(Missing::new(head.key(), why), head.probe));
                 continue;
             };
             let (by_cpu, lost) = sums.of(id, before, after);
             for (why, cpus) in lost {
-                notes.missing(cells(&head.key(), &cpus), why);
+                notes.add(of_probe(Missing::new(cells(&head.key(), &cpus), why), head.probe));
             }
             let (probe, name, label) = (head.probe.to_string(), head.name.clone(), head.label.clone());
             let unit = head.unit.to_string();

@@ -9,7 +9,7 @@ use super::naming::Naming;
 use super::profile::Profile;
 use super::wanted::want;
 use crate::account::Target;
-use crate::account::target::same_numbers;
+use crate::account::collect::target::same_numbers;
 use crate::bpf::{Loaded, Record as _, StackControl, StackTables, load_profile};
 use crate::clock;
 

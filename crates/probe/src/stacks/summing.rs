@@ -9,7 +9,7 @@ use super::named_sums::NamedSums;
 use super::naming::Naming;
 use super::time::{Doing, StackTime, TimeByStack};
 use super::wanted::want;
-use crate::account::target::{full, same_numbers};
+use crate::account::collect::target::{full, same_numbers};
 use crate::account::{Target, task_name};
 use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks};
 use crate::clock;
@@ -102,7 +102,7 @@ impl Summing {
             control.lost_ns / 1_000_000
         );
         let untold = format!(
-            "the kernel did not tell of {}: what is told there may be of another state",
+            "the kernel did not report {}: what is shown there may be of another state",
             control.untold
         );
         let threads = format!("a table was full: {} are left out", control.lost_threads);

@@ -46,7 +46,7 @@ impl Doing {
             Self::Throttled => "throttled",
             Self::Asleep => "asleep",
             Self::Blocked => "blocked",
-            Self::NotTold => "not told",
+            Self::NotTold => "unknown",
         }
     }
 }

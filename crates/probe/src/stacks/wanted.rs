@@ -5,7 +5,7 @@ use machine::Missing;
 
 use super::naming::Naming;
 use crate::account::Target;
-use crate::account::target::full;
+use crate::account::collect::target::full;
 
 /// Names a target to the programs, and remembers where its processes have their functions.
 ///

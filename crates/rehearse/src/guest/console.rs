@@ -18,7 +18,7 @@ pub(super) fn last_lines(path: &Path) -> String {
     let shown = |from: usize| lines.iter().skip(from).take(LINES).copied().collect::<Vec<_>>().join("\n  ");
     match lines.iter().position(|line| line.contains(PANIC)) {
         _ if lines.is_empty() => "nothing came on its console".into(),
-        Some(at) => format!("its console tells of a panic:\n  {}", shown(at.saturating_sub(BEFORE_PANIC))),
+        Some(at) => format!("its console shows a panic:\n  {}", shown(at.saturating_sub(BEFORE_PANIC))),
         None => {
             format!("the last lines of its console:\n  {}", shown(lines.len().saturating_sub(LINES)))
         }

@@ -39,7 +39,7 @@ pub fn release(image: &[u8]) -> Result<String, String> {
     let plain = |release: &String| release.chars().all(|c| c.is_ascii_alphanumeric() || "._+~-".contains(c));
     match String::from_utf8(text) {
         Ok(release) if !release.is_empty() && !release.starts_with('.') && plain(&release) => Ok(release),
-        _ => Err("tells no version".into()),
+        _ => Err("has no version".into()),
     }
 }
 

@@ -27,15 +27,15 @@ fn without_objection(verdict: &Verdict) -> &'static str {
     match (any(Effect::TookEffect), any(Effect::WasSoBefore), any(Effect::NotTold)) {
         (true, false, false) => "The plan takes effect.",
         (true, true, false) => "The plan takes effect, save for what was so before it.",
-        (true, false, true) => "The plan takes effect as far as the kernel tells; some of it is not told.",
+        (true, false, true) => "The plan takes effect as far as the kernel shows; some of it is not shown.",
         (true, true, true) => {
-            "The plan takes effect as far as the kernel tells; some of it is not told, and some was so before it."
+            "The plan takes effect as far as the kernel shows; some of it is not shown, and some was so before."
         }
         (false, true, false) => "All was so before the plan: the rehearsal proves nothing about it.",
         (false, true, true) => {
-            "What the kernel tells was so before the plan: the rehearsal proves nothing about it."
+            "What the kernel shows was so before the plan: the rehearsal proves nothing about it."
         }
-        (false, false, _) => "Nothing that the kernel shows tells whether the plan takes effect.",
+        (false, false, _) => "Nothing that the kernel shows says whether the plan takes effect.",
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
         assert!(said(&[TookEffect, NoEffect], 0).contains("has no effect"));
         assert!(said(&[TookEffect, Insensitive], 0).starts_with("A trial proves nothing"));
         assert!(said(&[NotTold], 0).starts_with("Nothing that the kernel shows"));
-        assert!(said(&[TookEffect, NotTold], 0).contains("as far as the kernel tells"));
+        assert!(said(&[TookEffect, NotTold], 0).contains("as far as the kernel shows"));
         assert!(said(&[TookEffect, WasSoBefore], 0).contains("save for what was so before"));
         assert!(said(&[WasSoBefore], 0).starts_with("All was so before"));
-        assert!(said(&[WasSoBefore, NotTold], 0).starts_with("What the kernel tells was so before"));
+        assert!(said(&[WasSoBefore, NotTold], 0).starts_with("What the kernel shows was so before"));
         let left = said(&[TookEffect, NoEffect], 1);
         assert!(left.contains("has no effect") && left.contains("left over"), "{left}");
         assert!(!said(&[TookEffect], 1).contains("takes effect"));

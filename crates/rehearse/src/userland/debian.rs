@@ -115,7 +115,7 @@ pub(super) fn add(archive: &mut Archive, programs: &[Program], kernel: &Kernel) 
     for (path, target) in LINKS {
         archive.link(&format!("{OVER}{path}"), target);
     }
-    if let Some((name, text)) = super::configuration(kernel)? {
+    if let Some((name, text)) = kernel.configuration()? {
         archive.file(&format!("{OVER}boot/{name}"), 0o644, &text);
     }
     let mut taken = BTreeSet::new();

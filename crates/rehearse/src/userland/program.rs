@@ -22,7 +22,7 @@ impl Program {
     /// The program at `path`, under its own name.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { name: super::name_of(&path), path }
+        Self { name: name_of(&path), path }
     }
 
     /// Itself and its libraries: path in the guest (without the leading slash) and content. What only a debugger
@@ -43,6 +43,11 @@ impl Program {
         }
         Ok(files)
     }
+}
+
+/// The name under which a program is found in a guest.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Fault> {

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use std::io;
 
 use probe::account::Source;
-use probe::events::{Comm, Event, Left, Task, What};
+use probe::events::{Comm, Event, Task, What};
 
 use super::file::File;
 use super::moments::Moment;
+use super::not_watched::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::proto::{
     CpuState, FtraceEvent, FtraceEventBundle, Happened, IrqHandlerEntry, IrqHandlerExit, SchedSwitch,
-    SchedWaking, TaskNewtask, Vector,
+    SchedWaking, TaskNewtask, Vector, signed,
 };
+use super::states;
 use super::tracks::Tracks;
-use super::{NOT_WATCHED, NOT_WATCHED_NAME, states};
 
 /// Events of a CPU that are written as one packet.
 const BUNDLE: usize = 512;
@@ -76,7 +77,12 @@ impl<'a> Ftrace<'a> {
                     self.switch(event, prev, states::reported(left), next, file)
                 }
                 What::Untold { prev, next } => {
-                    tracks.cut(event.cpu, event.at_ns, "switch not told by the kernel: cut here", file)?;
+                    tracks.cut(
+                        event.cpu,
+                        event.at_ns,
+                        "switch not reported by the kernel: cut here",
+                        file,
+                    )?;
                     let prev = self.of(event.cpu).current.unwrap_or(prev);
                     self.switch(event, prev, left_unseen(prev), Some(next), file)
                 }
@@ -257,19 +263,4 @@ fn of_cpu(cpu: u32, state: u32) -> CpuState {
 
 fn number_of_softirq(source: Source) -> u32 {
     source as u32 - Source::SoftirqHi as u32
-}
-
-/// Numbers of tasks, CPUs and lines are far below the limit.
-pub(super) fn signed(number: u32) -> i32 {
-    i32::try_from(number).unwrap_or(i32::MAX)
-}
-
-/// Whether it has no form here, and goes onto a track of its own.
-pub(super) fn has_no_form(source: Source) -> bool {
-    !matches!(source, Source::Tick | Source::Device) && !source.is_softirq()
-}
-
-/// Whether the task could have run on.
-pub(super) fn could_run_on(left: Left) -> bool {
-    matches!(left, Left::Preempted | Left::Throttled)
 }

@@ -7,12 +7,11 @@ use machine::Machine;
 use probe::events::{Task, Trace};
 
 use super::file::File;
-use super::ftrace::signed;
+use super::not_watched::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::proto::{
     Clock, ClockSnapshot, Data, FtraceCpuStats, FtraceEventBundle, FtraceStats, Process, ProcessTree,
-    SystemInfo, Thread, Utsname, clock,
+    SystemInfo, Thread, Utsname, clock, signed,
 };
-use super::{NOT_WATCHED, NOT_WATCHED_NAME};
 
 const START_OF_TRACE: u32 = 1;
 const END_OF_TRACE: u32 = 2;

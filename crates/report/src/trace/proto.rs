@@ -307,3 +307,8 @@ pub(super) struct DebugAnnotation {
     #[prost(string, optional, tag = "10")]
     pub(super) name: Option<String>,
 }
+
+/// Numbers of tasks, CPUs and lines are far below the limit.
+pub(super) fn signed(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}

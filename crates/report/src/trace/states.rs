@@ -23,6 +23,11 @@ pub(super) const UNKNOWN: i64 = 0x200;
 /// For a task that is none of this trace's concern, so that it is drawn neither as running nor as able to run.
 pub(super) const IDLE: i64 = REPORTED_IDLE;
 
+/// Whether the task could have run on.
+pub(super) fn could_run_on(left: Left) -> bool {
+    matches!(left, Left::Preempted | Left::Throttled)
+}
+
 /// The number for a way of leaving.
 pub(super) fn reported(left: Left) -> i64 {
     match left {

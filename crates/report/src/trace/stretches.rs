@@ -6,8 +6,8 @@ use std::io;
 use probe::events::{Left, Task, Trace, What};
 
 use super::file::File;
-use super::ftrace::could_run_on;
 use super::moments::Moment;
+use super::states::could_run_on;
 use super::tracks::{self, Tracks};
 
 /// Slices of a CPU that are looked back at: a wait that is longer than these names the last of them.

@@ -5,6 +5,7 @@ use probe::account::Source;
 use probe::events::{Event, Left, What};
 use prost::Message as _;
 
+use super::not_watched::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::proto::{Data, FtraceEvent, Happened, Kind, Packet, TrackEvent};
 use super::*;
 
@@ -207,7 +208,9 @@ fn a_switch_that_was_not_told_cuts_the_slice_and_is_marked() {
         [(1_000, 0, states::UNKNOWN, 11), (2_000, 11, states::UNKNOWN, 12), (3_000, 12, 1, 0)]
     );
     let marks = track_events(&packets).into_iter().filter_map(|(at_ns, event)| Some((at_ns, event.name?)));
-    assert!(marks.into_iter().any(|mark| mark == (2_000, "switch not told by the kernel: cut here".into())));
+    assert!(
+        marks.into_iter().any(|mark| mark == (2_000, "switch not reported by the kernel: cut here".into()))
+    );
 }
 
 #[test]
@@ -226,7 +229,7 @@ fn how_long_a_slice_was_before_an_untold_switch_may_not_be_known() {
     let names: Vec<_> = slices(&packets).into_iter().map(|(from, to, name, _)| (from, to, name)).collect();
     let expected = [
         (1_000, 1_001, "preempted by thief (12)".to_string()),
-        (1_001, 4_000, "not told by the kernel".to_string()),
+        (1_001, 4_000, "not reported by the kernel".to_string()),
         (4_000, 10_000, "preempted by thief (12)".to_string()),
     ];
     assert_eq!(names, expected);

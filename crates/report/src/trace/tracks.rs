@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use probe::account::Source;
 use probe::events::{Event, Task, Trace, What};
 
 use super::file::File;
-use super::ftrace::{has_no_form, signed};
 use super::moments::Moment;
-use super::proto::{Data, DebugAnnotation, Kind, ThreadDescriptor, TrackDescriptor, TrackEvent};
+use super::proto::{Data, DebugAnnotation, Kind, ThreadDescriptor, TrackDescriptor, TrackEvent, signed};
 
 /// Numbers of tracks: the group of ours, the notes in it, then one for each CPU and for each thread.
 const GROUP: u64 = 1;
@@ -63,7 +63,7 @@ impl Tracks {
             }
             Moment::Begins(Event { at_ns, cpu, what: What::Lost { untold, .. } }) => {
                 let track = self.of_cpu(file, *at_ns, *cpu)?;
-                let why = if untold.is_some() { "not told by the kernel" } else { "events lost" };
+                let why = if untold.is_some() { "not reported by the kernel" } else { "events lost" };
                 begin(file, *at_ns, track, why, &[])
             }
             Moment::Ends(Event { cpu, what: What::Lost { .. }, .. }, at_ns) => {
@@ -159,4 +159,9 @@ fn event(kind: Kind, track: u64, name: Option<&str>, notes: &[(&str, &str)]) -> 
         categories: name.map(|_| CATEGORY.to_string()).into_iter().collect(),
         name: name.map(String::from),
     }
+}
+
+/// Whether the kernel's tracer has no form for it, so that it goes onto a track of its own.
+fn has_no_form(source: Source) -> bool {
+    !matches!(source, Source::Tick | Source::Device) && !source.is_softirq()
 }

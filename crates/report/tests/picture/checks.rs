@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use machine::Machine;
-use report::picture::layout::{Item, LineStyle, Scene, What};
-use report::picture::measure;
-use report::picture::outline::Outline;
-use report::picture::{Heat, layout};
+use report::map::picture::layout::{Item, LineStyle, Scene, What};
+use report::map::picture::measure;
+use report::map::picture::outline::Outline;
+use report::map::picture::{Heat, layout};
 
 /// Coordinates are sums of many: what differs by less is equal.
 const EPSILON: f64 = 0.01;

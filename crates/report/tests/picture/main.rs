@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 use machine::topology::cpus::Cpu;
 use machine::{Machine, Root};
-use report::picture::layout::{Item, What};
-use report::picture::{self, Heat};
+use report::map::picture::layout::{Item, What};
+use report::map::picture::{self, Heat};
 
 fn snapshots() -> Vec<(String, Machine)> {
     let dir = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/snapshots/hwloc"));
@@ -155,7 +155,7 @@ fn a_machine_of_which_nothing_is_known_says_so() {
     };
     checks::checked("bare", &bare);
     let svg = svg_of(&bare);
-    for words in ["place not told", "NUMA nodes not told", "core of CPUs 0-2 not told", "caches not told"] {
+    for words in ["place unknown", "NUMA nodes unknown", "core of CPUs 0-2 unknown", "caches unknown"] {
         assert!(svg.contains(words), "{words} in {svg}");
     }
     assert!(picture::page(&machine, None).contains("No count of any line is known"));

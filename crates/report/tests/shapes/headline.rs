@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use proptest::prelude::*;
-use report::headline;
+use report::case::headline;
 use study::evidence::Whose;
 use study::{Arm, Facts, Role, Verdict};
 
@@ -72,8 +72,9 @@ proptest! {
 /// The picture accuses no CPU either.
 #[test]
 fn no_bar_is_called_slow_where_nobody_knows_who_meets_the_cause() {
-    let drawn =
-        |facts: &Facts| report::html::render(&crate::e5::view(facts, &[], &advise::Explained::of(facts)));
+    let drawn = |facts: &Facts| {
+        report::case::html::render(&crate::e5::view(facts, &[], &advise::Explained::of(facts)))
+    };
     let mut facts = others::two_cpus();
     assert!(drawn(&facts).contains(">slow</text>"));
     for contrast in facts.evidence.against_other_cpus.iter_mut().filter(|c| c.verdict == Verdict::Worse) {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use advise::Explained;
-use report::{CaseView, Commands, html, junit};
+use report::case::html;
+use report::case::junit;
+use report::{CaseView, Commands};
 use study::Facts;
 
 use crate::{build, e5, others, scaling};
@@ -74,7 +76,7 @@ fn the_report_is_one_file_that_needs_nothing_else() {
 #[test]
 fn every_page_is_there_and_linked() {
     let html = e5_html();
-    for page in report::pages::ALL {
+    for page in report::case::pages::ALL {
         let id = page.about().id;
         assert!(
             html.contains(&format!("<section id=\"{id}\"")) && html.contains(&format!("href=\"#{id}\"")),

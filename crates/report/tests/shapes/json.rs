@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use report::json::render;
+use report::case::json::render;
 
 use crate::{e5, others};
 

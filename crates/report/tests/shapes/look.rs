@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use report::table::{Style, render};
-use report::{CaseView, html};
+use report::CaseView;
+use report::case::html;
+use report::case::table::{Style, render};
 
 use crate::{e5, observed, others, scaling};
 

@@ -1,6 +1,6 @@
 //! Cases with observed blocks, and what the report says where there are none.
 
-use machine::Missing;
+use machine::{FactId, Missing};
 use probe::account::{Account, CpuAccount, Stretches, TaskAccount, ThreadAccount};
 use probe::{Observation, Situation};
 
@@ -119,7 +119,8 @@ fn a_case_without_observed_blocks_says_why() {
     let mut none = old;
     none.study.recipe.budget.observed_blocks = Some(0);
     assert!(page(&none).contains("a study that pinwise runs as root has observed blocks"), "{}", page(&none));
-    none.missing.push(Missing::new("kernel events", "not permitted: run as root"));
+    let refused = Missing::new("kernel events", "not permitted: run as root");
+    none.missing.push(refused.identified(FactId::KernelEvents));
     assert!(
         page(&none).contains("the server&#39;s threads went: not permitted: run as root."),
         "{}",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use report::table::{self, Style};
+use report::case::table::{self, Style};
 
 use crate::{e5, others};
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use machine::OwnFolder;
 
+use super::fault::storage;
 use super::ground::{Ground, MARK};
 use super::{BOOTS, TRIALS};
 
@@ -23,8 +24,7 @@ pub fn numbered(base: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
 pub fn sweep(dir: &Path) -> Vec<PathBuf> {
     let above = dir.parent().unwrap_or(dir);
     let listed = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-    let names =
-        OwnFolder::open(listed).and_then(|folder| folder.names().map_err(|e| super::storage(listed, &e)));
+    let names = OwnFolder::open(listed).and_then(|folder| folder.names().map_err(|e| storage(listed, &e)));
     let mut cases: Vec<PathBuf> = names.unwrap_or_default().iter().map(|name| above.join(name)).collect();
     cases.sort();
     if !cases.iter().any(|case| case == dir) {

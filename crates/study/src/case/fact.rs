@@ -2,8 +2,8 @@
 
 use std::io;
 
-use machine::Missing;
 use machine::own_folder::named;
+use machine::{FactId, Missing};
 use serde::de::DeserializeOwned;
 
 use super::Case;
@@ -19,17 +19,17 @@ impl Case {
                 io::ErrorKind::NotFound => "the file does not exist".to_string(),
                 _ => e.to_string(),
             };
-            Missing::new(name, why)
+            lost(name, why)
         })?;
         if bytes.is_empty() {
-            return Err(Missing::new(name, "the file is empty"));
+            return Err(lost(name, "the file is empty"));
         }
         serde_json::from_slice(&bytes).map_err(|e| {
             let why = match e.is_eof() {
                 true => "the file is cut off".to_string(),
                 false => format!("the file is malformed: {e}"),
             };
-            Missing::new(name, why)
+            lost(name, why)
         })
     }
 
@@ -43,4 +43,10 @@ impl Case {
             _ => self.read_fact(name).map(Some),
         }
     }
+}
+
+/// A file of the case that is not known. Those of one trial are known as such: nothing of the study as a whole is lost with them.
+fn lost(name: &str, why: impl std::fmt::Display) -> Missing {
+    let missing = Missing::new(name, why);
+    if name.starts_with("trials/") { missing.identified(FactId::TrialFile) } else { missing }
 }

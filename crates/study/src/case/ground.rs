@@ -10,6 +10,8 @@ use machine::own_folder::Reach;
 use machine::{Fault, OwnFolder};
 use serde::{Deserialize, Serialize};
 
+use super::fault::storage;
+
 /// What a case may hold before its first trial is finished.
 const NAMES: [&str; 13] = [
     "study.toml",
@@ -81,7 +83,7 @@ impl Ground {
     }
 
     fn of(folder: OwnFolder, made: Vec<PathBuf>) -> Result<(Self, OwnFolder), Fault> {
-        let again = folder.again().map_err(|e| super::storage(folder.path(), &e))?;
+        let again = folder.again().map_err(|e| storage(folder.path(), &e))?;
         Ok((Self { folder: again, made, held: Vec::new(), is_preliminary: false }, folder))
     }
 

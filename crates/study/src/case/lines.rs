@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use machine::Fault;
 use serde::de::DeserializeOwned;
 
-use super::{Read, malformed, storage};
+use super::fault::{malformed, storage};
+
+/// Reads a file of a case.
+pub(super) type Read<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + 'a;
 
 /// The whole lines of a file, and what is torn at its end.
 pub(super) struct Lines<T> {

@@ -5,18 +5,13 @@ use std::path::PathBuf;
 use machine::own_folder::Reach;
 use machine::{Fault, OwnFolder};
 
-use super::Case;
+use super::{Case, OBSERVED, OBSERVED_FOLDER};
 use crate::trial::Trial;
-
-/// Finished trials, a line each.
-pub(super) const LIST: &str = "observed.jsonl";
-/// Their folders.
-pub(super) const FOLDER: &str = "observed";
 
 impl Case {
     /// The folder of observed trial `index`.
     pub fn observed_dir(&self, index: usize) -> PathBuf {
-        self.dir.join(FOLDER).join(format!("{index:04}"))
+        self.dir.join(OBSERVED_FOLDER).join(format!("{index:04}"))
     }
 
     /// The folder of all observed trials' folders; it is made where it does not exist.
@@ -24,12 +19,12 @@ impl Case {
     /// # Errors
     /// As [`trials_folder`](Self::trials_folder).
     pub fn observed_folder(&self) -> Result<OwnFolder, Fault> {
-        self.folder()?.make_folder(FOLDER, Reach::Passable)
+        self.folder()?.make_folder(OBSERVED_FOLDER, Reach::Passable)
     }
 
     /// Appends a finished observed trial and returns when it is on disk.
     pub fn append_observed(&mut self, trial: Trial) -> Result<(), Fault> {
-        self.append_line(LIST, &trial)?;
+        self.append_line(OBSERVED, &trial)?;
         self.observed.push(trial);
         Ok(())
     }

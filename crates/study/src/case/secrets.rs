@@ -4,7 +4,8 @@ use std::io;
 
 use machine::{Class, Fault};
 
-use super::{Case, Resolved, malformed, storage};
+use super::fault::{malformed, storage};
+use super::{Case, Resolved};
 use crate::recipe::Secrets;
 
 /// Its name in a case. Only that of a study with secrets has one.

@@ -2,8 +2,11 @@
 
 use std::fs;
 
+use super::asked::Asked;
 use super::*;
 use crate::arm::each_cpu_in_turn;
+use crate::boots::Boots;
+use crate::recipe::Recipe;
 use machine::CpuSet;
 
 pub(crate) fn resolved() -> Resolved {

@@ -29,7 +29,7 @@ fn without_turbo_khz(policy: &FrequencyPolicy, turbo: Option<bool>) -> Result<u6
     let own = policy.base_khz.or(policy.hardware_max_khz.filter(|_| turbo == Some(false)));
     match own {
         Some(khz) => Ok(khz.min(policy.max_khz.unwrap_or(khz))),
-        None => Err("the map tells no clock without turbo, nor that turbo is off".into()),
+        None => Err("the map has no clock without turbo, nor that turbo is off".into()),
     }
 }
 

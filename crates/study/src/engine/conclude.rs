@@ -265,8 +265,9 @@ const FULL: &str = "free some space, then go on with pinwise resume; finished tr
 /// It cannot be written: the disk is full.
 pub(super) fn write_json(dir: &OwnFolder, name: &str, value: &impl Serialize) -> Result<(), Fault> {
     let path = dir.path().join(name);
-    let bytes = serde_json::to_vec(value)
-        .map_err(|e| Fault::new(Class::Storage, path.display(), e, "report this as a fault of pinwise"))?;
+    let bytes = serde_json::to_vec(value).map_err(|e| {
+        Fault::new(Class::Storage, path.display(), e, "this is a bug in pinwise; please report it")
+    })?;
     let written = dir.create(name).and_then(|mut file| file.write_all(&bytes));
     written.map_err(|e| Fault::io(path.display(), &e, FULL))
 }

@@ -40,8 +40,8 @@ impl Energy {
             .filter(|(_, in_sum)| *in_sum)
             .map(|(row, _)| watts(row))
             .collect();
-        // A sum that lacks a part is none.
-        let lost = observation.missing.iter().find(|missing| is_of_energy(&missing.fact));
+        // Without one of its parts there is no sum.
+        let lost = observation.missing.iter().find(|missing| missing.is_of_probe(PROBE));
         let power_w = match lost {
             Some(lost) => Err(Missing::new(ENERGY, format_args!("{}: {}", lost.fact, lost.why))),
             None if summed.is_empty() => {
@@ -77,14 +77,6 @@ impl Energy {
     }
 }
 
-/// Whether a missing fact is one of the counters: by the row, or by the file.
-fn is_of_energy(fact: &str) -> bool {
-    fact == PROBE
-        || fact.starts_with("energy/")
-        || fact.starts_with("energy counters")
-        || fact.starts_with("/sys/class/powercap")
-}
-
 fn is_figure(metric: &str) -> bool {
     UNITS.iter().any(|(name, _)| *name == metric)
 }
@@ -113,7 +105,7 @@ pub(super) fn check(recipe: &Recipe, root: &Root) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Tree;
+    use machine::{FactId, Tree};
 
     fn row(name: &str, label: &str, uj: u64) -> SystemCounter {
         SystemCounter {
@@ -156,16 +148,16 @@ mod tests {
 
     #[test]
     fn a_sum_that_lacks_a_part_is_none_and_where_it_decides_the_trial_fails() {
-        let went = Missing::new("energy/intel-rapl:1", "the row of 'package-1' went away within the window");
+        let went = Missing::new("energy/intel-rapl:1", "the row of 'package-1' went away within the window")
+            .identified(FactId::Probe(PROBE.into()));
         let energy = seen(&SERVER, &[went]);
         assert!(energy.figures(1.5, Some(1.0)).is_empty() && energy.by_zone_j.len() == 5);
         let by_energy = Recipe { metric: POWER.into(), ..Recipe::default() };
         let fault = energy.require(&by_energy).unwrap_err();
         assert!(fault.cause.contains("package-1") && fault.cause.contains("went away"), "{fault}");
         energy.require(&Recipe::default()).unwrap();
-        for fact in ["/sys/class/powercap/intel-rapl:0/energy_uj", "energy", "energy counters (RAPL)"] {
-            assert!(seen(&SERVER, &[Missing::new(fact, "gone")]).power_w.is_err(), "{fact}");
-        }
+        let within = Missing::new("energy/intel-rapl:0:0", "gone").identified(FactId::EnergyWithin);
+        assert!(seen(&SERVER, &[within]).power_w.is_ok(), "a part that the sum has already");
         assert!(seen(&[], &[]).power_w.is_err() && seen(&[SERVER[3]], &[]).power_w.is_err());
     }
 

@@ -352,7 +352,7 @@ impl LiveTrials {
                     Class::Storage,
                     "sampler",
                     "its thread panicked",
-                    "report this as a fault of pinwise",
+                    "this is a bug in pinwise; please report it",
                 )
             })??;
             Ok((outcome?, load_cpu_time, recording))

@@ -296,7 +296,7 @@ pub fn usable(machine: &Machine) -> Result<CpuSet, Fault> {
         return Err(Fault::new(
             Class::MachineLacks,
             "/sys/devices/system/cpu",
-            "it tells of no CPU that pinwise may use",
+            "it has no CPU that pinwise may use",
             "mount /sys and /proc",
         ));
     }

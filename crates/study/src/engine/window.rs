@@ -16,7 +16,7 @@ pub fn measured(outcome: &Outcome, warm_up_cap_s: f64) -> (u64, u64, WarmUp) {
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: Some(0.0), capped: false, how });
     }
     let Some(first) = outcome.intervals.first() else {
-        let how = "the load tool tells only its final figure, so a slow start cannot be seen: use its own warm-up option";
+        let how = "the load tool reports only its final figure, so a slow start cannot be seen: use its own warm-up option";
         return (outcome.from_ns, outcome.to_ns, WarmUp { left_out_s: None, capped: false, how: how.into() });
     };
     let rates: Vec<f64> = outcome.intervals.iter().map(rate).collect();

@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Contrast, Evidence, baseline_name, differences, gains_by_arm, mean_by_block};
-use crate::arm::{Arm, Role};
+use super::comparison::Comparison;
+use super::gains::{differences, gains_by_arm, mean_by_block};
+use super::{ArmSummary, Contrast, Trust};
+use crate::arm::{Arm, Role, baseline_name};
 use crate::case::Resolved;
-use crate::recipe::{Also, Direction};
-use crate::schedule;
+use crate::recipe::{Also, Direction, Precision};
+use crate::schedule::attempts;
 use crate::trial::Trial;
 
 /// What the trials say of one such figure.
@@ -24,32 +26,39 @@ pub struct AlsoCompared {
     pub against_baseline: Vec<Contrast>,
 }
 
-/// The other figures of the recipe, over the first `blocks` blocks, which `evidence` is of too, and at its level.
+/// The other figures of the recipe, over the first `blocks` blocks, of the arms that the evidence on the deciding figure is about, and as
+/// precise and trusted as that is.
 pub(super) fn of(
     study: &Resolved,
-    evidence: &Evidence,
+    weighed: &[ArmSummary],
+    level: (Precision, Trust),
     trials: &[Trial],
     blocks: usize,
 ) -> Vec<AlsoCompared> {
     let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
-    let counted = schedule::counted(&within);
+    let counted = attempts::counted(&within);
     // Not those that were given up, nor those that a search left on its way.
-    let is_weighed = |arm: &&Arm| evidence.arm(&arm.name).is_some();
+    let is_weighed = |arm: &&Arm| weighed.iter().any(|of| of.arm == arm.name);
     let arms: Vec<Arm> = study.arms.iter().filter(is_weighed).cloned().collect();
-    study.recipe.also.iter().map(|also| compared(also, evidence, &arms, &counted)).collect()
+    study.recipe.also.iter().map(|also| compared(also, level, &arms, &counted)).collect()
 }
 
-fn compared(also: &Also, evidence: &Evidence, arms: &[Arm], trials: &[Trial]) -> AlsoCompared {
+fn compared(
+    also: &Also,
+    (precision, trust): (Precision, Trust),
+    arms: &[Arm],
+    trials: &[Trial],
+) -> AlsoCompared {
     let better = also.direction();
     let (gains, blocks) = gains_by_arm(arms, trials, &also.metric, better);
-    let comparison = Comparison { better, precision: evidence.precision, blocks };
+    let comparison = Comparison { better, precision, blocks };
     let of_role = |role: Role| arms.iter().zip(&gains).filter(move |(arm, _)| arm.role == role);
     let baselines: Vec<_> = of_role(Role::Baseline).map(|(_, gains)| gains).collect();
     let (baseline, name) = (mean_by_block(&baselines, blocks), baseline_name(arms));
     let rows =
         of_role(Role::Candidate).map(|(arm, own)| (arm, differences(own, &baseline), name.clone())).collect();
     let mut against_baseline = comparison.family(rows);
-    if let Some(instead) = evidence.trust.instead() {
+    if let Some(instead) = trust.instead() {
         against_baseline.iter_mut().for_each(|contrast| contrast.verdict = instead);
     }
     AlsoCompared {

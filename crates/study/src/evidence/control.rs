@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::arm_summary::typical;
+use super::comparison::Comparison;
+use super::gains::{Gains, differences};
 use super::standing::ArmStanding;
-use super::{Comparison, Contrast, Gains, Question, baseline_name, differences};
-use crate::arm::{Arm, Role};
+use super::{Contrast, Question};
+use crate::arm::{Arm, Role, baseline_name};
 use crate::statistics::signed_rank;
 use crate::statistics::summary;
 use crate::trial::Trial;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Gains, Verdict};
+use super::Verdict;
+use super::comparison::{Comparison, Judged};
+use super::gains::Gains;
 use crate::arm::{Arm, Role};
 use crate::model::{At, Fitted, Model, Terms};
 use crate::recipe::MOST_ARMS;
@@ -118,7 +120,7 @@ pub(super) fn of(comparison: &Comparison, arms: &[Arm], gains: &[Gains]) -> Vec<
         .collect()
 }
 
-fn effect(factors: &Factors, told: &Told, judged: super::Judged, blocks: usize) -> Effect {
+fn effect(factors: &Factors, told: &Told, judged: Judged, blocks: usize) -> Effect {
     let first = |at: At| factors.level((at.0, 0));
     Effect {
         factor: factors.names[told.of.0].clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Evidence;
-use crate::boots;
+use crate::boots::groups;
 use crate::case::Resolved;
 use crate::design;
 use crate::statistics::summary;
@@ -132,7 +132,7 @@ pub(super) fn of_boots(evidence: &Evidence, study: &Resolved, trials: &[Trial]) 
     if study.boots.is_none() {
         return Vec::new();
     }
-    let (boots, cut_short) = boots::used(study, trials);
+    let (boots, cut_short) = groups::used(study, trials);
     let mut notes = vec![format!(
         "the trials ran in {boots} boots of the machine, each with one choice of kernel parameters: the boot is what was drawn and counted"
     )];

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Contrast, Evidence, Judgement, Outcome, Question, Trust, Unjudged, Verdict};
-use super::{also, expected, growth, notes, weigh};
+use super::of_blocks::{of_arms, of_blocks};
+use super::{Contrast, Evidence, Judgement, Outcome, Trust, Unjudged, Verdict};
+use super::{also, expected, growth, notes};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::case::added::Added;
@@ -28,7 +29,7 @@ pub fn of_case(study: &Resolved, trials: &[Trial]) -> Evidence {
     };
     let precision = Precision { alpha, ..study.recipe.precision };
     let mut evidence = of_blocks(study, trials, blocks, precision);
-    evidence.also = also::of(study, &evidence, trials, blocks);
+    evidence.also = also::of(study, &evidence.arms, (evidence.precision, evidence.trust), trials, blocks);
     let (recipe, counted) = (&study.recipe, schedule::counted(trials));
     let within: Vec<Trial> = counted.into_iter().filter(|trial| trial.block < blocks).collect();
     let seed = recipe.seed.unwrap_or_default();
@@ -129,29 +130,8 @@ fn of_search(study: &Resolved, trials: &[Trial]) -> Evidence {
     let arms = study.arms.iter().enumerate().filter(|(at, arm)| is_in(*at, arm)).map(|(_, arm)| arm.clone());
     let precision = study.recipe.precision;
     let mut evidence = of_arms(study, arms.collect(), &fresh, precision);
-    evidence.also = also::of(study, &evidence, &fresh, study.order.len());
+    let level = (evidence.precision, evidence.trust);
+    evidence.also = also::of(study, &evidence.arms, level, &fresh, study.order.len());
     evidence.search = study.found.clone();
-    evidence
-}
-
-/// The evidence of the first `blocks` blocks at `precision`, about the figure that decides.
-pub fn of_blocks(study: &Resolved, trials: &[Trial], blocks: usize, precision: Precision) -> Evidence {
-    let within: Vec<Trial> = trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
-    of_arms(study, study.arms.clone(), &within, precision)
-}
-
-/// The evidence of `trials` about those of `arms` that were not given up.
-fn of_arms(study: &Resolved, arms: Vec<Arm>, trials: &[Trial], precision: Precision) -> Evidence {
-    let given_up = schedule::given_up(study, trials);
-    let names: BTreeSet<&str> =
-        given_up.keys().filter_map(|at| study.arms.get(*at)).map(|arm| arm.name.as_str()).collect();
-    let arms: Vec<Arm> = arms.into_iter().filter(|arm| !names.contains(arm.name.as_str())).collect();
-    let recipe = &study.recipe;
-    let mut evidence = weigh(&arms, &schedule::counted(trials), &Question { precision, ..recipe.question() });
-    let last_cause = |arm: &str| trials.iter().rev().find(|trial| trial.arm == arm)?.failed.clone();
-    evidence.given_up =
-        names.iter().map(|name| (name.to_string(), last_cause(name).unwrap_or_default())).collect();
-    evidence.notes.extend(notes::of_attempts(&evidence.given_up, trials));
-    evidence.notes.extend(notes::of_boots(&evidence, study, trials));
     evidence
 }

@@ -7,15 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use load::latency;
 use machine::Missing;
-use serde::{Deserialize, Serialize};
 
-use super::Evidence;
 use super::gains::complete_blocks;
 use super::of_case::is_fresh;
+use super::{Evidence, Pooled, PooledRatio};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
 use crate::recipe::{Direction, Recipe};
-use crate::schedule;
+use crate::schedule::attempts;
 use crate::statistics::bootstrap::Draws;
 use crate::statistics::pooled::{self, Counts, Pool};
 use crate::trial::Trial;
@@ -29,51 +28,6 @@ const METHOD: &str =
 
 /// The latencies of trials by index: how often each was counted, us; or why they are not known.
 pub type Latencies = BTreeMap<usize, Result<Counts, String>>;
-
-/// What all requests together say of one quantile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pooled {
-    /// The figure: `latency_p99_us`.
-    pub metric: String,
-    /// Its quantile, 0 to 1.
-    pub quantile: f64,
-    /// Which way is better.
-    pub better: Direction,
-    /// How it was computed.
-    pub method: String,
-    /// Share of intervals that hold the truth, as far as a bootstrap does (docs/statistics.md). Not adjusted for how many there are.
-    pub level: f64,
-    /// How many samples of blocks were drawn.
-    pub samples: usize,
-    /// The seed that repeats them.
-    pub seed: u64,
-    /// Blocks in which the latencies of all trials are known.
-    pub blocks: usize,
-    /// Every candidate against the baseline (both its runs). It decides nothing.
-    pub against_baseline: Vec<PooledRatio>,
-    /// What is not known, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<Missing>,
-}
-
-/// One arm against the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PooledRatio {
-    /// The arm.
-    pub arm: String,
-    /// What it is compared with.
-    pub reference: String,
-    /// Requests of the arm.
-    pub requests: u64,
-    /// Quantile over all of them, us.
-    pub arm_us: f64,
-    /// The same of the baseline, us.
-    pub reference_us: f64,
-    /// The one divided by the other.
-    pub ratio: f64,
-    /// Its interval; `None` where none can be given, see `missing`.
-    pub interval: Option<(f64, f64)>,
-}
 
 /// The figures of a recipe that are quantiles of latency, with their quantile.
 fn quantiles(recipe: &Recipe) -> Vec<(String, f64, Direction)> {
@@ -108,7 +62,7 @@ fn weighed_trials(study: &Resolved, evidence: &Evidence, trials: &[Trial]) -> Ve
         Some(_) => is_fresh(study, block),
         None => ended.is_none_or(|blocks| block < blocks),
     };
-    schedule::counted(trials.iter().filter(|trial| is_weighed(trial.block)))
+    attempts::counted(trials.iter().filter(|trial| is_weighed(trial.block)))
 }
 
 /// The quantiles of a recipe over all requests, of the blocks that `evidence` is of and at its level.

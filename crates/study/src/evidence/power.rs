@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Contrast, Evidence, Verdict};
+use super::{Contrast, Verdict};
+use crate::recipe::Precision;
 use crate::statistics::normal;
 
 /// Chance with which a difference of the size that is given would have been seen.
@@ -15,17 +16,21 @@ pub struct Power {
     pub visible_share: f64,
 }
 
-/// Reads it off the intervals; `None` where no comparison has one.
-pub(super) fn of(evidence: &Evidence) -> Option<Power> {
-    let of_baseline = evidence.against_baseline.iter().chain(&evidence.against_other_cpus);
-    let known: Vec<(&Contrast, f64)> = of_baseline
+/// Reads it off the intervals of the two families of comparisons; `None` where none of them has one.
+pub(super) fn of(
+    against_baseline: &[Contrast],
+    against_other_cpus: &[Contrast],
+    precision: Precision,
+) -> Option<Power> {
+    let all = against_baseline.iter().chain(against_other_cpus);
+    let known: Vec<(&Contrast, f64)> = all
         .filter(|contrast| contrast.verdict != Verdict::NotAsAsked)
         .filter_map(|contrast| Some((contrast, half_width(contrast)?)))
         .collect();
-    let margin = (1.0 + evidence.precision.margin).ln();
-    let family = evidence.against_baseline.len().max(evidence.against_other_cpus.len());
+    let margin = (1.0 + precision.margin).ln();
+    let family = against_baseline.len().max(against_other_cpus.len());
     let widest = known.iter().map(|(_, half_width)| *half_width).max_by(f64::total_cmp)?;
-    let share = visible(widest, margin, evidence.precision.alpha, family);
+    let share = visible(widest, margin, precision.alpha, family);
     Some(Power { visible_share: share })
 }
 

@@ -1,14 +1,16 @@
 //! The evidence on simulated trials, where the truth is known.
 
+use std::collections::BTreeMap;
+
 use machine::CpuSet;
 
 use super::*;
 use crate::arm::tests::alike;
-use crate::arm::{all_alike, each_cpu_in_turn, of_recipe};
+use crate::arm::{Arm, Role, all_alike, each_cpu_in_turn, of_recipe};
 use crate::design::draw_order;
-use crate::recipe::Recipe;
+use crate::recipe::{Direction, Precision, Recipe};
 use crate::statistics::draws::Draws;
-use crate::trial::{AsRun, Demand, Misplaced};
+use crate::trial::{AsRun, Demand, Misplaced, Trial};
 
 const PRECISION: Precision = Precision { margin: 0.03, alpha: 0.05 };
 

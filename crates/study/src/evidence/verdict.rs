@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::whose::Whose;
-
 /// What may be said of one arm against its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -43,6 +41,20 @@ impl Verdict {
     pub fn is_difference(self) -> bool {
         matches!(self, Verdict::Better | Verdict::Worse)
     }
+}
+
+/// On whose side the time is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Whose {
+    /// The server's: the CPU is slow for it.
+    Server,
+    /// The load's, which runs elsewhere when the server runs here.
+    Load,
+    /// The trials do not tell the two apart.
+    Inseparable,
+    /// The trials have nothing that would tell.
+    Unknown,
 }
 
 /// One comparison within blocks.

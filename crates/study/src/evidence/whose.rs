@@ -8,10 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::gains::complete_blocks;
-use super::{Contrast, Question, Verdict};
+use super::{Contrast, Question, Verdict, Whose};
 use crate::arm::{Arm, Role};
 use crate::statistics::signed_rank::{location, p_above, p_below};
 use crate::statistics::summary;
@@ -25,20 +23,6 @@ const LEVEL: f64 = 0.05;
 
 /// The name of the rate by which demand is divided where the deciding figure is none.
 const REQUESTS: &str = "requests_per_s";
-
-/// On whose side the time is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Whose {
-    /// The server's: the CPU is slow for it.
-    Server,
-    /// The load's, which runs elsewhere when the server runs here.
-    Load,
-    /// The trials do not tell the two apart.
-    Inseparable,
-    /// The trials have nothing that would tell.
-    Unknown,
-}
 
 /// Says of each CPU that is worse than the others on whose side the time is lost.
 pub(super) fn of(

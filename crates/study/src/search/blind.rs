@@ -27,7 +27,7 @@ fn search(truth: &Truth, space: Space, settings: Settings) -> (Searcher, Outcome
     let mut searcher = Searcher::new(space, settings);
     loop {
         let ask = searcher.ask();
-        assert_eq!(ask, searcher.ask(), "asked twice, told nothing");
+        assert_eq!(ask, searcher.ask(), "asked twice, learned nothing");
         let Ask::Block { arms, .. } = ask else { break };
         let run = |arm: &usize| {
             let point = searcher.space().point(*arm).unwrap();

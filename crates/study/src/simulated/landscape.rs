@@ -178,7 +178,7 @@ impl Landscape {
                 Class::Usage,
                 file,
                 why.to_string(),
-                "mend the file; fixtures/landscapes/README.md has all keys",
+                "correct the file; fixtures/landscapes/README.md has all keys",
             )
         })
     }

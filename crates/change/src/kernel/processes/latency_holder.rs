@@ -46,7 +46,7 @@ pub fn hold(limit_us: u32) -> Fault {
             now if now <= limit_us => Ok(device),
             now => {
                 let now = if now < NO_LATENCY_LIMIT_US { format!("{now} us") } else { "unlimited".into() };
-                Err(io::Error::other(format!("the kernel made {now} of {limit_us} us")))
+                Err(io::Error::other(format!("requested {limit_us} us, reads back {now}")))
             }
         }
     };

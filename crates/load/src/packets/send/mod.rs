@@ -3,7 +3,6 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use machine::{Class, Fault};
-use rustix::io::Errno;
 
 use super::options::{PacketsLoad, Send};
 use super::packet::Form;
@@ -11,19 +10,10 @@ use super::packet::Form;
 mod gso;
 mod sendmmsg;
 mod sendto;
+mod way;
 mod xdp;
 
-/// One way.
-pub(super) trait Way {
-    /// Hands over packets with the numbers from `first` on, at most `count` of them and as many as one call takes; gives how many the kernel
-    /// took. Numbers of those that it did not take come again.
-    fn send(&mut self, first: u64, count: usize) -> Result<usize, Errno>;
-
-    /// Waits until the kernel has sent what it took.
-    fn finish(&mut self) -> Result<(), Errno> {
-        Ok(())
-    }
-}
+pub(super) use way::Way;
 
 /// The way that the options say, towards `sink`, from the address that the sink knows us by.
 ///

@@ -1,6 +1,6 @@
 //! What came of parameters that name CPUs.
 
-use super::effects::Effect;
+use super::effect::Effect;
 use crate::processes::Kind;
 use crate::{CpuSet, Machine};
 

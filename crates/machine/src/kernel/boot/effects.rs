@@ -1,16 +1,9 @@
 //! For each known parameter, the fact that shows what came of it.
 
+use super::effect::Effect;
 use super::{cpu_lists, idle_states, processor};
 use crate::Machine;
 use crate::kernel::tunables::chosen;
-
-/// What came of a parameter.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Effect {
-    pub(super) now: Option<String>,
-    pub(super) took: Option<bool>,
-    pub(super) source: &'static str,
-}
 
 /// The effect of a parameter (`-` in its name written as `_`); `None` for one that has no bearing on placement.
 pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<Effect> {
@@ -98,7 +91,7 @@ pub(super) fn of(name: &str, asked: Option<&str>, machine: &Machine) -> Option<E
         | "default_hugepagesz"
         | "mce"
         | "rcutree.kthread_prio"
-        | "acpi_irq_nobalance" => unseen("no file of the running kernel tells it"),
+        | "acpi_irq_nobalance" => unseen("no file of the running kernel shows it"),
         _ => return None,
     };
     Some(effect)

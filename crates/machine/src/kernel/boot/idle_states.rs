@@ -1,6 +1,6 @@
 //! What came of a limit on the depth of idle states.
 
-use super::effects::Effect;
+use super::effect::Effect;
 use crate::Machine;
 use crate::idle::IdleState;
 

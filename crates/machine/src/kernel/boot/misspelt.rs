@@ -1,7 +1,7 @@
 //! Parameters that no kernel knows and that are nearly the name of one that it does.
 
 use super::Taker;
-use super::effects::Effect;
+use super::effect::Effect;
 use crate::Machine;
 
 /// Names that are worth a guess: those that one writes by hand for the sake of placement and latency.

@@ -1,6 +1,6 @@
 //! What came of parameters that set the processor: clock, SMT, remedies for its weaknesses, how many CPUs.
 
-use super::effects::Effect;
+use super::effect::Effect;
 use crate::Machine;
 
 pub(super) fn pstate(asked: &str, machine: &Machine) -> Effect {

@@ -78,10 +78,10 @@ impl Places {
     pub(super) fn none(&self) -> &'static str {
         match self {
             Places::Machine(_) => "the target is 'machine', and this machine's kernel may lack the file",
-            Places::EachQueue { .. } => "there is no such queue, or it lacks the file",
-            Places::EachInterface(_) => "there is no such interface, or it lacks the file",
-            Places::EachCpu(_) => "there is no such CPU, or it lacks the file",
-            Places::EachPolicy(_) => "there is no such frequency policy, or it lacks the file",
+            Places::EachQueue { .. } => "there is no such queue, or it has no such file",
+            Places::EachInterface(_) => "there is no such interface, or it has no such file",
+            Places::EachCpu(_) => "there is no such CPU, or it has no such file",
+            Places::EachPolicy(_) => "there is no such frequency policy, or it has no such file",
             Places::Found(_) => "this machine has no such thing",
         }
     }

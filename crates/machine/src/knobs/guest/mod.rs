@@ -3,10 +3,14 @@
 //! Where libvirt runs the guest, it is libvirt that places them (see [`GuestPin`]): it would not know otherwise, and
 //! keeps each in a cgroup of its own.
 
+pub mod emulator_affinity;
+pub mod iothread_affinity;
 mod running;
+pub mod vcpu_affinity;
+pub mod vhost_affinity;
 
-use super::process_affinity::joined;
-use super::{About, Knob, Target, cpus, no_such};
+use crate::knobs::process::process_affinity::joined;
+use crate::knobs::{About, Knob, Target, cpus, no_such};
 use crate::{Act, Class, CpuSet, Fault, GuestPart, GuestPin, PinScope, Root};
 pub use running::Kind;
 use running::{Member, Owner, Running, by_number, number_of_libvirt};

@@ -25,7 +25,7 @@ pub enum Kind {
 
 impl Kind {
     /// As targets name it.
-    pub(super) fn word(self) -> &'static str {
+    pub(in crate::knobs) fn word(self) -> &'static str {
         match self {
             Self::Vcpu => "vcpu",
             Self::Emulator => "emulator",
@@ -46,7 +46,7 @@ impl Kind {
 
 /// Who places a guest's threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(in crate::knobs) enum Owner {
     /// Nobody but who started it.
     Nobody,
     /// The libvirt of the system, which knows it by this UUID.
@@ -57,25 +57,25 @@ pub(super) enum Owner {
 
 /// A guest that runs here.
 #[derive(Debug)]
-pub(super) struct Running {
-    pub(super) process: ProcessRef,
+pub(in crate::knobs) struct Running {
+    pub(in crate::knobs) process: ProcessRef,
     /// As its command line names it.
-    pub(super) name: Option<String>,
-    pub(super) owner: Owner,
+    pub(in crate::knobs) name: Option<String>,
+    pub(in crate::knobs) owner: Owner,
     threads: Vec<GuestThread>,
 }
 
 /// One thread of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) thread: ThreadRef,
+pub(in crate::knobs) struct Member {
+    pub(in crate::knobs) thread: ThreadRef,
     /// What tells it from the others of its kind.
-    pub(super) label: Option<String>,
-    pub(super) cpus: CpuSet,
+    pub(in crate::knobs) label: Option<String>,
+    pub(in crate::knobs) cpus: CpuSet,
 }
 
 /// All guests by the name that targets use: their own, or `pid:NUMBER` where they have none or share it.
-pub(super) fn all(root: &Root) -> Result<BTreeMap<String, Running>, Fault> {
+pub(in crate::knobs) fn all(root: &Root) -> Result<BTreeMap<String, Running>, Fault> {
     let mut running = Vec::new();
     for guest in guests::find(root)? {
         running.extend(one(root, guest)?);
@@ -93,7 +93,7 @@ pub(super) fn all(root: &Root) -> Result<BTreeMap<String, Running>, Fault> {
 }
 
 /// The name of a guest by its process.
-pub(super) fn by_number(pid: u32) -> String {
+pub(in crate::knobs) fn by_number(pid: u32) -> String {
     format!("pid:{pid}")
 }
 
@@ -143,7 +143,7 @@ fn start(root: &Root, pid: u32, tid: u32, comm: Option<&str>) -> Option<u64> {
 
 impl Running {
     /// Its threads of one kind: by number of vCPU, by name of I/O thread, in the order in which vhost threads were started.
-    pub(super) fn members(&self, root: &Root, kind: Kind) -> Vec<Member> {
+    pub(in crate::knobs) fn members(&self, root: &Root, kind: Kind) -> Vec<Member> {
         let of_kind = self.threads.iter().filter(|thread| kind.has(thread.role) && self.is_one(kind, thread));
         let mut members: Vec<Member> = of_kind.filter_map(|thread| self.member(root, thread)).collect();
         if kind == Kind::Vhost {
@@ -181,6 +181,6 @@ fn io_thread(comm: &str) -> Option<&str> {
 }
 
 /// The number that libvirt gives an I/O thread: it calls them `iothread1`, `iothread2`.
-pub(super) fn number_of_libvirt(id: &str) -> Option<u32> {
+pub(in crate::knobs) fn number_of_libvirt(id: &str) -> Option<u32> {
     id.strip_prefix("iothread")?.parse().ok()
 }

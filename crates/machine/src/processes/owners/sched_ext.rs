@@ -1,7 +1,7 @@
 //! A scheduler loaded as a BPF program, which places tasks as it likes within their affinity
 //! (Documentation/scheduler/sched-ext.rst, since Linux 6.12).
 
-use super::{Owner, OwnerSetting};
+use super::{Owner, OwnerId, OwnerSetting};
 use crate::Root;
 
 const STATE: &str = "/sys/kernel/sched_ext/state";
@@ -10,6 +10,7 @@ const NAME: &str = "/sys/kernel/sched_ext/root/ops";
 /// The scheduler that is loaded; without settings when there is none.
 pub(super) fn read(root: &Root) -> Owner {
     let mut owner = Owner {
+        id: Some(OwnerId::SchedExt),
         name: "sched_ext".into(),
         sets: "on which of its allowed CPUs a task runs".into(),
         ..Owner::default()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::scan::Scan;
-use super::{Owner, OwnerSetting, assignments};
+use super::{Owner, OwnerId, OwnerSetting, assignments};
 use crate::{Notes, ReadError, Root};
 
 /// Where configuration lies, the weakest first.
@@ -15,6 +15,7 @@ const KEYS: [&str; 3] = ["CPUAffinity", "NUMAPolicy", "NUMAMask"];
 pub(super) fn read(root: &Root, scan: Option<&Scan>, notes: &mut Notes) -> Owner {
     let first = scan.and_then(|scan| scan.process(1)).filter(|seen| seen.comm == "systemd");
     let mut owner = Owner {
+        id: Some(OwnerId::Systemd),
         name: "systemd".into(),
         sets:
             "affinity, cpuset, CPU weight and quota of services; it writes its cgroups again at daemon-reload"

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use machine::{Class, Fault, Machine, Root, diff};
-use report::machine_text;
+use report::map::machine_text;
 use serde::Serialize;
 
-use super::Form;
+use super::form::{Form, no_such_form};
 use crate::output::{self, Answer};
 
 /// What `--format json` prints.
@@ -19,13 +19,13 @@ struct Differences {
 pub fn run(before: &Path, after: &Path, form: Form, to: Option<&Path>) -> Result<Answer, Fault> {
     let [before, after] = [before, after].map(|path| Ok::<_, Fault>(Machine::read(&Root::at(path)?)));
     let differences = diff::between(&before?, &after?).map_err(|why| {
-        Fault::new(Class::Storage, "a machine as JSON", why, "report this as a fault of pinwise")
+        Fault::new(Class::Storage, "a machine as JSON", why, "this is a bug in pinwise; please report it")
     })?;
     let answer = if differences.is_empty() { Answer::Done } else { Answer::No };
     let text = match form {
         Form::Text => machine_text::differences(&differences),
         Form::Json => output::pretty(&Differences { differences })?,
-        Form::Svg | Form::Html => return Err(super::no_such_form("differences")),
+        Form::Svg | Form::Html => return Err(no_such_form("differences")),
     };
     output::to(to, &text)?;
     Ok(answer)

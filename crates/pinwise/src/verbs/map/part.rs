@@ -2,7 +2,7 @@
 
 use machine::devices::chain;
 use machine::{Class, Fault, Machine};
-use report::machine_text::Part;
+use report::map::machine_text::Part;
 use serde_json::json;
 
 use crate::output;

@@ -3,10 +3,10 @@
 use advise::remarks::{self, Remark};
 use machine::processes::Server;
 use machine::{Fault, Machine, Root};
-use report::machine_text;
+use report::map::machine_text;
 use serde::Serialize;
 
-use super::Form;
+use super::form::{Form, no_such_form};
 use crate::output;
 
 /// A server and what its machine makes of it.
@@ -24,6 +24,6 @@ pub fn render(root: &Root, asked: &str, form: Form) -> Result<String, Fault> {
     match form {
         Form::Text => Ok(machine_text::process::render(&server, &remarks)),
         Form::Json => output::pretty(&Sheet { server: &server, remarks: &remarks }),
-        Form::Svg | Form::Html => Err(super::no_such_form("one server")),
+        Form::Svg | Form::Html => Err(no_such_form("one server")),
     }
 }

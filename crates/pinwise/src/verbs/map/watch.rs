@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use machine::{Class, Fault, Machine, Root};
 use probe::Meter;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use report::live::screen::{Focus, View};
-use report::live::{Live, Now, PROBES, screen, text};
+use report::map::live::screen::{Focus, View};
+use report::map::live::{Live, Now, PROBES, screen, text};
 use serde::Serialize;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::interrupt;
 use crate::output::{self, Answer};
 use crate::terminal;

@@ -10,7 +10,7 @@ use machine::own_folder::named;
 use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::distances::{self, Cores, Memory, Plan, Surroundings};
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::{bar, notes};
@@ -101,7 +101,7 @@ impl Flags {
         }
         match format {
             Format::Json => output::json(&told)?,
-            Format::Text => output::text(&report::distances_text::render(&told, output::style()))?,
+            Format::Text => output::text(&report::map::distances_text::render(&told, output::style()))?,
         }
         Ok(Answer::Done)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use rehearse::guest::Event;
 
-use crate::cli::Format;
+use crate::format::Format;
 use crate::notes::note;
 use crate::{bar, notes, output};
 

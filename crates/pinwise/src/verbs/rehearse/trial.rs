@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::show::Show;
 use super::{Args, bring_back};
-use crate::cli::Format;
+use crate::format::Format;
 use crate::output::{self, Answer};
 
 /// What every guest of a trial runs.
@@ -70,7 +70,12 @@ fn succeeded(outcome: Outcome) -> Result<Outcome, Fault> {
         code => {
             let said = String::from_utf8_lossy(&outcome.stderr).trim().to_string();
             let cause = format!("the checks in the guest ended with {code}: {said}");
-            Err(Fault::new(Class::WorkloadFailed, "rehearsal", cause, "report this as a fault of pinwise"))
+            Err(Fault::new(
+                Class::WorkloadFailed,
+                "rehearsal",
+                cause,
+                "this is a bug in pinwise; please report it",
+            ))
         }
     }
 }
@@ -78,7 +83,7 @@ fn succeeded(outcome: Outcome) -> Result<Outcome, Fault> {
 fn read<T: serde::de::DeserializeOwned>(outcome: &Outcome, name: &str) -> Result<T, Fault> {
     let bytes = outcome.read(name)?;
     serde_json::from_slice(&bytes)
-        .map_err(|e| Fault::new(Class::Storage, name, e, "report this as a fault of pinwise"))
+        .map_err(|e| Fault::new(Class::Storage, name, e, "this is a bug in pinwise; please report it"))
 }
 
 fn map(outcome: &Outcome) -> Result<Machine, Fault> {
@@ -107,7 +112,12 @@ fn judged(
     let control = counted.iter().copied().find(is_control);
     let without_tick = counted.into_iter().filter(|ticks| !is_control(ticks)).collect();
     verdict::judge(plan, &Seen { before, with, after, without_tick, control }).map_err(|why| {
-        Fault::new(Class::Storage, "the maps of the guests", why, "report this as a fault of pinwise")
+        Fault::new(
+            Class::Storage,
+            "the maps of the guests",
+            why,
+            "this is a bug in pinwise; please report it",
+        )
     })
 }
 
@@ -153,7 +163,7 @@ fn row(check: &Check) -> String {
         Effect::TookEffect => "took effect",
         Effect::WasSoBefore => "was so",
         Effect::NoEffect => "NO EFFECT",
-        Effect::NotTold => "not told",
+        Effect::NotTold => "not shown",
         Effect::Insensitive => "insensitive",
     };
     format!("  {effect:<12} {}\n  {:<12} {} ({})\n", check.asked, "", check.evidence, check.source)

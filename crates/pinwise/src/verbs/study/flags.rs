@@ -150,7 +150,7 @@ fn driven_flags(args: &Args, load: &mut dyn Driven) -> Result<(), Fault> {
     match args.figures.first() {
         None => Ok(()),
         Some(figure) => {
-            let cause = format!("the {} load tells its own figures", load.id());
+            let cause = format!("the {} load reports its own figures", load.id());
             Err(Fault::new(Class::Usage, format!("--figure {figure}"), cause, "choose --load command"))
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use machine::{Class, CpuSet, Fault};
 use probe::account::TracePoints;
-use report::account_tables;
+use report::account::account_tables;
 
 use crate::window;
 
@@ -230,7 +230,7 @@ impl Args {
                 without("what a thread waits for is not the matter of a CPU", "leave --cpu out")
             }
             Self { btf: Some(_), .. } | Self { raw: true, .. } => {
-                without("stacks need a kernel that tells its types itself (BTF)", "leave --btf and --raw out")
+                without("stacks require a kernel that exports its types (BTF)", "leave --btf and --raw out")
             }
             _ => Ok(()),
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use machine::{Class, Fault, Missing, Root};
 use probe::{Observation, Sampler, identify};
-use report::counters_text;
+use report::account::counters_text;
 use serde::Serialize;
 
 use super::args::{Args, Form};

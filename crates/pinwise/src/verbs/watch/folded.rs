@@ -4,12 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use machine::{Fault, Root};
 use probe::stacks::{Summing, TimeByStack};
-use report::{folded, number};
+use report::account::folded;
+use report::number;
 
 use super::args::Args;
 use super::joining::Joining;
+use super::refused::refused;
 use super::target::Watched;
-use super::{refused, tell};
+use super::tell;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window::{self, Ended};
@@ -18,7 +20,7 @@ use crate::window::{self, Ended};
 pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Result<Answer, Fault> {
     // Opened first: a place that does not take the output is told before the window, not after it.
     let place = tell::place(args)?;
-    let remedy = "--format text tells the same times without stacks";
+    let remedy = "--format text shows the same times without stacks";
     let summing = Summing::begin(&watched.target()).map_err(|missing| refused(missing, remedy))?;
     let seen = sum_up(args, summing, root, watched, stop);
     let stacks = folded::render(&seen);

@@ -9,8 +9,9 @@ use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, LookBack, Names};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use report::Arrangement;
-use report::account_screen::{self, Judged, Page, View};
+use report::account::account_screen::{self, Judged, Page, View};
 
+use super::account::not_counted;
 use super::args::Args;
 use super::joining::Joining;
 use super::judging::{Judging, Standing};
@@ -86,7 +87,7 @@ impl Live<'_> {
         }
         self.names.learn(&snapshot);
         let everything = self.watched.is_everything();
-        let missing = super::not_counted(&self.counting, &self.joining, self.watched);
+        let missing = not_counted(&self.counting, &self.joining, self.watched);
         let account = Account::of(&snapshot, everything, &self.names, &missing);
         let account = self.counting.with_counted(account, self.args.cpu.as_ref());
         self.counting.forget_ended();

@@ -9,7 +9,7 @@ use report::number;
 
 use super::args::Args;
 use super::joining::Joining;
-use super::refused;
+use super::refused::refused;
 use super::target::Watched;
 use crate::notes::note;
 use crate::output::{self, Answer, Binary, Place};

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use machine::{Fault, Machine, Root};
 use probe::account::{Account, Counting, Names};
 use probe::ring::{Recorder, Session, unix_ns_at};
-use report::machine_text;
+use report::map::machine_text;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::account::not_counted;
 use super::args::Args;
 use super::joining::Joining;
 use super::target::Watched;
@@ -131,7 +132,7 @@ impl Recording<'_> {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
-        let missing = super::not_counted(&self.counting, &self.joining, self.watched);
+        let missing = not_counted(&self.counting, &self.joining, self.watched);
         let now = Account::of(&snapshot, self.watched.is_everything(), &self.names, &missing);
         let now = self.counting.with_counted(now, self.args.cpu.as_ref());
         let before =

@@ -7,7 +7,7 @@ use machine::{Class, Fault};
 use probe::Situation;
 use probe::account::Account;
 use probe::ring::{Interval, Range, Replayed, Ring, Session, moment, utc};
-use report::account_tables::When;
+use report::account::account_tables::When;
 use serde::Deserialize as _;
 
 use super::args::Args;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use advise::diagnosis::Diagnosis;
 use machine::{Class, Fault};
 use probe::account::Account;
-use report::account_tables::{When, Writer};
-use report::account_text::{self, Wanted};
+use report::account::account_tables::{When, Writer};
+use report::account::account_text::{self, Wanted};
 use serde::Serialize;
 
 use super::args::{Args, Form};

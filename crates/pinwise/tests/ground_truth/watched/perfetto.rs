@@ -223,7 +223,7 @@ fn compare(seen: &Seen, stolen: &[Stolen], victim: u32, thief: u32) {
     assert_near("slices of the thief", slices, times, 0.02, 1);
     // Where the kernel did not tell one (docs/journal/0012), a slice that is not of the fair class has no known length: it is left out,
     // or goes on until another task is met.
-    let marks = ["not told by the kernel", "switch not told by the kernel: cut here"];
+    let marks = ["not reported by the kernel", "switch not reported by the kernel: cut here"];
     let untold = seen.names.iter().filter(|name| marks.contains(&name.as_str())).count() as u64;
     eprintln!("slices of unknown length: {untold}");
     assert_near("time of the thief, ns", ns, last.cpu_ns - first.cpu_ns, 0.02, untold * 2 * SLICE_NS);

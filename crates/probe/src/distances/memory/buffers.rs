@@ -56,7 +56,7 @@ impl Buffers {
         let (one_cache, all_caches) =
             (largest(|from| from.cache_bytes), largest(|from| from.all_caches_bytes));
         if one_cache.is_none() && chase_bytes.is_none() {
-            let why = "the kernel does not tell it, so nobody can tell whether the buffers are larger";
+            let why = "the kernel does not report it, so it is unknown whether the buffers are larger";
             missing.push(Missing::new("size of the last-level caches", why));
         }
         let mut bound = Vec::new();

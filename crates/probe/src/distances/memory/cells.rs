@@ -31,7 +31,7 @@ impl Nodes {
     /// Those of a machine that have CPUs among `cpus`, and those that have memory.
     pub(super) fn of(machine: &Machine, cpus: &CpuSet, missing: &mut Vec<Missing>) -> Self {
         if machine.nodes.is_empty() {
-            let why = "this kernel tells of no nodes: all memory is taken for one, and called node 0";
+            let why = "this kernel has no NUMA nodes: all memory is taken as one, node 0";
             missing.push(Missing::new("distances between nodes", why));
             return Self { from: vec![from(machine, 0, cpus)], memory: vec![0], known: false };
         }

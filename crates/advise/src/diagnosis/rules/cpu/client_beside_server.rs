@@ -14,8 +14,7 @@ static ABOUT: About = About {
     title: "clients on the server's CPU",
     costs: Costs::CpuAccess,
     docs: "A client on the same host runs on the CPU that the server waits for: the two take turns. Together on one CPU they wake each other \
-           cheaply, apart they run at the same time: which is better is measured, not known (pinwise study). It is told from a foreign task \
-           (busy-task) by its connection to the server. Look-alike: a client that is slow because something else has its CPU; then the \
+           cheaply, apart they run at the same time: which is better is measured, not known (pinwise study). It is distinguished from a foreign task (busy-task) by its connection to the server. Look-alike: a client that is slow because something else has its CPU; then the \
            server sleeps.",
 };
 

@@ -26,7 +26,7 @@ static ABOUT: About = About {
     docs: "The server and a client on this host, or threads of its own, hand work to each other and run on different CPUs: each message wakes an \
            idle CPU, and waiting for it is much of the server's time. That time is charged by idle-exit; this rule says what placement it \
            comes from. On one CPU, or on CPUs that share a cache, there is no idle CPU to wake, and the two no longer run at the same time: \
-           either can be the faster one, and only a study tells. Look-alikes: wake-ups by a timer or by a network card, which no placement \
+           either can be the faster one, and only a study decides. Look-alikes: wake-ups by a timer or by a network card, which no placement \
            of the partner changes (idle-exit alone); partners that share a CPU already (client-beside-server, own-threads).",
 };
 

@@ -16,7 +16,7 @@ static ABOUT: About = About {
     costs: Costs::Quota,
     docs: "The server's cgroup, or one above it, has used up its CPU quota (cpu.max, CPUQuota=, a container's CPU limit): its threads could \
            run and are held back until the next period, by default for up to 100 ms. Average CPU use stays below the quota and looks \
-           harmless. Told from a busy CPU by the throttled time, which the kernel counts apart. Many threads use a period up faster: a \
+           harmless. Distinguished from a busy CPU by the throttled time, which the kernel counts apart. Many threads use a period up faster: a \
            runtime that starts one thread for each CPU of the machine is throttled most.",
 };
 

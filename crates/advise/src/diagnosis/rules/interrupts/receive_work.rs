@@ -25,7 +25,7 @@ static ABOUT: About = About {
     costs: Costs::CpuAccess,
     docs: "Packets are worked off (softirq NET_RX) on a CPU of the server: it follows the card's line, or RPS hands it over from another \
            CPU. Loopback packets between the server and its clients are work of their own, done where the sender runs: they are cost and \
-           no theft, and no line can be moved. Told apart by the interfaces that packets came through, by wake-ups of RPS \
+           no theft, and no line can be moved. Distinguished by the interfaces that packets came through, by wake-ups of RPS \
            (softnet_stat), and by how many segments the server's own namespace sent. Where to look next: the card's queues and lines \
            (pinwise map), rps_cpus of the interface.",
 };

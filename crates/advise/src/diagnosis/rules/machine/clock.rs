@@ -18,8 +18,8 @@ static ABOUT: About = About {
     costs: Costs::OwnTime,
     docs: "CPUs that the server kept busy ran well below the highest clock that they have: a governor or energy preference that saves power, a \
            maximum that was set too low, heat, or a power limit. The governor is changed; heat is not: if the clock stays low with the \
-           governor 'performance', look at cooling and power limits. Look-alike: an idle CPU, whose clock says nothing. Most guests are \
-           told no clock.",
+           governor 'performance', look at cooling and power limits. Look-alike: an idle CPU, whose clock says nothing. Most guests have \
+           no clock to read.",
 };
 
 impl Rule for Clock {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use machine::{CpuSet, Missing};
 use probe::Busy;
 
-use super::last_level_caches;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::last_level_caches::last_level_caches;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::{per_second, percent, plural};

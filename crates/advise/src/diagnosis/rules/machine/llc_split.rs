@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use machine::{CpuSet, Missing};
 use probe::account::{Account, Waker, WakerContext};
 
-use super::last_level_caches;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::last_level_caches::last_level_caches;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::{per_second, plural};
@@ -28,7 +28,7 @@ static ABOUT: About = About {
            these caches has: what one thread writes for the next has to come from another cache (on chiplets of one socket that takes as long as \
            from memory). Which wake-ups cross caches is not counted, and what it costs is not seen, so it is possible: a study with the server within one cache and \
            over both decides. Look-alikes: a server whose threads do not wake each other, which gains by the room of two caches (wake-ups by who is \
-           counted); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations). Without wake-ups by whom it is not \
+           counted); one that wants more CPUs than a cache has; threads that the scheduler moves (migrations). Without wake-ups by waker it is not \
            decided. *Not verified on hardware.*",
 };
 

@@ -9,10 +9,6 @@ pub mod pcie_link;
 pub mod smt_sibling;
 pub mod steal;
 
-use std::collections::BTreeSet;
-
-use ::machine::{CpuSet, Machine};
-
 use super::Rule;
 
 /// All of this field.
@@ -26,8 +22,3 @@ pub static ALL: &[&dyn Rule] = &[
     &llc_shared::LlcShared,
     &llc_split::LlcSplit,
 ];
-
-/// The last-level caches that online CPUs use, each as the online CPUs that share it.
-fn last_level_caches(machine: &Machine, online: &CpuSet) -> BTreeSet<CpuSet> {
-    online.iter().filter_map(|cpu| Some(machine.last_level_cache(cpu)?.cpus.intersection(online))).collect()
-}

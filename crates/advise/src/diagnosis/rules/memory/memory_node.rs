@@ -16,7 +16,7 @@ static ABOUT: About = About {
     title: "memory on other nodes",
     costs: Costs::OwnTime,
     docs: "Memory lies on another NUMA node than the CPUs on which the server ran: each miss of the cache goes over the interconnect. What \
-           that costs depends on how much it misses, which no counter of the kernel tells: the share is what is to be expected if every \
+           that costs depends on how much it misses, which no counter of the kernel shows: the share is what is to be expected if every \
            page were used alike, and the cost is measured by a study (near against far), or seen where the CPU counts cycles. It shows as \
            CPU time of the server's own: look-alikes are a busy hyper-thread, a low clock, more work.",
 };

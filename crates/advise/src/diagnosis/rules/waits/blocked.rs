@@ -17,7 +17,7 @@ static ABOUT: About = About {
     costs: Costs::Blocked,
     docs: "Threads of the server are blocked in the kernel (state D) and not because memory is short: a write that is made durable (fsync), a \
            read that the page cache does not have, or a lock of the kernel. Writeback of others makes fsync slow: the log of a database \
-           waits behind a copy. Pressure of I/O (PSI) tells a disk from a lock of the kernel. Look-alikes: swap and mapped files (major \
+           waits behind a copy. Pressure of I/O (PSI) distinguishes a disk from a lock of the kernel. Look-alikes: swap and mapped files (major \
            faults).",
 };
 

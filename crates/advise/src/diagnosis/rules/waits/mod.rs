@@ -9,22 +9,7 @@ pub mod slow_client;
 pub mod slow_reader;
 pub mod stopped;
 
-use probe::account::SleepReason;
-
-use super::{About, Looked, Rule};
-use crate::diagnosis::scene::Scene;
-
-/// Sleep for one reason below this share of the time of the threads at work is that of any server.
-const MUCH: f64 = 0.1;
-
-/// The share of the time of the threads at work in which they slept for this, where that is much; else what a rule says to it.
-fn much_sleep(scene: &Scene<'_>, about: &About, reason: SleepReason) -> Result<f64, Looked> {
-    match scene.time.asleep_share(reason) {
-        None => Err(Looked::needs_account(about)),
-        Some(share) if share < MUCH => Err(Looked::Fine),
-        Some(share) => Ok(share),
-    }
-}
+use super::Rule;
 
 /// All of this field.
 pub static ALL: &[&dyn Rule] = &[

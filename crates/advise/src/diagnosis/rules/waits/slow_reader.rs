@@ -2,8 +2,8 @@
 
 use probe::account::SleepReason;
 
-use super::much_sleep;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
+use crate::diagnosis::rules::much_sleep::much_sleep;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::words::percent;

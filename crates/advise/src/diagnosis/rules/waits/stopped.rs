@@ -15,7 +15,7 @@ static ABOUT: About = About {
     title: "stops",
     costs: Costs::Asleep,
     docs: "Threads of the server neither ran nor waited for anything: a signal (SIGSTOP, SIGTSTP), a debugger or the freezer of its cgroup \
-           holds them (docker pause, cgroup.freeze). From outside it looks like a server without work. Told from sleep by the state of the \
+           holds them (docker pause, cgroup.freeze). From outside it looks like a server without work. Distinguished from sleep by the state of the \
            thread when it left the CPU.",
 };
 

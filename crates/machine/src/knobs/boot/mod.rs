@@ -1,0 +1,3 @@
+//! What the kernel is booted with.
+
+pub mod boot_parameters;

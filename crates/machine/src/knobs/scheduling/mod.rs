@@ -1,0 +1,8 @@
+//! Who gets a CPU before whom.
+
+pub mod autogroup;
+pub mod autogroup_nice;
+pub mod rt_runtime;
+pub mod scheduling_policy;
+pub mod timer_migration;
+pub mod utilization_clamp;

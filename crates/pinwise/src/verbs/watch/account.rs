@@ -1,0 +1,34 @@
+//! The account of what was counted, with what is left out of it.
+
+use machine::{CpuSet, Machine, Missing, Root};
+use probe::account::{Account, Counting, Names, Nearness};
+
+use super::joining::Joining;
+use super::target::Watched;
+
+/// What was counted up to now, by name and with how near the target's memory is; on these CPUs alone if any are named.
+pub(in crate::verbs) fn account(
+    counting: &mut Counting,
+    joining: &Joining,
+    root: &Root,
+    machine: &Machine,
+    watched: &Watched,
+    cpus: Option<&CpuSet>,
+) -> Account {
+    let mut snapshot = counting.read();
+    if let Some(cpus) = cpus {
+        snapshot = snapshot.on(cpus);
+    }
+    let mut names = Names::of(machine);
+    names.learn(&snapshot);
+    let not_counted = not_counted(counting, joining, watched);
+    let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
+    let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
+    counting.with_counted(account, cpus).with_nearness(nearness)
+}
+
+/// What is left out from the beginning: by the kernel, by who could not be taken in, by what was asked for.
+pub(super) fn not_counted(counting: &Counting, joining: &Joining, watched: &Watched) -> Vec<Missing> {
+    let missing = counting.missing().iter().chain(joining.refused()).cloned();
+    missing.chain(watched.elsewhere()).collect()
+}

@@ -1,0 +1,195 @@
+//! What makes the difference between two arms, as text: the waterfall, the claims, what is left unexplained.
+
+use advise::explanation::observing::Observing;
+use advise::explanation::{Basis, Explanation};
+
+use crate::case::explanation_words::{self as words, Sureness, ToldStep};
+use crate::case::table::wrap::hanging;
+use crate::number;
+use crate::visible::one_line;
+
+/// Width of the text, characters.
+const WIDTH: usize = 100;
+/// Width of the bars, characters.
+const BAR: usize = 24;
+/// Claims that are shown.
+const CLAIMS: usize = 5;
+/// Arms in a summary.
+const SUMMARY: usize = 8;
+
+/// The whole explanation.
+pub fn render(explanation: &Explanation) -> String {
+    let mut lines = vec![words::heading(explanation)];
+    lines.extend(waterfall(explanation));
+    let note = words::basis_note(explanation.basis);
+    lines.extend(note.into_iter().flat_map(|note| wrapped("", note, "  ")));
+    lines.extend(claims(explanation));
+    let closing = words::latency(explanation)
+        .into_iter()
+        .chain(words::work(explanation))
+        .chain(words::functions(explanation))
+        .chain(words::wakeups(explanation))
+        .chain(words::load(explanation))
+        .chain(words::closing(explanation));
+    lines.extend(closing.flat_map(|sentence| wrapped("", &sentence, "  ")));
+    lines.join("\n") + "\n"
+}
+
+/// A line for each of these explanations in which something is shown to differ: what differs most, and who takes it. Nothing where nothing is.
+pub fn summary(explanations: &[Explanation]) -> String {
+    let lines: Vec<String> = explanations.iter().filter_map(summary_line).take(SUMMARY).collect();
+    let lines = lines.iter().flat_map(|line| wrapped("  ", line, "    "));
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("What makes the difference\n{}\n", lines.join("\n"))
+    }
+}
+
+fn summary_line(explanation: &Explanation) -> Option<String> {
+    let told = words::told(explanation);
+    let most = told.steps.iter().find(|step| step.sureness == Sureness::Shown)?;
+    let basis = explanation.basis;
+    let parts = words::parts(basis, most.step);
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({parts})") };
+    let arms = format!("{} against {}", one_line(&explanation.arm), one_line(&explanation.against));
+    let change = if told.change.is_empty() { String::new() } else { format!(" {} a request,", told.change) };
+    let by = words::signed(basis, most.by());
+    Some(format!("{arms}:{change} {} {by}{parts}", words::term(most.step.term)))
+}
+
+/// What observing cost each arm, in one sentence; nothing where nothing was observed.
+pub fn observing(costs: &[Observing]) -> String {
+    let of = |cost: &Observing| {
+        format!("{} {}", one_line(&cost.arm), number::change_with_interval(cost.ratio, cost.interval))
+    };
+    let arms: Vec<String> = costs.iter().map(of).collect();
+    if arms.is_empty() {
+        return String::new();
+    }
+    wrapped("", &format!("{}: {}.", words::OBSERVING, arms.join(", ")), "  ").join("\n") + "\n"
+}
+
+fn waterfall(explanation: &Explanation) -> Vec<String> {
+    let basis = explanation.basis;
+    let told = words::told(explanation);
+    let (named, others): (Vec<&ToldStep>, Vec<&ToldStep>) =
+        told.steps.iter().partition(|step| step.sureness.is_named());
+    let scale = Scale::of(told.from, named.iter().map(|step| step.by()));
+    let mut lines =
+        vec![row(&explanation.against, &words::value(basis, told.from), &scale.total(told.from), "", "")];
+    let mut at = told.from;
+    for step in named {
+        lines.push(row(
+            &format!("  {}", words::term(step.step.term)),
+            &words::signed(basis, step.by()),
+            &scale.step(at, at + step.by()),
+            &words::interval(basis, &step.step.change),
+            &words::parts(basis, step.step),
+        ));
+        at += step.by();
+    }
+    for sureness in [Sureness::MayBeChance, Sureness::Small] {
+        let bundle: Vec<&&ToldStep> = others.iter().filter(|step| step.sureness == sureness).collect();
+        let rest: f64 = bundle.iter().map(|step| step.by()).sum();
+        if !bundle.is_empty() {
+            let name = format!("  {}", sureness.words());
+            lines.push(row(
+                &name,
+                &words::signed(basis, rest),
+                &scale.step(at, at + rest),
+                "",
+                &members(basis, &bundle),
+            ));
+        }
+        at += rest;
+    }
+    let interval = told.total.map(|change| words::interval(basis, change)).unwrap_or_default();
+    lines.push(row(
+        &explanation.arm,
+        &words::value(basis, told.to),
+        &scale.total(told.to),
+        &interval,
+        &told.change,
+    ));
+    lines
+}
+
+/// The terms that share a line.
+fn members(basis: Basis, bundle: &[&&ToldStep]) -> String {
+    let members = bundle
+        .iter()
+        .map(|step| format!("{} {}", words::term(step.step.term), words::signed(basis, step.by())));
+    members.collect::<Vec<_>>().join(", ")
+}
+
+fn row(name: &str, value: &str, bar: &str, interval: &str, parts: &str) -> String {
+    let name: String = one_line(name).chars().take(24).collect();
+    let line = format!("  {name:<24} {value:>12}  |{bar:<BAR$}|  {interval:<18} {}", one_line(parts));
+    line.trim_end().to_string()
+}
+
+/// Where bars begin and end. Totals that hardly differ are cut at the left, which `~` shows.
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    fn of(from: f64, steps: impl Iterator<Item = f64>) -> Self {
+        let (mut at, mut low, mut high) = (from, from, from);
+        for by in steps {
+            at += by;
+            (low, high) = (low.min(at), high.max(at));
+        }
+        let room = (high - low).max(1e-9);
+        // The changes take two thirds of the width.
+        Self { low: (low - room / 2.0).max(0.0), high }
+    }
+
+    fn column(&self, value: f64) -> usize {
+        let share = (value - self.low) / (self.high - self.low).max(1e-12);
+        (share.clamp(0.0, 1.0) * BAR as f64).round() as usize
+    }
+
+    fn total(&self, value: f64) -> String {
+        let length = self.column(value);
+        match (self.low > 0.0, length) {
+            (_, 0) => String::new(),
+            (true, length) => format!("~{}", "#".repeat(length - 1)),
+            (false, length) => "#".repeat(length),
+        }
+    }
+
+    fn step(&self, from: f64, to: f64) -> String {
+        let (start, end) = (self.column(from.min(to)), self.column(from.max(to)));
+        let sign = if to < from { "-" } else { "+" };
+        format!("{}{}", " ".repeat(start.min(BAR - 1)), sign.repeat((end - start).max(1)))
+    }
+}
+
+fn claims(explanation: &Explanation) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, claim) in explanation.claims.iter().take(CLAIMS).enumerate() {
+        let claim = words::claim(claim, explanation);
+        let text = format!("{}: {} [{}]", claim.name, claim.cost, claim.support);
+        lines.extend(wrapped(&format!("{}. ", number + 1), &text, "   "));
+        lines.extend(claim.proof.into_iter().flat_map(|proof| wrapped("   ", &proof, "   ")));
+        lines.extend(claim.remedy.into_iter().flat_map(|remedy| wrapped("   -> ", &remedy, "      ")));
+    }
+    if explanation.claims.len() > CLAIMS {
+        let rest: Vec<String> =
+            explanation.claims[CLAIMS..].iter().map(|claim| claim.id.to_string()).collect();
+        lines.extend(wrapped("", &format!("And {} more: {}", rest.len(), one_line(&rest.join(", "))), "  "));
+    }
+    lines.extend(words::no_claim(explanation).map(String::from));
+    lines
+}
+
+fn wrapped(start: &str, text: &str, indent: &str) -> Vec<String> {
+    hanging(start, text, indent, WIDTH)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! The answer in one sentence.
+
+use advise::Finding;
+use machine::CpuSet;
+use study::evidence::{ArmStanding, Whose};
+use study::{Contrast, Direction, Evidence, Facts, Trust, Verdict};
+
+use super::{Tone, dose_helped, sentence_start};
+use crate::case::control_words::{self, unsigned};
+use crate::case::told;
+use crate::number;
+
+/// The kind of answer, and the answer.
+pub(super) fn of(facts: &Facts, findings: &[Finding]) -> (Tone, String) {
+    let evidence = &facts.evidence;
+    if facts.trials.is_empty() {
+        return (Tone::Undecided, "Nothing measured yet".into());
+    }
+    match evidence.trust {
+        Trust::Untrustworthy { ratio } => {
+            return (
+                Tone::NoClaim,
+                format!("Cannot tell: the baseline differed from itself by {}", unsigned(ratio)),
+            );
+        }
+        Trust::TooFew { .. } => {
+            let why = control_words::trust(evidence.trust);
+            return starved(evidence).unwrap_or((Tone::Undecided, format!("Too early to tell: {why}")));
+        }
+        Trust::Sound if dose_helped(evidence) => {
+            let title = "Cannot tell: the server got faster when CPU time was taken from it";
+            return (Tone::NoClaim, title.into());
+        }
+        Trust::Sound => {}
+    }
+    if evidence.search.is_some() {
+        return searched(evidence);
+    }
+    let slow = evidence.slow_cpus();
+    let slow = slow.first().map(|worst| (Tone::Slow, slow_title(evidence, &slow, worst)));
+    slow.or_else(|| starved(evidence))
+        .or_else(|| not_the_servers(facts, findings))
+        .or_else(|| better(evidence))
+        .or_else(|| nowhere_as_asked(evidence))
+        .unwrap_or_else(|| no_difference(evidence))
+}
+
+fn slow_title(evidence: &Evidence, slow: &[&Contrast], worst: &Contrast) -> String {
+    let size = size_in_words(evidence, worst);
+    let others = others(evidence);
+    match (slow.len(), worst.cpu) {
+        (1, _) => format!("{} is slow: {size} than on {others}", sentence_start(&worst.arm)),
+        (n, Some(_)) => {
+            let all: CpuSet = slow.iter().filter_map(|c| c.cpu).collect();
+            let listed = if n <= 4 { in_words(&all) } else { all.to_list() };
+            format!("CPUs {listed} are slow; {} most: {size} than on {others}", sentence_start(&worst.arm))
+        }
+        (n, None) => format!("{n} arms are slow; {} most: {size} than the others", worst.arm),
+    }
+}
+
+/// An arm in which nothing was answered.
+fn starved(evidence: &Evidence) -> Option<(Tone, String)> {
+    let (arm, standing) =
+        evidence.standings.iter().find(|(_, standing)| matches!(standing, ArmStanding::Starved { .. }))?;
+    Some((Tone::Slow, format!("{} {}", sentence_start(arm), control_words::standing(standing))))
+}
+
+/// A CPU that is worse, and not because it is slow for the server.
+fn not_the_servers(facts: &Facts, findings: &[Finding]) -> Option<(Tone, String)> {
+    let evidence = &facts.evidence;
+    let worst = *evidence.not_the_servers().first()?;
+    let size = size_in_words(evidence, worst);
+    let arm = facts.study.arms.iter().find(|arm| arm.name == worst.arm);
+    let load = arm.and_then(|arm| arm.placement.load_cpus.as_ref()).map(control_words::cpus);
+    let (load, server) = (load.unwrap_or("other CPUs".into()), sentence_start(&worst.arm));
+    Some(match worst.whose {
+        Some(Whose::Load) => (
+            Tone::Slow,
+            format!(
+                "The load is slow on {load}: {size} with the server on {server}, and the time is lost by the load"
+            ),
+        ),
+        _ => {
+            let where_it_is =
+                format!("{} with the server on {server} and the load on {load}", sentence_start(&size));
+            match told::cause(findings, worst.cpu) {
+                // The cause is named, whoever of the two meets it there.
+                Some(finding) => {
+                    (Tone::Slow, format!("{where_it_is}: {} ({})", finding.title, finding.standing.word()))
+                }
+                None => (
+                    Tone::Undecided,
+                    format!("{where_it_is}; these trials do not tell whose CPU is the cause"),
+                ),
+            }
+        }
+    })
+}
+
+/// The arm that gains most over the baseline.
+fn better(evidence: &Evidence) -> Option<(Tone, String)> {
+    let better: Vec<&Contrast> =
+        evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better).collect();
+    let best = better.iter().max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)))?;
+    let most = match better.len() {
+        1 => String::new(),
+        n => format!(", the most of {n} placements that are"),
+    };
+    let size = size_in_words(evidence, best);
+    let name = sentence_start(&best.arm);
+    Some((Tone::Even, format!("{name} is better than {}{most}: {size}", best.reference)))
+}
+
+/// The server ran where it wanted in every arm that pins it.
+fn nowhere_as_asked(evidence: &Evidence) -> Option<(Tone, String)> {
+    let all = &evidence.against_baseline;
+    let is_none = !all.is_empty() && all.iter().all(|contrast| contrast.verdict == Verdict::NotAsAsked);
+    is_none.then(|| {
+        (
+            Tone::NoClaim,
+            "Cannot tell: the server sets its own affinity, and did not run where the study put it".into(),
+        )
+    })
+}
+
+/// Nothing is better, and no CPU is slow.
+fn no_difference(evidence: &Evidence) -> (Tone, String) {
+    let (contrasts, what) = match evidence.against_other_cpus.is_empty() {
+        false => (&evidence.against_other_cpus, "CPU"),
+        // One CPU alone, or arms that are all alike: they can only be compared with the baseline.
+        true => (&evidence.against_baseline, "placement"),
+    };
+    let all: Vec<Verdict> = contrasts.iter().chain(&evidence.against_baseline).map(|c| c.verdict).collect();
+    let is = |verdict: Verdict| move |of: &&Verdict| **of == verdict;
+    let worse = evidence.against_baseline.iter().filter(|c| c.verdict == Verdict::Worse).count();
+    let open = all.iter().filter(|v| !v.is_difference() && **v != Verdict::Equal).count();
+    let would = evidence.power.map(|power| {
+        format!("; a difference of {} or more would have been seen", number::share(power.visible_share))
+    });
+    let would = would.unwrap_or_default();
+    match all.len() {
+        0 => (Tone::Undecided, "There is nothing to compare yet".into()),
+        _ if worse > 0 => (
+            Tone::Slow,
+            format!(
+                "{worse} of {} placements are worse than {}, and none is shown to be better",
+                evidence.against_baseline.len(),
+                evidence.baseline()
+            ),
+        ),
+        n if all.iter().filter(is(Verdict::Equal)).count() == n => (
+            Tone::Even,
+            format!(
+                "No difference: no {what} is slow, and all placements are {}",
+                Verdict::Equal.word(evidence.precision.margin)
+            ),
+        ),
+        n if open == n => (Tone::Undecided, format!("No {what} is shown to be slow{would}")),
+        n => (
+            Tone::Undecided,
+            format!("No {what} is shown to be slow; {open} of {n} comparisons are open{would}"),
+        ),
+    }
+}
+
+/// What came of the winner of a search on its fresh blocks.
+fn searched(evidence: &Evidence) -> (Tone, String) {
+    let Some(winner) = evidence.against_baseline.first() else {
+        return (Tone::Undecided, "The search found nothing: no placement could be confirmed".into());
+    };
+    let best = format!("The best that the search found, {},", winner.arm);
+    let baseline = evidence.baseline();
+    let size = size_in_words(evidence, winner);
+    match winner.verdict {
+        Verdict::Better => (Tone::Even, format!("{best} is better than {baseline}: {size}")),
+        Verdict::Worse => (Tone::Slow, format!("{best} is worse than {baseline}: {size}")),
+        Verdict::Equal => (
+            Tone::Even,
+            format!("{best} is {} to {baseline}", winner.verdict.word(evidence.precision.margin)),
+        ),
+        _ => (Tone::Undecided, format!("{best} is not distinguishable from {baseline}")),
+    }
+}
+
+pub(super) fn gain(evidence: &Evidence, contrast: &Contrast) -> f64 {
+    evidence.better.gain(contrast.ratio)
+}
+
+/// `23.8 % fewer requests/s`, `latency_p99_us 30.2 % higher`.
+fn size_in_words(evidence: &Evidence, contrast: &Contrast) -> String {
+    let size = unsigned(contrast.ratio);
+    let less = contrast.ratio < 1.0;
+    match evidence.better {
+        Direction::Higher if evidence.unit.ends_with("/s") => {
+            format!("{size} {} {}", if less { "fewer" } else { "more" }, evidence.unit)
+        }
+        _ => format!("{} {size} {}", evidence.metric, if less { "lower" } else { "higher" }),
+    }
+}
+
+/// What a CPU is compared with.
+pub(super) fn others(evidence: &Evidence) -> &'static str {
+    if evidence.against_other_cpus.len() == 2 { "the other CPU" } else { "the other CPUs" }
+}
+
+/// `5, 13 and 14`.
+fn in_words(cpus: &CpuSet) -> String {
+    let all: Vec<String> = cpus.iter().map(|c| c.to_string()).collect();
+    match all.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => all.concat(),
+    }
+}

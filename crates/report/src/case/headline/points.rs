@@ -1,0 +1,176 @@
+//! What stands behind the answer, a sentence each.
+
+use advise::Finding;
+use study::evidence::{Outcome, Whose};
+use study::{Contrast, Evidence, Facts, Trust, Verdict};
+
+use super::answer::{gain, others};
+use super::{dose_helped, sentence_start};
+use crate::case::control_words;
+use crate::case::told;
+use crate::number;
+
+/// The points, most important first.
+pub(super) fn of(facts: &Facts, findings: &[Finding]) -> Vec<String> {
+    let evidence = &facts.evidence;
+    let mut points: Vec<String> = expected(evidence).into_iter().collect();
+    points.extend(evidence.slow_cpus().into_iter().map(|slow| slow_in_words(evidence, slow, findings)));
+    points.extend(unknown_side(evidence));
+    points.extend(
+        evidence.not_the_servers().into_iter().map(|worse| not_the_servers(evidence, worse, findings)),
+    );
+    points.extend(standings(evidence));
+    points.extend(gain_over_baseline(facts));
+    points.extend(control_better_than_all(evidence));
+    points.extend(what_to_do(evidence));
+    points.extend(unfinished(facts));
+    points
+}
+
+/// How many of the expectations hold.
+fn expected(evidence: &Evidence) -> Option<String> {
+    let all = &evidence.expectations;
+    let count = |wanted: fn(&Outcome) -> bool| all.iter().filter(|judged| wanted(&judged.outcome)).count();
+    let (passed, failed) = (count(|of| *of == Outcome::Passed), count(|of| *of == Outcome::Failed));
+    let open = all.len() - passed - failed;
+    let parts = [(passed, "passed"), (failed, "failed"), (open, "is not known")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    (!all.is_empty()).then(|| format!("Expectations: {}.", parts.join(", ")))
+}
+
+fn slow_in_words(evidence: &Evidence, slow: &Contrast, findings: &[Finding]) -> String {
+    let why = match told::cause(findings, slow.cpu) {
+        None => "no rule explains it".into(),
+        Some(finding) => format!("{} ({})", finding.title, finding.standing.word()),
+    };
+    format!(
+        "{}: {} against {}. Why: {why}.",
+        sentence_start(&slow.arm),
+        number::change_with_interval(slow.ratio, slow.interval),
+        others(evidence),
+    )
+}
+
+/// That nothing says on whose side the time is lost, once for all CPUs.
+fn unknown_side(evidence: &Evidence) -> Option<String> {
+    let is_unknown = evidence.slow_cpus().iter().any(|slow| slow.whose == Some(Whose::Unknown));
+    is_unknown.then(|| {
+        "Whether the server or the load lost the time is not known: the trials do not say how busy they were.".into()
+    })
+}
+
+fn not_the_servers(evidence: &Evidence, worse: &Contrast, findings: &[Finding]) -> String {
+    let size = number::change_with_interval(worse.ratio, worse.interval);
+    let (name, others) = (sentence_start(&worse.arm), others(evidence));
+    match worse.whose {
+        Some(Whose::Load) => format!(
+            "Server on {name}: {size} against {others}. The server wanted no more CPU time a request there, the load did: {name} is not \
+             slow for the server. Give the load other CPUs (--load-cpus)."
+        ),
+        _ => match told::cause(findings, worse.cpu) {
+            Some(finding) => format!(
+                "Server on {name}: {size} against {others}. Why: {} ({}).",
+                finding.title,
+                finding.standing.word()
+            ),
+            None => format!(
+                "Server on {name}: {size} against {others}. Server and load changed CPUs together. Keep the load on a CPU of its own \
+                 (--load-cpus) to tell whose CPU is slow."
+            ),
+        },
+    }
+}
+
+/// Arms whose trials were not what they ask for.
+fn standings(evidence: &Evidence) -> Vec<String> {
+    let mut points: Vec<String> = evidence
+        .standings
+        .iter()
+        .map(|(arm, standing)| {
+            format!(
+                "{}: {}; nothing is claimed of it.",
+                sentence_start(arm),
+                control_words::standing(standing)
+            )
+        })
+        .collect();
+    let misplaced = evidence.against_baseline.iter().any(|contrast| contrast.verdict == Verdict::NotAsAsked);
+    if misplaced {
+        points.push(
+            "A server that sets its own affinity undoes its placement: switch that off in its settings, or hold it in a cpuset \
+             (--key server.confine=true)."
+                .into(),
+        );
+    }
+    points
+}
+
+/// What is gained over the baseline, if anything is, and where server and load were then.
+fn gain_over_baseline(facts: &Facts) -> Option<String> {
+    let evidence = &facts.evidence;
+    let better = evidence.against_baseline.iter().filter(|c| c.verdict == Verdict::Better);
+    let best = better.max_by(|a, b| gain(evidence, a).total_cmp(&gain(evidence, b)))?;
+    let size = number::change_with_interval(best.ratio, best.interval);
+    let name = sentence_start(&best.arm);
+    Some(format!("{name}{}: {size} against {}.", place(facts, &best.arm), evidence.baseline()))
+}
+
+/// ` (server on CPU 0, load on CPU 1)`.
+fn place(facts: &Facts, arm: &str) -> String {
+    let Some(arm) = facts.study.arms.iter().find(|known| known.name == arm) else { return String::new() };
+    let of = |who: &str, cpus: &Option<machine::CpuSet>| {
+        cpus.as_ref().map(|cpus| format!("{who} on {}", control_words::cpus(cpus)))
+    };
+    let placement = &arm.placement;
+    let parts: Vec<String> = [of("server", &placement.server_cpus), of("load", &placement.load_cpus)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// A control that measures better than every placement that is claimed: nobody may miss it.
+fn control_better_than_all(evidence: &Evidence) -> Option<String> {
+    let control = evidence.control_against_baseline.as_ref()?;
+    let claimed = evidence.against_baseline.iter().filter(|contrast| contrast.verdict == Verdict::Better);
+    let best = claimed.map(|contrast| gain(evidence, contrast)).reduce(f64::max);
+    // Beside a claim it is said however sure it is: who reads the claim as the best that there is would be misled.
+    let is_above = best.is_some_and(|best| gain(evidence, control) > best);
+    let is_best_alone = best.is_none() && control.verdict == Verdict::Better;
+    (is_above || is_best_alone).then(|| {
+        let size = number::change_with_interval(control.ratio, control.interval);
+        format!(
+            "{}, meant as a control, came out better than every other placement: {size} against {}. Study it as a placement of its own.",
+            sentence_start(&control.arm),
+            control.reference
+        )
+    })
+}
+
+/// The remedy where nothing can be judged.
+fn what_to_do(evidence: &Evidence) -> Option<String> {
+    match evidence.trust {
+        Trust::Untrustworthy { .. } => Some(
+            "Something other than the placement changes from run to run: repeat on a quieter machine, or with longer windows (--window)."
+                .into(),
+        ),
+        _ if dose_helped(evidence) => Some(
+            "A busy CPU does not go to sleep: try server and load together on one CPU, or hold wake-up latency down \
+             (--set cpu-dma-latency:machine=0)."
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+fn unfinished(facts: &Facts) -> Option<String> {
+    let planned = facts.planned();
+    (!facts.is_finished()).then(|| {
+        format!(
+            "The study is not finished: {} of {} trials were run.",
+            number::count(facts.trials.len()),
+            number::count(planned),
+        )
+    })
+}

@@ -1,0 +1,22 @@
+//! What a page of the report is.
+
+use crate::{CaseView, Html};
+
+/// What a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// Id within the document, for links.
+    pub id: &'static str,
+    /// Heading.
+    pub title: &'static str,
+    /// What it shows, in one sentence.
+    pub docs: &'static str,
+}
+
+/// One part of the report.
+pub trait Page: Sync {
+    /// What it is.
+    fn about(&self) -> &About;
+    /// Draws it, without its heading. Any case must give something, also one without trials.
+    fn render(&self, case: &CaseView) -> Html;
+}

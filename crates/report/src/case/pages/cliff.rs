@@ -1,0 +1,107 @@
+//! Where sequences of operations break: each operation of one trial an arm, and the words about all of them.
+
+use study::evidence::ArmCliff;
+use study::{Facts, cliff};
+
+use super::{About, Page};
+use crate::case::drawings::cliff as drawing;
+use crate::case::headline::sentence_start;
+use crate::case::told;
+use crate::markup::blocks::table;
+use crate::{CaseView, Html, svg};
+
+/// See [`About::docs`].
+pub struct Cliff;
+
+static ABOUT: About = About {
+    id: "cliff",
+    title: "Where it breaks",
+    docs: "Every operation of a sequence with its time, where it breaks, and which counter broke with it.",
+};
+
+impl Page for Cliff {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let mut html = Html::new();
+        let cliffs = &case.facts.evidence.cliffs;
+        if cliffs.is_empty() {
+            html.element(
+                "p",
+                &[],
+                "The load is no sequence of operations that are reported one by one (driver queue-fill).",
+            );
+            return html;
+        }
+        html.element("p", &[], method());
+        legend(&mut html);
+        cliffs.iter().for_each(|cliff| arm(&mut html, case, cliff));
+        html.element("h3", &[], "Put against get");
+        let rows: Vec<Vec<String>> = cliffs.iter().flat_map(rows).collect();
+        let heads = ["arm", "part", "operation", "in a trial", "median", "longest"];
+        table(&mut html, &heads, &[3, 4, 5], &rows);
+        html
+    }
+}
+
+fn method() -> String {
+    format!(
+        "A sequence breaks at the first operation from which on its kind is slower, for ten operations at least: by {} times at the median, \
+         or by {} times at the upper quartile. Changes are found by ranks, so that single collections of garbage are none; a counter \
+         broke with it when its own growth by operation changes within {} operations of that. Pages swapped are those of the whole \
+         machine.",
+        cliff::SLOWER,
+        cliff::MORE_UNEVEN,
+        cliff::NEAR
+    )
+}
+
+fn legend(html: &mut Html) {
+    html.within("p", &[("class", &"legend")], |p| {
+        for kind in drawing::KINDS {
+            p.within("span", &[], |entry| {
+                entry.within(
+                    "svg",
+                    &[("width", &14), ("height", &14), ("viewBox", &"0 0 14 14"), ("aria-hidden", &"true")],
+                    |drawn| svg::dot(drawn, &format!("dot {}", drawing::class(kind)), (7.0, 8.0), 3.5, ""),
+                );
+                entry.text(format!(" {}", kind.word()));
+            });
+        }
+    });
+}
+
+fn arm(html: &mut Html, case: &CaseView, cliff: &ArmCliff) {
+    html.element("h3", &[], sentence_start(&cliff.arm));
+    html.element("p", &[], format!("{}.", sentence_start(&told::cliff(cliff).join("; "))));
+    let Some(operations) = case.operations.get(&cliff.shown).filter(|operations| !operations.is_empty())
+    else {
+        html.element("p", &[], format!("The operations of trial {} are not in its folder.", cliff.shown));
+        return;
+    };
+    let broke = of_trial(case.facts, cliff.shown).and_then(|cliff| cliff.breaks.as_ref());
+    html.add(&drawing::by_operation(&cliff.arm, operations, broke));
+    html.add(&drawing::cumulative(&cliff.arm, operations, broke));
+    let caption = format!("Trial {} of {}.", cliff.shown, cliff.arm);
+    html.element("p", &[("class", &"caption")], caption);
+}
+
+fn of_trial(facts: &Facts, index: usize) -> Option<&cliff::Cliff> {
+    facts.trials.iter().find(|seen| seen.trial.index == index)?.trial.cliff.as_ref()
+}
+
+fn rows(cliff: &ArmCliff) -> Vec<Vec<String>> {
+    let row = |part: &study::evidence::PartTimes| {
+        vec![
+            cliff.arm.clone(),
+            part.phase.word().to_string(),
+            part.kind.word().to_string(),
+            part.operations.to_string(),
+            told::ms(part.median_us),
+            told::ms(part.max_us),
+        ]
+    };
+    cliff.parts.iter().map(row).collect()
+}

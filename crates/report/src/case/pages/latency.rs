@@ -1,0 +1,123 @@
+//! Latency by percentile, arm by arm.
+
+use study::Facts;
+use study::evidence::Pooled;
+
+use super::{About, Page};
+use crate::case::drawings::{Kind, curves};
+use crate::case::told;
+use crate::markup::blocks::table;
+use crate::{CaseView, Html, number, svg};
+
+/// See [`About::docs`].
+pub struct Latency;
+
+static ABOUT: About = About {
+    id: "latency",
+    title: "Latency",
+    docs: "Latency by percentile for each arm, over all its trials, from the intended send time.",
+};
+
+/// Percentiles that the table shows, and the figure that holds each.
+const SHOWN: [(&str, &str); 5] = [
+    ("p50", "latency_p50_us"),
+    ("p90", "latency_p90_us"),
+    ("p99", "latency_p99_us"),
+    ("p99.9", "latency_p999_us"),
+    ("max", "latency_max_us"),
+];
+
+impl Page for Latency {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let mut html = Html::new();
+        let kinds = Kind::present(&case.facts.study.arms, &case.facts.evidence);
+        match curves::draw(case.facts, &case.latency) {
+            Some(drawing) => {
+                super::bars::legend(&mut html, &kinds, &|svg, kind| {
+                    svg::path(svg, &format!("curve {}", kind.class()), &[(0.0, 8.0), (18.0, 8.0)], "");
+                });
+                html.add(&drawing);
+                html.element(
+                    "p",
+                    &[("class", &"caption")],
+                    "Merged histograms of all trials of an arm. The further right, the rarer: each step from 90 to 99 to 99.9 % has the same width.",
+                );
+            }
+            None => {
+                html.element("p", &[], "The load gave no latency histograms, so there are no curves.");
+            }
+        }
+        let rows = rows(case.facts);
+        if !rows.is_empty() {
+            let heads: Vec<&str> =
+                std::iter::once("arm").chain(SHOWN.iter().map(|(name, _)| *name)).collect();
+            html.within("details", &[], |details| {
+                details.element(
+                    "summary",
+                    &[],
+                    "Latency in numbers, us (median over the trials of each arm)",
+                );
+                table(details, &heads, &[1, 2, 3, 4, 5], &rows);
+            });
+        }
+        case.facts.evidence.pooled.iter().for_each(|pooled| over_all_requests(&mut html, pooled));
+        html
+    }
+}
+
+/// A quantile over all requests of each arm.
+fn over_all_requests(html: &mut Html, pooled: &Pooled) {
+    html.element("h3", &[], format!("{} over all requests of an arm: it decides nothing", pooled.metric));
+    let rows: Vec<Vec<String>> = pooled
+        .against_baseline
+        .iter()
+        .map(|ratio| {
+            vec![
+                ratio.arm.clone(),
+                number::grouped(ratio.requests as f64, 0),
+                number::figure(ratio.arm_us),
+                number::figure(ratio.reference_us),
+                number::change_with_interval(ratio.ratio, ratio.interval),
+            ]
+        })
+        .collect();
+    if let Some(first) = pooled.against_baseline.first() {
+        let level = number::share(pooled.level);
+        let heads = [
+            "server",
+            "requests",
+            "us",
+            &format!("us, {}", first.reference),
+            &format!("change [{level}, bootstrap]"),
+        ];
+        table(html, &heads, &[1, 2, 3, 4], &rows);
+    }
+    told::pooled(pooled).iter().for_each(|words| {
+        html.element("p", &[("class", &"caption")], words);
+    });
+}
+
+/// Medians over trials, for arms that have any.
+fn rows(facts: &Facts) -> Vec<Vec<String>> {
+    facts
+        .evidence
+        .arms
+        .iter()
+        .filter(|arm| SHOWN.iter().any(|(_, figure)| value(arm, figure).is_some()))
+        .map(|arm| {
+            let cells = SHOWN
+                .iter()
+                .map(|(_, figure)| value(arm, figure).map_or("-".into(), |v| number::grouped(v, 0)));
+            std::iter::once(arm.arm.clone()).chain(cells).collect()
+        })
+        .collect()
+}
+
+/// A figure of an arm, also when it is the one that decides.
+fn value(arm: &study::evidence::ArmSummary, figure: &str) -> Option<f64> {
+    arm.others.get(figure).copied()
+}

@@ -1,0 +1,170 @@
+//! How the study was made and what its words mean, with this study's own numbers.
+
+use study::statistics::summary::{self, median};
+use study::{Direction, Facts};
+
+use super::{About, Page};
+use crate::case::screening_words;
+use crate::markup::blocks::facts_list;
+use crate::{CaseView, Html, number};
+
+/// See [`About::docs`].
+pub struct Methods;
+
+static ABOUT: About = About {
+    id: "methods",
+    title: "How it was measured",
+    docs: "Design, estimator, margins, warm-up, and what the words mean.",
+};
+
+impl Page for Methods {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let mut html = Html::new();
+        facts_list(&mut html, &how(case.facts));
+        html.element("h3", &[], "What the words mean");
+        facts_list(&mut html, &words(case.facts));
+        html
+    }
+}
+
+fn how(facts: &Facts) -> Vec<(&'static str, String)> {
+    let (study, evidence) = (&facts.study, &facts.evidence);
+    let recipe = &study.recipe;
+    let better = match evidence.better {
+        Direction::Higher => "higher is better",
+        Direction::Lower => "lower is better",
+    };
+    let trials: Vec<f64> = facts.trials.iter().map(|s| s.trial.took_s).collect();
+    let sampling: Vec<f64> =
+        facts.trials.iter().filter_map(|s| Some(s.observation.as_ref()?.sampling_share)).collect();
+    vec![
+        ("figure", format!("{} ({better})", evidence.metric)),
+        (
+            "design",
+            design(facts),
+        ),
+        ("screening", screening(facts)),
+        (
+            "trials",
+            format!(
+                "{} of {} run, {} complete blocks; window of {} after a warm-up of at most {}; a trial took {}",
+                facts.trials.len(),
+                facts.planned(),
+                evidence.blocks,
+                number::duration(recipe.budget.window_s),
+                number::duration(recipe.budget.warm_up_cap_s),
+                median(&trials).map_or("n/a".into(), number::duration),
+            ),
+        ),
+        ("warm-up", warm_up(facts)),
+        (
+            "estimator",
+            "within-block log ratios of an arm to its reference; Hodges-Lehmann estimate with the exact signed-rank (Wilcoxon) interval. Means and standard deviations describe; they decide nothing".into(),
+        ),
+        (
+            "error",
+            format!(
+                "chance of even one false claim at most {} in each of two families (every arm against unpinned; every CPU against the median of the other CPUs of its block), adjusted by Holm. Intervals are {} and not adjusted",
+                number::share(evidence.precision.alpha),
+                number::share(1.0 - evidence.precision.alpha),
+            ),
+        ),
+        ("margin", format!("differences up to {} count as equal", number::share(evidence.precision.margin))),
+        ("other load", other_load(facts)),
+        (
+            "counters",
+            format!(
+                "{} samples a second during the window{}; rates are medians over the trials of an arm",
+                number::compact(recipe.samples_per_s),
+                median(&sampling).map(|s| format!(", which took {} of one CPU", number::share(s))).unwrap_or_default(),
+            ),
+        ),
+    ]
+}
+
+fn design(facts: &Facts) -> String {
+    let study = &facts.study;
+    let seed = study.recipe.seed.map_or("not recorded".into(), |s| s.to_string());
+    let controls = "the baseline stands in each such block twice (A/A control), one arm is mis-tuned on purpose (positive control)";
+    match &study.recipe.search {
+        None if study.boots.is_some() => format!(
+            "a split plot over boots: {} blocks planned, in each of which the machine is started once for every choice of kernel parameters and twice for \
+             the baseline's, in random order; in each boot its arms run {} in random order, the server started anew for each trial; the A/A \
+             control is of two boots, one arm is mis-tuned on purpose (positive control); seed {seed}",
+            study.planned_blocks(),
+            match study.recipe.budget.trials_a_boot {
+                1 => "once".to_string(),
+                times => format!("{times} times"),
+            },
+        ),
+        None => format!(
+            "randomised complete blocks: {} blocks planned, each with every one of {} arms once in random order; {controls}; the server is started anew for each trial; seed {seed}",
+            study.planned_blocks(),
+            study.arms.len(),
+        ),
+        Some(search) => format!(
+            "a search: at most {} trials of placements in blocks of {}, then {} fresh blocks of the winner with all controls, in random order within each; only the fresh blocks are compared; {controls}; the server is started anew for each trial; seed {seed}",
+            search.trials, search.arms_a_block, study.recipe.budget.blocks,
+        ),
+    }
+}
+
+fn warm_up(facts: &Facts) -> String {
+    let left_out: Vec<f64> = facts.trials.iter().filter_map(|s| s.trial.warm_up.left_out_s).collect();
+    let capped = facts.trials.iter().filter(|s| s.trial.warm_up.capped).count();
+    let how = facts.trials.iter().map(|s| s.trial.warm_up.how.as_str()).find(|how| !how.is_empty());
+    match median(&left_out) {
+        Some(s) => format!(
+            "detected, not assumed: {} left out (median); the cap was reached in {capped} of {} trials{}",
+            number::duration(s),
+            facts.trials.len(),
+            how.map(|how| format!("; {how}")).unwrap_or_default(),
+        ),
+        None => how.map_or("not known".into(), str::to_string),
+    }
+}
+
+/// What else ran meanwhile, and what a hypervisor took.
+fn other_load(facts: &Facts) -> String {
+    let of = |value: &dyn Fn(&study::AsRun) -> Option<f64>| {
+        let values: Vec<f64> = facts.trials.iter().filter_map(|s| value(&s.trial.as_run)).collect();
+        summary::summarise(&values)
+    };
+    let busy = of(&|r| r.others_busy_cpus).map(|s| {
+        let [median, min, max] = [s.median, s.min, s.max].map(|v| number::grouped(v, 2));
+        format!("everything but the server, load generator included, took {median} CPUs ({min} to {max} over the trials)")
+    });
+    let steal = of(&|r| r.steal_share).map(|s| {
+        format!("steal {} ({} to {})", number::share(s.median), number::share(s.min), number::share(s.max))
+    });
+    let told: Vec<String> = [busy, steal].into_iter().flatten().collect();
+    if told.is_empty() { "not known".into() } else { told.join("; ") }
+}
+
+fn screening(facts: &Facts) -> String {
+    match &facts.screening {
+        Some(screening) => screening_words::sentences(screening).join(" "),
+        None => "none: every placement that is compared has full blocks".into(),
+    }
+}
+
+fn words(facts: &Facts) -> Vec<(&'static str, String)> {
+    let margin = number::share(facts.evidence.precision.margin);
+    let or_more = format!("by more than {margin}, with the error stated above");
+    vec![
+        ("better, worse", format!("better or worse {or_more}")),
+        ("equal", format!("no difference larger than {margin}: two one-sided tests (TOST) both say so. This is an answer, not the lack of one")),
+        ("undecided", "the trials do not tell; more blocks may".into()),
+        ("not as asked", "the server did not run where the arm says, so its figures are about another placement".into()),
+        ("cannot tell", "the positive control was not seen, so no result may be called equal; or it helped, and then no claim is made".into()),
+        ("untrustworthy", "the baseline differed from itself, so something other than the placement moves the figure and no claim is made".into()),
+        ("proved", "the cause was moved, and the loss moved with it, as predicted".into()),
+        ("imitated", "the cause could not be moved, but an imitation of it on a good CPU cost as much".into()),
+        ("supported", "the counter moved, the size that the mechanism predicts agrees with what was observed, and nothing else differs as much".into()),
+        ("possible", "the counter moved on a slow CPU".into()),
+    ]
+}

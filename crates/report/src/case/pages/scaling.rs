@@ -1,0 +1,94 @@
+//! How far the server scales: one curve an order of filling, and the numbers of the law.
+
+use study::evidence::Growth;
+use study::recipe::Fill;
+use study::statistics::scaling::Scaling;
+
+use super::{About, Page};
+use crate::case::drawings::growth;
+use crate::case::headline::sentence_start;
+use crate::case::told;
+use crate::markup::blocks::{self, table};
+use crate::{CaseView, Html, number, svg};
+
+/// See [`About::docs`].
+pub struct ScalingPage;
+
+static ABOUT: About = About {
+    id: "scaling",
+    title: "Scaling",
+    docs: "The figure by the number of CPUs that the server has, one curve an order of taking them, and the law that fits it.",
+};
+
+impl Page for ScalingPage {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let mut html = Html::new();
+        let evidence = &case.facts.evidence;
+        if evidence.growth.is_empty() {
+            html.element(
+                "p",
+                &[],
+                "The study has no factor of kind cores: it says nothing of how the server scales.",
+            );
+            return html;
+        }
+        let level = number::share(1.0 - evidence.precision.alpha);
+        if let Some(drawing) = growth::draw(case.facts) {
+            legend(&mut html, &evidence.growth);
+            html.add(&drawing);
+            let caption = format!(
+                "A dot is a trial. The line is the law g N / (1 + a (N - 1) + b N (N - 1)), the band its {level} interval at the numbers \
+                 of CPUs that were measured; the dotted line is what ideal scaling would be. At the knee a further CPU adds less than \
+                 half of what the first one does."
+            );
+            html.element("p", &[("class", &"caption")], caption);
+        }
+        evidence.growth.iter().for_each(|growth| numbers(&mut html, growth, &level));
+        html
+    }
+}
+
+/// One entry an order of filling: colour and dash.
+fn legend(html: &mut Html, curves: &[Growth]) {
+    let entries: Vec<(Fill, &str)> = curves.iter().map(|curve| (curve.fill, curve.fill.word())).collect();
+    blocks::legend(html, &entries, &|svg, fill| {
+        svg::path(svg, &format!("curve {}", growth::class(fill)), &[(0.0, 8.0), (18.0, 8.0)], "");
+    });
+}
+
+/// The numbers of one curve, in words and as a table.
+fn numbers(html: &mut Html, growth: &Growth, level: &str) {
+    html.element("h3", &[], sentence_start(growth.fill.word()));
+    let Some(law) = &growth.law else {
+        let why = growth.why.as_deref().unwrap_or("it was not fitted");
+        html.element("p", &[], format!("No law: {why}."));
+        return;
+    };
+    html.element("p", &[], told::knee_and_peak(law));
+    html.element("p", &[], parameters(law, level));
+    let rows: Vec<Vec<String>> = law
+        .curve
+        .iter()
+        .map(|at| {
+            let by_law = told::estimate(&at.x, number::figure);
+            let left = told::estimate(&at.efficiency, number::share);
+            vec![at.n.to_string(), number::figure(at.measured), by_law, left]
+        })
+        .collect();
+    let (by_law, left) = (format!("by the law [{level}]"), format!("left of each CPU [{level}]"));
+    let heads = ["CPUs", "measured (median)", &by_law, &left];
+    table(html, &heads, &[0, 1, 2, 3], &rows);
+}
+
+fn parameters(law: &Scaling, level: &str) -> String {
+    format!(
+        "One CPU g {}; contention a {}; coherency b {} (intervals at {level}).",
+        told::estimate(&law.g, number::figure),
+        told::estimate(&law.a, number::coefficient),
+        told::estimate(&law.b, number::coefficient)
+    )
+}

@@ -1,0 +1,42 @@
+//! The figure trial by trial, so that drift can be seen.
+
+use super::{About, Page};
+use crate::case::drawings::{Kind, order};
+use crate::{CaseView, Html};
+
+/// See [`About::docs`].
+pub struct Time;
+
+static ABOUT: About = About {
+    id: "time",
+    title: "Trial by trial",
+    docs: "Every trial in order of time, so that drift, slow phases and pauses can be seen.",
+};
+
+impl Page for Time {
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn render(&self, case: &CaseView) -> Html {
+        let mut html = Html::new();
+        match order::draw(case.facts) {
+            Some(drawing) => {
+                let kinds = Kind::present(&case.facts.study.arms, &case.facts.evidence);
+                super::bars::legend(&mut html, &kinds, &|svg, kind| {
+                    order::marker(svg, kind, (9.0, 7.0), 4.2, "")
+                });
+                html.add(&drawing);
+                html.element(
+                    "p",
+                    &[("class", &"caption")],
+                    "Blocks are shaded in turn; within a block every arm runs once, in random order. The step line is the median of the pinned trials of a block that do not stand out: where it moves, the machine drifted, and comparisons within blocks do not. The axis does not start at zero.",
+                );
+            }
+            None => {
+                html.element("p", &[], "No trial has a figure yet.");
+            }
+        }
+        html
+    }
+}

@@ -1,0 +1,190 @@
+//! The terminal table of a study: the answer, the figures, the controls, the findings, and what is missing.
+
+mod cliff;
+pub(crate) mod columns;
+mod effects;
+mod findings;
+mod page;
+mod rows;
+mod search;
+mod style;
+pub(crate) mod wrap;
+
+use std::path::Path;
+
+use advise::Finding;
+use study::evidence::Outcome;
+use study::{Direction, Facts};
+
+use crate::case::control_words;
+use crate::case::expectation_words;
+use crate::case::headline::{self, Headline, Tone, sentence_start};
+use crate::case::locality_words;
+use crate::case::next_steps;
+use crate::case::notes;
+use crate::case::screening_words;
+use crate::case::told;
+use crate::case::unpinned;
+use crate::{absent, number, visible};
+use columns::{Cell, Colour};
+use page::Page;
+pub use style::Style;
+use wrap::wrap;
+
+/// Renders the study of the case in `dir` for a terminal. Foreign text (names of commands, interrupts, threads) cannot drive the
+/// terminal.
+pub fn render(facts: &Facts, findings: &[Finding], dir: &Path, style: Style) -> String {
+    let style = Style { width: style.width.clamp(60, 160), ..style };
+    let mut out = Page { style, text: String::new() };
+    out.answer(&headline::read(facts, findings));
+    out.expectations(facts);
+    if !facts.evidence.arms.is_empty() {
+        out.what_is_measured(facts);
+        out.text.push_str(&columns::print(&rows::read(facts, findings, style.width), style));
+        out.legend(facts);
+        cliff::print(&mut out, facts);
+        effects::print(&mut out, facts);
+        search::print(&mut out, facts);
+        out.controls(facts);
+    }
+    findings::print(&mut out, facts, findings, dir);
+    out.notes(facts);
+    out.missing(facts);
+    out.next_steps(facts, findings, dir);
+    out.text
+}
+
+impl Page {
+    fn answer(&mut self, headline: &Headline) {
+        let colour = match headline.tone {
+            Tone::Slow | Tone::NoClaim => Colour::Worse,
+            Tone::Even => Colour::Better,
+            Tone::Undecided => Colour::Bold,
+        };
+        for line in wrap(&visible::one_line(&headline.title), self.style.width) {
+            self.text.push_str(&Cell::coloured(line, colour).painted(self.style));
+            self.text.push('\n');
+        }
+        headline.points.iter().for_each(|point| self.paragraph("- ", point));
+        self.paragraph("", &headline.sure);
+    }
+
+    fn expectations(&mut self, facts: &Facts) {
+        if facts.evidence.expectations.is_empty() {
+            return;
+        }
+        self.heading("Expected");
+        for judged in &facts.evidence.expectations {
+            let (word, colour) = match judged.outcome {
+                Outcome::Passed => ("passed", Colour::Better),
+                Outcome::Failed => ("FAILED", Colour::Worse),
+                Outcome::CannotTell { .. } => ("cannot tell", Colour::Bold),
+            };
+            let first = format!("  {word:<11}  ");
+            let painted = Cell::coloured(&first, colour).painted(self.style);
+            let at = self.text.len();
+            self.paragraph(&first, &expectation_words::judged(judged, facts));
+            // Painted after the lines were broken, whose width is that of what is seen.
+            self.text.replace_range(at..at + first.len(), &painted);
+        }
+    }
+
+    fn what_is_measured(&mut self, facts: &Facts) {
+        let evidence = &facts.evidence;
+        let unit = match evidence.unit.is_empty() {
+            true => String::new(),
+            false => format!(", {}", visible::one_line(&evidence.unit)),
+        };
+        let better = match evidence.better {
+            Direction::Higher => "higher is better",
+            Direction::Lower => "lower is better",
+        };
+        self.heading(&format!("{}{unit} ({better})", visible::one_line(&evidence.metric)));
+    }
+
+    /// What the words and columns mean, and what unpinned really was.
+    fn legend(&mut self, facts: &Facts) {
+        let evidence = &facts.evidence;
+        self.text.push('\n');
+        self.paragraph(
+            "",
+            &format!(
+                "Equal: no difference above {}. Mean and sd are over trials; changes are compared within blocks.",
+                number::share(evidence.precision.margin)
+            ),
+        );
+        if evidence.arms.iter().any(|arm| arm.server_busy.or(arm.client_busy).is_some()) {
+            self.paragraph("", "Busy: share of the window that the busiest thread of the server, and of the load, had a CPU.");
+        }
+        for sentence in facts.screening.iter().flat_map(screening_words::sentences) {
+            self.paragraph("", &sentence);
+        }
+        if let Some(sentence) = locality_words::sentence(facts) {
+            self.paragraph("", &sentence);
+        }
+        let Some(unpinned) = unpinned::pool(evidence) else { return };
+        if let Some(used) = unpinned.cpus_in_words() {
+            self.paragraph("", &format!("{} ran on: {used}.", sentence_start(evidence.baseline())));
+        }
+        if let Some(why) = &unpinned.mixture {
+            let name = sentence_start(evidence.baseline());
+            self.paragraph("", &format!("{name} is a mixture, not a mean: {why}."));
+        }
+    }
+
+    fn controls(&mut self, facts: &Facts) {
+        let evidence = &facts.evidence;
+        self.heading("Controls");
+        let told = |contrast: &Option<study::Contrast>| match contrast {
+            Some(c) => told::contrast(c),
+            None => "not available: no complete block yet, or no such arm in this study".into(),
+        };
+        self.paragraph("  baseline, twice        ", &format!("must not differ; {}", told(&evidence.a_a)));
+        let (name, must, control) = match &evidence.control {
+            None => ("positive control", "must be worse", told(&None)),
+            Some(control) => (
+                control_words::control_name(control),
+                "must be worse",
+                format!(
+                    "{} against {}: {}",
+                    control_words::control(control, evidence.better),
+                    control.contrast.reference,
+                    control_words::outcome(control, evidence)
+                ),
+            ),
+        };
+        self.paragraph(&format!("  {name:<23}"), &format!("{must}; {control}"));
+        self.paragraph("  trust                  ", &control_words::trust(evidence.trust));
+    }
+
+    fn notes(&mut self, facts: &Facts) {
+        let notes = notes::of(facts);
+        if !notes.is_empty() {
+            self.heading("Notes");
+            notes.iter().for_each(|note| self.paragraph("  - ", note));
+        }
+    }
+
+    fn missing(&mut self, facts: &Facts) {
+        let missing = absent::of_case(facts);
+        if missing.is_empty() {
+            return;
+        }
+        self.heading("Not measured");
+        for absent in missing {
+            let text = format!("{}: {} [{}]", absent.fact, absent.why, absent.place(facts.trials.len()));
+            self.paragraph("  - ", &text);
+        }
+    }
+
+    fn next_steps(&mut self, facts: &Facts, findings: &[Finding], dir: &Path) {
+        self.heading("Next");
+        for line in next_steps::lines(&advise::next_steps(facts, findings), dir) {
+            self.paragraph("  ", &line.why);
+            // Not broken into lines, so that it can be copied.
+            if let Some(command) = &line.command {
+                self.text.push_str(&format!("     $ {}\n", visible::one_line(command)));
+            }
+        }
+    }
+}

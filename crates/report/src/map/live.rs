@@ -1,0 +1,189 @@
+//! The map while it lives: which CPU takes which interrupts and how busy it is, arranged as the machine is.
+//!
+//! [`Live`] turns readings of a [`probe::Meter`] into a [`Now`]; [`text`] prints one for a file or a pipe, [`screen`] draws one
+//! on a terminal. All of it is pure: nothing here reads a file, a clock or a key.
+
+mod now;
+pub mod screen;
+pub mod text;
+
+use std::collections::BTreeMap;
+
+use machine::Machine;
+use probe::meter::{Reading, RowHead};
+
+use crate::map::arrangement::Arrangement;
+pub use now::{CpuNow, Group, LineNow, Now, Share};
+
+/// Probes that a live map needs.
+pub const PROBES: [&str; 3] = ["interrupts", "softirqs", "stat"];
+
+/// Columns of /proc/stat in which a CPU works for somebody here; `guest` is part of `user`.
+const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
+
+/// Turns readings into what is shown.
+#[derive(Debug)]
+pub struct Live {
+    arrangement: Arrangement,
+    /// Devices of each interrupt line.
+    owners: BTreeMap<String, Vec<String>>,
+    last: Sums,
+    total: Sums,
+}
+
+/// Movements added up over some time.
+#[derive(Debug, Default, Clone)]
+struct Sums {
+    ns: u64,
+    /// By row number: what it is, and how far it moved on each CPU.
+    rows: BTreeMap<u32, Row>,
+    /// Time by CPU and column of /proc/stat, us.
+    time_us: BTreeMap<u32, BTreeMap<String, i64>>,
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Row {
+    softirq: bool,
+    name: String,
+    label: String,
+    by_cpu: BTreeMap<u32, u64>,
+}
+
+impl Live {
+    /// For the machine as it was read at the start.
+    pub fn new(machine: &Machine) -> Self {
+        let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for device in &machine.devices {
+            for irq in &device.irqs {
+                owners.entry(irq.to_string()).or_default().push(device.name.clone());
+            }
+        }
+        Self { arrangement: Arrangement::of(machine), owners, last: Sums::default(), total: Sums::default() }
+    }
+
+    /// Takes the next reading.
+    pub fn take(&mut self, reading: &Reading<'_>) {
+        self.last = Sums::of(reading);
+        self.total.add(&self.last);
+    }
+
+    /// Begins the totals anew.
+    pub fn reset(&mut self) {
+        self.total = Sums::default();
+    }
+
+    /// What happened since the reading before.
+    pub fn rates(&self) -> Now {
+        self.shown(&self.last)
+    }
+
+    /// What happened since the start, or since [`Live::reset`].
+    pub fn totals(&self) -> Now {
+        self.shown(&self.total)
+    }
+
+    fn shown(&self, sums: &Sums) -> Now {
+        let window_s = sums.ns as f64 / 1e9;
+        let mut by_cpu: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for row in sums.rows.values() {
+            for (cpu, n) in &row.by_cpu {
+                let (interrupts, softirqs) = by_cpu.entry(*cpu).or_default();
+                *if row.softirq { softirqs } else { interrupts } += n;
+            }
+        }
+        let known: Vec<u32> = sums.time_us.keys().chain(by_cpu.keys()).copied().collect();
+        let groups = self.arrangement.groups(&known).into_iter().map(|(package, node, cpus)| {
+            let cpu = |cpu: u32| {
+                let (interrupts, softirqs) = by_cpu.get(&cpu).copied().unwrap_or_default();
+                CpuNow { cpu, time: sums.time_us.get(&cpu).and_then(share), interrupts, softirqs }
+            };
+            Group { package, node, cpus: cpus.into_iter().map(cpu).collect() }
+        });
+        let lines = sums.rows.values().filter_map(|row| self.line(row));
+        Now { window_s, groups: groups.collect(), lines: lines.collect(), missing: sums.missing.clone() }
+    }
+
+    fn line(&self, row: &Row) -> Option<LineNow> {
+        let count: u64 = row.by_cpu.values().sum();
+        let devices = if row.softirq { None } else { self.owners.get(&row.name) };
+        (count > 0).then(|| LineNow {
+            softirq: row.softirq,
+            name: row.name.clone(),
+            label: row.label.clone(),
+            devices: devices.cloned().unwrap_or_default(),
+            count,
+            by_cpu: row.by_cpu.clone(),
+        })
+    }
+}
+
+impl Sums {
+    fn of(reading: &Reading<'_>) -> Self {
+        let mut sums = Self { ns: reading.since_ns().unwrap_or(0), ..Self::default() };
+        // A CPU that did nothing at all is still there: its time is known to be none, not unknown.
+        for now in reading.rows().filter(|now| now.row.probe == "stat") {
+            for cpu in now.cpus {
+                sums.time_us.entry(*cpu).or_default();
+            }
+        }
+        for cell in reading.moved() {
+            let Some(cpu) = cell.cpu else { continue };
+            match cell.row.probe {
+                "stat" => {
+                    let times = sums.time_us.entry(cpu).or_default();
+                    *times.entry(cell.row.name.to_string()).or_default() += cell.delta;
+                }
+                _ => {
+                    let row = sums.rows.entry(cell.row.id).or_insert_with(|| Row::new(cell.row));
+                    *row.by_cpu.entry(cpu).or_default() += u64::try_from(cell.delta).unwrap_or(0);
+                }
+            }
+        }
+        let restarted = reading.restarted().map(|(row, cpu)| match cpu {
+            Some(cpu) => format!("{}/{} on CPU {cpu}: its count began again", row.probe, row.name),
+            None => format!("{}/{}: its count began again", row.probe, row.name),
+        });
+        let missing = reading.missing().map(|missing| format!("{}: {}", missing.fact, missing.why));
+        sums.missing = missing.chain(restarted).collect();
+        sums
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.ns += other.ns;
+        for (id, row) in &other.rows {
+            let sum = self.rows.entry(*id).or_insert_with(|| Row { by_cpu: BTreeMap::new(), ..row.clone() });
+            for (cpu, n) in &row.by_cpu {
+                *sum.by_cpu.entry(*cpu).or_default() += n;
+            }
+        }
+        for (cpu, times) in &other.time_us {
+            let sum = self.time_us.entry(*cpu).or_default();
+            for (name, us) in times {
+                *sum.entry(name.clone()).or_default() += us;
+            }
+        }
+        let fresh = other.missing.iter().filter(|missing| !self.missing.contains(missing));
+        let fresh: Vec<String> = fresh.cloned().collect();
+        self.missing.extend(fresh);
+    }
+}
+
+impl Row {
+    fn new(head: RowHead<'_>) -> Self {
+        let softirq = head.probe == "softirqs";
+        Self { softirq, name: head.name.to_string(), label: head.label.to_string(), by_cpu: BTreeMap::new() }
+    }
+}
+
+/// Shares of the time that passed; `None` when none did, as ticks of 10 ms tell it.
+fn share(times: &BTreeMap<String, i64>) -> Option<Share> {
+    let of = |name: &str| times.get(name).copied().unwrap_or(0).max(0) as f64;
+    let (busy, steal) = (BUSY.iter().map(|name| of(name)).sum::<f64>(), of("steal"));
+    let idle = of("idle") + of("iowait");
+    let all = busy + steal + idle;
+    (all > 0.0).then(|| Share { busy: busy / all, steal: steal / all, idle: idle / all })
+}
+
+#[cfg(test)]
+mod tests;
