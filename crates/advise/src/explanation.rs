@@ -169,7 +169,7 @@ fn explanation(
         return Err(nothing_observed(facts));
     }
     let server = waterfall(&of_server);
-    let slower = slower(basis, &server.total);
+    let slower = slower(facts, basis, &server.total, arm, against);
     let mut claims = claim::claims(&found, server.total.from, slower);
     for crossing in crossings::claims(&pairs, slower, &server) {
         // By how often it happens it is known better than by whether the rule found it.
@@ -202,10 +202,35 @@ fn explanation(
     })
 }
 
-/// The arm in which a request takes longer; `None` where that is not shown, or where the load says how long it takes.
-fn slower(basis: Basis, total: &Change) -> Option<Side> {
-    let is_shown = basis == Basis::Request && total.is_there();
-    is_shown.then(|| claim::side(total.difference() > 0.0))
+/// The arm in which a request takes longer, by the observed blocks or else by the deciding ones, of which there are more; `None` where neither
+/// shows it, or where the load says how long it takes.
+fn slower(facts: &Facts, basis: Basis, total: &Change, arm: &Arm, against: &Arm) -> Option<Side> {
+    match basis == Basis::Request {
+        true if total.is_there() => Some(claim::side(total.difference() > 0.0)),
+        true => decided_slower(facts, arm, against),
+        false => None,
+    }
+}
+
+/// The slower one of an arm and the baseline by the verdict of the study, where that is on a rate.
+fn decided_slower(facts: &Facts, arm: &Arm, against: &Arm) -> Option<Side> {
+    let evidence = &facts.evidence;
+    let is_rate = evidence.better == study::Direction::Higher;
+    let verdict = |of: &Arm| {
+        let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == of.name)?;
+        match contrast.verdict {
+            study::Verdict::Worse => Some(true),
+            study::Verdict::Better => Some(false),
+            _ => None,
+        }
+    };
+    let arm_is_slower = match (arm.role, against.role) {
+        _ if !is_rate => None,
+        (_, study::Role::Baseline) => verdict(arm),
+        (study::Role::Baseline, _) => verdict(against).map(|is_slower| !is_slower),
+        _ => None,
+    };
+    arm_is_slower.map(claim::side)
 }
 
 /// The claim with the intervention that would prove it, and the latest proof of it.

@@ -424,7 +424,7 @@ pub(crate) mod tests {
                     [mis_tuning]\nname = \"one connection\"\nkeys = { \"load.connections\" = 1 }\n\
                     [[factors]]\nkind = \"cores\"\ncounts = [1, 2]\n";
         let arms = arms(4, text);
-        assert_eq!(names(&arms), ["baseline A", "baseline B", "1 CPUs", "2 CPUs", "one connection"]);
+        assert_eq!(names(&arms), ["baseline A", "baseline B", "1 CPU", "2 CPUs", "one connection"]);
         assert_eq!(arms[3].placement.server_cpus, Some(set("0-1")));
         assert_eq!(arms[3].placement.load_cpus, Some(set("2")));
         assert_eq!(arms[3].scale, Some(Scale { fill: Fill::CoresFirst, cpus: 2 }));

@@ -249,9 +249,10 @@ fn cores(
         let order = fill::order(*fill, machine, &within);
         for count in &counts {
             let server: CpuSet = order[..*count].iter().copied().collect();
+            let cpus = if *count == 1 { "1 CPU".into() } else { format!("{count} CPUs") };
             let name = match fills.len() {
-                1 => format!("{count} CPUs"),
-                _ => format!("{count} CPUs, {}", fill.word()),
+                1 => cpus,
+                _ => format!("{cpus}, {}", fill.word()),
             };
             levels.push(Level { server: Some(server), scale: Some((*fill, *count)), ..Level::named(name) });
         }

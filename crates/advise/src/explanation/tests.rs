@@ -115,6 +115,36 @@ fn what_costs_the_faster_arm_more_is_outweighed_and_comes_last() {
     );
 }
 
+#[test]
+fn where_the_observed_blocks_do_not_show_which_arm_is_slower_the_verdict_of_the_study_does() {
+    let is_outweighed = |speed: f64| {
+        let mut facts = ACase::of_cpus(2).slow(0, speed).build();
+        let baseline =
+            facts.study.arms.iter().find(|arm| arm.role == study::Role::Baseline).unwrap().name.clone();
+        for block in 0..6 {
+            for (position, arm) in ["cpu 0", &baseline].into_iter().enumerate() {
+                let index = facts.observed.len();
+                let trial = Trial { index, block, position, arm: arm.into(), ..Trial::default() };
+                let taken = (200 + block as u64) * MS;
+                let situation = match arm {
+                    "cpu 0" => waited(situation(), taken).taken_by("hog", 500, false, taken),
+                    _ => situation(),
+                };
+                let observed = Some(Observed { requests: Some(10_000.0), situation });
+                facts.observed.push(SeenObserved { trial, observed });
+            }
+        }
+        let claims = |arm: &str, against: &str| explain(&facts, arm, against).unwrap().claims;
+        let (there, back) = (claims("cpu 0", &baseline), claims(&baseline, "cpu 0"));
+        assert_eq!((there.len(), there[0].id.rule.as_str()), (1, "busy-task"));
+        assert_eq!(there[0].outweighed, back[0].outweighed, "from either side");
+        there[0].outweighed
+    };
+    assert!(!is_outweighed(0.7), "the arm is worse, and the hog may be why");
+    assert!(is_outweighed(1.4), "the arm is better in spite of the hog");
+    assert!(!is_outweighed(1.0), "neither is slower");
+}
+
 /// The server waits so long behind its client; it may use its own CPU alone, or both.
 fn crowded(is_narrow: bool, ns: u64) -> Situation {
     let mut crowded = waited(situation(), ns).taken_by("wrk", 900, false, ns);

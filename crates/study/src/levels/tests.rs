@@ -54,9 +54,9 @@ fn a_server_grows_in_the_order_that_is_asked() {
     assert_eq!(
         servers(text),
         pairs(&[
-            ("1 CPUs, cores first", "0"),
+            ("1 CPU, cores first", "0"),
             ("3 CPUs, cores first", "0-2"),
-            ("1 CPUs, siblings first", "0"),
+            ("1 CPU, siblings first", "0"),
             ("3 CPUs, siblings first", "0,2,4"),
         ])
     );
