@@ -28,7 +28,7 @@ const CPUS: u32 = 1_024;
 /// Rows that the tables have for them: an odd number.
 const ROWS: u32 = CPUS + 1;
 
-/// Sources of a CPU that are told apart, and lines that the steps of their lengths take: the tables have a row for each CPU of each of them.
+/// Sources of a CPU that are distinguished, and lines that the steps of their lengths take: the tables have a row for each CPU of each of them.
 const SOURCES: usize = 20;
 const STEPS_LINES: usize = 10;
 

@@ -35,7 +35,7 @@ type Arm<'a> = (String, Box<dyn Fn() -> io::Result<Reported> + 'a>);
 
 /// What a load says.
 struct Reported {
-    /// p99 and p99.9, us; NaN where it does not tell.
+    /// p99 and p99.9, us; NaN where it does not report it.
     latencies_us: [f64; 2],
     /// What that is about, CLOCK_MONOTONIC ns.
     window: (u64, u64),

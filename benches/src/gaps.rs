@@ -1,4 +1,4 @@
-//! What a loop that does nothing but read the clock loses to others, and what the tick takes of it. No program in the kernel tells which
+//! What a loop that does nothing but read the clock loses to others, and what the tick takes of it. No program in the kernel reports which
 //! gaps are the tick's: its times do.
 
 use std::io;

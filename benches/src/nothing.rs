@@ -36,7 +36,7 @@ impl Nothing {
     /// Loads and attaches them; `reads_clock`: each looks at the clock, else they do nothing at all.
     ///
     /// # Errors
-    /// When the kernel has no trace points with types (5.12 and later, with BTF), lacks one of these, or does not permit it (root).
+    /// When the kernel has no trace points with types (5.12 and later, with BTF), is missing one of these, or does not permit it (root).
     pub fn attach(met: Met, reads_clock: bool) -> io::Result<Self> {
         let object = include_bytes_aligned!("../../crates/probe/bpf/nothing.tp_btf.o");
         let constant = ("reads_clock", u32::from(reads_clock));

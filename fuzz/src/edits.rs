@@ -9,7 +9,7 @@ const EDIT_BYTES: usize = 4;
 /// A document that has so many values is edited no further: each edit may repeat what those before it have repeated.
 const MOST_VALUES: usize = 20_000;
 
-/// In a document of TOML these words become numbers that JSON lacks.
+/// In a document of TOML these words become numbers that JSON does not have.
 const NOT_IN_JSON: [&str; 3] = ["nan", "inf", "-inf"];
 
 /// Makes the edits that `bytes` say, one after the other; what is left over says nothing.

@@ -23,7 +23,7 @@ pub fn text() -> String {
     text
 }
 
-/// A scenario, and what it is told from.
+/// A scenario, and what it is distinguished from.
 fn line(scenario: &Scenario) -> String {
     let alike =
         scenario.looks_like.as_ref().map(|other| format!(" Looks like `{other}`.")).unwrap_or_default();

@@ -168,7 +168,7 @@ struct Interrupt {
 struct NamedDevice {
     name: String,
     kind: ::machine::devices::DeviceKind,
-    /// The node that it is attached to, where the firmware tells it.
+    /// The node that it is attached to, where the firmware reports it.
     #[serde(default)]
     node: Option<u32>,
     /// PCIe links above it.

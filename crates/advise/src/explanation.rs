@@ -50,7 +50,7 @@ pub enum Basis {
     Request,
     /// A request at a fixed rate, us: the total is given by the rate, and says nothing of latency. What a request takes of CPUs is compared.
     RequestAtFixedRate,
-    /// The window, as shares: the load does not tell how many requests were answered meanwhile.
+    /// The window, as shares: the load does not say how many requests were answered meanwhile.
     Window,
 }
 
@@ -71,7 +71,7 @@ pub struct Explanation {
     pub server: Waterfall,
     /// That of the load on this host, by counters; `None` where it was not seen.
     pub load: Option<Waterfall>,
-    /// How long a request waited in the server's sockets, and how long its service took; `None` where the kernel does not tell.
+    /// How long a request waited in the server's sockets, and how long its service took; `None` where the kernel does not report it.
     pub latency: Option<Latency>,
     /// What the server did by the counters of its CPUs; `None` where there are none.
     pub work: Option<Work>,

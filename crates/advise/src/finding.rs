@@ -119,7 +119,7 @@ pub struct Finding {
     pub missing: Vec<Missing>,
     /// What to do about it.
     pub remedy: String,
-    /// What to type to see it and to mend it by hand.
+    /// What to type to see it and to fix it by hand.
     pub commands: Vec<String>,
     /// The small study that would prove or refute it; `None` where the cause cannot be moved.
     pub intervention: Option<Intervention>,

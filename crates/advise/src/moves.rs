@@ -16,7 +16,7 @@ const STORM_RATES_PER_S: (f64, f64) = (100.0, 20_000.0);
 /// How long an imitated storm may last at most, s: longer than any trial, so that it ends by itself if nobody ends it.
 const STORM_LASTS_S: u32 = 600;
 
-/// How arms are told apart by name.
+/// How arms are distinguished by name.
 const IMITATED: &str = "imitated";
 
 /// The fastest CPU that was tried, other than `slow` ones, `from` and its siblings; `first_choice` is tried before the

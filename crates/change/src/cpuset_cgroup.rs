@@ -28,7 +28,7 @@ pub fn confine(hand: &mut Hand, place: &Place, path: &Path, cpus: &CpuSet) -> Re
     cgroup_place::write(hand, path.join(format!("{prefix}cpus")), cpus.to_list(), remedy)
 }
 
-/// Memory nodes of the parent: what is in force where the kernel tells it, else what is asked for.
+/// Memory nodes of the parent: what is in force where the kernel reports it, else what is asked for.
 fn nodes(kernel: &dyn Kernel, parent: &Path, prefix: &str) -> Result<String, Fault> {
     let file = |name: &str| parent.join(format!("{prefix}{name}"));
     let effective = kernel.read_file(&file("effective_mems"), None);

@@ -12,7 +12,7 @@ use crate::namespace::Namespace;
 pub struct Ground {
     /// PID namespace: which process a number means.
     pub processes: Namespace,
-    /// Time namespace, by which the kernel tells when a process began; `None` before Linux 5.6.
+    /// Time namespace, by which the kernel reports when a process began; `None` before Linux 5.6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Namespace>,
     /// Mount namespace.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::procfs;
 
-/// A namespace, by what the kernel tells of it.
+/// A namespace, as the kernel identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
     /// Its inode number on nsfs. No other living namespace has it; a later one may.

@@ -28,7 +28,7 @@ pub struct Header {
     pub session: String,
     /// What it is for, in words.
     pub purpose: String,
-    /// The boot in which it was begun; empty where the kernel does not tell.
+    /// The boot in which it was begun; empty where the kernel does not report it.
     pub boot_id: String,
     /// The process that performs the acts.
     pub owner: ProcessRef,
@@ -40,7 +40,7 @@ pub struct Header {
     /// How far into its second of the day it began, ns, for sessions of one tick.
     #[serde(default)]
     pub began_subsec_ns: u32,
-    /// Where the process stands; `None` in ledgers of older versions, and where the kernel does not tell.
+    /// Where the process stands; `None` in ledgers of older versions, and where the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground: Option<Ground>,
 }

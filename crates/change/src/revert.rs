@@ -80,7 +80,7 @@ impl<'a> Revert<'a> {
     /// Waits until the time of the session is over, or until nothing is left to wait for.
     ///
     /// # Errors
-    /// The kernel does not tell the time.
+    /// The kernel does not report the time.
     pub fn wait(&mut self) -> Result<(), Fault> {
         // The session is armed in its ledger a moment after this process is ready.
         let ticks_per_s = rustix::param::clock_ticks_per_second();

@@ -67,7 +67,7 @@ pub struct ActStatus {
     pub new: String,
     /// What is there now; `None` when it is gone or cannot be read, or the machine was rebooted since.
     pub now: Option<String>,
-    /// Whether somebody else has changed it since; `None` when that cannot be told.
+    /// Whether somebody else has changed it since; `None` when that is not known.
     pub changed_since: Option<bool>,
     /// Why it cannot be reached from here.
     #[serde(skip_serializing_if = "Option::is_none")]

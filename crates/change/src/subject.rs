@@ -10,7 +10,7 @@ use crate::namespace::Namespace;
 pub use reference::Reference;
 pub use scope::Scope;
 
-/// The identity of what an act changes. Each part is there where it applies and the kernel tells it. Processes have theirs in the act
+/// The identity of what an act changes. Each part is there where it applies and the kernel reports it. Processes have theirs in the act
 /// itself: their start time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {

@@ -186,7 +186,7 @@ fn who_runs_here_and_may_set_it_anew_is_named() {
     let told = |owners: &[Owner]| not_left_alone(&bench.root(), &all, owners);
     assert_eq!(told(&[owner(OwnerId::Tuned, None), owner(OwnerId::Kubelet, Some(5))]), []);
     let told = told(&[owner(OwnerId::Tuned, Some(4)), owner(OwnerId::Kubelet, Some(5))]);
-    // What cannot be asked for is told when it is.
+    // What cannot be asked for is reported when it is.
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].setting.target.as_str(), &told[0].by[..]), ("38", &["tuned (process 4)".into()][..]));
 }

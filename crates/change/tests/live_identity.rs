@@ -233,7 +233,7 @@ fn a_namespace_without_its_name_is_entered_by_a_process_and_one_that_has_ended_i
         if how["result"] == "gone" || std::time::Instant::now() > until {
             break how;
         }
-        // The kernel takes it apart a moment after; before Linux 6.18 it does not tell when.
+        // The kernel takes it apart a moment after; before Linux 6.18 it does not say when.
         std::thread::sleep(std::time::Duration::from_millis(50));
     };
     let tells = LiveKernel::new().ground().unwrap().mounts.id.is_some();

@@ -146,7 +146,7 @@ fn a_file_that_somebody_has_changed_stays_unless_it_is_forced() {
 fn what_cannot_be_placed_or_told_leaves_nothing_to_undo() {
     let bench = Bench::new();
     let before = bench.files();
-    // The reader cannot be told, neither that it came nor that it went.
+    // The reader is not known, neither that it came nor that it went.
     bench.kernel.refuse(GRUB, libc::EPERM);
     let applied = bench.apply(&plan(), false);
     assert!(applied.fault.is_some());

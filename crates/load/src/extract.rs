@@ -258,7 +258,7 @@ Time per request:       0.084 [ms] (mean, across all concurrent requests)
         assert!(why(r"tps = ([0-9.]+)", "tps", "tps = 1.5e+04").contains("only a part"));
         assert!(why(r"tps = .*([0-9.]+)", "tps", "tps = 29441.08").contains("only the end"));
         assert_eq!(regex(r"tps = (\S+)", "tps", "tps = 12.345,67 x").unwrap(), 12345.67);
-        // Fields of CSV that the expression tells apart.
+        // Fields of CSV that the expression distinguishes.
         assert_eq!(regex(r"^get,([0-9.]+),", "tps", "get,61349.69,0.4").unwrap(), 61349.69);
         assert_eq!(regex(r"^get,[^,]*,([0-9.]+)", "tps", "get,61349,0.4\n").unwrap(), 0.4);
         assert_eq!(regex(r"= [0-9.]+/([0-9.]+)/", "rtt_ms", "rtt = 0.1/0.2/0.3 ms").unwrap(), 0.2);

@@ -58,7 +58,7 @@ fn clock(cpu: u32) -> fn() -> u64 {
 }
 
 /// Whether the kernel books interrupt time apart: only then is the column `irq` of /proc/stat not 0. None when that cannot
-/// be told.
+/// be reported.
 fn accounts_interrupts(stat: &str, cpu: u32) -> Option<bool> {
     let stat = procfs::stat::parse(stat).ok()?;
     let (_, time) = stat.cpus.iter().find(|(number, _)| *number == cpu)?;

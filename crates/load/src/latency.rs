@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-/// The longest latency that is told apart, us: ten minutes.
+/// The longest latency that is distinguished, us: ten minutes.
 const HIGHEST_US: u64 = 600_000_000;
 
 /// The quantiles that every run states, by name.
@@ -72,7 +72,7 @@ impl Latency {
         figures
     }
 
-    /// How often each latency was counted, rising: us, told apart by three digits, each the highest that counts as the same.
+    /// How often each latency was counted, rising: us, distinguished by three digits, each the highest that counts as the same.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         self.0.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
     }

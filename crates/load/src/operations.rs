@@ -1,4 +1,4 @@
-//! Requests that are told one by one: what was done when, and how long it took.
+//! Requests that are reported one by one: what was done when, and how long it took.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -44,7 +44,7 @@ pub struct Headroom {
     pub client_busy: Option<f64>,
     /// Share of the server's busiest thread that was on CPU, 0 to 1.
     pub server_busy: Option<f64>,
-    /// True when the client was the limit (busy above 0.9 while the server was not); `None` when it cannot be told.
+    /// True when the client was the limit (busy above 0.9 while the server was not); `None` when it is not known.
     pub client_limits: Option<bool>,
     /// The same in words, with the remedy.
     pub note: String,
@@ -136,7 +136,7 @@ impl Outcome {
     }
 
     /// The latencies of the intervals that lie wholly inside `from_ns`..=`to_ns`; the error names a histogram that
-    /// cannot be read. Empty when the load tool told no intervals.
+    /// cannot be read. Empty when the load tool reported no intervals.
     pub fn latency(&self, from_ns: u64, to_ns: u64) -> Result<Latency, String> {
         let inside: Vec<&Interval> =
             self.intervals.iter().filter(|i| i.from_ns >= from_ns && i.to_ns <= to_ns).collect();

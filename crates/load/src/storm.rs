@@ -71,7 +71,7 @@ fn refused(cpu: u32, error: &std::io::Error) -> Fault {
     Fault::new(class, object, error, remedy)
 }
 
-/// What `pinwise storm` is told.
+/// What `pinwise storm` is given.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StormOptions {
     /// The CPU to disturb.

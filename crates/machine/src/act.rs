@@ -225,7 +225,7 @@ pub enum Act {
         /// Program and arguments.
         argv: Vec<String>,
     },
-    /// Sets something of a network interface by ethtool's netlink family; undone by setting what the driver told before.
+    /// Sets something of a network interface by ethtool's netlink family; undone by setting what the driver reported before.
     SetEthtool {
         /// Name of the interface.
         device: String,
@@ -235,7 +235,7 @@ pub enum Act {
         /// What is set.
         setting: EthtoolSetting,
     },
-    /// Tells a running irqbalance to leave an interrupt alone, or not to; undone by telling it what it was told before.
+    /// Tells a running irqbalance to leave an interrupt alone, or not to; undone by sending it what it had before.
     SetIrqBan {
         /// The irqbalance, which forgets it when it ends.
         process: ProcessRef,

@@ -144,7 +144,7 @@ impl Capture {
                 *content = text.into_bytes();
             }
         }
-        // Asked only where no cgroup has the name: by its number it is told from those that are masked there.
+        // Asked only where no cgroup has the name: by its number it is distinguished from those that are masked there.
         for (fact, name) in &mut self.index.facts {
             if let Some(pid) = fact.strip_prefix(GUEST_NAME) {
                 *name = format!("guest-{pid}");

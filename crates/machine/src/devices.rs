@@ -43,7 +43,7 @@ pub struct Device {
     pub kind: DeviceKind,
     /// Name: `eth0`, `nvme0n1`.
     pub name: String,
-    /// NUMA node that it is attached to; `None` when it has none (virtual) or the firmware does not tell (-1).
+    /// NUMA node that it is attached to; `None` when it has none (virtual) or the firmware does not report (-1).
     pub node: Option<u32>,
     /// PCI address (`0000:3b:00.0`) of the function behind it.
     pub pci: Option<String>,
@@ -52,7 +52,7 @@ pub struct Device {
     /// PCIe links above it, from the root port down; empty where it has none of its own (SR-IOV, root complex, virtio).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<PcieLink>,
-    /// CPUs that firmware calls near to it (`local_cpulist`); all of them where it does not tell.
+    /// CPUs that firmware calls near to it (`local_cpulist`); all of them where it does not report it.
     pub local_cpus: Option<CpuSet>,
     /// Interrupts of that PCI function. Devices that share the function (ports, disks of one controller) share them.
     pub irqs: Vec<u32>,
@@ -62,7 +62,7 @@ pub struct Device {
     pub driver: Option<String>,
     /// Whether no hardware is behind it (lo, veth, bridges).
     pub is_virtual: bool,
-    /// Network: `bond`, `bridge`, `vlan`, `veth`, `loopback`, `tun`, or the type that its driver tells.
+    /// Network: `bond`, `bridge`, `vlan`, `veth`, `loopback`, `tun`, or the type that its driver reports.
     pub link: Option<String>,
     /// Network, virtual: interfaces directly below (ports of a bridge, slaves of a bond).
     pub lower: Vec<String>,
@@ -72,9 +72,9 @@ pub struct Device {
     pub peer: Option<String>,
     /// Network: PCI address of the physical function, for a function that was split off (SR-IOV).
     pub physical_function: Option<String>,
-    /// Network: channels, coalescing and rings, where the driver tells them.
+    /// Network: channels, coalescing and rings, where the driver reports them.
     pub ethtool: Option<Ethtool>,
-    /// Network: link speed, Mbit/s, where the driver tells it.
+    /// Network: link speed, Mbit/s, where the driver reports it.
     pub speed_mbit: Option<u64>,
     /// Network: `up`, `down`, `unknown` (operstate, RFC 2863).
     pub state: Option<String>,

@@ -101,7 +101,7 @@ pub fn readable(root: &Root) -> Result<Vec<EnergyZone>, ReadError> {
     }
 }
 
-/// The zones for the map. That the counters cannot be read is told once for all that cannot.
+/// The zones for the map. That the counters cannot be read is reported once for all that cannot.
 pub(crate) fn read(root: &Root, notes: &mut Notes) -> Vec<EnergyZone> {
     let zones = match zones(root) {
         Ok(zones) => zones,

@@ -109,7 +109,7 @@ pub enum EthtoolSetting {
     },
 }
 
-/// What a driver tells of one topic: everything that setting it may alter.
+/// What a driver reports of one topic: everything that setting it may alter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum EthtoolState {

@@ -18,7 +18,7 @@ pub enum Class {
     Usage,
     /// The kernel or the file system refused for lack of privilege (exit code 3).
     NotPermitted,
-    /// The machine lacks what the request needs (exit code 4).
+    /// The machine does not have what the request needs (exit code 4).
     MachineLacks,
     /// The server or the load failed (exit code 5).
     WorkloadFailed,

@@ -62,7 +62,7 @@ impl GuestPin {
         Self { scope: PinScope::Definition, ..self.clone() }
     }
 
-    /// Arguments by which virsh tells it; `None` when the ledger that it comes from is damaged: this is no UUID.
+    /// Arguments by which virsh reports it; `None` when the ledger that it comes from is damaged: this is no UUID.
     pub fn question(&self) -> Option<Vec<String>> {
         Some(match self.part {
             GuestPart::Vcpu { vcpu } => self.words("vcpupin", &["--vcpu".into(), vcpu.to_string()])?,

@@ -182,7 +182,7 @@ impl Sleeper {
     }
 }
 
-/// Those of the CPUs on which state number `index` is switched off; where the kinds of cores are not told, the number can be
+/// Those of the CPUs on which state number `index` is switched off; where the kinds of cores are not reported, the number can be
 /// another state elsewhere.
 fn disabled_on(root: &Root, cpus: impl Iterator<Item = u32>, index: u32, name: &str) -> CpuSet {
     let is_off = |cpu: &u32| {

@@ -147,7 +147,7 @@ pub(crate) fn name_owners(irqs: &mut [Irq], devices: &[Device]) {
     }
 }
 
-/// Whether managed lines can be told apart on this kernel: only its debug files say so.
+/// Whether managed lines can be distinguished on this kernel: only its debug files say so.
 struct Managed {
     visible: bool,
 }

@@ -124,7 +124,7 @@ impl PlatformFile {
         Some(path.into())
     }
 
-    /// Who has to be told when it comes or goes.
+    /// Who has to be notified when it comes or goes.
     pub fn told(&self) -> Told {
         match self {
             Self::UnitDropIn { .. } | Self::UnitStart { .. } | Self::ResumeUnit => Told::Systemd,

@@ -15,7 +15,7 @@ use crate::{CpuSet, Notes, Root};
 pub struct Power {
     /// Clock policies, equal ones as one; empty where the kernel does not scale frequencies (most guests).
     pub frequency: Vec<FrequencyPolicy>,
-    /// Whether CPUs may run above their base frequency; `None` where no driver tells.
+    /// Whether CPUs may run above their base frequency; `None` where no driver reports.
     pub turbo: Option<bool>,
     /// Mode of the driver: `active`, `passive`, `guided`, `off` (intel_pstate, amd_pstate).
     pub driver_mode: Option<String>,

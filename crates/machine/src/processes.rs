@@ -48,7 +48,7 @@ use crate::{Notes, Root};
 use scan::numbers;
 use text::text;
 
-/// What the map tells of the processes.
+/// What the map shows of the processes.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) guests: Vec<Guest>,

@@ -9,7 +9,7 @@ use crate::{Notes, ReadError, Root};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Virtualization {
-    /// Whether this is a guest; `None` when nothing tells.
+    /// Whether this is a guest; `None` when nothing shows.
     pub guest: Option<bool>,
     /// Who runs it: `KVMKVMKVM` (its own signature), `xen`, or the vendor of the virtual board.
     pub hypervisor: Option<String>,

@@ -63,7 +63,7 @@ fn a_capture_holds_only_what_a_reader_asked_for() {
 #[test]
 fn trees_of_other_machines_survive_capture_too() {
     let dir = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/snapshots/hwloc"));
-    // Offline CPU and node 0, and a machine whose kernel tells less than half.
+    // Offline CPU and node 0, and a machine whose kernel reports less than half.
     for name in ["offline-cpu0-node0", "2i386-2c-nohugepage"] {
         let tree = dir.join(format!("{name}.tar.bz2"));
         if !tree.exists() {

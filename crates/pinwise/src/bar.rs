@@ -96,7 +96,7 @@ impl TermLike for Screen {
     }
 }
 
-/// Columns and rows of the terminal at stderr; 80 and 24 where it does not tell.
+/// Columns and rows of the terminal at stderr; 80 and 24 where it does not report them.
 fn size() -> (u16, u16) {
     match rustix::termios::tcgetwinsize(std::io::stderr()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),

@@ -33,7 +33,7 @@ pub fn guard(screen: &mut ratatui::Frame<'_>) {
     }
 }
 
-/// Lines of the terminal; 24 where it does not tell.
+/// Lines of the terminal; 24 where it does not report it.
 pub fn height() -> usize {
     let size = ratatui::crossterm::terminal::size().ok().filter(|(_, rows)| *rows > 0);
     size.map_or(24, |(_, rows)| usize::from(rows))

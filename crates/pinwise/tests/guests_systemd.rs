@@ -274,7 +274,7 @@ fn leaves_script() -> String {
     )
 }
 
-/// The other line of the card shows that irqbalance places lines anew meanwhile, and what becomes of one that it was not told of.
+/// The other line of the card shows that irqbalance places lines anew meanwhile, and what becomes of one that it was not asked about.
 #[test]
 #[ignore = "boots guests"]
 fn what_irqbalance_is_told_to_leave_stays_until_undo() {

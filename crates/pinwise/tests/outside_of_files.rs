@@ -89,7 +89,7 @@ fn a_limit_is_held_after_apply_has_ended_and_until_undo() {
     assert!(undone.contains("exit latency of idle CPUs: restored (unlimited)"), "{undone}");
     assert_eq!(latency_us(), Some(before));
     assert!(!Path::new(&format!("/proc/{holder}")).exists() || stat_of(holder).contains(") Z "));
-    // One that somebody has ended is told as such, and undo has nothing to do.
+    // One that somebody has ended is reported as such, and undo has nothing to do.
     pinwise.says(&["apply", "plan.toml", "--confirm-within", "2s"]);
     assert_eq!(latency_us(), Some(100_000));
     until("the revert ends the holder", || latency_us() == Some(before));

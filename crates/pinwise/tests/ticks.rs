@@ -22,7 +22,7 @@ fn told(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
 }
 
-/// A usable CPU that is not in nohz_full; none where the kernel does not tell.
+/// A usable CPU that is not in nohz_full; none where the kernel does not report it.
 fn ordinary_cpu(machine: &Machine) -> Option<u32> {
     machine.usable().difference(machine.kernel.nohz_full.as_ref()?).last()
 }

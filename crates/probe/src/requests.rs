@@ -169,7 +169,7 @@ impl CountingRequests {
     }
 }
 
-/// The inode of a process's network namespace, by which the kernel tells them apart: `net:[4026531840]`.
+/// The inode of a process's network namespace, by which the kernel distinguishes them: `net:[4026531840]`.
 fn network_inum(root: &Root, pid: u32) -> Result<u32, Missing> {
     let link = root.link(format!("/proc/{pid}/ns/net"));
     let link =

@@ -1,7 +1,7 @@
 //! How often the timer interrupted each CPU in a window, and where the tick did not stop, why.
 //!
 //! Counts are differences of row LOC of /proc/interrupts, which has every interrupt of a CPU's own timer: the tick, and timers
-//! that tasks have set. How busy the CPU was comes from /proc/stat, so that few ticks because it was idle are told from
+//! that tasks have set. How busy the CPU was comes from /proc/stat, so that few ticks because it was idle are distinguished from
 //! few ticks while it was spinning. Reasons are the kernel's own word: tracepoint timer:tick_stop, counted by the
 //! kernel with a histogram trigger, so that no event is recorded and none is read.
 //!
@@ -34,7 +34,7 @@ pub use verdict::{Verdict, judge, words};
 /// The fact that is missing where reasons could not be counted.
 const REASONS: &str = "why ticks did not stop";
 
-/// Rows of /proc/interrupts and /proc/stat that are looked at. Where a kernel does not tell iowait apart, it is in idle.
+/// Rows of /proc/interrupts and /proc/stat that are looked at. Where a kernel does not count iowait separately, it is in idle.
 const LOCAL_TIMER: Row = ("interrupts", "LOC");
 const IDLE: Row = ("stat", "idle");
 const IOWAIT: Row = ("stat", "iowait");

@@ -1,4 +1,4 @@
-//! Samples of stacks held against threads whose functions and their shares are known. Root is needed; without it, and on kernels that do not tell
+//! Samples of stacks held against threads whose functions and their shares are known. Root is needed; without it, and on kernels that do not report it
 //! their types, the tests say so and pass.
 
 // clippy knows only functions marked #[test] as tests; these helpers serve them.

@@ -26,7 +26,7 @@ impl Emulation {
         told.map_or(Self::InTurn, |told| Self::of_version(&String::from_utf8_lossy(&told.stdout)))
     }
 
-    /// By what `qemu-system-x86_64 --version` prints; in turn where it cannot be told.
+    /// By what `qemu-system-x86_64 --version` prints; in turn where it is not known.
     fn of_version(text: &str) -> Self {
         let number = text.split_once("version ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
         match number.and_then(|major| major.parse::<u32>().ok()) {

@@ -1,4 +1,4 @@
-//! What a child process is told before it becomes QEMU, or a tool.
+//! What a child process is given before it becomes QEMU, or a tool.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;

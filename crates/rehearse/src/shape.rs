@@ -69,7 +69,7 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nic {
-    /// Node on which it hangs; `None` when the firmware does not tell.
+    /// Node on which it hangs; `None` when the firmware does not report it.
     pub node: Option<u32>,
     /// Pairs of receive and transmit queues.
     pub queues: u32,
@@ -79,7 +79,7 @@ pub struct Nic {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Disk {
-    /// Node on which it hangs; `None` when the firmware does not tell.
+    /// Node on which it hangs; `None` when the firmware does not report it.
     pub node: Option<u32>,
     /// How it is attached.
     pub kind: DiskKind,

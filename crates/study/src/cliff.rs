@@ -35,7 +35,7 @@ const COUNTERS: [(&str, &str, f64); 7] = [
     ("pressure/memory some", "us that somebody waited for memory", 10_000.0),
 ];
 
-/// The counter by whose growth it is told when swapping began.
+/// The counter by whose growth it is reported when swapping began.
 const SWAPPED_OUT: &str = COUNTERS[0].0;
 
 /// What the operations of one run say.
@@ -224,7 +224,7 @@ fn first_swap(operations: &[Operation], growths: &Growths) -> Option<Place> {
 /// What each counter grew by in each operation. Between two samples it is taken to have grown evenly.
 fn growths(operations: &[Operation], from_ns: u64, series: &[Interval]) -> Growths {
     let mut growths = Growths::new();
-    // A counter that did not move in an interval is not told there; one that is never told may not have been read at all.
+    // A counter that did not move in an interval is not reported there; one that is never told may not have been read at all.
     let told = |counter: &str| series.iter().any(|interval| interval.system.contains_key(counter));
     for (counter, _, _) in COUNTERS.into_iter().filter(|(counter, _, _)| told(counter)) {
         let mut total = 0.0;

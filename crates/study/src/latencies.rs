@@ -9,7 +9,7 @@ use crate::evidence::Latencies;
 use crate::statistics::pooled::Counts;
 use crate::trial::Trial;
 
-/// The latencies of these trials of a case over their measured windows; what a file does not tell is told in its place, also why one
+/// The latencies of these trials of a case over their measured windows; what a file does not have is reported in its place, also why one
 /// cannot be read: nothing is decided by them.
 pub fn read(case: &Case, trials: &BTreeSet<usize>) -> Latencies {
     let asked = case.trials.iter().filter(|trial| trials.contains(&trial.index));

@@ -85,7 +85,7 @@ impl Model {
         cholesky(&information(rows, self.width, RIDGE)).map(|lower| Information { lower })
     }
 
-    /// Fitted to these arms; `None` where they do not tell all effects.
+    /// Fitted to these arms; `None` where they do not determine all effects.
     pub fn fitted(self, arms: &[Vec<usize>]) -> Option<Fitted> {
         if arms.len() < self.width {
             return None;

@@ -108,7 +108,7 @@ pub fn expected(study: &Resolved) -> usize {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Observed {
-    /// Requests that were answered in the window of the account; `None` where the load does not tell.
+    /// Requests that were answered in the window of the account; `None` where the load does not report it.
     pub requests: Option<f64>,
     /// The window from every side. The machine is that of the case, and the counters are those of `observation.json` beside this file
     /// where they are left out.
@@ -116,7 +116,7 @@ pub struct Observed {
 }
 
 /// Requests that were answered between two instants, CLOCK_MONOTONIC ns. Of an interval that lies across an end its part counts.
-/// `None` where nothing tells, or intervals cover less than 95 % of the time.
+/// `None` where nothing shows, or intervals cover less than 95 % of the time.
 pub fn requests_between(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Option<f64> {
     let length_ns = to_ns.checked_sub(from_ns).filter(|ns| *ns > 0)? as f64;
     if outcome.intervals.is_empty() {

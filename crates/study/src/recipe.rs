@@ -100,7 +100,7 @@ impl Default for Budget {
 pub struct Also {
     /// Its name.
     pub metric: String,
-    /// Which way it is better. Needed where its name and unit do not tell.
+    /// Which way it is better. Needed where its name and unit do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
 }
@@ -137,7 +137,7 @@ pub struct Recipe {
     pub name: String,
     /// The figure that decides; it must be among those that the load gives.
     pub metric: String,
-    /// Which way it is better. Needed where its name and unit do not tell.
+    /// Which way it is better. Needed where its name and unit do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
     /// Seed of the order; drawn when the case is made, if absent.

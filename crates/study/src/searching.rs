@@ -55,7 +55,7 @@ pub struct Searching {
     searcher: Searcher,
     /// Index in the case of each arm of the space that was asked for.
     arm_of: BTreeMap<usize, usize>,
-    /// Blocks whose results the searcher was told.
+    /// Blocks whose results the searcher has.
     told: usize,
 }
 

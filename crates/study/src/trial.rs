@@ -87,7 +87,7 @@ impl AsRun {
 pub struct Demand {
     /// Share of the window on a CPU.
     pub on_cpu_share: f64,
-    /// Share of the window runnable and waiting for a CPU; `None` on kernels that do not tell.
+    /// Share of the window runnable and waiting for a CPU; `None` on kernels that do not report it.
     pub waited_share: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ pub struct Trial {
     pub starved: bool,
     /// The arm, by name.
     pub arm: String,
-    /// The boot that it ran in; `None` of one that ran under no kernel, and where that cannot be told.
+    /// The boot that it ran in; `None` of one that ran under no kernel, and where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<Booted>,
     /// When it began, seconds since 1970 (UTC).
@@ -208,7 +208,7 @@ pub struct Trial {
     /// Its parts; `None` of a trial that failed, and of one that was not run live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
-    /// What its intervals say; `None` where the load tells only its final figure.
+    /// What its intervals say; `None` where the load reports only its final figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
     /// Where its sequence of operations breaks; `None` of a load that is none.

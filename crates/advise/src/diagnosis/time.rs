@@ -59,7 +59,7 @@ pub struct ServerTime {
     pub run_queue_ns: f64,
     /// Held back by a quota.
     pub throttled_ns: f64,
-    /// Waiting for disk, swap or a lock of the kernel (state D); `None` where it cannot be told from sleep.
+    /// Waiting for disk, swap or a lock of the kernel (state D); `None` where it cannot be distinguished from sleep.
     pub blocked_ns: Option<f64>,
     /// Waiting for something of its own will.
     pub asleep_ns: f64,

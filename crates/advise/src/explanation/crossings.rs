@@ -39,7 +39,7 @@ struct Crossings {
     share: f64,
 }
 
-/// What the slower arm has more of. `None` where no arm is shown to be slower, or where wake-ups do not tell.
+/// What the slower arm has more of. `None` where no arm is shown to be slower, or where wake-ups do not show it.
 pub(super) fn claims(pairs: &[TrialPair<'_, '_>], slower: Option<Side>, server: &Waterfall) -> Vec<Claim> {
     let Some(slower) = slower else { return Vec::new() };
     if !grows(server, slower) {

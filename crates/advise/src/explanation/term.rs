@@ -16,7 +16,7 @@ pub enum Term {
     User,
     /// The same in the kernel.
     Kernel,
-    /// The same, where the two are not told apart.
+    /// The same, where the two are not distinguished.
     Own,
     /// Interrupts while it was on a CPU.
     Interrupted,

@@ -7,7 +7,7 @@ use study::statistics::summary::median;
 /// Wake-ups of the server's threads in one arm: medians over trials.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Wakeups {
-    /// Per request; `None` where the load does not tell requests.
+    /// Per request; `None` where the load does not report requests.
     pub per_request: Option<f64>,
     /// Share of them on another CPU than the one on which the thread ran last, 0 to 1.
     pub elsewhere_share: f64,

@@ -13,7 +13,7 @@ pub const LEVEL: f64 = 0.95;
 /// A claim or a term below this share of the time of a request is left out.
 pub const MATTERS: f64 = 0.01;
 
-/// One observed block: the terms of both arms, in the unit that the waterfall is told in.
+/// One observed block: the terms of both arms, in the unit that the waterfall is reported in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// Of the arm.

@@ -16,7 +16,7 @@ pub struct Work {
     pub cache_misses: Option<Change>,
 }
 
-/// Of two arms; `None` where the work of a block was not counted, or the load does not tell its requests.
+/// Of two arms; `None` where the work of a block was not counted, or the load does not report its requests.
 pub(super) fn work(pairs: &[TrialPair<'_, '_>]) -> Option<Work> {
     let a_request = |observed: &study::Observed, of: f64| {
         observed.requests.filter(|requests| *requests >= 1.0).map(|requests| of / requests)

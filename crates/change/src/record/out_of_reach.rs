@@ -22,7 +22,7 @@ pub enum OutOfReach {
         /// The mount namespace's inode number.
         mounts: u64,
     },
-    /// It is in a network namespace that nothing leads to, and whether that has ended the kernel does not tell.
+    /// It is in a network namespace that nothing leads to, and whether that has ended the kernel does not report.
     Network {
         /// The namespace's inode number.
         namespace: u64,

@@ -1,4 +1,4 @@
-//! What the AMQP load is told, in recipes.
+//! What the AMQP load is given, in recipes.
 
 use std::collections::BTreeMap;
 

@@ -33,7 +33,7 @@ pub(super) enum Lane {
     Due(Request),
     /// It is asked, and not answered.
     Asked(Request),
-    /// Its request was given up; what still comes cannot be told from the answer of another one.
+    /// Its request was given up; what still comes cannot be distinguished from the answer of another one.
     Lost,
 }
 

@@ -151,7 +151,7 @@ fn missing(left: &Left, pace: &Pace) -> Option<Missing> {
     (*late_ns > LATE_NS).then(|| Missing::new("latency of the last requests", why))
 }
 
-/// What an early end is told with.
+/// What an early end is reported with.
 struct Words {
     end: End,
     from_ns: u64,

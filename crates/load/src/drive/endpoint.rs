@@ -92,12 +92,12 @@ pub(crate) fn unix_address(port: u16) -> Result<SocketAddrUnix, Errno> {
     SocketAddrUnix::new_abstract_name(abstract_name(port).as_bytes())
 }
 
-/// Sets SO_BUSY_POLL, socket(7). Fails where the kernel lacks it (CONFIG_NET_RX_BUSY_POLL), or without CAP_NET_ADMIN above the value that is
+/// Sets SO_BUSY_POLL, socket(7). Fails where the kernel does not have it (CONFIG_NET_RX_BUSY_POLL), or without CAP_NET_ADMIN above the value that is
 /// set for all (net.core.busy_read).
 pub(crate) fn set_busy_poll(socket: &OwnedFd, us: u32) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let us = libc::c_int::try_from(us).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the value is a live int of the length that is told.
+    // SAFETY: the value is a live int of the length that is reported.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -37,7 +37,7 @@ pub trait Driven: Keys {
     /// It as a recipe says it.
     fn spec(&self) -> LoadSpec;
 
-    /// What it needs, beside its network namespace, that this machine lacks.
+    /// What it needs, beside its network namespace, that this machine does not have.
     fn lacks(&self) -> Vec<Missing> {
         Vec::new()
     }
@@ -58,7 +58,7 @@ pub trait Driven: Keys {
 
     /// Drives `server` to the end of the load, or until `stop` becomes readable.
     ///
-    /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is told in the document.
+    /// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is reported in the document.
     fn drive(&self, server: SocketAddr, stop: Option<BorrowedFd<'_>>) -> Result<Document, Fault>;
 }
 

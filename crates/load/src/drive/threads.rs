@@ -17,7 +17,7 @@ use crate::clock::monotonic_ns;
 /// Drives `server` at `pace` to the end, or until `stop` becomes readable; `dialogue` makes the dialogue of a connection, given its number
 /// over all threads.
 ///
-/// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is told in the document.
+/// Fails only when it cannot begin (senseless options, no descriptors). What happens with the server is reported in the document.
 pub fn drive<D: Dialogue>(
     pace: &Pace,
     server: impl Into<Endpoint>,

@@ -1,4 +1,4 @@
-//! What the latency load is told.
+//! What the latency load is given.
 
 use std::net::SocketAddr;
 

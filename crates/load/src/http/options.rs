@@ -1,4 +1,4 @@
-//! What the http load is told in a recipe.
+//! What the http load is given in a recipe.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What the ldap load is told in a recipe.
+//! What the ldap load is given in a recipe.
 
 use machine::{Class, Fault};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What the NATS load is told, in recipes.
+//! What the NATS load is given, in recipes.
 
 use machine::{Class, Fault};
 

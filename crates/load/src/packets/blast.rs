@@ -21,7 +21,7 @@ use crate::outcome::{Counted, Interval, Outcome, unit_of};
 /// No sender reaches as many packets a second; a number above is none of ours.
 const MOST_PER_S: f64 = 50e6;
 
-/// From when the sink is told of the run to its first packet, ns.
+/// From when the sink learns of the run to its first packet, ns.
 const HEAD_START_NS: u64 = 5_000_000;
 
 /// How often a moment is agreed on with a sink that answers too late.

@@ -1,4 +1,4 @@
-//! What the packet sender is told.
+//! What the packet sender is given.
 
 use machine::{Class, Fault};
 use schemars::JsonSchema;

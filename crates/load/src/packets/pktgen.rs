@@ -22,7 +22,7 @@ const FOLDER: &str = "/proc/net/pktgen";
 /// Starts and stops all threads of the generator.
 const CONTROL: &str = "/proc/net/pktgen/pgctrl";
 
-/// What the machine lacks for it.
+/// What the machine is missing for it.
 pub(crate) fn missing(device: &str) -> Vec<Missing> {
     let mut missing = Vec::new();
     if !Path::new(FOLDER).exists() {
@@ -169,7 +169,7 @@ fn document(
     Document { outcome, broken, starved: false }
 }
 
-/// What the generator tells of an interface.
+/// What the generator reports of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Told {
     sent: u64,

@@ -156,7 +156,7 @@ mod tests {
         [&head(kind, body.len() as u64)[..], body].concat()
     }
 
-    /// What is told of an answer that comes in two parts, whatever the cut.
+    /// What is reported of an answer that comes in two parts, whatever the cut.
     fn told(number: u64, answer: &[u8]) -> Vec<News> {
         let mut all = Vec::new();
         for cut in 0..answer.len() {

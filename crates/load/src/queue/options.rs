@@ -1,4 +1,4 @@
-//! What the queue-fill load is told, in recipes.
+//! What the queue-fill load is given, in recipes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::amqp::options::Argument;
 use crate::drive::{Keys, Pace, Spacing};
 use crate::message::MARK_BYTES;
 
-/// Operations that are told one by one: some 80 bytes each, of the 64 MiB that are read of a load.
+/// Operations that are reported one by one: some 80 bytes each, of the 64 MiB that are read of a load.
 const MOST_OPERATIONS: u64 = 500_000;
 
 /// What the server speaks.

@@ -1,4 +1,4 @@
-//! What the spinning task's load is told.
+//! What the spinning task's load is given.
 
 use machine::{Class, Fault};
 

@@ -106,7 +106,7 @@ fn failed(object: &str, error: &dyn std::fmt::Display) -> Fault {
     Fault::new(Class::WorkloadFailed, object, error, "check the limits of tasks and of open files")
 }
 
-/// One client: its question, and the answer once the task has it. A client that goes is not told anything.
+/// One client: its question, and the answer once the task has it. A client that goes gets no answer.
 fn answer(client: TcpStream, orders: &Sender<Order>) {
     let mut line = String::new();
     let heard = BufReader::new(&client).take(LONGEST_LINE_BYTES).read_line(&mut line);

@@ -70,7 +70,7 @@ impl Taken {
         }
         let window_s = self.window_ns as f64 / 1e9;
         let per_s = |count: u64| count as f64 / window_s;
-        // Less than the shortest gap that is seen cannot be told from nothing, and nothing has no ratio to anything.
+        // Less than the shortest gap that is seen cannot be distinguished from nothing, and nothing has no ratio to anything.
         let taken_ns = self.gap_ns.max(THRESHOLD_NS);
         let mut figures = BTreeMap::from([
             ("taken_us_per_s", taken_ns as f64 / 1e3 / window_s),

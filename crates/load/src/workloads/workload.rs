@@ -15,7 +15,7 @@ pub trait Workload {
     /// Fails, naming the option, when its options make no sense; starts nothing.
     fn check(&self) -> Result<(), Fault>;
 
-    /// What it needs that this machine lacks: programs, network namespaces.
+    /// What it needs that this machine does not have: programs, network namespaces.
     fn needs(&self) -> Vec<Missing>;
 
     /// Starts it against `server` on `placement.load_cpus`; `dir` takes its log.

@@ -1,6 +1,6 @@
 //! The chain queue -> interrupt -> CPUs: which queue of a device is served where.
 //!
-//! The kernel does not tell which interrupt serves which queue; drivers name them alike
+//! The kernel does not say which interrupt serves which queue; drivers name them alike
 //! (request_irq(9) names in /proc/interrupts: `eth0-rx-0`, `eth0-TxRx-3`, `mlx5_comp3@pci:...`, `virtio2-input.0`,
 //! `nvme0q4`). A name that follows no known form has no queue here, and keeps its interrupt.
 
@@ -13,7 +13,7 @@ use crate::{CpuSet, Machine};
 /// One interrupt of a device and the queues that it serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Served {
-    /// Queues by the device's names for them; empty for configuration and events, or when the name does not tell.
+    /// Queues by the device's names for them; empty for configuration and events, or when the name does not say.
     pub queues: Vec<String>,
     /// Interrupt.
     pub irq: u32,

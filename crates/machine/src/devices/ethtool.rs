@@ -1,4 +1,4 @@
-//! What a network driver tells of its channels, its interrupt coalescing and its rings (ethtool -l, -c, -g).
+//! What a network driver reports of its channels, its interrupt coalescing and its rings (ethtool -l, -c, -g).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::{Notes, ReadError, Root};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ethtool {
-    /// Queue pairs and their limits; `None` when the driver does not tell.
+    /// Queue pairs and their limits; `None` when the driver does not report it.
     pub channels: Option<Channels>,
-    /// How long interrupts are held back; `None` when the driver does not tell.
+    /// How long interrupts are held back; `None` when the driver does not report it.
     pub coalesce: Option<Coalesce>,
-    /// Descriptors of each ring; `None` when the driver does not tell.
+    /// Descriptors of each ring; `None` when the driver does not report it.
     pub rings: Option<Rings>,
 }
 

@@ -1,4 +1,4 @@
-//! The messages of ethtool's family: what is asked and set, and what the kernel tells.
+//! The messages of ethtool's family: what is asked and set, and what the kernel reports.
 
 use super::netlink::{attribute, attributes, nested, number, request, terminated};
 use super::{ChannelKind, EthtoolSetting, Feature, Figure, Told, Topic};
@@ -83,7 +83,7 @@ impl Question {
         request(family, command, &body, false)
     }
 
-    /// Keeps what the answer tells; what it does not tell is left out.
+    /// Keeps what the answer tells; what it does not report is left out.
     pub(crate) fn keep(self, reply: &[u8], told: &mut Told) {
         match self {
             Self::Channels => told.keep("channels", numbers(reply, &channel_attributes())),
@@ -121,7 +121,7 @@ fn numbers(reply: &[u8], names: &[(u16, String)]) -> Vec<(String, u32)> {
     attributes(reply).filter_map(named).collect()
 }
 
-/// The sets of features are told as lists of names. That of what can be changed has all names, each with or without a
+/// The sets of features are reported as lists of names. That of what can be changed has all names, each with or without a
 /// value; of the others only those are listed that are set.
 fn features(reply: &[u8], told: &mut Told) {
     let set = |wanted: u16| attributes(reply).find(|(id, _)| *id == wanted).map(|(_, set)| bits(set));

@@ -1,4 +1,4 @@
-//! What a driver tells of itself, as the fact `ethtool NAME` has it.
+//! What a driver reports of itself, as the fact `ethtool NAME` has it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChannelKind, EthtoolState, Feature, Figure, Topic};
 
-/// Figures by name, by group; what the driver does not tell is left out.
+/// Figures by name, by group; what the driver does not report is left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Told(BTreeMap<String, BTreeMap<String, u32>>);
@@ -20,7 +20,7 @@ impl Told {
         self.0.get(group)?.get(name).copied()
     }
 
-    /// What is set now; `None` where the driver does not tell.
+    /// What is set now; `None` where the driver does not report it.
     pub fn state(&self, topic: Topic) -> Option<EthtoolState> {
         match topic {
             Topic::Channels => {
@@ -45,7 +45,7 @@ impl Told {
         self.figure("channels", &format!("{}_max", kind.name()))
     }
 
-    /// Whether a feature can be switched on this interface; `None` where that is not told.
+    /// Whether a feature can be switched on this interface; `None` where that is not reported.
     pub fn is_changeable(&self, feature: Feature) -> Option<bool> {
         self.figure("features_changeable", feature.name()).map(|changeable| changeable != 0)
     }

@@ -16,7 +16,7 @@ pub(super) fn model(
     {
         return Ok("rt".into());
     }
-    // Since 5.12 the scheduler tells the model in force here, for those who may read debugfs.
+    // Since 5.12 the scheduler reports the model in force here, for those who may read debugfs.
     let now = root.read("/sys/kernel/debug/sched/preempt").ok();
     if let Some(now) = now.as_deref().and_then(marked) {
         return Ok(now.to_string());

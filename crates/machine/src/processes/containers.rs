@@ -16,7 +16,7 @@ const NO_LIMIT: u64 = 1 << 60;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Containers {
-    /// Whether this process is in a container itself; `None` when nothing tells.
+    /// Whether this process is in a container itself; `None` when nothing shows.
     pub inside: Option<Inside>,
     /// Running containers, by path of their cgroup.
     pub running: Vec<Container>,

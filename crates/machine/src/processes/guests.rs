@@ -22,7 +22,7 @@ pub struct Guest {
     pub pid: u32,
     /// Name of that process: `qemu-system-x86`, `kvm`, `firecracker`.
     pub comm: String,
-    /// Name of the guest: where its cgroup does not tell it (libvirt, Proxmox), what it was started with (`-name` of QEMU).
+    /// Name of the guest: where its cgroup does not report it (libvirt, Proxmox), what it was started with (`-name` of QEMU).
     pub name: Option<String>,
     /// What executes its instructions: `kvm`, `tcg` (translation in software), ... as its vCPU threads say.
     pub accelerator: Option<String>,

@@ -8,7 +8,7 @@ use crate::procfs::Malformed;
 use crate::procfs::numa_maps::{self, Mapping};
 use crate::{ReadError, Root};
 
-/// Most policies and shared objects that are told apart; what comes after them is counted in one.
+/// Most policies and shared objects that are distinguished; what comes after them is counted in one.
 const MOST_POLICIES: usize = 64;
 const MOST_SHARED: usize = 4096;
 /// What is counted under no name of its own.
@@ -16,7 +16,7 @@ const OTHERS: &str = "others";
 
 /// Memory of one process or several by node, as /proc/PID/numa_maps tells it.
 ///
-/// Transparent huge pages count as memory here like all other; numa_maps does not tell them apart.
+/// Transparent huge pages count as memory here like all other; numa_maps does not show them separately.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NumaMemory {

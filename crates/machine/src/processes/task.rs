@@ -55,7 +55,7 @@ impl Task {
     /// Reads a task by its number.
     ///
     /// # Errors
-    /// It has ended, or its `stat` cannot be read. What other files do not tell is `None`.
+    /// It has ended, or its `stat` cannot be read. What other files do not report is `None`.
     pub fn read(root: &Root, tid: u32) -> Result<Self, ReadError> {
         let path = format!("/proc/{tid}/stat");
         let line = text(root, &path)?;

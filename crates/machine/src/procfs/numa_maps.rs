@@ -16,13 +16,13 @@ pub struct Mapping<'a> {
     pub policy: &'a str,
     /// The file behind it, blanks in it written `\040`; `None` for anonymous memory.
     pub file: Option<&'a str>,
-    /// Whether it consists of huge pages of hugetlbfs (transparent huge pages are not told).
+    /// Whether it consists of huge pages of hugetlbfs (transparent huge pages are not reported).
     pub huge: bool,
     /// Whether pages of it are mapped by other processes too (`mapmax`).
     pub shared: bool,
     /// Pages on each node, in units of `page_bytes`.
     pub pages: Vec<(u32, u64)>,
-    /// Size of the pages that are counted; `None` on kernels before 3.14 or so, which do not tell.
+    /// Size of the pages that are counted; `None` on kernels before 3.14 or so, which do not report it.
     pub page_bytes: Option<u64>,
 }
 

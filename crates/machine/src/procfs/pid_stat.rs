@@ -103,7 +103,7 @@ impl PidStat<'_> {
         self.flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
     }
 
-    /// Whether the kernel has bound it to its CPUs and refuses to set others; `None` where the flags are not told.
+    /// Whether the kernel has bound it to its CPUs and refuses to set others; `None` where the flags are not reported.
     pub fn no_setaffinity(&self) -> Option<bool> {
         self.flags.map(|flags| flags & NO_SETAFFINITY != 0)
     }

@@ -103,7 +103,7 @@ fn unpack(stream: impl Read, origin: &str) -> Result<Tree, Fault> {
 
 /// Why an entry is not taken.
 enum Refused {
-    /// It is beyond a bound, which is told in words.
+    /// It is beyond a bound, which is reported in words.
     Beyond(String),
     /// It cannot be read.
     Damaged(io::Error),

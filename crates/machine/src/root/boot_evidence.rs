@@ -107,7 +107,7 @@ pub(super) fn module_parameters() -> Result<String, ReadError> {
     Ok(module_parameters::told(asked.iter().map(|asked| (asked.name.clone(), taker(asked)))))
 }
 
-/// Where one cannot be read, less is told.
+/// Where one cannot be read, less is reported.
 fn lists_of_modules() -> Lists {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let folder = Path::new("/lib/modules").join(release);

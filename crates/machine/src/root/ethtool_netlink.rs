@@ -32,7 +32,7 @@ pub(super) fn query(name: &str) -> io::Result<String> {
 
 /// What there is now of one topic, on an interface of the network namespace of this thread.
 ///
-/// Errors: ENODEV when there is no such interface, EOPNOTSUPP when its driver does not tell.
+/// Errors: ENODEV when there is no such interface, EOPNOTSUPP when its driver does not report it.
 pub fn ask(name: &str, topic: Topic) -> io::Result<EthtoolState> {
     let channel = Channel::open()?;
     let question = Question::about(topic);

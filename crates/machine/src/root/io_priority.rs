@@ -1,4 +1,4 @@
-//! The priority of a thread's disk requests, which no file tells.
+//! The priority of a thread's disk requests, which no file shows.
 
 use super::ReadError;
 

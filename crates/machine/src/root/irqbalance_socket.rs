@@ -1,4 +1,4 @@
-//! What a running irqbalance says on its socket, which no file tells.
+//! What a running irqbalance says on its socket, which no file shows.
 //!
 //! It takes one message a connection, from root alone, and closes the connection when it has dealt with it
 //! (`sock_handle` of irqbalance.c, version 1.7 and later).
@@ -56,7 +56,7 @@ pub fn exchange(pid: u32, message: &[u8]) -> io::Result<String> {
     }
 }
 
-/// Asks irqbalance `pid` what it was told. `fact` is the whole name, for errors.
+/// Asks irqbalance `pid` for its settings. `fact` is the whole name, for errors.
 pub(super) fn query(fact: &str, pid: &str) -> Result<String, ReadError> {
     let pid = pid.parse().map_err(|_| ReadError::absent(fact, "this is no number of a process"))?;
     match exchange(pid, b"setup") {

@@ -42,7 +42,7 @@ pub const FACTS: [&str; 12] = [
 /// as JSON. It is kept in a capture when a reader has asked for it.
 pub(crate) const ETHTOOL: &str = "ethtool ";
 
-/// Where the kernel tells the limit, as four bytes in its own byte order (kernel/power/qos.c).
+/// Where the kernel reports the limit, as four bytes in its own byte order (kernel/power/qos.c).
 const CPU_LATENCY: &str = "/dev/cpu_dma_latency";
 
 /// Opening the file asks for the default, which is no limit: it changes nothing.

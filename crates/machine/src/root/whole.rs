@@ -82,7 +82,7 @@ pub(super) fn names(directory: impl AsFd, most: usize) -> Result<Vec<String>, Er
 pub(super) fn place(open: impl AsFd) -> Option<String> {
     let own = format!("/proc/thread-self/fd/{}", open.as_fd().as_raw_fd());
     let place = rustix::fs::readlink(own, Vec::new()).ok()?.into_string().ok()?;
-    // What has no place (any more) is told in other words: `pipe:[1]`, `/x (deleted)`.
+    // What has no place (any more) is reported in other words: `pipe:[1]`, `/x (deleted)`.
     (place.starts_with('/') && !place.ends_with(" (deleted)")).then_some(place)
 }
 

@@ -29,7 +29,7 @@ pub struct Access {
 pub struct MemorySideCache {
     /// 1 is nearest to the memory.
     pub level: u32,
-    /// Size, bytes; `None` where the firmware does not tell it.
+    /// Size, bytes; `None` where the firmware does not report it.
     pub bytes: Option<u64>,
     /// Line, bytes.
     pub line_bytes: Option<u64>,
@@ -47,7 +47,7 @@ pub(super) fn classes(root: &Root, node: u32, notes: &mut Notes) -> Vec<Access> 
         let Ok(names) = root.list(&dir) else { continue };
         let mut figure = |file: &str| match root.number::<u64>(format!("{dir}/{file}")) {
             Err(e) if e.is_absent() => None,
-            // The kernel prints 0 for what the firmware does not tell.
+            // The kernel prints 0 for what the firmware does not report.
             other => notes.keep(format!("{file} of node {node}"), other).filter(|n| *n > 0),
         };
         classes.push(Access {

@@ -30,7 +30,7 @@ pub struct Cache {
     /// What it holds.
     #[serde(rename = "type")]
     pub kind: CacheType,
-    /// Size; `None` where the kernel does not tell it.
+    /// Size; `None` where the kernel does not report it.
     pub bytes: Option<u64>,
     /// The online CPUs that share it.
     pub cpus: CpuSet,
@@ -154,7 +154,7 @@ impl Told {
         };
         let indexes = numbered(&names, "index");
         let mut folder = self.folders.remove(&names).unwrap_or_default();
-        // CPUs that share every cache of this one; none if one of them could not be read, or the first level is not told
+        // CPUs that share every cache of this one; none if one of them could not be read, or the first level is not reported
         // (then the other CPU may well tell it).
         let (mut share_all, mut has_first_level): (Option<CpuSet>, bool) = (None, false);
         for index in indexes.iter() {

@@ -9,7 +9,7 @@ use crate::{CpuSet, Notes, ReadError, Root};
 
 /// One CPU as the scheduler sees it: a hardware thread.
 ///
-/// Topology is `None` where the kernel does not tell it: for every offline CPU, and as `missing` says.
+/// Topology is `None` where the kernel does not report it: for every offline CPU, and as `missing` says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cpu {
@@ -109,7 +109,7 @@ struct Told {
     /// Cores of CPUs to come: the kernel takes threads for siblings only if they have package, die, cluster and core in
     /// common, and tells each of them the same set (match_smt in arch/x86/kernel/smpboot.c, drivers/base/topology.c).
     cores: HashMap<u32, Core>,
-    /// Files that a CPU lacks; a kernel shows them for every CPU or for none.
+    /// Files that a CPU does not have; a kernel shows them for every CPU or for none.
     lacking: HashSet<&'static str>,
     /// Whether some CPU has a frequency driver; `None` while that was not looked up.
     has_frequencies: Option<bool>,
@@ -118,7 +118,7 @@ struct Told {
 /// What the threads of a core have in common.
 #[derive(Debug, Clone)]
 struct Core {
-    /// As it is printed: -1 where the firmware does not tell.
+    /// As it is printed: -1 where the firmware does not report it.
     package: Option<i64>,
     id: Option<u32>,
     die: Option<u32>,
@@ -144,7 +144,7 @@ impl Told {
             // x86 prints 65535 (BAD_APICID) where it knows none.
             cluster: told(self.number(root, dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
         };
-        // What is not told on one thread may be told on another.
+        // What is not reported on one thread may be reported on another.
         if core.package.is_some()
             && core.id.is_some()
             && let Some(siblings) = core.siblings.as_ref().filter(|siblings| siblings.contains(id))
@@ -154,7 +154,7 @@ impl Told {
         core
     }
 
-    /// A number that not every kernel tells: where it does not, there is nothing to note.
+    /// A number that not every kernel reports: where it does not, there is nothing to note.
     fn number<T: std::str::FromStr<Err: std::fmt::Display>>(
         &mut self,
         root: &Root,
@@ -172,7 +172,7 @@ impl Told {
     }
 
     /// The highest frequency. Not every CPU needs to have a frequency policy: only where there is none at all, and the
-    /// first CPU lacks it, the others are not asked.
+    /// first CPU does not have it, the others are not asked.
     fn max_frequency(&mut self, root: &Root, cpu: &str) -> Option<u64> {
         if self.has_frequencies == Some(false) {
             return None;
@@ -202,7 +202,7 @@ fn read_online(
         root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"])
     };
     match core.package {
-        // The kernel prints -1 when the firmware does not tell; what it then calls a package is only the core.
+        // The kernel prints -1 when the firmware does not report it; what it then calls a package is only the core.
         Some(..0) => {
             let why = format!("{dir}/physical_package_id: -1, the firmware does not report the package");
             gaps.note("package", id, why);

@@ -19,7 +19,7 @@ pub struct CoreKind {
     pub cpus: CpuSet,
 }
 
-/// The PMUs by which the kernel tells the kinds of x86 (arch/x86/events/intel/core.c).
+/// The PMUs by which the kernel reports the kinds of x86 (arch/x86/events/intel/core.c).
 const PMUS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 /// Reads the kinds: by PMU where there are several, else by capacity (drivers/base/arch_topology.c), else by base

@@ -26,7 +26,7 @@ pub struct Node {
     pub free_bytes: Option<u64>,
     /// Pages set aside on it, by size.
     pub huge_pages: Vec<HugePages>,
-    /// How fast its memory is (ACPI HMAT); empty where the firmware does not tell.
+    /// How fast its memory is (ACPI HMAT); empty where the firmware does not report it.
     pub access: Vec<Access>,
     /// Caches in front of its memory.
     pub side_caches: Vec<MemorySideCache>,

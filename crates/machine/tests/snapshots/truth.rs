@@ -99,7 +99,7 @@ impl Truth {
             }
         }
         for device in self.devices.iter().filter(|d| compared(d)) {
-            // What hangs on the whole machine is what the kernel does not tell the node of.
+            // What hangs on the whole machine is what the kernel does not report the node of.
             let nodes = device.nodes.len() == self.nodes.len();
             let nodes = if nodes { "any".into() } else { device.nodes.to_list() };
             say(format!("{} {}", device.kind, device.name), nodes);

@@ -48,7 +48,7 @@ struct Row {
     knob: Option<KnobFields>,
 }
 
-/// What is told of a knob beside that: what it takes to set one.
+/// What is reported of a knob beside that: what it takes to set one.
 #[derive(Debug, Serialize)]
 struct KnobFields {
     unit: &'static str,

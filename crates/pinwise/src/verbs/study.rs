@@ -82,7 +82,7 @@ pub struct Args {
     /// The figure that decides
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Which way the deciding figure is better; needed where its name and unit do not tell (latency_p99_us, requests_per_s)
+    /// Which way the deciding figure is better; needed where its name and unit do not say (latency_p99_us, requests_per_s)
     #[arg(long, value_enum, value_name = "WAY")]
     better: Option<Better>,
     /// As --better lower

@@ -30,7 +30,7 @@ pub struct Args {
     format: Format,
 }
 
-/// The plan, whose values before and after can be set here: what cannot be is told before the first trial.
+/// The plan, whose values before and after can be set here: what cannot be is reported before the first trial.
 fn can_be_set(plan: Plan) -> Result<Plan, Fault> {
     let root = Root::live();
     let (of_server, of_machine): (Vec<Planned>, Vec<Planned>) =

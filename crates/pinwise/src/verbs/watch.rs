@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         return folded::run(args, &root, &watched, &stop);
     }
     let is_live = is_live(args);
-    // Opened first: a place that does not take the output is told before the window, not after it.
+    // Opened first: a place that does not take the output is reported before the window, not after it.
     let place = if is_live || args.record.is_some() { None } else { Some(tell::place(args)?) };
     let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,

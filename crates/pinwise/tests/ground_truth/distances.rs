@@ -100,7 +100,7 @@ fn an_answer_that_is_late_by_a_known_time_is_measured_as_that_much_later() {
     let mut found = Vec::new();
     for _ in 0..7 {
         let Some([plain, _]) = between(&machine, (a, b), 0) else { return };
-        // The asker waits for the whole of it in each round trip, and half of a round trip is told.
+        // The asker waits for the whole of it in each round trip, and half of a round trip is reported.
         let expected = turn_ns((b, a)) * f64::from(SPINS) / 2.0;
         let Some([delayed, _]) = between(&machine, (a, b), SPINS) else { return };
         found.push((delayed - plain) / expected);

@@ -87,7 +87,7 @@ fn a_quota_comes_first_in_the_answer() {
     assert!(slow_cpus(&result).is_empty(), "{}", told(&result));
 }
 
-/// It runs on CPU 0 whatever it is told.
+/// It runs on CPU 0 whatever it is given.
 #[test]
 #[ignore = "ground truth: needs two CPUs and half a minute; run by `make test`"]
 fn a_server_that_places_itself_is_said_to_and_no_placement_is_better() {

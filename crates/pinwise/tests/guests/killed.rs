@@ -1,4 +1,4 @@
-//! SIGKILL at points of an apply and of an undo in a guest of two nodes: what this machine lacks (nodes, lines of a card, its queues)
+//! SIGKILL at points of an apply and of an undo in a guest of two nodes: what this machine does not have (nodes, lines of a card, its queues)
 //! comes back too, whatever point is the last. The test's own program runs in the guest and does there what it does here.
 
 use std::process::{Child, Command, Stdio};

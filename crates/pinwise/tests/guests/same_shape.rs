@@ -21,7 +21,7 @@ pub fn assert_same(name: &str, machine: &Machine, asked: &Shape) {
     assert!(differences.is_empty(), "{name} is not as asked:\n  {}", differences.join("\n  "));
 }
 
-/// What can be compared of a shape: where CPUs are not online, their places are not told and so not held.
+/// What can be compared of a shape: where CPUs are not online, their places are not reported and so not held.
 struct Face {
     online: CpuSet,
     cores: BTreeSet<CpuSet>,
@@ -41,7 +41,7 @@ impl Face {
         let mut nodes = BTreeMap::new();
         for core in &shape.cores {
             let cpus = there(&core.cpus);
-            // Linux has one node where the firmware tells none.
+            // Linux has one node where the firmware reports none.
             nodes.extend(cpus.iter().map(|cpu| (cpu, core.node.unwrap_or(0))));
             let package = packages.entry(core.package).or_default();
             *package = package.union(&cpus);

@@ -182,7 +182,7 @@ impl Account {
 }
 
 impl Account {
-    /// What is missing where a target is watched and all but its threads is told of these CPUs only.
+    /// What is missing where a target is watched and all but its threads is shown for these CPUs only.
     pub fn elsewhere(cpus: &CpuSet) -> Missing {
         let which = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         let why = format_args!(

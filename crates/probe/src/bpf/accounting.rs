@@ -38,14 +38,14 @@ pub(crate) struct Options {
     pub(crate) typed: bool,
     /// Number of the PID namespace whose numbers name the target; 0 for the first.
     pub(crate) namespace: u32,
-    /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
+    /// A file with the kernel's types, where it does not report them itself. Goes with raw trace points only.
     pub(crate) types: Option<PathBuf>,
 }
 
 /// Loads and attaches everything. Nothing is counted before the tables say so.
 ///
 /// # Errors
-/// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
+/// When the kernel has no BPF, does not permit it, or does not have what everything rests on: what, why and the remedy.
 pub(crate) fn load(sizes: Sizes, options: Options) -> Result<Loaded, Missing> {
     let softirqs = if options.softirqs_are_threads { &[][..] } else { SOFTIRQS };
     let wakers = if options.every_task { &[][..] } else { WAKERS };

@@ -1,4 +1,4 @@
-//! The records of `bpf/event_records.h` in Rust. What each field means is told there; all times are ns of CLOCK_MONOTONIC.
+//! The records of `bpf/event_records.h` in Rust. What each field means is described there; all times are ns of CLOCK_MONOTONIC.
 
 /// `enum event_kind`.
 pub(crate) mod event_kind {

@@ -31,7 +31,7 @@ pub(crate) struct HandingOut {
     pub(crate) softirqs_are_threads: bool,
     /// Whether trace points with types are tried first.
     pub(crate) typed: bool,
-    /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
+    /// A file with the kernel's types, where it does not report them itself. Goes with raw trace points only.
     pub(crate) types: Option<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ impl HandingOut {
     /// Loads and attaches everything. Nothing is handed out before the tables say so.
     ///
     /// # Errors
-    /// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
+    /// When the kernel has no BPF, does not permit it, or does not have what everything rests on: what, why and the remedy.
     pub(crate) fn load(&self) -> Result<Loaded, Missing> {
         let of_target = |hooks| if self.everything { &[][..] } else { hooks };
         let softirqs = if self.softirqs_are_threads { &[][..] } else { SOFTIRQS };

@@ -46,7 +46,7 @@ pub(super) struct Programs {
     pub(super) follows_threads: bool,
     /// Number of the PID namespace whose numbers name the target; 0 for the first. Raw trace points know no other.
     pub(super) namespace: u32,
-    /// A file with the kernel's types, where it does not tell them itself. Goes with raw trace points only.
+    /// A file with the kernel's types, where it does not report them itself. Goes with raw trace points only.
     pub(super) types: Option<PathBuf>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Loaded {
 /// A program that is attached.
 struct Attached {
     program: &'static str,
-    /// What the kernel tells of it, open: to be read again and again.
+    /// What the kernel reports it in, open: to be read again and again.
     told: Option<File>,
 }
 
@@ -93,7 +93,7 @@ impl Programs {
     /// Loads and attaches everything. Nothing is counted or handed out before the tables say so.
     ///
     /// # Errors
-    /// When the kernel has no BPF, does not permit it, or lacks what everything rests on: what, why and the remedy.
+    /// When the kernel has no BPF, does not permit it, or does not have what everything rests on: what, why and the remedy.
     pub(super) fn load(&self) -> Result<Loaded, Missing> {
         // Some kernels load the programs all the same, and let them read zeros.
         if lockdown::is_told(Root::live().read(lockdown::FILE).ok().as_deref()) {

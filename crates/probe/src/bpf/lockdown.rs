@@ -11,7 +11,7 @@ pub(super) const FILE: &str = "/sys/kernel/security/lockdown";
 pub(super) const WHY: &str = "the kernel is locked down (confidentiality: boot parameter lockdown, or a distribution's rule for Secure \
     Boot), and then nobody's programs may read its memory. Booted with lockdown=integrity, or with none, they may";
 
-/// Whether the kernel tells so: the text of [`FILE`], where it can be read.
+/// Whether the kernel reports so: the text of [`FILE`], where it can be read.
 pub(super) fn is_told(text: Option<&str>) -> bool {
     text.is_some_and(|text| text.contains("[confidentiality]"))
 }

@@ -1,21 +1,21 @@
-//! The records of `bpf/records.h` in Rust. What each field means is told there; all times are ns of CLOCK_MONOTONIC.
+//! The records of `bpf/records.h` in Rust. What each field means is described there; all times are ns of CLOCK_MONOTONIC.
 
-/// Sources that are told apart on a CPU, `enum source`.
+/// Sources that are distinguished on a CPU, `enum source`.
 pub(crate) const SOURCES: usize = 20;
 /// The first of ten softirq vectors among the sources.
 pub(crate) const SOURCE_SOFTIRQ: usize = 10;
-/// Bits of a time that are told apart below its power of two.
+/// Bits of a time that are distinguished below its power of two.
 pub(crate) const STEPS_BITS: u32 = 2;
 /// Steps of a distribution.
 pub(crate) const BUCKETS: usize = 160;
 /// Steps in a row of the table of lengths, and rows of a source and CPU there.
 pub(crate) const STEPS_IN_LINE: usize = 16;
 pub(crate) const STEPS_LINES: usize = BUCKETS / STEPS_IN_LINE;
-/// C-states that are told apart.
+/// C-states that are distinguished.
 pub(crate) const IDLE_STATES: usize = 10;
 /// Threads of the target that a CPU remembers.
 pub(crate) const KNOWN_THREADS: usize = 8;
-/// Functions that the kernel runs on somebody's behalf and that are told apart.
+/// Functions that the kernel runs on somebody's behalf and that are distinguished.
 pub(crate) const FUNCTIONS: usize = 512;
 /// So many of them in a row have it side by side how often they came on a CPU; the number of such rows.
 pub(crate) const FUNCTIONS_IN_ROW: usize = 32;
@@ -29,7 +29,7 @@ pub(crate) const DISTANCES: usize = 5;
 
 /// Why a thread sleeps, `enum sleep_reason`.
 pub(crate) const SLEEP_REASONS: usize = 9;
-/// System calls that are told apart.
+/// System calls that are distinguished.
 pub(super) const SYSTEM_CALLS: usize = 512;
 
 /// Wakers of a thread that are counted one by one.

@@ -2,7 +2,7 @@
 
 use super::records::BUCKETS;
 
-/// Ports that are told apart.
+/// Ports that are distinguished.
 pub(crate) const PORTS: usize = 64;
 
 records! {

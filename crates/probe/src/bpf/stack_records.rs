@@ -1,4 +1,4 @@
-//! The records of `bpf/stack_records.h` in Rust. What each field means is told there; all times are ns of CLOCK_MONOTONIC.
+//! The records of `bpf/stack_records.h` in Rust. What each field means is described there; all times are ns of CLOCK_MONOTONIC.
 
 /// Frames of a stack that are kept.
 pub(crate) const STACK_DEPTH: usize = 127;

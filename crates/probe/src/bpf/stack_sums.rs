@@ -10,7 +10,7 @@ use super::objects;
 use super::stack_records::{StackControl, StackFrames, StackKey, StackSum};
 use super::tables::{hash, mapped};
 
-/// Stacks that are told apart, 1 KiB each, which the kernel sets aside at once.
+/// Stacks that are distinguished, 1 KiB each, which the kernel sets aside at once.
 const STACKS: u32 = 1 << 14;
 
 /// Sums: of stacks, names of threads and what they did.
@@ -35,7 +35,7 @@ pub(crate) fn load() -> Result<Loaded, Missing> {
 /// Loads and attaches the programs that sample stacks. Nothing is counted before the tables say so.
 ///
 /// # Errors
-/// When the kernel does not tell its types, has no trace point of timer interrupts (x86 alone has), or does not permit programs: what, why
+/// When the kernel does not report its types, has no trace point of timer interrupts (x86 alone has), or does not permit programs: what, why
 /// and the remedy.
 pub(crate) fn load_profile() -> Result<Loaded, Missing> {
     let core = [BIRTHS, TIMERS].into_iter().flatten().collect();

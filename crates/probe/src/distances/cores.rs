@@ -27,7 +27,7 @@ const MOST_ROUNDS: usize = 51;
 /// What a map takes when nobody says how long: for few pairs this, for many what twelve short rounds take.
 const USUAL_TIME: Duration = Duration::from_secs(2);
 
-/// Reasons that are told one by one.
+/// Reasons that are reported one by one.
 const REASONS: usize = 8;
 
 /// Rounds and the length of a block.

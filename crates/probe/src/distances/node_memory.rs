@@ -36,7 +36,7 @@ impl NodeMemory {
         if let Some(node) = node {
             memory.bind(node)?;
         }
-        // Before the first touch. Where it is refused there are small pages, which is told.
+        // Before the first touch. Where it is refused there are small pages, which is reported.
         // SAFETY: advice about a mapping that is ours alone changes none of its content.
         let _ = unsafe { madvise(memory.start(), bytes, Advice::LinuxHugepage) };
         Ok(memory)
@@ -62,7 +62,7 @@ impl NodeMemory {
         mask[(node / bits) as usize] = 1 << (node % bits);
         // The kernel takes one off before it counts (mm/mempolicy.c, get_nodes).
         let most_node = mask.len() as c_ulong * c_ulong::from(bits) + 1;
-        // SAFETY: a policy for our own mapping; the mask lives through the call and has as many bits as are told.
+        // SAFETY: a policy for our own mapping; the mask lives through the call and has as many bits as are reported.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_mbind,
@@ -106,7 +106,7 @@ impl NodeMemory {
         Ok(Lies { checked: asked as u64, there: there as u64 })
     }
 
-    /// How much of it lies in huge pages, bytes; `None` where /proc/self/smaps does not tell.
+    /// How much of it lies in huge pages, bytes; `None` where /proc/self/smaps does not report it.
     pub(super) fn huge_bytes(&self) -> Option<u64> {
         let start = self.start() as u64;
         let mut reader = HugeBytes { wanted: start..start + self.bytes() as u64, inside: false, sum: None };

@@ -26,7 +26,7 @@ pub enum What {
         left: Left,
         /// The task that got the CPU.
         next: Task,
-        /// Whether the end of that slice is told as well: if not, it is of no concern to the target.
+        /// Whether the end of that slice is reported as well: if not, it is of no concern to the target.
         told: bool,
     },
     /// The kernel did not tell this switch; it was found out later. Nobody knows how the task before left, nor whether there was
@@ -37,7 +37,7 @@ pub enum What {
         /// The task that had it when it was found out.
         next: Task,
     },
-    /// The task has had the CPU since; who had it before is not told.
+    /// The task has had the CPU since; who had it before is not reported.
     Came(Task),
     /// Who a task is.
     Met(Task),

@@ -102,7 +102,7 @@ impl Tracing {
         self.loaded.walk_tasks()
     }
 
-    /// Without a walk inside the kernel: marks the threads that /proc lists. It does not tell one that is on a CPU from one that waits
+    /// Without a walk inside the kernel: marks the threads that /proc lists. It does not distinguish one that is on a CPU from one that waits
     /// for one; that shows with its first event.
     fn mark_by_number(&mut self, target: &Target) -> Result<(), Missing> {
         let Some(marks) = &mut self.tables.marks else { return Ok(()) };

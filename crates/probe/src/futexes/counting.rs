@@ -31,7 +31,7 @@ impl CountingFutexes {
     /// Gets ready to count for all threads of these processes, and of those that they start.
     ///
     /// # Errors
-    /// The kernel does not tell its types (BTF) or does not permit it, or the processes are too many: which, and the remedy.
+    /// The kernel does not report its types (BTF) or does not permit it, or the processes are too many: which, and the remedy.
     pub fn prepare(pids: &[u32]) -> Result<Self, Missing> {
         let because = |missing: Missing| Missing::new(FACT, missing.why);
         let target = Target::Processes(pids.to_vec());

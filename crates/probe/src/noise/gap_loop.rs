@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::record::Record;
 use super::seen::{OwnCpu, Seen};
 
-/// Steps by which the resolution is told, and gaps by which the cost of keeping one is.
+/// Steps by which the resolution is reported, and gaps by which the cost of keeping one is.
 const TRIAL_STEPS: usize = 20_000;
 const TRIAL_GAPS: usize = 500;
 

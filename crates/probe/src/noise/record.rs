@@ -180,7 +180,7 @@ impl Record {
         self.keep(Gap { began_ns, joined });
     }
 
-    /// Books steal that a tick tells of to the gaps since the last tick that nothing else explains; returns what is left.
+    /// Books steal that a tick reports to the gaps since the last tick that nothing else explains; returns what is left.
     fn place_steal(&mut self, steal_ns: u64) -> u64 {
         let placed_ns = steal_ns.min(self.pending.eventless_ns);
         if placed_ns > 0 {

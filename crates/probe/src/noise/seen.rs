@@ -48,7 +48,7 @@ impl Seen {
         moved.switches = self.switches.wrapping_sub(before.switches);
         moved.other_ns = self.other_ns.wrapping_sub(before.other_ns);
         moved.idle_ns = self.idle_ns.wrapping_sub(before.idle_ns);
-        // The first tick tells what was stolen since boot.
+        // The first tick reports what was stolen since boot.
         moved.steal_ns = if before.steal_ns == 0 { 0 } else { self.steal_ns.wrapping_sub(before.steal_ns) };
         moved.loop_is_known = self.loop_is_known && before.loop_is_known;
         moved

@@ -1,4 +1,4 @@
-//! Frequency of each CPU as the driver tells it, from /sys/devices/system/cpu/cpuN/cpufreq.
+//! Frequency of each CPU as the driver reports it, from /sys/devices/system/cpu/cpuN/cpufreq.
 
 use machine::{Missing, Root};
 

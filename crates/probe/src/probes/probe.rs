@@ -24,7 +24,7 @@ pub trait Probe: Sync {
     /// What it is.
     fn about(&self) -> &About;
 
-    /// What this root lacks for it, with the remedy; nothing if all is there.
+    /// What this root is missing for it, with the remedy; nothing if all is there.
     fn needs(&self, root: &Root) -> Vec<Missing>;
 
     /// Reads once, into the frame that is open. A fact that is missing among others goes to [`Rows::missing`].

@@ -14,7 +14,7 @@ impl Recording {
     ///
     /// `from_ns` and `to_ns` of the answer are the instants for which those samples stand (their middles), so that rates
     /// are right. Where the recording does not reach that far, its nearest sample is taken and `missing` says so. A
-    /// counter that cannot be told (its row or CPU came or went, it began again) is left out and named in `missing`.
+    /// counter that cannot be known (its row or CPU came or went, it began again) is left out and named in `missing`.
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Observation {
         let mut notes = Notes::new();
         let Some((first, last)) = self.bounds(from_ns, to_ns, &mut notes) else {

@@ -12,7 +12,7 @@ use super::session::Session;
 use super::wall_clock::utc;
 use crate::account::{Account, ThreadAccount, Whole};
 
-/// So many gaps are told one by one.
+/// So many gaps are reported one by one.
 const MOST_GAPS: u64 = 1_000;
 
 /// How large the tables may become.

@@ -35,7 +35,7 @@ impl Session {
     /// One that begins now.
     ///
     /// # Errors
-    /// When the kernel does not tell which boot this is.
+    /// When the kernel does not say which boot this is.
     pub fn now(title: String, target: serde_json::Value, how: &str, every_ns: u64) -> Result<Self, Fault> {
         let file = "/proc/sys/kernel/random/boot_id";
         let boot_id = Root::live().read(file);

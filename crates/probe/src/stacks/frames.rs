@@ -15,7 +15,7 @@ pub enum Frames {
 /// Where the kernel gives a CPU away (kernel/sched/core.c): what is further in is the switch itself, and the program that sees it.
 const GIVES_AWAY: &str = "__schedule";
 
-/// Leaves out what is the same in each stack of the kernel: all further in than its `__schedule`. `innermost_first` as the kernel tells it.
+/// Leaves out what is the same in each stack of the kernel: all further in than its `__schedule`. `innermost_first` as the kernel reports it.
 pub(super) fn without_the_switch(innermost_first: &[String]) -> &[String] {
     let gives = innermost_first.iter().rposition(|name| name == GIVES_AWAY);
     gives.map_or(innermost_first, |at| &innermost_first[at + 1..])

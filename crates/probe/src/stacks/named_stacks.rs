@@ -123,7 +123,7 @@ fn up_to_the_last(frames: &[u64]) -> Vec<u64> {
     known.copied().chain((ends != 0).then_some(ends)).collect()
 }
 
-/// Addresses that lie within what was running: of a caller the kernel tells where it will go on, which can be the next function already.
+/// Addresses that lie within what was running: of a caller the kernel reports where it will go on, which can be the next function already.
 fn within_calls(innermost_first: &[u64]) -> impl Iterator<Item = u64> {
     innermost_first.iter().enumerate().map(|(depth, address)| address - u64::from(depth > 0))
 }

@@ -91,7 +91,7 @@ impl Naming {
         Ok(names.collect())
     }
 
-    /// Names of functions of a process. Of those that have none the name of their file is told, in brackets.
+    /// Names of functions of a process. Of those that have none the name of their file is reported, in brackets.
     ///
     /// # Errors
     /// No name could be found at all: why.

@@ -28,7 +28,7 @@ impl Profiling {
     /// Gets ready to sample all threads of these processes, and of those that they start.
     ///
     /// # Errors
-    /// The kernel does not tell its types (BTF), has no trace point of timer interrupts (x86 alone has), does not permit it, or the processes are
+    /// The kernel does not report its types (BTF), has no trace point of timer interrupts (x86 alone has), does not permit it, or the processes are
     /// too many: which, and the remedy.
     pub fn prepare(pids: &[u32]) -> Result<Self, Missing> {
         let because = |missing: Missing| Missing::new(FACT, missing.why);

@@ -29,7 +29,7 @@ pub enum TickDependency {
 }
 
 impl TickDependency {
-    /// From the mask that the tracepoint tells; `None` for TICK_DEP_MASK_NONE, which is no dependency.
+    /// From the mask that the tracepoint reports; `None` for TICK_DEP_MASK_NONE, which is no dependency.
     pub fn from_mask(mask: u64) -> Option<Self> {
         Some(match mask {
             0 => return None,

@@ -27,7 +27,7 @@ pub struct TickStops {
 /// Parses what the trigger `hist:keys=common_cpu,success,dependency` has counted. Kernels before 5.14 call the first key `cpu`.
 ///
 /// # Errors
-/// No histogram in it (a text that is empty, as when the trigger was taken away), an entry that lacks a key or has one
+/// No histogram in it (a text that is empty, as when the trigger was taken away), an entry that is missing a key or has one
 /// that is no number.
 pub fn parse(text: &str) -> Result<TickStops, Malformed> {
     let mut stops = TickStops::default();

@@ -28,7 +28,7 @@ pub(super) struct StopCounter {
 
 impl StopCounter {
     /// Begins to count on this machine, which has `cpus` CPUs. Missing where tracefs is not mounted or refuses, and where the
-    /// kernel lacks the tracepoint or histogram triggers.
+    /// kernel is missing the tracepoint or histogram triggers.
     pub fn begin(cpus: usize) -> Result<Self, Missing> {
         Self::begin_at(&tracefs()?, cpus)
     }

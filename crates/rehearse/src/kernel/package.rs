@@ -137,7 +137,7 @@ mod tests {
         let kernels = tempfile::tempdir().unwrap();
         let why = find_in(kernels.path(), "of-no-flavour", &mut |_| {}).unwrap_err();
         assert_eq!(why.class, Class::MachineLacks);
-        // Where there is no apt, that is told.
+        // Where there is no apt, that is reported.
         let why = why.to_string();
         assert!(why.contains("apt-cache") && why.contains("--kernel running"), "{why}");
         assert!(!kernels.path().join("linux-image-of-no-flavour").exists());

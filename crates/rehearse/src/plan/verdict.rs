@@ -1,4 +1,4 @@
-//! Whether a plan took effect, from what the kernel told before, with and after it. Pure.
+//! Whether a plan took effect, from what the kernel reported before, with and after it. Pure.
 
 use machine::diff::Difference;
 use machine::kernel::boot::{self, BootParameter, Taker};

@@ -112,7 +112,7 @@ impl Nodes {
         Self { list: list.collect(), numbers }
     }
 
-    /// Number in the guest; the first node for a CPU whose node is not told, where there are nodes.
+    /// Number in the guest; the first node for a CPU whose node is not reported, where there are nodes.
     fn of_cpu(&self, node: Option<u32>) -> Option<u32> {
         let told = node.and_then(|node| self.numbers.get(&node).copied());
         told.or(self.list.first().map(|first| first.id))
@@ -123,7 +123,7 @@ impl Nodes {
     }
 }
 
-/// Cores of the CPUs whose place the kernel tells: those that are online.
+/// Cores of the CPUs whose place the kernel reports: those that are online.
 fn known_cores(machine: &Machine, nodes: &Nodes) -> Vec<Core> {
     let mut cores: BTreeMap<Vec<u32>, Core> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
@@ -155,7 +155,7 @@ fn split_dies(cores: &mut [Core]) {
     }
 }
 
-/// Gives a place to CPUs whose place is not told, as they are not online: first beside a core that lacks a thread, in
+/// Gives a place to CPUs whose place is not reported, as they are not online: first beside a core that is missing a thread, in
 /// the order of the numbers; then in cores of their own, one package after the other. Returns which they were.
 fn place_the_others(machine: &Machine, cores: &mut Vec<Core>) -> CpuSet {
     let known: CpuSet = cores.iter().flat_map(|core| core.cpus.iter().copied()).collect();

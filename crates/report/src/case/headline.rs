@@ -21,7 +21,7 @@ pub enum Tone {
     Slow,
     /// Something is better than the baseline, or all are alike.
     Even,
-    /// The trials do not tell.
+    /// The trials do not decide it.
     Undecided,
     /// Nothing can be told from these trials, however many there are.
     NoClaim,

@@ -1,4 +1,4 @@
-//! What a gate demanded, as JUnit XML: a test case an expectation. One that cannot be told is an error, one that does not hold a failure.
+//! What a gate demanded, as JUnit XML: a test case an expectation. One that cannot be decided is an error, one that does not hold a failure.
 
 use std::time::Duration;
 

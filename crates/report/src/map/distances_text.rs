@@ -31,7 +31,7 @@ pub fn render(distances: &Distances, style: Style) -> String {
     parts.join("\n")
 }
 
-/// What a map of the machine shows of them, beside what the firmware tells.
+/// What a map of the machine shows of them, beside what the firmware reports.
 pub(crate) fn within_a_map(distances: &Distances) -> String {
     let style = Style { width: 110, colour: false };
     let cores = distances.cores.iter().map(groups);

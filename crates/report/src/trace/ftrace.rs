@@ -23,7 +23,7 @@ const BUNDLE: usize = 512;
 /// arch/x86/include/asm/irq_vectors.h: LOCAL_TIMER_VECTOR. Its trace point is on x86 only.
 const TIMER_VECTOR: u32 = 0xec;
 
-/// include/uapi/linux/sched.h: CLONE_THREAD, by which a new thread is told from a new process.
+/// include/uapi/linux/sched.h: CLONE_THREAD, by which a new thread is distinguished from a new process.
 const A_THREAD: u64 = 0x0001_0000;
 
 /// As cpu_idle tells that a CPU is awake.

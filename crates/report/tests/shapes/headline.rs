@@ -24,7 +24,7 @@ fn facts(means: &[f64], noise: f64) -> Facts {
     })
 }
 
-/// The storm on CPU 0, where the trials do not tell whether the server or the load meets it there.
+/// The storm on CPU 0, where the trials do not show whether the server or the load meets it there.
 #[test]
 fn a_cause_is_named_where_nobody_knows_who_meets_it() {
     let mut facts = others::two_cpus();

@@ -17,14 +17,14 @@ pub struct Booted {
 }
 
 impl Booted {
-    /// The one that runs; `None` where the kernel does not tell.
+    /// The one that runs; `None` where the kernel does not report it.
     pub fn read(root: &Root) -> Option<Self> {
         let line = |path| root.read(path).ok().map(|text| text.trim().to_string());
         let (id, cmdline) = (line("/proc/sys/kernel/random/boot_id")?, line("/proc/cmdline")?);
         Some(Self { id, cmdline, kernel: line("/proc/sys/kernel/osrelease").unwrap_or_default() })
     }
 
-    /// Those of `words` that its command line lacks.
+    /// Those of `words` that its command line does not have.
     pub fn lacks<'a>(&self, words: &'a [String]) -> Vec<&'a str> {
         let there = boot::words(&self.cmdline);
         words.iter().filter(|word| !there.contains(word)).map(String::as_str).collect()

@@ -82,7 +82,7 @@ impl BootLoader for LiveBootLoader {
 /// The path by which what a study has placed is found again, also where the case itself is gone.
 ///
 /// # Errors
-/// A path that is not to be told whole.
+/// A path that is not to be reported whole.
 pub fn whole(dir: &Path) -> Result<PathBuf, Fault> {
     dir.canonicalize()
         .or_else(|_| std::path::absolute(dir))
@@ -127,7 +127,7 @@ pub fn prepare(
     case.append_boot(Asked { block, boot, words, in_boot: now.id.clone(), trials })
 }
 
-/// The boot loader did not do as it was told.
+/// The boot loader did not do as it was set.
 fn came_up_otherwise(case: &Case, words: &[String], now: &Booted) -> Fault {
     let lacking = now.lacks(words);
     let cause = match lacking.is_empty() {

@@ -223,7 +223,7 @@ fn require_metric(recipe: &Recipe, figures: &BTreeMap<String, f64>) -> Result<()
     }
 }
 
-/// Whether the client had room. With server and load on the same CPU neither can be told apart from the other. One that sends packets
+/// Whether the client had room. With server and load on the same CPU neither can be distinguished from the other. One that sends packets
 /// as fast as it can is itself what is measured.
 fn judge_headroom(outcome: &Outcome, as_run: &AsRun, placement: &Placement) -> Option<Headroom> {
     if outcome.counted != Counted::Requests {

@@ -1,6 +1,6 @@
 //! The kernel's own work, moved to CPUs of its own: what that comes to on a machine.
 //!
-//! Whether the kernel lets an interrupt be moved is not told by any file that every kernel has (managed ones refuse), so what is asked for
+//! Whether the kernel lets an interrupt be moved is not reported by any file that every kernel has (managed ones refuse), so what is asked for
 //! here is made as far as it goes ([`LiveTrials`](super::live::LiveTrials)).
 
 use machine::knobs::Knob;
@@ -20,7 +20,7 @@ const MOVED: [&str; 6] = [
 /// idle CPUs stay there instead of moving to the busy one.
 const SET: [(&str, &str); 2] = [("vm-stat-interval", "120"), ("timer-migration", "off")];
 
-/// The settings that move it to `cpus`. What is there already, what this machine lacks and what cannot be read is left out.
+/// The settings that move it to `cpus`. What is there already, what this machine does not have and what cannot be read is left out.
 pub(super) fn settings(root: &Root, cpus: &CpuSet) -> Vec<Setting> {
     let moved = MOVED.iter().flat_map(|id| of_knob(root, id, &cpus.to_list(), |now| is_within(now, cpus)));
     let set = SET.iter().flat_map(|(id, value)| of_knob(root, id, value, |now| now == *value));

@@ -101,7 +101,7 @@ pub trait Trials {
         false
     }
 
-    /// The boot that trials run in; `None` where they run under no kernel, or it does not tell.
+    /// The boot that trials run in; `None` where they run under no kernel, or it does not report it.
     fn booted(&self) -> Option<Booted> {
         None
     }

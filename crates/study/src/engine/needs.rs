@@ -1,4 +1,4 @@
-//! What a recipe needs that this machine lacks, told before anything is made or run.
+//! What a recipe needs that this machine does not have, told before anything is made or run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// Holds the recipe to what is there.
 ///
 /// # Errors
-/// Names every program that is missing, with the command that installs it on Debian; or what else the load lacks.
+/// Names every program that is missing, with the command that installs it on Debian; or what else the load does not have.
 pub fn check(recipe: &Recipe) -> Result<(), Fault> {
     let lacking: Vec<(&str, &str)> = recipe
         .needs

@@ -193,7 +193,7 @@ pub fn make_case(request: Request) -> Result<Case, Fault> {
 ///
 /// # Errors
 /// The recipe asks for what this machine does not have, or for a knob that does not exist, or does not say which way a figure is better
-/// whose name does not tell it.
+/// whose name does not say it.
 pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     recipe.check()?;
     let mut recipe = recipe.with_directions()?;

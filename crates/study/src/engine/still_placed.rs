@@ -6,7 +6,7 @@ use machine::{Class, CpuSet, Fault, Placement, Root};
 /// That the CPUs of the placement are online at the end of its trial. A trial that lost one is no trial of its placement.
 ///
 /// # Errors
-/// When one is not. On kernels that do not tell which are online there is nothing to hold against it.
+/// When one is not. On kernels that do not report which are online there is nothing to hold against it.
 pub(super) fn cpus_are_there(root: &Root, placement: &Placement) -> Result<(), Fault> {
     let Ok(online) = root.cpu_list("/sys/devices/system/cpu/online") else { return Ok(()) };
     let asked = [&placement.server_cpus, &placement.load_cpus];

@@ -136,7 +136,7 @@ pub(super) fn of(
         return None;
     }
     let row = differences(&gains[at], of_reference);
-    // A control must be told apart from no change at all; the margin is for what a reader cares about.
+    // A control must be distinguished from no change at all; the margin is for what a reader cares about.
     let (helped, hurt) = (signed_rank::p_above(&row, 0.0), signed_rank::p_below(&row, 0.0));
     let level = comparison.precision.alpha / 2.0;
     let contrast = comparison.family(vec![(arm, row, name.clone())]).pop()?;

@@ -95,7 +95,7 @@ fn with_added(
     evidence
 }
 
-/// Judges by added blocks alone, whose evidence is `fresh`, what could not be told before.
+/// Judges by added blocks alone, whose evidence is `fresh`, what could not be decided before.
 fn confirm_expectations(
     judgements: &mut [Judgement],
     study: &Resolved,

@@ -93,7 +93,7 @@ impl Evidence {
         self.worse_than_other_cpus(|whose| matches!(whose, None | Some(Whose::Server | Whose::Unknown)))
     }
 
-    /// CPUs with which the figure is worse, and not because of the server's CPU as far as can be told: worst first.
+    /// CPUs with which the figure is worse, and not because of the server's CPU as far as can be known: worst first.
     pub fn not_the_servers(&self) -> Vec<&Contrast> {
         self.worse_than_other_cpus(|whose| matches!(whose, Some(Whose::Load | Whose::Inseparable)))
     }

@@ -12,7 +12,7 @@ pub enum Verdict {
     Worse,
     /// No difference larger than the margin.
     Equal,
-    /// The trials do not tell.
+    /// The trials do not decide it.
     Undecided,
     /// The server did not run where the arm, or what it is compared with, says: its figures are about another placement.
     NotAsAsked,
@@ -51,7 +51,7 @@ pub enum Whose {
     Server,
     /// The load's, which runs elsewhere when the server runs here.
     Load,
-    /// The trials do not tell the two apart.
+    /// The trials do not distinguish the two.
     Inseparable,
     /// The trials have nothing that would tell.
     Unknown,

@@ -18,7 +18,7 @@ use crate::trial::{Demand, Trial};
 /// The part of a contrast that one side's demand has to cover.
 const COVERS: f64 = 0.5;
 
-/// Level at which a side's loss must be told apart from none.
+/// Level at which a side's loss must be distinguished from none.
 const LEVEL: f64 = 0.05;
 
 /// The name of the rate by which demand is divided where the deciding figure is none.

@@ -8,7 +8,7 @@ use machine::{CpuSet, Machine};
 use super::Level;
 
 /// Up to this many CPUs that are tried, each has an arm with the load on it too: with two CPUs that is every pair of server and load,
-/// so that a CPU that is slow for the server and one that is slow for the load are told apart.
+/// so that a CPU that is slow for the server and one that is slow for the load are distinguished.
 const TOGETHER_EACH_UP_TO: usize = 2;
 
 /// The load beside the server on the first of `tried` (on each of them where they are few): on the same CPU, on its SMT sibling, under

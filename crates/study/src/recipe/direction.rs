@@ -33,7 +33,7 @@ impl Direction {
         }
     }
 
-    /// The direction that is known of a figure of this name; `None` where name and unit do not tell it.
+    /// The direction that is known of a figure of this name; `None` where name and unit do not say it.
     pub fn known(figure: &str) -> Option<Self> {
         let name = with_per(figure);
         if let Some((_, own)) = OWN.iter().find(|(own, _)| *own == name) {
@@ -82,7 +82,7 @@ pub(super) fn is_rate(figure: &str) -> bool {
     with_per(figure).split_once("_per_").is_some_and(|(_, per)| SECOND.contains(&per))
 }
 
-/// Figures of pinwise itself that their names alone do not tell, or tell wrongly.
+/// Figures of pinwise itself that their names alone do not say, or tell wrongly.
 const OWN: [(&str, Direction); 17] = [
     // What is taken from a task that only spins, and what is left to it (load::spinner).
     ("between_ticks_ms", Direction::Higher),

@@ -177,7 +177,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// What levels set names arms, and stands in all that is told of them.
+    /// What levels set names arms, and stands in all that is reported of them.
     fn check_levels(&self) -> Result<(), Fault> {
         let set = self.keys_of_levels();
         match set.into_iter().find(|(key, value)| self.is_secret(key, value)) {

@@ -1,4 +1,4 @@
-//! The search on simulated machines of which it knows only what a map tells: it has to find what was published.
+//! The search on simulated machines of which it knows only what a map reports: it has to find what was published.
 
 use machine::CpuSet;
 

@@ -1,4 +1,4 @@
-//! What of a placement may matter, as numbers: by these the model tells near placements from far ones.
+//! What of a placement may matter, as numbers: by these the model distinguishes near placements from far ones.
 
 use std::collections::BTreeMap;
 

@@ -55,7 +55,7 @@ pub(crate) struct Model {
 
 /// Variances that are the same for every study: log figures of blocks differ by some tens of per cent at most.
 const BLOCK: f64 = 0.01;
-/// Variance of what an arm has of its own, that its features do not tell: 1 %.
+/// Variance of what an arm has of its own, that its features do not explain: 1 %.
 const OWN: f64 = 0.0001;
 /// Variance of the common part, on top of the signal.
 const COMMON: f64 = 1.0;

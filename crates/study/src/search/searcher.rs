@@ -185,7 +185,7 @@ impl Searcher {
         self.means.first().map(|(arm, _)| *arm)
     }
 
-    /// What to run next; the same again until it is told.
+    /// What to run next; the same again until its result is in.
     pub fn ask(&mut self) -> Ask {
         let ask = self.pending.take().unwrap_or_else(|| self.decide());
         self.pending = Some(ask.clone());
@@ -193,7 +193,7 @@ impl Searcher {
     }
 
     /// Takes the results of the block that was asked for: of each arm that gave a figure its log, signed so that more is
-    /// better. Controls are not told: the evidence of the study weighs them.
+    /// better. Controls are not reported: the evidence of the study weighs them.
     pub fn tell(&mut self, results: &[(usize, f64)]) {
         let Some(Ask::Block { stage, arms, .. }) = self.pending.take() else { return };
         let block = self.blocks;

@@ -53,7 +53,7 @@ pub struct Space {
     pub listed: Listed,
 }
 
-/// What CPU sets are chosen and told apart by.
+/// What CPU sets are chosen and distinguished by.
 #[derive(Debug, Clone)]
 struct Cpus {
     symmetry: Symmetry,
@@ -110,7 +110,7 @@ impl Space {
         space
     }
 
-    /// The symmetry that the placements are told apart by; `None` where CPUs are not searched.
+    /// The symmetry that the placements are distinguished by; `None` where CPUs are not searched.
     pub fn symmetry(&self) -> Option<&Symmetry> {
         self.cpus.as_ref().map(|cpus| &cpus.symmetry)
     }

@@ -50,7 +50,7 @@ impl Symmetry {
         Self::told_apart(machine, interrupts_per_s, machine.usable(), &BTreeMap::new())
     }
 
-    /// As [`of`](Self::of), for what may run on `choosable` alone, where the CPUs of `apart` differ from others by what is told of
+    /// As [`of`](Self::of), for what may run on `choosable` alone, where the CPUs of `apart` differ from others by what is known of
     /// each in words.
     pub fn told_apart(
         machine: &Machine,
@@ -222,7 +222,7 @@ fn parts(machine: &Machine, tree: &Tree) -> Parts {
     let place = |cpus: &CpuSet| tree.vertices.iter().position(|vertex| &vertex.cpus == cpus);
     let (with_cpus, memory_only): (Vec<_>, Vec<_>) =
         machine.nodes.iter().partition(|node| !node.cpus.is_empty());
-    // A node that is no vertex crosses something: its CPUs are told apart one by one.
+    // A node that is no vertex crosses something: its CPUs are distinguished one by one.
     let mut found: Vec<(Option<usize>, Option<u32>)> = with_cpus
         .iter()
         .filter_map(|node| place(&node.cpus).map(|vertex| (Some(vertex), Some(node.id))))

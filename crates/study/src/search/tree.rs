@@ -62,7 +62,7 @@ pub(crate) struct Tree {
     pub vertices: Vec<Vertex>,
     pub kinds: Vec<Kind>,
     pub root: usize,
-    /// Sets that did not nest; their CPUs are told apart instead.
+    /// Sets that did not nest; their CPUs are distinguished instead.
     pub crossing: Vec<CpuSet>,
 }
 
@@ -92,7 +92,7 @@ struct Builder {
 }
 
 impl Tree {
-    /// Builds the tree. Sets that cross others are left out, and the CPUs on both sides of them told apart: that makes
+    /// Builds the tree. Sets that cross others are left out, and the CPUs on both sides of them distinguished: that makes
     /// more classes than there are, never fewer.
     pub(crate) fn build(mut plan: Plan) -> Self {
         let (sets, crossing) = nested(&plan);

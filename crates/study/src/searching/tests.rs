@@ -1,4 +1,4 @@
-//! The search in a case, on simulated machines of which the engine knows only what a map tells.
+//! The search in a case, on simulated machines of which the engine knows only what a map reports.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

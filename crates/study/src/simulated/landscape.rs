@@ -42,7 +42,7 @@ pub struct Shape {
     /// CPUs of each node in the order of its cores, where they are not numbered through.
     #[serde(default)]
     pub numbering: Vec<Vec<u32>>,
-    /// Distances of the nodes as firmware tells them; 10 and 20 where absent.
+    /// Distances of the nodes as firmware reports them; 10 and 20 where absent.
     #[serde(default)]
     pub distances: Vec<Vec<u32>>,
     /// Node that the network card hangs on.

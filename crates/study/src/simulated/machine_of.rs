@@ -50,7 +50,7 @@ impl Shape {
         seats
     }
 
-    /// Distance from node to node as firmware tells it.
+    /// Distance from node to node as firmware reports it.
     pub fn distance(&self, from: u32, to: u32) -> u32 {
         let told = self.distances.get(from as usize).and_then(|row| row.get(to as usize)).copied();
         told.unwrap_or(if from == to { 10 } else { 20 })

@@ -24,7 +24,7 @@ const MOST_STALLS: usize = 64;
 const LEAST_GAPS: usize = 3;
 /// Random placements; the smallest p is one of them plus one, so that a study may have a hundred arms.
 const DRAWS: usize = 9_999;
-/// Intervals of a run that are told apart: a day of them, whatever a case says.
+/// Intervals of a run that are distinguished: a day of them, whatever a case says.
 const MOST_INTERVALS: usize = 1 << 20;
 /// Distances may be off by this share of the period on average.
 const MOST_SPREAD: f64 = 0.15;

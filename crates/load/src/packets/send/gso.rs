@@ -41,7 +41,7 @@ impl Way for Gso {
 
 fn set_segment_bytes(socket: &UdpSocket, bytes: usize) -> Result<(), Errno> {
     let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the value is a live int of the length that is told.
+    // SAFETY: the value is a live int of the length that is reported.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

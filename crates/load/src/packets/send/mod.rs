@@ -17,7 +17,7 @@ pub(super) use way::Way;
 
 /// The way that the options say, towards `sink`, from the address that the sink knows us by.
 ///
-/// Fails when the kernel has no such way, naming what it lacks.
+/// Fails when the kernel has no such way, naming what it does not have.
 pub(super) fn way(
     load: &PacketsLoad,
     form: &Form,

@@ -178,7 +178,7 @@ pub(crate) fn told(takers: impl Iterator<Item = (String, Taker)>) -> String {
     takers.map(|(name, taker)| format!("{name}={taker}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Decodes [`told`]; words of a newer pinwise are not told.
+/// Decodes [`told`]; words of a newer pinwise are not reported.
 pub(crate) fn parse(fact: &str) -> BTreeMap<String, Taker> {
     let known = [Taker::Module, Taker::NoParameter, Taker::NoModule, Taker::NoModuleSoCalled];
     let pairs = fact.split_whitespace().filter_map(|pair| pair.split_once('='));

@@ -12,7 +12,7 @@ pub struct BootParameter {
     pub asked: Option<String>,
     /// What is so now, in words; `None` when nothing that can be read tells.
     pub now: Option<String>,
-    /// Whether it took effect; `None` when that cannot be told.
+    /// Whether it took effect; `None` when that is not known.
     pub took_effect: Option<bool>,
     /// The file that tells, or why none does.
     pub source: String,

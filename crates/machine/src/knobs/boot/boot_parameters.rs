@@ -45,7 +45,7 @@ impl Knob for BootParameters {
     }
 
     /// Those that pinwise's file adds, whether the machine has been started with them or not. In a line that others write as well they
-    /// cannot be told from theirs: then it is that line, of which kernel-install makes entries, or with which grubby's kernel was started.
+    /// cannot be distinguished from theirs: then it is that line, of which kernel-install makes entries, or with which grubby's kernel was started.
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
         if let Way::Tool(loader) = offered(root, target)? {
             let path = match loader {

@@ -76,7 +76,7 @@ impl Knob for DeviceIrqs {
             netns: None,
         };
         let moved = || moves().filter(|(line, _)| line.irq.managed != Some(true));
-        // All first: each lets irqbalance place anew what it was not told of yet.
+        // All first: each lets irqbalance place anew what it was not asked about yet.
         let bans = moved().filter_map(|(line, _)| irqbalance_banned_irqs::ban(root, line.irq.irq));
         Ok(bans.chain(moved().map(act)).collect())
     }

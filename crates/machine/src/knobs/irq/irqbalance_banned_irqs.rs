@@ -61,7 +61,7 @@ impl Knob for IrqbalanceBannedIrqs {
     }
 }
 
-/// What has irqbalance leave `irq` alone; nothing where none runs that can be told.
+/// What has irqbalance leave `irq` alone; nothing where none runs that can be asked.
 pub(in crate::knobs) fn ban(root: &Root, irq: u32) -> Option<Act> {
     irqbalance::find(root).map(|process| Act::SetIrqBan { process, irq, banned: true })
 }

@@ -76,7 +76,7 @@ pub(in crate::knobs) fn processes(root: &Root) -> Result<Vec<Target>, Fault> {
     Ok(named.collect())
 }
 
-/// The threads of a process, each told apart from later ones of its number.
+/// The threads of a process, each distinguished from later ones of its number.
 pub(in crate::knobs) fn threads(root: &Root, about: &About, pid: &str) -> Result<Vec<ThreadRef>, Fault> {
     let none = || no_such(about, pid, "there is no such process");
     let number = number(pid).ok_or_else(none)?;
@@ -109,7 +109,7 @@ pub(in crate::knobs) fn chosen(root: &Root, about: &About, target: &str) -> Resu
     }
 }
 
-/// A process, told apart from later ones of its number.
+/// A process, distinguished from later ones of its number.
 pub(in crate::knobs) fn process(root: &Root, about: &About, pid: &str) -> Result<ProcessRef, Fault> {
     let threads = threads(root, about, pid)?;
     let first = threads.into_iter().find(|thread| thread.tid == thread.pid);

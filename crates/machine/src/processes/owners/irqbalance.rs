@@ -41,7 +41,7 @@ pub struct Irqbalance {
     /// Length of a round where it is given (`--interval`), s; it takes 10 by itself.
     pub interval_s: Option<u32>,
     /// Lines that it moves: those that are in use and are neither banned nor managed by the kernel; none when it does
-    /// not run or balances once. On kernels that do not tell which lines they manage, those are among them: such a line
+    /// not run or balances once. On kernels that do not report which lines they manage, those are among them: such a line
     /// refuses to be moved by anybody. What somebody else writes to one of them does not last, and nobody can say how
     /// long it will: irqbalance writes a line only when it moves it (activate.c), which is when that evens out the load,
     /// and for all of them when a CPU or a line comes or goes, at SIGHUP and when it starts.

@@ -49,7 +49,7 @@ fn files(root: &Root) -> Vec<String> {
     main.into_iter().chain(drop_ins.into_values()).collect()
 }
 
-/// The settings of the section [Manager]. An empty value takes back what came before it, and is told as such.
+/// The settings of the section [Manager]. An empty value takes back what came before it, and is reported as such.
 fn settings(text: &str, file: &str) -> Vec<OwnerSetting> {
     let mut section = "";
     let mut manager = String::new();

@@ -40,7 +40,7 @@ fn rows_of_the_whole_system_are_no_cpu_rows() {
     let table = parse(X86).unwrap();
     assert_eq!(by_name(&table, "ERR").counted, Counted::System(2));
     assert_eq!(table.per_cpu(by_name(&table, "ERR")), None);
-    // With one CPU online the number of counts does not tell them apart, the name does.
+    // With one CPU online the number of counts does not distinguish them, the name does.
     let single =
         parse("           CPU4\nLOC:          9   Local timer interrupts\nERR:          1\n").unwrap();
     assert_eq!(single.per_cpu(&single.rows[0]), Some(&[9][..]));

@@ -189,7 +189,7 @@ proptest! {
                 1 => cpus.push(cpus.last().map_or(0, |cpu| cpu + 1)),
                 2 => rows[at].0 += 1,
                 3 => drop((rows.len() > 1).then(|| rows.remove(at))),
-                // A CPU that went away in the middle of the table: that row lacks a column.
+                // A CPU that went away in the middle of the table: that row is missing a column.
                 4 => {
                     let good = printed(&cpus, &rows, err);
                     let mut lines: Vec<String> = good.lines().map(String::from).collect();

@@ -1,4 +1,4 @@
-//! The hidden verb that a guest runs when a plan is rehearsed: what the kernel tells, and ticks under load.
+//! The hidden verb that a guest runs when a plan is rehearsed: what the kernel reports, and ticks under load.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -100,7 +100,7 @@ pub struct Args {
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE", conflicts_with = "record")]
     pub output: Option<PathBuf>,
-    /// A file with the types (BTF) of the running kernel, where it does not tell them itself
+    /// A file with the types (BTF) of the running kernel, where it does not report them itself
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub btf: Option<PathBuf>,
     /// Raw trace points even where the kernel has them with types
@@ -132,7 +132,7 @@ impl Form {
         matches!(self, Self::Text | Self::Json)
     }
 
-    /// The form of a table; `None` where the whole sheet is told.
+    /// The form of a table; `None` where the whole sheet is reported.
     pub fn of_table(self) -> Option<account_tables::Form> {
         match self {
             Self::Text | Self::Json | Self::Perfetto | Self::Folded => None,
@@ -215,7 +215,7 @@ impl Args {
         self.btf.as_deref().map_or(Ok(()), holds_types)
     }
 
-    /// What stacks are not told of.
+    /// What has no stacks.
     fn fit_stacks(&self) -> Result<(), Fault> {
         let without =
             |cause: &str, remedy: &str| Err(Fault::new(Class::Usage, "--format folded", cause, remedy));

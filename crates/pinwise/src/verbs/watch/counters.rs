@@ -76,7 +76,7 @@ pub fn run(
     Ok(Answer::Done)
 }
 
-/// Whether it is the user or the machine that lacks something.
+/// Whether it is the user or the machine that is missing something.
 fn class() -> Class {
     if rustix::process::geteuid().is_root() { Class::MachineLacks } else { Class::NotPermitted }
 }

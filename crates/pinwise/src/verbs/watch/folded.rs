@@ -18,7 +18,7 @@ use crate::window::{self, Ended};
 
 /// Sums up for the window, then writes a line for each stack.
 pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Result<Answer, Fault> {
-    // Opened first: a place that does not take the output is told before the window, not after it.
+    // Opened first: a place that does not take the output is reported before the window, not after it.
     let place = tell::place(args)?;
     let remedy = "--format text shows the same times without stacks";
     let summing = Summing::begin(&watched.target()).map_err(|missing| refused(missing, remedy))?;

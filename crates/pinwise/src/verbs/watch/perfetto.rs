@@ -31,7 +31,7 @@ pub fn run(
     watched: &Watched,
     stop: &AtomicBool,
 ) -> Result<Answer, Fault> {
-    // Opened first: a place that does not take the file is told before the window, not after it.
+    // Opened first: a place that does not take the file is reported before the window, not after it.
     let mut place = output::open(args.output.as_deref(), Some(TRACE))?;
     let plan = Plan {
         target: watched.target(),

@@ -19,7 +19,7 @@ pub struct Watched {
     unit: Option<String>,
     /// Directory of the cgroup, if a unit, cgroup, container or pod was asked for.
     cgroup: Option<String>,
-    /// The CPUs that are told of; `None` for all.
+    /// The CPUs that are shown; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<CpuSet>,
 }
@@ -45,13 +45,13 @@ impl Watched {
         Ok(watched)
     }
 
-    /// Of these CPUs alone it is told, where any are named.
+    /// Only these CPUs are shown, where any are named.
     #[must_use]
     pub fn on(self, cpus: Option<CpuSet>) -> Self {
         Self { cpus, ..self }
     }
 
-    /// What is left out where a target is told of with these CPUs only.
+    /// What is left out where a target is shown with these CPUs only.
     pub fn elsewhere(&self) -> Option<Missing> {
         let cpus = self.cpus.as_ref().filter(|_| !self.is_everything())?;
         Some(Account::elsewhere(cpus))

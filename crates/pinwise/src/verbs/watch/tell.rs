@@ -73,7 +73,7 @@ pub fn sheet(args: &Args, title: &str, sheet: Sheet<'_>, place: Place) -> Result
     }
 }
 
-/// Lengths by step are told when everything is wanted.
+/// Lengths by step are reported when everything is wanted.
 pub fn without_steps(sheet: Sheet<'_>, full: bool) -> Sheet<'_> {
     let account = if full { sheet.account } else { sheet.account.without_lengths() };
     Sheet { account, ..sheet }

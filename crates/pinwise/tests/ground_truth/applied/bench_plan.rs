@@ -103,7 +103,7 @@ impl BenchPlan {
         killing::readings(&self.root, &self.plan)
     }
 
-    /// Runs `pinwise` with these words; it must succeed, or what it said is told.
+    /// Runs `pinwise` with these words; it must succeed, or what it said is reported.
     #[track_caller]
     pub fn succeeds(&self, words: &[&str]) {
         let done = self.bench.run(words);

@@ -136,7 +136,7 @@ impl Window {
     }
 }
 
-/// Every row that a storm could be told in: each source on each CPU, each line of a device, what the target's threads met together, routes
+/// Every row that a storm could be reported in: each source on each CPU, each line of a device, what the target's threads met together, routes
 /// of its migrations, paging of the machine.
 fn told(sheet: &Sheet) -> Counts {
     let mut counts = Counts::new();

@@ -19,7 +19,7 @@ fn waited_ns() -> u64 {
     text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
-/// Whether the kernel takes interrupts out of the CPU time of threads (CONFIG_IRQ_TIME_ACCOUNTING); none where it does not tell
+/// Whether the kernel takes interrupts out of the CPU time of threads (CONFIG_IRQ_TIME_ACCOUNTING); none where it does not report it
 /// how it was built.
 fn interrupts_are_taken_out() -> Option<bool> {
     let config = std::process::Command::new("zcat").arg("/proc/config.gz").output().ok()?;

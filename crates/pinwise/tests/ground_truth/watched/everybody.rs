@@ -1,4 +1,4 @@
-//! Nobody in particular is watched: a thread that spins on a CPU, by its own account of CPU time, is told as a taker.
+//! Nobody in particular is watched: a thread that spins on a CPU, by its own account of CPU time, is reported as a taker.
 
 use super::actor::{Actor, Until, cpu_time_ns, now_ns};
 use super::figures::{assert_near, number};

@@ -1,4 +1,4 @@
-//! Readings that leave out lengths and functions, as on machines with very many CPUs: nothing is lost, and what is of another time is told.
+//! Readings that leave out lengths and functions, as on machines with very many CPUs: nothing is lost, and what is of another time is reported.
 
 use serde_json::Value;
 

@@ -14,7 +14,7 @@ fn intervals(sheet: &Sheet) -> u64 {
     number(&sheet.json["recorded"]["intervals"])
 }
 
-/// What is told of intervals that do not follow each other.
+/// What is reported of intervals that do not follow each other.
 fn gap(sheet: &Sheet) -> Option<&serde_json::Value> {
     sheet.rows("missing").iter().find(|missing| missing["why"] == "entries are missing")
 }
@@ -73,7 +73,7 @@ fn a_recorder_that_was_killed_has_told_what_the_thief_took() {
         let (parts, wall) = (parts + number(&victim["interrupted_ns"]), number(&victim["wall_ns"]));
         assert!(wall.abs_diff(parts) <= wall / 1_000, "{victim:#}");
 
-        // Half of an entry is told, and costs that entry only.
+        // Half of an entry is reported, and costs that entry only.
         let last = segments(&ring).pop().unwrap();
         let length = std::fs::metadata(&last).unwrap().len();
         OpenOptions::new().write(true).open(&last).unwrap().set_len(length - 7).unwrap();
@@ -82,7 +82,7 @@ fn a_recorder_that_was_killed_has_told_what_the_thief_took() {
         assert!(torn.losses().iter().any(|fact| fact.contains("last entry")), "{:?}", torn.losses());
         compare(&torn, &stolen);
 
-        // Another recorder goes on in the same ring, and the time between is told.
+        // Another recorder goes on in the same ring, and the time between is reported.
         let again = stage.begin_to(&["--cpu", &stage.cpu.to_string(), "--record", &at, "--for", "1s"]);
         again.ends();
         let other = replay(&stage, &ring, &[]);

@@ -60,7 +60,7 @@ fn while_watched(stage: &Stage, writer_is_watched: bool) -> (Sheet, u32, Vec<Sli
     (sheet, tid, away)
 }
 
-/// How long the reader was away in the window, and what of it may have been its own way there and back, ns. Its own CPU clock does not tell:
+/// How long the reader was away in the window, and what of it may have been its own way there and back, ns. Its own CPU clock does not show it:
 /// it goes by the clock of the queue, which is what this is about.
 fn away_ns(sheet: &Sheet, away: &[Slice]) -> (u64, u64) {
     let times = away.iter().filter(|away| sheet.has(away.from_ns)).count() as u64;

@@ -184,7 +184,7 @@ impl Sheet {
         (self.window().0..self.window().1).contains(&at_ns)
     }
 
-    /// What was not counted. That some switches are not told is the kernel's doing (docs/journal/0012), and no loss: they are
+    /// What was not counted. That some switches are not reported is the kernel's doing (docs/journal/0012), and no loss: they are
     /// caught up with. That a guest has no frequency is no loss either.
     pub fn losses(&self) -> Vec<String> {
         let facts = self.rows("missing").iter().filter_map(|row| row["fact"].as_str());

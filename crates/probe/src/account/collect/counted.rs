@@ -1,4 +1,4 @@
-//! How often interrupts came that no program sees here: /proc/interrupts counts them, and does not tell how long they took.
+//! How often interrupts came that no program sees here: /proc/interrupts counts them, and does not say how long they took.
 //!
 //! On x86 nearly every kind has a trace point of its own (irq_vectors, arch/x86/include/asm/trace/irq_vectors.h); elsewhere timers and
 //! inter-processor interrupts have none there, or the kernel was built without.

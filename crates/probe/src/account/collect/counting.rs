@@ -55,7 +55,7 @@ pub enum TracePoints {
     Best,
     /// Raw ones: for kernels before 5.12, and to try them out.
     Raw,
-    /// Raw ones, with the kernel's types (BTF) from this file: for kernels that do not tell them.
+    /// Raw ones, with the kernel's types (BTF) from this file: for kernels that do not report them.
     RawWith(PathBuf),
 }
 
@@ -187,7 +187,7 @@ impl Counting {
         }
     }
 
-    /// Gives back the slots of threads that ended after they got one and before the programs counted: nothing tells their end.
+    /// Gives back the slots of threads that ended after they got one and before the programs counted: nothing shows their end.
     fn forget_the_dead(&mut self, counts_since_ns: u64) {
         for slot in self.slots() {
             let known = self.tables.threads.get(slot).filter(|thread| thread.tid != 0);

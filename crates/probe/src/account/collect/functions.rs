@@ -14,7 +14,7 @@ use crate::bpf::{
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Functions {
     read: Option<Arc<Read>>,
-    /// Only these CPUs are told of; `None`: all.
+    /// Only these CPUs are shown; `None`: all.
     cpus: Option<CpuSet>,
 }
 

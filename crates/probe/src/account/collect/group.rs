@@ -97,7 +97,7 @@ impl Group {
 
 /// The steps of the shortest and of the longest, and all between; `None` where there was none.
 fn steps_of(all: &Tally) -> Option<Range<usize>> {
-    // A length of 0 is told as a shortest one of 1, for there 0 stands for none.
+    // A length of 0 is reported as a shortest one of 1, for there 0 stands for none.
     let first = if all.shortest_ns <= 1 { 0 } else { step_of(all.shortest_ns) };
     (all.count > 0).then(|| first..step_of(all.longest_ns) + 1)
 }

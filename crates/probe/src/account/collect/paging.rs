@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::handles::Handles;
 
-/// What the kernel counted in the window, for the whole machine: it does not tell whose pages they were. `None` where this
+/// What the kernel counted in the window, for the whole machine: it does not say whose pages they were. `None` where this
 /// kernel has no such counter. Source: /proc/vmstat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Paging {

@@ -47,7 +47,7 @@ struct Part {
 /// A bit for each place in a part.
 type Places = u64;
 
-/// The words at the beginning of a CPU's record of which one changes whenever anything does that is told of it.
+/// The words at the beginning of a CPU's record of which one changes whenever anything of it does.
 type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
 
 impl Reader {

@@ -28,7 +28,7 @@ pub struct CpuAccount {
     /// What the hypervisor took between the first and the last tick, by the run queue's clock, ns; it is in the times above as
     /// well. `None` where it is not known: not in a guest, no tick.
     pub steal_ns: Option<u64>,
-    /// Its frequency, looked at once a second; `None` where it is not told (no cpufreq driver, most guests).
+    /// Its frequency, looked at once a second; `None` where it is not reported (no cpufreq driver, most guests).
     pub frequency: Option<Frequency>,
     /// Changes of the task that runs.
     pub switches: u64,

@@ -1,4 +1,4 @@
-//! What takes a CPU away from threads: the sources that the kernel's programs tell apart.
+//! What takes a CPU away from threads: the sources that the kernel's programs distinguish.
 
 use serde::{Deserialize, Serialize};
 

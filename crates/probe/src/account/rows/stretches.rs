@@ -154,7 +154,7 @@ impl Stretches {
         if timed(self) && timed(other) { both.with_mean() } else { both }
     }
 
-    /// The same with what the distribution tells.
+    /// The same with what the distribution reports.
     pub(in crate::account) fn sorted_by(mut self, distribution: &Distribution) -> Self {
         let bound_ns = self.longest().map_or(u64::MAX, Extreme::ns);
         let within = |ns: Option<u64>| ns.map(|ns| ns.min(bound_ns));

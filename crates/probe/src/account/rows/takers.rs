@@ -43,14 +43,14 @@ pub struct Taker {
     pub kind: TakerKind,
     /// Its name: a process with its number, a device with its line, a vector.
     pub name: String,
-    /// CPUs on which it took; empty where that is not told apart.
+    /// CPUs on which it took; empty where that is not distinguished.
     pub cpus: CpuSet,
     /// Slices, interrupts or stretches.
     pub count: u64,
     /// What it took, ns: while threads of the target ran (interrupts), and the waiting of all of them. Without a target its time on
     /// CPUs, that of tasks net of interrupts.
     pub took_ns: u64,
-    /// The longest at a time, ns; `None` where that is not told apart for the target, or where only a bound is known.
+    /// The longest at a time, ns; `None` where that is not distinguished for the target, or where only a bound is known.
     pub longest_ns: Option<u64>,
     /// Then: none was longer, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ fn tasks(tasks: &[TaskAccount], has_target: bool) -> Vec<Taker> {
         }
         let (kind, name) = named(task);
         let sum = together.entry((kind, name.clone())).or_insert_with(|| taker(kind, name));
-        // How long slices were is told of what they took alone.
+        // How long slices were is reported of what they took alone.
         sum.and_longest(if has_target { task.took.longest() } else { None });
         sum.count = sum.count.saturating_add(count);
         sum.took_ns = sum.took_ns.saturating_add(took_ns);

@@ -1,6 +1,6 @@
 //! What happened between two accounts of the same counting, and intervals that follow each other added together again.
 //!
-//! Counts, times and lengths by step are differences; so quantiles are those of the interval. How extremes are told:
+//! Counts, times and lengths by step are differences; so quantiles are those of the interval. How extremes are reported:
 //! [`Stretches`](crate::account::rows::stretches::Stretches). Each row says in one place what it has more than before and what two make together,
 //! by naming every field: one that comes anew cannot be forgotten.
 

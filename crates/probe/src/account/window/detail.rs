@@ -18,7 +18,7 @@ pub struct Detail {
 /// The fact that is missing then.
 const FACT: &str = "lengths of interrupts, and functions of the kernel, of exactly this time";
 
-/// Quantiles are told where that time and the account's lie apart by no more than one part in so many of it.
+/// Quantiles are reported where that time and the account's lie apart by no more than one part in so many of it.
 const NEAR: u64 = 10;
 
 impl Account {

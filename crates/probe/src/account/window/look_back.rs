@@ -7,7 +7,7 @@ use crate::account::rows::taker::TaskAccount;
 use crate::account::rows::thread::ThreadAccount;
 use crate::account::sheet::Account;
 
-/// Threads that have ended and are told one by one; of those that ended before them the sum is told.
+/// Threads that have ended and are reported one by one; of those that ended before them the sum is reported.
 const MOST_ENDED: usize = 500;
 
 /// The last readings, and what ended before them.

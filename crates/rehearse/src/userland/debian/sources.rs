@@ -12,7 +12,7 @@ const SUITES: [&str; 3] = ["", "-updates", "-security"];
 const SETTINGS: [&str; 5] =
     ["Acquire::http", "Acquire::https", "Acquire::Check-", "Acquire::Retries", "Acquire::Max-ValidTime"];
 
-/// What `mmdebstrap` is told.
+/// What `mmdebstrap` is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sources {
     /// Codename of the release: `bookworm`.

@@ -1,4 +1,4 @@
-//! The cells of each kind of row. Every field is taken by name: the compiler tells of one that came anew.
+//! The cells of each kind of row. Every field is taken by name: the compiler reports one that came anew.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ const CUMULATIVE: Area = Area { left: 70.0, top: 34.0, width: 1030.0, height: 15
 /// Below the area: ticks and the title of the axis.
 const FOOT: f64 = 46.0;
 
-/// More dots than this cannot be told apart; of neighbours the slowest is drawn.
+/// More dots than this cannot be distinguished; of neighbours the slowest is drawn.
 const MOST_DOTS: usize = 2_400;
 
 /// What is drawn, in the order of the legend.

@@ -13,7 +13,7 @@ const WIDTH: f64 = 1120.0;
 const HEIGHT: f64 = 430.0;
 const AREA: Area = Area { left: 64.0, top: 34.0, width: 900.0, height: 346.0 };
 
-/// Points that a curve needs at most; more cannot be told apart.
+/// Points that a curve needs at most; more cannot be distinguished.
 const MOST_POINTS: usize = 80;
 
 /// Curves that stand out and are named beside their end.

@@ -13,7 +13,7 @@ use study::statistics::signed_rank::FEWEST_FOR_95;
 use super::{signed, value};
 use crate::visible::one_line;
 
-/// Wake-ups a request below which they are not told.
+/// Wake-ups a request below which they are not reported.
 const RARE: f64 = 0.05;
 
 /// What stands before the cost of observing by arm.

@@ -44,7 +44,7 @@ impl Cell {
             (false, _) | (_, Colour::Plain) => self.text.clone(),
             (true, Colour::Bold) => format!("\x1b[1m{}\x1b[0m", self.text),
             (true, Colour::Dim) => format!("\x1b[2m{}\x1b[0m", self.text),
-            // Orange-red and cyan: told apart by all common kinds of colour blindness.
+            // Orange-red and cyan: distinguished by all common kinds of colour blindness.
             (true, Colour::Worse) => format!("\x1b[1;31m{}\x1b[0m", self.text),
             (true, Colour::Better) => format!("\x1b[36m{}\x1b[0m", self.text),
         }

@@ -20,9 +20,9 @@ pub struct Now {
 /// CPUs of one package and node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Group {
-    /// Package; `None` where it is not told.
+    /// Package; `None` where it is not reported.
     pub package: Option<u32>,
-    /// NUMA node; `None` where it is not told.
+    /// NUMA node; `None` where it is not reported.
     pub node: Option<u32>,
     /// Its CPUs, core by core.
     pub cpus: Vec<CpuNow>,

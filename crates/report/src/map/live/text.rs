@@ -44,7 +44,7 @@ pub(super) fn percents(time: Option<Share>) -> [String; 3] {
 }
 
 impl Group {
-    /// `package 0, node 1`; what is not told is left out.
+    /// `package 0, node 1`; what is not reported is left out.
     pub(super) fn name(&self) -> String {
         let package = self.package.map(|package| format!("package {package}"));
         let node = self.node.map(|node| format!("node {node}"));

@@ -9,7 +9,7 @@ use crate::grid::{self, Side};
 use crate::number;
 use crate::visible::one_line;
 
-/// Most vCPUs whose place is told one by one.
+/// Most vCPUs whose place is reported one by one.
 const MOST_VCPUS: usize = 16;
 
 pub(super) fn guests(machine: &Machine) -> String {

@@ -99,10 +99,10 @@ pub struct Block {
     pub cores: Vec<Core>,
 }
 
-/// One core, or one CPU whose core is not told.
+/// One core, or one CPU whose core is not reported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Core {
-    /// `core 3`, where the number is told.
+    /// `core 3`, where the number is reported.
     pub name: Option<String>,
     /// Its threads.
     pub cpus: Vec<u32>,
@@ -110,12 +110,12 @@ pub struct Core {
     pub caches: Vec<String>,
 }
 
-/// Distances between nodes, from row to column, as the firmware tells them (ACPI SLIT; 10 is local).
+/// Distances between nodes, from row to column, as the firmware reports them (ACPI SLIT; 10 is local).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distances {
     /// Numbers of the nodes.
     pub nodes: Vec<u32>,
-    /// A row for each node; `None` where it is not told.
+    /// A row for each node; `None` where it is not reported.
     pub rows: Vec<Vec<Option<u32>>>,
 }
 

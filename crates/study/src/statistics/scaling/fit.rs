@@ -133,7 +133,7 @@ fn step(law: &Law, mut matrix: [[f64; 3]; 3], mut slope: [f64; 3], damping: f64)
     *law
 }
 
-/// Solves a symmetric positive system by Gauss; what cannot be told stays 0.
+/// Solves a symmetric positive system by Gauss; what cannot be known stays 0.
 fn solve(mut m: [[f64; 3]; 3], mut v: [f64; 3]) -> [f64; 3] {
     for k in 0..3 {
         for row in k + 1..3 {

@@ -1,4 +1,4 @@
-//! Values of ethtool knobs: `rx:2 tx:2`, `rx-usecs:8 adaptive-rx:on`, `on`, held against what the driver tells.
+//! Values of ethtool knobs: `rx:2 tx:2`, `rx-usecs:8 adaptive-rx:on`, `on`, held against what the driver reports.
 
 use std::collections::BTreeMap;
 

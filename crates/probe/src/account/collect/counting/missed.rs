@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How often it is asked: a call for each program, which goes through all CPUs. That some were left out is told in words, and a second later does.
+/// How often it is asked: a call for each program, which goes through all CPUs. That some were left out is reported in words, and a second later does.
 const EVERY: Duration = Duration::from_millis(900);
 
-/// By program, as the kernel told it last.
+/// By program, as the kernel reported it last.
 #[derive(Debug, Default)]
 pub(super) struct Missed {
     asked: Option<Instant>,
@@ -14,7 +14,7 @@ pub(super) struct Missed {
 }
 
 impl Missed {
-    /// What the kernel told; it is asked again when that is a while ago, and when this is the last time.
+    /// What the kernel reported; it is asked again when that is a while ago, and when this is the last time.
     pub(super) fn look(
         &mut self,
         is_last: bool,

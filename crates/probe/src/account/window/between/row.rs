@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What can be told of one thing in an interval.
+/// What can be reported of one thing in an interval.
 pub(in crate::account) trait Row: Clone {
     /// What tells it from the others of its table.
     type Key: Ord + Hash;

@@ -55,7 +55,7 @@ pub(super) fn name(cache: &Cache) -> String {
     format!("L{}{letter}", cache.level)
 }
 
-/// The size, where it is told: `1280 KiB` rather than `1.2 MiB`, for that is how caches are known.
+/// The size, where it is reported: `1280 KiB` rather than `1.2 MiB`, for that is how caches are known.
 pub(super) fn figure(cache: &Cache) -> String {
     match cache.bytes {
         None => "size unknown".into(),

@@ -212,7 +212,7 @@ fn parts(
     sets.into_iter().filter(|_| says_something).map(|((_, id), cpus)| (id, cpus)).collect()
 }
 
-/// Size, the cache in front of it and how fast it is, as far as they are told.
+/// Size, the cache in front of it and how fast it is, as far as they are reported.
 fn memory(node: &Node) -> String {
     let total = match node.memory_bytes {
         None => "memory not known".into(),

@@ -9,7 +9,7 @@ use crate::map::machine_text::cpus as cpu_words;
 use crate::map::machine_text::size;
 use crate::number;
 
-/// More speeds than this are told as a range.
+/// More speeds than this are reported as a range.
 const MOST_SPEEDS: usize = 3;
 
 /// `24 CPUs, 12 cores of 2 threads, 2 packages, 2 NUMA nodes, 128 GiB`
@@ -85,7 +85,7 @@ fn speeds(machine: &Machine) -> Option<String> {
     }
 }
 
-/// Levels of which nothing is told, each with the reader's reason.
+/// Levels of which nothing is reported, each with the reader's reason.
 pub(super) fn gaps(machine: &Machine) -> Vec<String> {
     let of = |wanted: fn(&Cpu) -> bool| -> CpuSet {
         machine.cpus.iter().filter(|cpu| cpu.online && wanted(cpu)).map(|cpu| cpu.id).collect()
