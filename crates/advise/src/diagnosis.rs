@@ -11,6 +11,7 @@ pub mod machine_wide;
 pub mod rules;
 pub mod scene;
 pub mod time;
+pub(crate) mod wakers;
 
 use std::collections::BTreeSet;
 

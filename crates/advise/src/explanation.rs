@@ -215,22 +215,18 @@ fn slower(facts: &Facts, basis: Basis, total: &Change, arm: &Arm, against: &Arm)
 /// The slower one of an arm and the baseline by the verdict of the study, where that is on a rate.
 fn decided_slower(facts: &Facts, arm: &Arm, against: &Arm) -> Option<Side> {
     let evidence = &facts.evidence;
-    let is_rate = evidence.better == study::Direction::Higher;
-    let verdict = |of: &Arm| {
-        let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == of.name)?;
-        match contrast.verdict {
-            study::Verdict::Worse => Some(true),
-            study::Verdict::Better => Some(false),
-            _ => None,
-        }
+    let (judged, its_side) = match (arm.role, against.role) {
+        _ if evidence.better != study::Direction::Higher => return None,
+        (_, study::Role::Baseline) => (arm, Side::Arm),
+        (study::Role::Baseline, _) => (against, Side::Against),
+        _ => return None,
     };
-    let arm_is_slower = match (arm.role, against.role) {
-        _ if !is_rate => None,
-        (_, study::Role::Baseline) => verdict(arm),
-        (study::Role::Baseline, _) => verdict(against).map(|is_slower| !is_slower),
+    let contrast = evidence.against_baseline.iter().find(|contrast| contrast.arm == judged.name)?;
+    match contrast.verdict {
+        study::Verdict::Worse => Some(its_side),
+        study::Verdict::Better => Some(its_side.other()),
         _ => None,
-    };
-    arm_is_slower.map(claim::side)
+    }
 }
 
 /// The claim with the intervention that would prove it, and the latest proof of it.

@@ -47,6 +47,16 @@ pub enum Side {
     Against,
 }
 
+impl Side {
+    /// The other arm.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Arm => Self::Against,
+            Self::Against => Self::Arm,
+        }
+    }
+}
+
 /// What shows that a mechanism costs one arm more than the other. Changes have 95 % intervals that leave out 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
@@ -172,8 +182,6 @@ impl Scaled<'_> {
 
 /// From this share of the blocks on a cause whose size is not known is one of an arm.
 const MOST_BLOCKS: f64 = 0.75;
-/// A cause of which only the most is known that it can take may explain one arm from so many times the other's on.
-const MUCH_MORE: f64 = 2.0;
 
 /// What differs between the arms: first what makes the slower one slower, ranked as causes of a diagnosis are, then what is outweighed. `total`
 /// is the whole of the waterfall, in its unit, of which a claim has to take a share that matters; `slower` is the arm that it shows to be.
@@ -216,8 +224,7 @@ fn more_in(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Opt
     let sizes: Option<Vec<(f64, f64)>> =
         blocks.iter().map(|(a, b)| a.size_at_most(id).zip(b.size_at_most(id))).collect();
     let change = Change::of(&sizes?);
-    let much = change.to.max(change.from) >= MUCH_MORE * change.to.min(change.from);
-    (change.is_there() && much && change.difference().abs() >= least).then_some(change)
+    (change.is_there() && change.is_much() && change.difference().abs() >= least).then_some(change)
 }
 
 fn claim(id: &CauseId, blocks: &[(Scaled<'_>, Scaled<'_>)], least: f64) -> Option<Claim> {

@@ -4,22 +4,20 @@
 //! as one sum. What is counted is how often. Look-alike: a slower client, with which a server sleeps more often between requests; but
 //! then its wake-ups come from where they came before, so that the share of them that cross CPUs has to differ as well.
 
-use probe::account::{Account, WakerContext};
+use probe::account::{Account, Waker};
 use study::Observed;
 
 use super::claim::{Claim, Evidence, Side, Support};
 use super::term::Term;
 use super::trial_pair::TrialPair;
 use super::waterfall::{Change, MATTERS, Waterfall};
-use crate::diagnosis::rules::Costs;
-use crate::diagnosis::{CauseId, Subject};
+use crate::diagnosis::wakers::{is_client, is_own};
+use crate::diagnosis::{CauseId, Subject, about};
 
 /// The rule of a diagnosis that finds the same in one window.
 const RULE: &str = "cross-cpu-wakeups";
 /// Fewer wake-ups across CPUs than this a request do not make a placement.
 const OFTEN_PER_REQUEST: f64 = 0.5;
-/// The arm has so many times as many as the other one, and so many times their share.
-const MUCH_MORE: f64 = 2.0;
 
 /// Who wakes the server.
 #[derive(Clone, Copy)]
@@ -39,7 +37,7 @@ struct Crossings {
     share: f64,
 }
 
-/// What the slower arm has more of. `None` where no arm is shown to be slower, or where wake-ups do not show it.
+/// What the slower arm has more of. Empty where no arm is shown to be slower, or where wake-ups do not show it.
 pub(super) fn claims(pairs: &[TrialPair<'_, '_>], slower: Option<Side>, server: &Waterfall) -> Vec<Claim> {
     let Some(slower) = slower else { return Vec::new() };
     if !grows(server, slower) {
@@ -68,11 +66,12 @@ fn claim(pairs: &[TrialPair<'_, '_>], partner: Partner) -> Option<Claim> {
     };
     let often = change(|crossings| crossings.per_request);
     let share = change(|crossings| crossings.share);
-    let is_often = often.is_there() && often.to.max(often.from) >= OFTEN_PER_REQUEST && is_much(&often);
-    let is_elsewhere = is_much(&share) && share.difference().signum() == often.difference().signum();
+    let is_often = often.is_there() && often.larger() >= OFTEN_PER_REQUEST && often.is_much();
+    let is_elsewhere = share.is_much() && share.difference().signum() == often.difference().signum();
+    let costs = about(RULE)?.costs;
     (is_often && is_elsewhere).then(|| Claim {
         id: CauseId { rule: RULE.into(), subject: partner.subject() },
-        costs: Costs::CpuAccess,
+        costs,
         support: Support::Possible,
         evidence: Evidence::Frequency { change: often },
         outweighed: false,
@@ -84,11 +83,6 @@ fn claim(pairs: &[TrialPair<'_, '_>], partner: Partner) -> Option<Claim> {
     })
 }
 
-/// Whether one arm has much more of it.
-fn is_much(change: &Change) -> bool {
-    change.to.max(change.from) >= MUCH_MORE * change.to.min(change.from)
-}
-
 impl Partner {
     fn subject(self) -> Subject {
         match self {
@@ -97,13 +91,10 @@ impl Partner {
         }
     }
 
-    /// Whether this process is the partner. `context`: a client wakes the server in the softirq work that its packet makes.
-    fn is(self, pid: u32, context: WakerContext, account: &Account, observed: &Observed) -> bool {
+    fn woke(self, waker: &Waker, account: &Account, observed: &Observed) -> bool {
         match self {
-            Self::Own => {
-                context == WakerContext::Task && account.threads.iter().any(|thread| thread.pid == pid)
-            }
-            Self::Load => observed.situation.is_client(pid),
+            Self::Own => is_own(waker, account),
+            Self::Load => is_client(waker, &observed.situation),
         }
     }
 }
@@ -116,9 +107,7 @@ fn crossings(observed: &Observed, partner: Partner) -> Option<Crossings> {
     if wakers.is_empty() {
         return None;
     }
-    let by_it = wakers
-        .into_iter()
-        .filter(|waker| waker.pid.is_some_and(|pid| partner.is(pid, waker.context, account, observed)));
+    let by_it = wakers.into_iter().filter(|waker| partner.woke(waker, account, observed));
     let (mut crossing, mut all) = (0.0, 0.0);
     for waker in by_it {
         all += waker.count as f64;
@@ -132,7 +121,7 @@ fn crossings(observed: &Observed, partner: Partner) -> Option<Crossings> {
 mod tests {
     use machine::processes::Peer;
     use probe::Situation;
-    use probe::account::Waker;
+    use probe::account::WakerContext;
     use study::Facts;
 
     use super::*;

@@ -13,6 +13,9 @@ pub const LEVEL: f64 = 0.95;
 /// A claim or a term below this share of the time of a request is left out.
 pub const MATTERS: f64 = 0.01;
 
+/// What is counted, or known as the most that it can be, may explain one arm from so many times the other's on.
+const MUCH_MORE: f64 = 2.0;
+
 /// One observed block: the terms of both arms, in the unit that the waterfall is reported in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
@@ -45,6 +48,21 @@ impl Change {
     /// The difference of the means.
     pub fn difference(&self) -> f64 {
         self.to - self.from
+    }
+
+    /// In the arm that has more of it.
+    pub fn larger(&self) -> f64 {
+        self.to.max(self.from)
+    }
+
+    /// In the arm that has less of it.
+    pub fn smaller(&self) -> f64 {
+        self.to.min(self.from)
+    }
+
+    /// Whether one arm has at least twice as much of it as the other.
+    pub fn is_much(&self) -> bool {
+        self.larger() >= MUCH_MORE * self.smaller()
     }
 
     /// Whether it is a difference: its interval leaves out 0.

@@ -1,10 +1,9 @@
 //! What users read is plain English: no word of the list in CONTRIBUTING.md stands in a message or on a page.
 
-use std::path::Path;
-
 use proc_macro2::TokenTree;
 
-use super::source::{crates, tokens, within, workspace};
+use super::modules::walk;
+use super::source::{crates, within, workspace};
 
 /// Words and phrases that stand for none of the field's own.
 const AVOIDED: [&str; 12] = [
@@ -39,10 +38,10 @@ fn avoided(text: &str) -> Option<&'static str> {
 fn messages_are_plain_english() {
     let mut found = Vec::new();
     for (_, folder) in crates() {
-        sources(&folder, &mut |file| {
-            for text in strings(&tokens(file)) {
+        walk(&folder, &mut |of| {
+            for text in strings(of.tokens) {
                 if let Some(words) = avoided(&text) {
-                    found.push(format!("{}: '{words}' in \"{text}\"", file.display()));
+                    found.push(format!("{}: '{words}' in \"{text}\"", of.file.display()));
                 }
             }
         });
@@ -81,24 +80,6 @@ fn an_avoided_word_is_found_as_a_word_alone() {
 fn without_code(text: &str) -> String {
     let parts = text.split("```").step_by(2);
     parts.map(|part| part.split('`').step_by(2).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(" ")
-}
-
-/// Every file of source below a folder; those that hold tests alone have none of their own.
-fn sources(folder: &Path, each: &mut impl FnMut(&Path)) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let is_test = path
-            .file_stem()
-            .is_some_and(|stem| ["tests", "made", "a_case", "ground_truth"].iter().any(|name| stem == *name));
-        if is_test {
-            continue;
-        }
-        if path.is_dir() {
-            sources(&path, each);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            each(&path);
-        }
-    }
 }
 
 /// Messages: literals of more than one word, without what is put into them.

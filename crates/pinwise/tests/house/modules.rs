@@ -1,7 +1,9 @@
 //! The modules of a crate, and which of them depend on which.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path as File, PathBuf};
+use std::path::Path as File;
+
+use proc_macro2::TokenTree;
 
 use super::paths::{Path, Paths};
 use super::source::tokens;
@@ -9,30 +11,42 @@ use super::source::tokens;
 /// A module by its words: empty for the root.
 pub type Module = Vec<String>;
 
+/// A module that has a file of its own.
+pub struct ModuleFile<'a> {
+    pub module: Module,
+    pub file: &'a File,
+    pub tokens: &'a [TokenTree],
+    pub paths: Paths,
+}
+
+/// Calls `each` with the modules of a crate but for those of tests.
+pub fn walk(folder: &File, each: &mut impl FnMut(ModuleFile<'_>)) {
+    let root = ["lib.rs", "main.rs"].into_iter().map(|name| folder.join(name)).find(|file| file.is_file());
+    walk_from(&root.unwrap(), folder, Vec::new(), each);
+}
+
+fn walk_from(file: &File, children_in: &File, module: Module, each: &mut impl FnMut(ModuleFile<'_>)) {
+    let tokens = tokens(file);
+    let paths = Paths::of(&tokens);
+    for name in &paths.declared {
+        let child: Module = module.iter().cloned().chain([name.clone()]).collect();
+        let folder = children_in.join(name);
+        let files = [children_in.join(format!("{name}.rs")), folder.join("mod.rs")];
+        let file = files.into_iter().find(|file| file.is_file());
+        walk_from(&file.unwrap_or_else(|| panic!("no file of {child:?}")), &folder, child, each);
+    }
+    each(ModuleFile { module, file, tokens: &tokens, paths });
+}
+
 /// The modules of one crate that have files of their own.
 pub struct Modules(BTreeMap<Module, Paths>);
 
 impl Modules {
     /// Of the crate with its sources in this folder.
     pub fn of(folder: &File) -> Self {
-        let mut modules = Self(BTreeMap::new());
-        let root =
-            ["lib.rs", "main.rs"].into_iter().map(|name| folder.join(name)).find(|file| file.is_file());
-        modules.add(root.unwrap(), folder, Vec::new());
-        modules
-    }
-
-    fn add(&mut self, file: PathBuf, children_in: &File, module: Module) {
-        let paths = Paths::of(&tokens(&file));
-        let declared = paths.declared.clone();
-        self.0.insert(module.clone(), paths);
-        for name in declared {
-            let child: Module = module.iter().cloned().chain([name.clone()]).collect();
-            let folder = children_in.join(&name);
-            let files = [children_in.join(format!("{name}.rs")), folder.join("mod.rs")];
-            let file = files.into_iter().find(|file| file.is_file());
-            self.add(file.unwrap_or_else(|| panic!("no file of {child:?}")), &folder, child);
-        }
+        let mut modules = BTreeMap::new();
+        walk(folder, &mut |of| drop(modules.insert(of.module, of.paths)));
+        Self(modules)
     }
 
     /// How many there are.

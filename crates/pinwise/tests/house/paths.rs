@@ -101,7 +101,6 @@ impl Paths {
             path.push(next);
             at += 3;
         }
-        // The last token that a path can end at.
         if path.len() > 1 {
             self.elsewhere.push(path);
         }

@@ -106,27 +106,22 @@ pub fn claim(claim: &Claim, explanation: &Explanation) -> ClaimWords {
 
 /// What shows a claim: what it takes, or why it is only possible.
 fn evidence(claim: &Claim, basis: Basis, costlier: &str, cheaper: &str) -> String {
-    let (more, less) = match &claim.evidence {
-        Evidence::Presence { .. } => {
-            return format!(
-                "found in most blocks of {costlier} and in few of {cheaper}; its cost was not measured"
-            );
-        }
-        Evidence::Cost { change } | Evidence::AtMost { change } | Evidence::Frequency { change } => {
-            (change.to.max(change.from), change.to.min(change.from))
-        }
-    };
     match &claim.evidence {
-        Evidence::Cost { .. } => {
-            format!("{} more in {costlier} than in {cheaper}", value(basis, more - less))
+        Evidence::Cost { change } => {
+            format!("{} more in {costlier} than in {cheaper}", value(basis, change.difference().abs()))
         }
-        Evidence::Frequency { .. } => {
-            format!("{more:.1} a request in {costlier}, {less:.1} in {cheaper}; their cost was not measured")
+        Evidence::Presence { .. } => {
+            format!("found in most blocks of {costlier} and in few of {cheaper}; its cost was not measured")
         }
-        _ => format!(
+        Evidence::AtMost { change } => format!(
             "up to {} in {costlier}, up to {} in {cheaper}; its cost was not measured",
-            value(basis, more),
-            value(basis, less)
+            value(basis, change.larger()),
+            value(basis, change.smaller())
+        ),
+        Evidence::Frequency { change } => format!(
+            "{:.1} a request in {costlier}, {:.1} in {cheaper}; their cost was not measured",
+            change.larger(),
+            change.smaller()
         ),
     }
 }

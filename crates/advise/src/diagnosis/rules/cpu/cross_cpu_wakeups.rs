@@ -1,10 +1,11 @@
 //! The server and its partners wake each other from CPU to CPU.
 
-use probe::account::{Account, SleepReason, ThreadAccount, Waker, WakerContext};
+use probe::account::{Account, SleepReason, ThreadAccount, Waker};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
+use crate::diagnosis::wakers::{is_client, is_own};
 use crate::words::{per_second, percent};
 
 /// The rule `cross-cpu-wakeups`.
@@ -106,12 +107,8 @@ fn partner(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
 /// The same by who was seen to wake it: most wake-ups come from one kind of partner, on other CPUs. Of several clients it is the one that
 /// wakes it most.
 fn partner_by_wakers(scene: &Scene<'_>, account: &Account, wakers: &[&Waker]) -> Option<Partner> {
-    let is_own = |pid: u32| account.threads.iter().any(|thread| thread.pid == pid);
-    let by_own = |waker: &Waker| {
-        waker.elsewhere && waker.context == WakerContext::Task && waker.pid.is_some_and(is_own)
-    };
-    let by_client =
-        |waker: &Waker| waker.elsewhere && waker.pid.is_some_and(|pid| scene.situation.is_client(pid));
+    let by_own = |waker: &Waker| waker.elsewhere && is_own(waker, account);
+    let by_client = |waker: &Waker| waker.elsewhere && is_client(waker, scene.situation);
     let all: f64 = wakers.iter().map(|waker| waker.count as f64).sum();
     let most_are = |are: &dyn Fn(&Waker) -> bool| {
         let some: f64 = wakers.iter().filter(|waker| are(waker)).map(|waker| waker.count as f64).sum();
@@ -151,7 +148,7 @@ fn partner_by_sleep(scene: &Scene<'_>, account: &Account) -> Option<Partner> {
 mod tests {
     use machine::processes::Peer;
     use probe::Situation;
-    use probe::account::{FromIdle, Part, Stretches};
+    use probe::account::{FromIdle, Part, Stretches, WakerContext};
 
     use super::*;
     use crate::diagnosis::diagnose;

@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::{Focus, View, cell};
-use crate::display_width;
+use crate::display_width::cut;
 use crate::map::live::Now;
 use crate::visible;
 
@@ -29,7 +29,7 @@ pub(super) fn rows(now: &Now, view: &View, width: u16, height: u16) -> Vec<Line<
     for line in &sorted[from..until] {
         let rate = cell(now, view, line.count);
         let what = visible::one_line(&line.title()).into_owned();
-        let what = cut(&what, usize::from(width).saturating_sub(46));
+        let what = cut(&what, usize::from(width).saturating_sub(46), "…");
         let kind = if line.softirq { Style::new().fg(Color::Blue) } else { Style::new() };
         rows.push(Line::from(vec![
             Span::styled(format!("  {:<9}", visible::one_line(&line.name)), view.style(kind)),
@@ -40,15 +40,10 @@ pub(super) fn rows(now: &Now, view: &View, width: u16, height: u16) -> Vec<Line<
     let told = |missing: &String| {
         let text = visible::one_line(missing).into_owned();
         Line::styled(
-            format!("  not known: {}", cut(&text, usize::from(width).saturating_sub(14))),
+            format!("  not known: {}", cut(&text, usize::from(width).saturating_sub(14), "…")),
             view.style(Style::new().fg(Color::Yellow)),
         )
     };
     rows.extend(missing.into_iter().map(told));
     rows
-}
-
-/// The text, shortened with an ellipsis where it is wider than `columns`.
-fn cut(text: &str, columns: usize) -> String {
-    display_width::cut(text, columns, "…")
 }
