@@ -25,10 +25,26 @@ inline_always struct thread_seen *find_thread(struct task_struct *task)
 #ifdef RAW_TRACEPOINTS
 	u32 tid = follow(task, pid);
 	u32 *slot = bpf_map_lookup_elem(&slots, &tid);
+	struct thread_seen *thread = slot ? thread_in(*slot) : 0;
+
+	/* Its record may have been cleared, and given to another. */
+	return thread && thread->tid == tid ? thread : 0;
 #else
 	u32 *slot = bpf_task_storage_get(&slots, task, 0, 0);
-#endif
+
 	return slot ? thread_in(*slot) : 0;
+#endif
+}
+
+/*
+ * The record of the task that this CPU was last seen to run, if it belongs to the target. User space clears the record of a thread that
+ * /proc no longer lists; such a thread can still be on its way to its last switch.
+ */
+inline_always struct thread_seen *thread_on(struct cpu_seen *cpu)
+{
+	struct thread_seen *thread = cpu->current_slot ? thread_in(cpu->current_slot - 1) : 0;
+
+	return thread && thread->tid ? thread : 0;
 }
 
 inline_always void know(struct known_thread *known, struct task_struct *task, u32 tid, u32 slot)
@@ -415,7 +431,7 @@ inline_always void book_untold(struct cpu_seen *cpu, struct thread_seen *thread,
 inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_seen *thread, u32 tid, u64 since,
 				  int known, u64 now)
 {
-	struct thread_seen *before = cpu->current_slot ? thread_in(cpu->current_slot - 1) : 0;
+	struct thread_seen *before = thread_on(cpu);
 	u64 slice = since - cpu->switched_at_ns;
 	u64 interrupted = interrupted_of(cpu, slice);
 
@@ -479,7 +495,7 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	if (unlikely(!told))
 		catch_up(prev, cpu, id, now);
 	if (cpu->current_slot)
-		thread = thread_in(cpu->current_slot - 1);
+		thread = thread_on(cpu);
 	else if (unlikely(!cpu->switched_at_ns))
 		thread = thread_of(prev, cpu);
 	now = not_before(thread, now);
@@ -738,7 +754,7 @@ inline_always struct thread_seen *current_thread(void)
 		return 0;
 	if (cpu->current_tid != (u32)bpf_get_current_pid_tgid())
 		return find_thread(current_task());
-	return cpu->current_slot ? thread_in(cpu->current_slot - 1) : 0;
+	return thread_on(cpu);
 }
 
 /* arch/x86/include/asm/trace/exceptions.h: page_fault_user(address, regs, error code) */

@@ -1,5 +1,7 @@
 //! Counting that goes on in the kernel.
 
+#[cfg(test)]
+mod cleared;
 mod missed;
 mod pace;
 mod room;
@@ -192,7 +194,8 @@ impl Counting {
         for slot in self.slots() {
             let known = self.tables.threads.get(slot).filter(|thread| thread.tid != 0);
             let Some(thread) = known else { continue };
-            if thread.state == thread_state::ENDED || thread.began_ns > counts_since_ns {
+            // Of one that was seen to switch or to be woken, the end is seen as well.
+            if thread.state == thread_state::ENDED || thread.version > 0 || thread.began_ns > counts_since_ns {
                 continue;
             }
             // The walk has met all that live, and said what they do. Without it, /proc knows.
