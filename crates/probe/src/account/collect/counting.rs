@@ -195,7 +195,8 @@ impl Counting {
             let known = self.tables.threads.get(slot).filter(|thread| thread.tid != 0);
             let Some(thread) = known else { continue };
             // Of one that was seen to switch or to be woken, the end is seen as well.
-            if thread.state == thread_state::ENDED || thread.version > 0 || thread.began_ns > counts_since_ns {
+            if thread.state == thread_state::ENDED || thread.version > 0 || thread.began_ns > counts_since_ns
+            {
                 continue;
             }
             // The walk has met all that live, and said what they do. Without it, /proc knows.
