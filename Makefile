@@ -2,8 +2,8 @@
 
 CARGO ?= cargo
 TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
-# What is handed out is static, for the C library that makes such binaries; and it is not position-independent, so that
-# nothing has to be relocated when it starts (docs/journal/0011).
+# The binary for distribution is linked statically against musl. It is not position-independent, so that nothing has to be
+# relocated when it starts (docs/journal/0011).
 TARGET = $(shell uname -m)-unknown-linux-musl
 STATIC = target.$(TARGET).rustflags = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"]
 FOR_TARGET = CC_$(subst -,_,$(TARGET))=musl-gcc $(CARGO) --config '$(STATIC)'
@@ -27,7 +27,7 @@ test: setup-tests
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --profile measured --run-ignored only
 
-## The first part alone: units, properties, snapshots, and what needs little of the running kernel.
+## The first part alone: unit tests, properties, snapshots, and tests that need little of the running kernel.
 test-quick: setup-tests
 	$(CARGO) nextest run --workspace
 
@@ -35,18 +35,18 @@ test-quick: setup-tests
 soak: setup-tests
 	scripts/soak
 
-## Makes each cause of scenarios/ on this machine, as root, and prints which of them diagnose and explain name (docs/score.md); on a quiet machine, some 15 min.
+## Produces each cause of scenarios/ on this machine, as root, and prints which of them diagnose and explain name (docs/score.md). Some 15 min on a quiet machine.
 score: setup-tests
 	$(CARGO) build --workspace
 	$(TARGET_DIR)/debug/score live --pinwise $(TARGET_DIR)/debug/pinwise; live=$$?; \
 	$(TARGET_DIR)/debug/score explain --pinwise $(TARGET_DIR)/debug/pinwise && exit $$live
 
-## Measures beside other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; on a quiet machine. Or prints some parts of it:
-## make bench PARTS="account noise". Built for the same C library: what is measured within the measuring process costs there what it costs in pinwise.
+## Measures pinwise and other tools (lstopo, lsirq, procfs) in one run and writes benches/RESULTS.md; use a quiet machine. To print some parts only:
+## make bench PARTS="account noise". Built for the same C library as pinwise, so that code measured within the benchmark costs what it costs in pinwise.
 bench: build
 	PINWISE=$(abspath $(PINWISE)) $(FOR_TARGET) bench --package benches --target $(TARGET) -- $(PARTS)
 
-## The binary to hand out, one file that runs on every Linux of this architecture: target/ARCH-unknown-linux-musl/release/pinwise.
+## The binary for distribution, one file that runs on any Linux of this architecture: target/ARCH-unknown-linux-musl/release/pinwise.
 build: setup-release
 	$(FOR_TARGET) build --release --package pinwise --target $(TARGET)
 	@scripts/is-static $(PINWISE)
@@ -65,15 +65,15 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/pinwise $(SHARE)/man/man1/pinwise.1 $(SHARE)/man/man1/pinwise-*.1
 	rm -f $(SHARE)/bash-completion/completions/pinwise $(SHARE)/zsh/site-functions/_pinwise $(SHARE)/fish/vendor_completions.d/pinwise.fish
 
-## What building for oneself and the lints need.
+## What a local build and the lints need.
 setup:
 	@scripts/setup build
 
-## What the static binary needs beside that: musl, for Rust and for C.
+## What the static binary needs in addition: musl, for Rust and for C.
 setup-release:
 	@scripts/setup release
 
-## What the tests need beside that: iproute2, and the servers and load tools of the examples.
+## What the tests need in addition: iproute2, and the servers and load tools of the examples.
 setup-tests:
 	@scripts/setup test
 
@@ -82,7 +82,7 @@ lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- --deny warnings
 
-## What a test checks of deny.toml, and more, by cargo-deny; building that takes longer than building pinwise.
+## Checks deny.toml with cargo-deny, which covers more than the test does. Building cargo-deny takes longer than building pinwise.
 deny:
 	@scripts/setup deny
 	$(CARGO) fetch --locked

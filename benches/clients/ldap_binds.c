@@ -3,7 +3,7 @@
  *   ldap_binds URI MODE CONNECTIONS BINDS DN PASSWORD
  *
  * MODE threads: a thread and a blocking ldap_sasl_bind_s for each connection. MODE poll: one thread, requests of all connections out
- * at the same time, answers fetched by ldap_result as poll(2) tells of them. Prints how many binds succeeded; fails unless all did.
+ * at the same time, answers fetched by ldap_result as poll(2) reports them. Prints how many binds succeeded; fails unless all did.
  * cc -O2 -o ldap_binds ldap_binds.c -lldap -llber -lpthread */
 #include <ldap.h>
 #include <poll.h>

@@ -104,7 +104,7 @@ fn on_its_own(
 /// What readings cost.
 struct Costs {
     reading: Costly,
-    telling: Costly,
+    summing: Costly,
     /// What a recorder makes of that: what came since the account before, and an entry of a ring.
     difference: Costly,
     entry: Costly,
@@ -125,8 +125,8 @@ impl Costs {
     ) -> io::Result<Self> {
         let names = Names::of(machine);
         let system = SystemTime::of_this_thread()?;
-        let [reading, telling, difference, entry] = [(); 4].map(|()| Costly::default());
-        let mut costs = Self { reading, telling, difference, entry, sources: 0, functions: 0, came: 0.0 };
+        let [reading, summing, difference, entry] = [(); 4].map(|()| Costly::default());
+        let mut costs = Self { reading, summing, difference, entry, sources: 0, functions: 0, came: 0.0 };
         let folder = tempfile::tempdir()?;
         let session = Session::now("sleep".into(), serde_json::Value::Null, "tp_btf", 100_000_000);
         let fault = |fault: machine::Fault| io::Error::other(fault.to_string());
@@ -140,7 +140,7 @@ impl Costs {
             let is_whole = snapshot.is_whole();
             costs.reading.add(is_whole, cost);
             let (account, cost) = cost_of(&system, || Account::of(&snapshot, false, &names, &[]))?;
-            costs.telling.add(is_whole, cost);
+            costs.summing.add(is_whole, cost);
             costs.sources = account.cpus.iter().map(|cpu| cpu.sources.iter().len()).sum();
             costs.functions = account.functions.len();
             let (since, cost) = cost_of(&system, || account.since(&before))?;
@@ -155,7 +155,7 @@ impl Costs {
         Ok(costs)
     }
 
-    /// Rows of readings and of what is made of them.
+    /// Rows of readings and of what is computed from them.
     fn put(&self, table: &mut String, name: &str) {
         table.push_str(&row(name, self.reading.mean()));
         let [whole, rest] = &self.reading.0;
@@ -166,7 +166,7 @@ impl Costs {
                 table.push_str(&row(&format!("{}: {what}, if each were so", count(kind)), kind.median()));
             }
         }
-        table.push_str(&row("making an account of it", self.telling.mean()));
+        table.push_str(&row("making an account of it", self.summing.mean()));
         table.push_str(&row("what it has more than the one before", self.difference.mean()));
         table.push_str(&row("writing that into a ring", self.entry.mean()));
     }
@@ -248,7 +248,7 @@ impl Tables {
             + self.functions.bytes()
     }
 
-    /// All rows of a CPU between which nothing was counted, as far as its record tells: else that would be missing in one of them for ever
+    /// All rows of a CPU between which nothing was counted, as far as its record shows: else that would be missing in one of them for ever
     /// where they are copied to.
     fn of(&self, cpu: u32) -> Record {
         loop {

@@ -65,7 +65,7 @@ pub fn measure() -> io::Result<Section> {
     let stopped = server.stop().map_err(io::Error::other);
     hand.undo_all();
     stopped?;
-    tell(&mut section, &measured?);
+    write(&mut section, &measured?);
     Ok(section)
 }
 
@@ -133,7 +133,7 @@ fn cpu_s(pid: u32) -> io::Result<f64> {
     Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-fn tell(section: &mut Section, measured: &[[Vec<f64>; 2]]) {
+fn write(section: &mut Section, measured: &[[Vec<f64>; 2]]) {
     section.say(format!(
         "Broker on CPU 0, client on CPU 1; messages of {MESSAGE_BYTES} bytes through transient classic queues, a queue a channel, no \
          acknowledgements; a channel publishes again when the broker has confirmed its message (PerfTest: `-c 1 -a`, on connections \

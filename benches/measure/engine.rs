@@ -78,17 +78,17 @@ fn own_ms(trial: &Trial, next: &Trial) -> Option<f64> {
 
 /// A study of ten thousand trials that take no time.
 fn on_paper(section: &mut Section) -> io::Result<()> {
-    let told = |fault: machine::Fault| io::Error::other(fault.to_string());
+    let as_io = |fault: machine::Fault| io::Error::other(fault.to_string());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../fixtures/landscapes/{LANDSCAPE}.toml"));
     let text = std::fs::read_to_string(&path)?;
-    let truth = Landscape::parse(&path.display().to_string(), &text).map_err(told)?.truth();
+    let truth = Landscape::parse(&path.display().to_string(), &text).map_err(as_io)?.truth();
     let recipe = format!("seed = 1\n[budget]\nblocks = {SIMULATED_BLOCKS}\n");
-    let recipe = Recipe::from_toml(&recipe, "recipe").map_err(told)?;
+    let recipe = Recipe::from_toml(&recipe, "recipe").map_err(as_io)?;
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())?;
-    let resolved = prepare::resolve(recipe, truth.machine()).map_err(told)?;
-    let mut case = Case::create(folder.path(), resolved).map_err(told)?;
+    let resolved = prepare::resolve(recipe, truth.machine()).map_err(as_io)?;
+    let mut case = Case::create(folder.path(), resolved).map_err(as_io)?;
     let began = Instant::now();
-    engine::run(&mut case, &mut Studied::new(truth, 1), &false.into(), &mut |_| {}).map_err(told)?;
+    engine::run(&mut case, &mut Studied::new(truth, 1), &false.into(), &mut |_| {}).map_err(as_io)?;
     let run_s = began.elapsed().as_secs_f64();
     let began = Instant::now();
     let weighed = evidence::of_case(&case.study, &case.trials);

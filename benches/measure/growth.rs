@@ -87,10 +87,11 @@ fn section(points: &[Point], fixed_ns: f64) -> Section {
         slope(points, |point| point.files as f64),
     ));
     let (per_file_s, per_byte_s) = linear(points);
-    let told = |point: &Point| per_file_s * point.files as f64 + per_byte_s * point.bytes as f64;
-    let farthest = points.iter().map(|point| (point.cpu_s / told(point) - 1.0).abs()).fold(0.0, f64::max);
+    let predicted = |point: &Point| per_file_s * point.files as f64 + per_byte_s * point.bytes as f64;
+    let farthest =
+        points.iter().map(|point| (point.cpu_s / predicted(point) - 1.0).abs()).fold(0.0, f64::max);
     section.say(format!(
-        "As a sum, {:.1} us a file and {:.1} ns a byte (least squares of the relative errors) tell every size within {:.0} %.",
+        "As a sum, {:.1} us a file and {:.1} ns a byte (least squares of the relative errors) predict every size within {:.0} %.",
         per_file_s * 1e6,
         per_byte_s * 1e9,
         farthest * 100.0

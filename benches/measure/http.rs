@@ -45,7 +45,7 @@ pub fn measure() -> io::Result<Section> {
     let stopped = server.stop().map_err(io::Error::other);
     hand.undo_all();
     stopped?;
-    tell(&mut section, &arms, &measured?);
+    write(&mut section, &arms, &measured?);
     Ok(section)
 }
 
@@ -84,7 +84,7 @@ fn wrk(server: &Server) -> io::Result<Figures> {
     })
 }
 
-fn tell(section: &mut Section, arms: &[&str], measured: &[[Vec<f64>; 2]]) {
+fn write(section: &mut Section, arms: &[&str], measured: &[[Vec<f64>; 2]]) {
     section.say(format!(
         "nginx with one worker and a fixed answer (recipes/nginx.toml) on CPU 0, client on CPU 1, {CONNECTIONS} kept connections, closed \
          loop, {WINDOW_S} s a run; the CPU time of the whole client process. wrk looks at the status of an answer; pinwise at status and \

@@ -63,7 +63,7 @@ pub fn measure() -> io::Result<Section> {
     Ok(section)
 }
 
-fn arm(name: &'static str, mut command: Command, told: String) -> Arm<'static> {
+fn arm(name: &'static str, mut command: Command, expected: String) -> Arm<'static> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     Arm::new(name, move || {
         let began = Instant::now();
@@ -73,7 +73,7 @@ fn arm(name: &'static str, mut command: Command, told: String) -> Arm<'static> {
             child.wait()?.success().then_some(said).ok_or_else(|| io::Error::other(format!("{name} failed")))
         })?;
         // Fewer binds would be a cheaper run.
-        match said.contains(&told) {
+        match said.contains(&expected) {
             true => Ok(Cost { cpu_ns, wall_ns: began.elapsed().as_nanos() as u64 }),
             false => Err(io::Error::other(format!("{name}: not all binds succeeded: {said}"))),
         }

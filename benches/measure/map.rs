@@ -21,8 +21,8 @@ pub fn measure() -> io::Result<Section> {
         return Ok(section);
     }
     section.say(
-        "`--topology` tells what `lstopo --of xml` tells (and queues and limits beside; lstopo DMI names); all facts are \
-        interrupts, kernel, settings, power, guests and kernel threads more. Goal: 3 x less time; the text sheet in \
+        "`--topology` shows what `lstopo --of xml` shows (plus queues and limits; lstopo adds DMI names); all facts also cover \
+        interrupts, kernel, settings, power, guests and kernel threads. Goal: 3 x less time; the text sheet in \
         10 ms of CPU time.",
     );
     let pinwise = tools::pinwise()?;

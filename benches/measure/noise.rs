@@ -30,7 +30,7 @@ const QUIET_TENTH: usize = 10;
 /// By how much the positive control makes each tick longer, ns.
 const KNOWN_NS: u32 = 500;
 
-/// A tool that pinwise replaces, the program and its words (CPU is the loop's).
+/// A tool that pinwise replaces, the program and its arguments (CPU is the loop's).
 const TOOLS: [(&str, &str, &[&str]); 2] = [
     ("softirqs", "softirqs", &["60", "1"]),
     (
@@ -53,7 +53,7 @@ pub fn measure() -> io::Result<Section> {
     let mut section = Section::new("What watching costs those who want quiet");
     let machine = Machine::read(&Root::live());
     let (Some(cpu), Some(hz), true) = (machine.online().last(), machine.kernel.hz, tools::is_root()) else {
-        section.say("Not measured: needs root, and a kernel that tells its tick rate (HZ in /proc/config.gz or /boot).");
+        section.say("Not measured: needs root, and a kernel that reports its tick rate (HZ in /proc/config.gz or /boot).");
         return Ok(section);
     };
     let mut quiet =
@@ -177,7 +177,7 @@ impl Quiet {
         let figures = blocks::figures(self.arms.len(), BLOCKS, |arm| self.run(&self.arms[arm].1))?;
         section.say(format!(
             "A loop on CPU {} reads the clock for {} s; {BLOCKS} blocks in shuffled order. A tick's gap: the tenth percentile of those that come {} \
-             times a second, each at its time; nothing in the kernel tells which they are. Differences from the first row, with exact \
+             times a second, each at its time; nothing in the kernel marks them. Differences from the first row, with exact \
              95 % intervals, and what they come to as a share of the CPU. The third row is to show its {KNOWN_NS} ns, and what a program \
              costs there that reads the clock: so much is seen here.",
             self.cpu, WINDOW.as_secs(), self.hz,

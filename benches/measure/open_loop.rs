@@ -73,7 +73,7 @@ pub fn measure() -> io::Result<Section> {
         hand.undo_all();
         stopped?;
     }
-    tell(&mut section, &rows);
+    write(&mut section, &rows);
     Ok(section)
 }
 
@@ -85,9 +85,9 @@ fn beside_truth(server: &Server, run: &dyn Fn() -> io::Result<Reported>) -> io::
     let paused = Paused::start(group, EVERY, PAUSE);
     let reported = run();
     let pauses = paused.end()?;
-    let Reported { latencies_us: told, window } = reported?;
+    let Reported { latencies_us: reported, window } = reported?;
     let truth = latencies_us(&pauses, window, 1e9 / f64::from(RATE_PER_S), QUANTILES);
-    Ok([told[0], told[1], truth[0], truth[1]])
+    Ok([reported[0], reported[1], truth[0], truth[1]])
 }
 
 fn http_loads<'a>(pinwise: &'a Path, server: &'a Server, _: &Path, section: &mut Section) -> Vec<Arm<'a>> {
@@ -181,7 +181,7 @@ fn microseconds(text: &str) -> Option<f64> {
     Some(digits.parse::<f64>().ok()? * us)
 }
 
-/// PerfTest tells of each interval by itself: the first, with the start of the JVM in it, does not count.
+/// PerfTest reports each interval separately; the first, which includes the start of the JVM, does not count.
 fn perf_test(classes: &str, server: &Server, more: &[&str]) -> io::Result<Reported> {
     let mut command: Command = pinned(CLIENT_CPU, Path::new("java"));
     command.args(["-cp", classes, perf_test::MAIN, "--uri"]);
@@ -189,17 +189,17 @@ fn perf_test(classes: &str, server: &Server, more: &[&str]) -> io::Result<Report
     command.args(["-x", "1", "-y", "1", "-a", "-s", "12", "-r", &RATE_PER_S.to_string()]);
     command.args(["-i", &WINDOW_S.to_string()]).args(more);
     let mut java = command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let told = java.stdout.take().and_then(|stdout| {
-        let mut told = BufReader::new(stdout)
+    let reported = java.stdout.take().and_then(|stdout| {
+        let mut reported = BufReader::new(stdout)
             .lines()
             .map_while(Result::ok)
             .filter_map(|line| Some((monotonic_ns(), p99_us(&line)?)));
-        let ((from_ns, _), (to_ns, p99)) = (told.next()?, told.next()?);
+        let ((from_ns, _), (to_ns, p99)) = (reported.next()?, reported.next()?);
         Some(Reported { latencies_us: [p99, f64::NAN], window: (from_ns, to_ns) })
     });
     let _ = kill_process(Pid::from_child(&java), Signal::TERM);
     java.wait()?;
-    told.ok_or_else(|| io::Error::other("PerfTest ended early: run it by hand to see why"))
+    reported.ok_or_else(|| io::Error::other("PerfTest ended early: run it by hand to see why"))
 }
 
 /// The last of `... min/median/75th/95th/99th consumer latency: 159/339/449/1290/80123 µs`.
@@ -209,7 +209,7 @@ fn p99_us(line: &str) -> Option<f64> {
     p99.strip_suffix("µs").or_else(|| p99.strip_suffix("us"))?.trim().parse().ok()
 }
 
-fn tell(section: &mut Section, rows: &[(String, [Vec<f64>; 4])]) {
+fn write(section: &mut Section, rows: &[(String, [Vec<f64>; 4])]) {
     let mut table = String::from(
         "| server | load | p99, ms | truth | of the truth | p99.9, ms | truth | of the truth |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
@@ -219,8 +219,8 @@ fn tell(section: &mut Section, rows: &[(String, [Vec<f64>; 4])]) {
             us if us.is_finite() => format!("{:.1}", us / 1e3),
             _ => "unknown".into(),
         };
-        let ratio = |told: &[f64], truth: &[f64]| match told.iter().all(|us| us.is_finite()) {
-            true => Ratio::of(told, truth).map_or_else(|| "-".into(), |ratio| ratio.to_string()),
+        let ratio = |reported: &[f64], truth: &[f64]| match reported.iter().all(|us| us.is_finite()) {
+            true => Ratio::of(reported, truth).map_or_else(|| "-".into(), |ratio| ratio.to_string()),
             false => "-".into(),
         };
         table.push_str(&format!(

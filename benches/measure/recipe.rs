@@ -13,7 +13,7 @@ use study::Recipe;
 /// The server of `recipes/NAME.toml` on CPU 0, with its files below `folder`. The hand ends it.
 ///
 /// # Errors
-/// It cannot be started; the words say why.
+/// It cannot be started; the message says why.
 pub fn server(name: &str, folder: &Path) -> io::Result<(Hand, Server)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../recipes/{name}.toml"));
     let recipe = Recipe::from_toml(&std::fs::read_to_string(&path)?, &path.display().to_string())

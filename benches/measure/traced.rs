@@ -25,10 +25,10 @@ const BLOCKS_OF_GOALS: usize = 40;
 /// Every event as a trace, which is written when the load has ended.
 const PERFETTO: [&str; 3] = ["--format", "perfetto", "--output=/dev/null"];
 
-/// A tool that pinwise replaces: what its row is called, the program, its words (TARGET is the load).
+/// A tool that pinwise replaces: the name of its row, the program, its arguments (TARGET is the load).
 type Tool = (&'static str, &'static str, &'static [&'static str]);
 
-/// What is nearest to what pinwise tells of the watched.
+/// The tool nearest to what pinwise reports of the target.
 const CPUDIST: Tool = ("cpudist -p of it", "cpudist", &["-p", "TARGET", "60", "1"]);
 
 /// The least that a tracer of switches and wake-ups can cost.
@@ -67,7 +67,7 @@ pub fn measure() -> io::Result<Section> {
     Ok(section)
 }
 
-/// The rows that there are goals for, in as many blocks as it takes to tell.
+/// The rows that have goals, in as many blocks as a decision takes.
 pub fn measure_goals() -> io::Result<Section> {
     let mut section = Section::new("What watching costs the one that is watched, and others");
     let Some(mut rows) = Rows::ready(&mut section)? else { return Ok(section) };
@@ -122,7 +122,7 @@ impl Rows {
         }));
     }
 
-    /// Adds `pinwise watch` with these words, in which TARGET is the load and OTHER the bystander.
+    /// Adds `pinwise watch` with these arguments, in which TARGET is the load and OTHER the bystander.
     fn ours(&mut self, name: &str, words: &'static [&'static str]) {
         let (pinwise, other) = (self.pinwise.clone(), self.bystander.id().to_string());
         self.add(name, move |pid| {

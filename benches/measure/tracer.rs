@@ -10,11 +10,11 @@ use rustix::process::{Pid, Signal, kill_process};
 /// How long a tracer may take to be ready.
 const READY: Duration = Duration::from_millis(1_200);
 
-/// How often it is looked whether one that was told to end has ended, and how many times.
+/// How often, and how many times, to check whether a tracer that was signalled has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 300;
 
-/// One that watches, until it is told to end.
+/// A tool that watches until it is signalled.
 pub struct Tracer(Child);
 
 impl Tracer {

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_told_from_others_by_their_times() {
+    fn ticks_are_distinguished_from_others_by_their_times() {
         assert_eq!(of_ticks(&ticking(|_| 0), 250), vec![20_000; 250]);
         assert_eq!(of_ticks(&ticking(|number| number * 37 % 50_000), 250), vec![20_000; 250]);
     }

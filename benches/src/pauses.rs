@@ -12,9 +12,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// A time in which the server stood still, CLOCK_MONOTONIC ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// When it had been told to stop.
+    /// After SIGSTOP was sent.
     pub from_ns: u64,
-    /// When it was told to go on.
+    /// Before SIGCONT was sent.
     pub to_ns: u64,
 }
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_stands_still_for_as_long_as_is_told() {
+    fn a_group_stands_still_for_the_requested_time() {
         let mut command = std::process::Command::new("sleep");
         let mut child =
             std::os::unix::process::CommandExt::process_group(command.arg("60"), 0).spawn().unwrap();

@@ -47,7 +47,7 @@ impl SystemTime {
         Ok(system)
     }
 
-    /// Time in calls since it was asked before, ns, without those of asking.
+    /// Time in system calls since the previous reading, ns, without those of reading it.
     ///
     /// # Errors
     /// As of [`Self::so_far_ns`].

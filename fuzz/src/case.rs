@@ -16,7 +16,7 @@ use report::case::table;
 use report::case::table::Style;
 use report::{CaseView, Commands, absent};
 use serde_json::{Value, json};
-use study::case::asked::{Asked, Found, Line};
+use study::case::search_log::{Asked, Found, Line};
 use study::comparison::{self, Side};
 use study::engine::prepare::resolve;
 use study::search::Stage;

@@ -78,8 +78,8 @@ fn a_ledger() {
             session: (how & 4 > 0).then(|| "1795662052-1000".into()),
             to: (how & 8 > 0).then(|| "1795662052-1000.3".parse().unwrap()),
         };
-        let told = status_with(&dir, &machine.kernel).unwrap();
-        let _ = (serde_json::to_string(&told).unwrap(), told.to_string());
+        let status = status_with(&dir, &machine.kernel).unwrap();
+        let _ = (serde_json::to_string(&status).unwrap(), status.to_string());
         if let Ok(report) = undo(&dir, &machine.kernel, &options) {
             let _ = (serde_json::to_string(&report).unwrap(), report.to_string(), report.fault());
         }

@@ -9,10 +9,10 @@ mod edits;
 #[path = "../../crates/change/tests/every_act/mod.rs"]
 mod every_act;
 #[cfg(test)]
-mod given;
-#[cfg(test)]
 mod ledger;
 #[cfg(test)]
 mod machine;
 #[cfg(test)]
 mod ring;
+#[cfg(test)]
+mod user_files;

@@ -1,6 +1,6 @@
 //! Every parser against bytes that a fuzzer chooses: no panic, and memory bounded by what was read.
 //!
-//! `cargo test` runs each target for a second on random bytes. `docs/fuzzing.md` tells how the same targets run for
+//! `cargo test` runs each target for a second on random bytes. `docs/fuzzing.md` says how the same targets run for
 //! hours under libFuzzer, which learns from the branches that it reaches.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 

@@ -72,7 +72,7 @@ impl Scene {
     /// One whose scripts find `port`, and a folder of their own.
     ///
     /// # Errors
-    /// In words: this program or the CPUs are not known.
+    /// In words: the path of this program, or the CPUs, cannot be read.
     pub fn new(pinwise: &Path, folder: &Path, port: u16) -> Result<Self, String> {
         Ok(Self { variables: variables(pinwise, folder, port)? })
     }
@@ -158,7 +158,7 @@ pub fn play(scenario: &Scenario, pinwise: &Path, window_s: f64) -> Result<Situat
 /// All CPUs of this machine, as a list.
 ///
 /// # Errors
-/// Their number is not known.
+/// Their number cannot be read.
 pub fn all_cpus() -> Result<String, String> {
     let cpus = std::thread::available_parallelism().map_err(|e| e.to_string())?.get();
     Ok(format!("0-{}", cpus - 1))

@@ -2,7 +2,7 @@
 //!
 //! [`diagnose`] is pure: it takes a [`Situation`] and gives a [`Diagnosis`]. Each rule ([`rules`]) looks at one mechanism and says
 //! that it found a cause, that all is well, or that it could not look. The order of judgement is: did the server want a CPU (else it
-//! slept: then the load, a lock or a timer is the limit), was it kept from one, by whom, and did the CPU work slower than it can.
+//! slept: then the load, a lock or a timer is the limit), was it kept from one and by what, and did the CPU work slower than it can.
 
 pub mod cause;
 pub mod limit;
@@ -189,6 +189,6 @@ fn consequences(scene: &Scene<'_>, causes: &mut [Cause]) {
 }
 
 #[cfg(test)]
-pub(crate) mod made;
+pub(crate) mod situation_builder;
 #[cfg(test)]
 mod tests;

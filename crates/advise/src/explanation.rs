@@ -5,20 +5,20 @@
 //! terms ([`waterfall`]). Rules say who took a term ([`claim`]); what none of them claims is a number, not a silence. Pure.
 
 pub mod claim;
-mod crossings;
-pub mod everywhere;
+pub mod common_causes;
+mod cross_cpu_wakeups;
+mod diagnosed_trials;
 pub mod functions;
+pub mod hardware_counters;
 pub mod intervention;
-mod judged;
 pub mod latency;
 mod load_waits;
-pub mod observing;
+pub mod observer_effect;
 pub mod stalled;
 pub mod term;
 mod trial_pair;
 pub mod wakeups;
 pub mod waterfall;
-pub mod work;
 
 use std::collections::BTreeMap;
 
@@ -29,18 +29,18 @@ use study::{Arm, Facts, Observed, SeenObserved};
 
 use crate::diagnosis::rules::Costs;
 use claim::{Claim, Scaled, Side, Support};
-use everywhere::EveryArm;
+use common_causes::EveryArm;
+use diagnosed_trials::{OfArm, diagnosed_trials};
 use functions::FunctionChange;
-use judged::{OfArm, judged};
+use hardware_counters::Work;
 use latency::Latency;
-use observing::Observing;
+use observer_effect::ObserverEffect;
 use stalled::Stalled;
 use term::{Part, Term, Terms};
 use trial_pair::TrialPair;
 use wakeups::Wakeups;
 pub use waterfall::MATTERS;
 use waterfall::{Change, Pair, Waterfall, waterfall};
-use work::Work;
 
 /// What times are divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -95,7 +95,7 @@ pub struct Explained {
     /// What costs all of them.
     pub every_arm: EveryArm,
     /// What observing cost each of them.
-    pub observing: Vec<Observing>,
+    pub observing: Vec<ObserverEffect>,
     /// Arms, observed or not, in which work stalls at regular distances.
     pub stalled: Vec<Stalled>,
 }
@@ -103,11 +103,11 @@ pub struct Explained {
 impl Explained {
     /// Explains all that was observed.
     pub fn of(facts: &Facts) -> Self {
-        let by_arm = judged(facts, |_| true);
+        let by_arm = diagnosed_trials(facts, |_| true);
         Self {
             explanations: against_baseline(facts, &by_arm),
-            every_arm: everywhere::every_arm(&by_arm),
-            observing: observing::observing(facts),
+            every_arm: common_causes::every_arm(&by_arm),
+            observing: observer_effect::observer_effects(facts),
             stalled: stalled::stalled(facts),
         }
     }
@@ -119,13 +119,13 @@ impl Explained {
 /// There is no such arm, or no observed block has both: why.
 pub fn explain(facts: &Facts, arm: &str, against: &str) -> Result<Explanation, Missing> {
     let (arm, against) = (named(facts, arm)?, named(facts, against)?);
-    let by_arm = judged(facts, |name| name == arm.name || name == against.name);
+    let by_arm = diagnosed_trials(facts, |name| name == arm.name || name == against.name);
     explanation(facts, &by_arm, arm, against)
 }
 
 /// Every arm that was observed, against the baseline. Arms that cannot be held against it are left out.
 pub fn explain_all(facts: &Facts) -> Vec<Explanation> {
-    against_baseline(facts, &judged(facts, |_| true))
+    against_baseline(facts, &diagnosed_trials(facts, |_| true))
 }
 
 fn against_baseline(facts: &Facts, by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<Explanation> {
@@ -171,7 +171,7 @@ fn explanation(
     let server = waterfall(&of_server);
     let slower = slower(facts, basis, &server.total, arm, against);
     let mut claims = claim::claims(&found, server.total.from, slower);
-    for crossing in crossings::claims(&pairs, slower, &server) {
+    for crossing in cross_cpu_wakeups::claims(&pairs, slower, &server) {
         // By how often it happens it is known better than by whether the rule found it.
         claims.retain(|claim| claim.id != crossing.id);
         claims.push(crossing);
@@ -193,7 +193,7 @@ fn explanation(
         load: (of_load.len() == of_server.len()).then(|| waterfall(&of_load)),
         wakeups: wakeups(&pairs),
         latency: latency::latency(&pairs),
-        work: work::work(&pairs),
+        work: hardware_counters::work(&pairs),
         functions: functions::functions(&pairs),
         server,
         claims,
@@ -244,10 +244,10 @@ pub fn proof_id(claim: &Claim, arm: &str, against: &str) -> String {
     format!("{} costs {costlier} more than {cheaper}", claim.id)
 }
 
-/// The arm of this name. The baseline stands in each block twice, and its two names begin alike.
+/// The arm of this name; of the baseline, which stands in each block twice, its first copy.
 fn named<'a>(facts: &'a Facts, name: &str) -> Result<&'a Arm, Missing> {
     let arms = &facts.study.arms;
-    let is_baseline = |arm: &&Arm| arm.role == study::Role::Baseline && arm.name.starts_with(name);
+    let is_baseline = |arm: &&Arm| arm.role == study::Role::Baseline && arm.title() == name;
     arms.iter().find(|arm| arm.name == name).or_else(|| arms.iter().find(is_baseline)).ok_or_else(|| {
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         Missing::new(

@@ -5,22 +5,22 @@ use machine::{CpuSet, Neighbour};
 use study::intervention::Outcome;
 use study::{Facts, Proof, Verdict};
 
-use crate::a_case::ACase;
+use crate::case_builder::CaseBuilder;
 use crate::finding::{Finding, Fit, Standing};
 use crate::siblings::Siblings;
 use crate::{examine, examine_with};
 
 /// Two CPUs with a veth pair whose rps_cpus point to `k` (tried by hand: connection per request).
-fn steered_onto(k: u32) -> ACase {
+fn steered_onto(k: u32) -> CaseBuilder {
     let on = move |server: Option<u32>, cpu: u32| server == Some(k) && cpu == k;
-    counted(ACase::of_cpus(2).slow(k, 0.485), on)
+    counted(CaseBuilder::of_cpus(2).slow(k, 0.485), on)
         .found("rps-cpus", "a:veth0/rx-0", &k.to_string())
         .found("rps-cpus", "b:veth1/rx-0", &k.to_string())
         .found("rps-cpus", "eth0/rx-0", "")
         .found("rps-cpus", "eth1/rx-0", "0-1")
 }
 
-fn counted(case: ACase, on: impl Fn(Option<u32>, u32) -> bool + Copy + 'static) -> ACase {
+fn counted(case: CaseBuilder, on: impl Fn(Option<u32>, u32) -> bool + Copy + 'static) -> CaseBuilder {
     case.irq("CAL", "Function call interrupts", move |s, c| if on(s, c) { 16_933.0 } else { 11.0 })
         .irq("LOC", "Local timer interrupts", |_, _| 250.0)
         .irq("RES", "Rescheduling interrupts", |_, c| 40.0 + f64::from(c))
@@ -29,8 +29,8 @@ fn counted(case: ACase, on: impl Fn(Option<u32>, u32) -> bool + Copy + 'static) 
 }
 
 /// Two CPUs with a timer storm on `k` that no one of the study runs.
-fn stormed(k: u32) -> ACase {
-    ACase::of_cpus(2)
+fn stormed(k: u32) -> CaseBuilder {
+    CaseBuilder::of_cpus(2)
         .slow(k, 0.73)
         .irq("LOC", "Local timer interrupts", move |_, c| if c == k { 10_250.0 } else { 250.0 })
         .irq("CAL", "Function call interrupts", |_, _| 11.0)
@@ -40,8 +40,8 @@ fn stormed(k: u32) -> ACase {
 }
 
 /// The Xeon E5-2687W of published experiment E5: IRQ 85 on CPU 5, IRQ 86 on CPU 6; siblings are n and n + 8.
-fn e5() -> ACase {
-    ACase::of_cpus(16)
+fn e5() -> CaseBuilder {
+    CaseBuilder::of_cpus(16)
         .slow(5, 0.763)
         .slow(13, 0.867)
         .slow(14, 0.955)
@@ -122,7 +122,7 @@ fn without_known_steering_the_remedy_says_where_to_look() {
 #[test]
 fn without_softirq_time_the_calls_still_name_it_and_what_is_missing_is_said() {
     let on = |server: Option<u32>, cpu: u32| server == Some(0) && cpu == 0;
-    let case = ACase::of_cpus(2)
+    let case = CaseBuilder::of_cpus(2)
         .slow(0, 0.485)
         .irq("CAL", "Function call interrupts", move |s, c| if on(s, c) { 16_933.0 } else { 11.0 })
         .found("rps-cpus", "veth0/rx-0", "0");
@@ -135,7 +135,7 @@ fn without_softirq_time_the_calls_still_name_it_and_what_is_missing_is_said() {
 
 #[test]
 fn function_calls_without_receive_work_are_interrupts() {
-    let case = ACase::of_cpus(2)
+    let case = CaseBuilder::of_cpus(2)
         .slow(0, 0.7)
         .irq("CAL", "Function call interrupts", |_, c| if c == 0 { 12_000.0 } else { 11.0 })
         .softirq_share(|_, _| 0.24)
@@ -148,10 +148,10 @@ fn function_calls_without_receive_work_are_interrupts() {
     assert!(!findings[0].commands.iter().any(|c| c.contains("--prove")), "{:?}", findings[0].commands);
 }
 
-/// Which of server and load meets the cause on that CPU is not known; the counters tell the cause all the same, and no CPU is accused.
+/// Which of server and load meets the cause on that CPU is not known; the counters show the cause all the same, and no CPU is accused.
 #[test]
 fn a_cpu_that_may_be_slow_for_the_load_is_explained_and_never_called_unexplained() {
-    let inseparable = |case: &ACase| {
+    let inseparable = |case: &CaseBuilder| {
         let mut facts = case.build();
         let worse = facts.evidence.against_other_cpus.iter_mut().filter(|c| c.verdict == Verdict::Worse);
         worse.for_each(|contrast| contrast.whose = Some(study::evidence::Whose::Inseparable));
@@ -161,7 +161,7 @@ fn a_cpu_that_may_be_slow_for_the_load_is_explained_and_never_called_unexplained
     let findings = inseparable(&steered_onto(0));
     assert_eq!(about(&findings, 0), [("receive softirq work lands on CPU 0", Standing::Supported)]);
     assert!(findings[0].intervention.is_some());
-    let nothing_counted = counted(ACase::of_cpus(2).slow(0, 0.7), |_, _| false);
+    let nothing_counted = counted(CaseBuilder::of_cpus(2).slow(0, 0.7), |_, _| false);
     assert_eq!(inseparable(&nothing_counted), []);
 }
 
@@ -170,7 +170,7 @@ fn a_cpu_that_may_be_slow_for_the_load_is_explained_and_never_called_unexplained
 fn interrupts_that_wake_a_server_that_sleeps_take_nothing_from_it() {
     let waiting =
         |calls_per_s: f64, sleeps_per_s: f64| {
-            ACase::of_cpus(2)
+            CaseBuilder::of_cpus(2)
                 .slow(0, 0.7)
                 .irq("CAL", "Function call interrupts", move |s, c| {
                     if (s, c) == (Some(0), 0) { calls_per_s } else { 11.0 }
@@ -191,7 +191,8 @@ fn interrupts_that_wake_a_server_that_sleeps_take_nothing_from_it() {
 
 #[test]
 fn sleeps_without_bound_are_added_up() {
-    let mut facts = ACase::of_cpus(2).slow(0, 0.7).irq("CAL", "", |_, _| 40.0).sleeping(|_| 10.0).build();
+    let mut facts =
+        CaseBuilder::of_cpus(2).slow(0, 0.7).irq("CAL", "", |_, _| 40.0).sleeping(|_| 10.0).build();
     for observation in facts.trials.iter_mut().filter_map(|seen| seen.observation.as_mut()) {
         observation.threads.extend(observation.threads.clone());
         observation.threads.iter_mut().for_each(|thread| thread.voluntary_switches = Some(u64::MAX));
@@ -201,17 +202,18 @@ fn sleeps_without_bound_are_added_up() {
 
 #[test]
 fn nothing_is_named_when_nothing_is_slow() {
-    let quiet = counted(ACase::of_cpus(2), |_, _| false);
+    let quiet = counted(CaseBuilder::of_cpus(2), |_, _| false);
     assert_eq!(examine(&quiet.build()), []);
-    let one_counter_higher = counted(ACase::of_cpus(2), |_, _| false)
-        .irq("TLB", "TLB shootdowns", |_, c| if c == 1 { 600.0 } else { 0.0 });
+    let one_counter_higher =
+        counted(CaseBuilder::of_cpus(2), |_, _| false)
+            .irq("TLB", "TLB shootdowns", |_, c| if c == 1 { 600.0 } else { 0.0 });
     assert_eq!(examine(&one_counter_higher.build()), []);
 }
 
 #[test]
 fn a_fast_cpu_with_a_high_counter_is_not_accused() {
     // CPU 3 is slow for reasons unknown; CPU 1 is interrupted a lot and is fast.
-    let case = ACase::of_cpus(4)
+    let case = CaseBuilder::of_cpus(4)
         .slow(3, 0.7)
         .irq("40", "eth0-rx", |_, c| if c == 1 { 20_000.0 } else { 0.0 })
         .irq("LOC", "Local timer interrupts", |_, _| 250.0)
@@ -286,7 +288,7 @@ fn a_latency_that_grows_is_the_same_loss() {
 #[test]
 fn a_slow_cpu_without_any_excess_is_unexplained_with_leads() {
     let case =
-        counted(ACase::of_cpus(2).slow(1, 0.8), |_, _| false)
+        counted(CaseBuilder::of_cpus(2).slow(1, 0.8), |_, _| false)
             .row("stat", "steal", "", "us", |_, c| if c == 1 { 150_000.0 } else { 10_000.0 });
     let findings = examine(&case.build());
     assert_eq!(about(&findings, 1), [("CPU 1 is slow, unexplained", Standing::Unexplained)]);
@@ -296,7 +298,8 @@ fn a_slow_cpu_without_any_excess_is_unexplained_with_leads() {
 
 #[test]
 fn missing_counters_are_named_with_the_reason() {
-    let case = ACase::of_cpus(2).slow(0, 0.5).lacking("/proc/interrupts", "permission denied; run as root");
+    let case =
+        CaseBuilder::of_cpus(2).slow(0, 0.5).missing("/proc/interrupts", "permission denied; run as root");
     let finding = examine(&case.build()).remove(0);
     assert_eq!((finding.standing, finding.cpu), (Standing::Unexplained, Some(0)));
     assert_eq!(finding.missing.len(), 3);
@@ -409,7 +412,7 @@ proptest::proptest! {
             let own = rates[row * 3..row * 3 + 3].to_vec();
             move |_: Option<u32>, cpu: u32| own[cpu as usize].map(f64::from)
         };
-        let mut case = ACase::of_cpus(3)
+        let mut case = CaseBuilder::of_cpus(3)
             .row_where_known("interrupts", "9", "nic", "events", at(0))
             .row_where_known("interrupts", "CAL", "", "events", at(1))
             .row_where_known("stat", "softirq", "", "us", at(2))

@@ -4,8 +4,8 @@ use study::intervention::Outcome;
 use study::{Proof, Verdict};
 
 use crate::finding::{Finding, Standing};
+use crate::interventions::is_imitation;
 use crate::loss::{AGREES_WITHIN, Loss};
-use crate::moves::is_imitation;
 
 /// The finding with its proof: standing and words follow from what came out.
 ///
@@ -34,7 +34,7 @@ fn removal(finding: &Finding, proof: &Proof) -> (Standing, String) {
     if proof.refuted() {
         return (Standing::Refuted, "refuted: the loss did not follow the cause".into());
     }
-    (finding.standing, "not decided: the trials do not tell; more blocks may".into())
+    (finding.standing, "not decided: the trials do not decide it; more blocks may".into())
 }
 
 fn imitation(finding: &Finding, proof: &Proof) -> (Standing, String) {
@@ -43,7 +43,7 @@ fn imitation(finding: &Finding, proof: &Proof) -> (Standing, String) {
     }
     let imitated = proof.outcomes.iter().filter(|o| o.held).find_map(|o| o.contrast.as_ref());
     let (Some(imitated), true) = (imitated.map(Loss::of), proof.holds()) else {
-        return (finding.standing, "not decided: the trials do not tell; more blocks may".into());
+        return (finding.standing, "not decided: the trials do not decide it; more blocks may".into());
     };
     let Some(observed) = finding.observed.as_ref().map(Loss::of) else {
         return (finding.standing, format!("the imitation cost {}", imitated.words()));
@@ -87,12 +87,12 @@ mod tests {
     use study::{Contrast, Intervention, Prediction};
 
     use super::*;
-    use crate::a_case::ACase;
-    use crate::moves;
+    use crate::case_builder::CaseBuilder;
+    use crate::interventions;
 
     /// A finding about CPU 0 that lost half, and the proof of `intervention` whose predictions came out as `found`.
     fn proved(intervention: Intervention, found: &[(Verdict, f64)]) -> (Finding, Proof) {
-        let facts = ACase::of_cpus(2).slow(0, 0.5).build();
+        let facts = CaseBuilder::of_cpus(2).slow(0, 0.5).build();
         let finding = crate::examine(&facts).remove(0);
         let outcomes = intervention
             .predictions
@@ -124,15 +124,16 @@ mod tests {
     }
 
     fn moving() -> Intervention {
-        let facts = ACase::of_cpus(2).slow(0, 0.5).build();
+        let facts = CaseBuilder::of_cpus(2).slow(0, 0.5).build();
         let what = "IRQ 9 is moved".to_string();
-        let moved = moves::SettingsMoved { slow: 0, good: 1, what, as_found: Vec::new(), moved: Vec::new() };
+        let moved =
+            interventions::SettingsMoved { slow: 0, good: 1, what, as_found: Vec::new(), moved: Vec::new() };
         moved.intervention(&facts).unwrap()
     }
 
     fn imitating() -> Intervention {
-        let facts = ACase::of_cpus(2).slow(0, 0.5).build();
-        moves::timer_imitated(&facts, 0, 1, 10_000.0).unwrap()
+        let facts = CaseBuilder::of_cpus(2).slow(0, 0.5).build();
+        interventions::timer_imitated(&facts, 0, 1, 10_000.0).unwrap()
     }
 
     #[test]

@@ -9,26 +9,25 @@
     reason = "what is said goes through one place of the binary"
 )]
 
-mod by_hand;
+mod apply_command;
 pub mod diagnosis;
 pub mod explanation;
 pub mod finding;
+pub mod interrupt_rows;
+pub mod interventions;
 pub mod judge;
 pub mod loss;
-pub mod moves;
 pub mod next_steps;
 pub mod noise;
 pub mod own_cpu;
 pub mod plan;
 pub mod remarks;
-pub mod row;
 pub mod rules;
 pub mod siblings;
 pub mod unexplained;
-mod words;
 
 #[cfg(test)]
-mod a_case;
+mod case_builder;
 #[cfg(test)]
 mod ground_truth;
 

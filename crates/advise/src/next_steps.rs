@@ -170,10 +170,10 @@ fn blocks_to_decide(contrast: &Contrast, margin: f64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use study::{Direction, case::added::Added};
+    use study::{Direction, case::added_blocks::Added};
 
     use super::*;
-    use crate::a_case::{ACase, steered};
+    use crate::case_builder::{CaseBuilder, steered};
     use crate::examine;
 
     fn steps(facts: &Facts) -> Vec<Step> {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_better_placement_is_applied_to_the_server_by_its_name() {
-        let mut facts = of_program(ACase::of_cpus(2).build());
+        let mut facts = of_program(CaseBuilder::of_cpus(2).build());
         let better = &mut facts.evidence.against_baseline[0];
         (better.verdict, better.ratio) = (Verdict::Better, 1.2);
         let server = Some(Server::Program("redis-server".into()));
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn where_all_are_equal_nothing_has_to_change() {
-        let facts = of_program(ACase::of_cpus(2).build());
+        let facts = of_program(CaseBuilder::of_cpus(2).build());
         assert_eq!(facts.evidence.trust, Trust::Sound);
         let server = Some(Server::Program("redis-server".into()));
         assert_eq!(steps(&facts), [Step::Keep { server }]);
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_undecided_gets_blocks_until_there_are_too_many() {
-        let mut facts = ACase::of_cpus(2).build();
+        let mut facts = CaseBuilder::of_cpus(2).build();
         let open = &mut facts.evidence.against_baseline[0];
         // Half the width of the interval is as far as the ratio is from the margin: as many blocks again.
         open.verdict = Verdict::Undecided;
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn blocks_that_decide_go_with_the_square_of_the_width() {
         let contrast = |ratio: f64, interval| {
-            let facts = ACase::of_cpus(2).build();
+            let facts = CaseBuilder::of_cpus(2).build();
             Contrast { ratio, interval, blocks: 10, ..facts.evidence.against_baseline[0].clone() }
         };
         let of =
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_trust_leads_on() {
-        let mut facts = ACase::of_cpus(2).in_latency().build();
+        let mut facts = CaseBuilder::of_cpus(2).in_latency().build();
         assert_eq!(facts.evidence.better, Direction::Lower);
         facts.evidence.trust = Trust::Untrustworthy { ratio: 1.2 };
         assert_eq!(steps(&facts)[0], Step::SeeDisturbance);

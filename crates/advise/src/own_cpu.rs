@@ -9,7 +9,7 @@ use probe::Observation;
 use study::statistics::summary::median;
 use study::{Facts, Role};
 
-use crate::row;
+use crate::interrupt_rows;
 
 /// One counter row on the slow CPU and on the others, each with the server there; per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,11 +95,13 @@ impl<'a> OwnCpu<'a> {
     /// A row of /proc/interrupts on `cpu` against the other CPUs, without interrupts that announce a wake-up of the server: it sleeps when
     /// those arrive, and loses no time to them. Where it is not known how often it slept, the row as it is.
     pub fn interrupts_without_wake_ups(&self, row: &Row, cpu: u32) -> Option<Pair> {
-        if !row::announces_wake_ups(&row.name, &row.label) {
+        if !interrupt_rows::announces_wake_ups(&row.name, &row.label) {
             return self.pair("interrupts", &row.name, cpu);
         }
-        let announcing: Vec<&Row> =
-            self.rows("interrupts").filter(|row| row::announces_wake_ups(&row.name, &row.label)).collect();
+        let announcing: Vec<&Row> = self
+            .rows("interrupts")
+            .filter(|row| interrupt_rows::announces_wake_ups(&row.name, &row.label))
+            .collect();
         // A wake-up is announced by one interrupt at most, of whichever kind: each row has its part of them.
         self.against_others(cpu, |cpu| {
             let rate = |row: &Row| self.rate("interrupts", &row.name, cpu);

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use machine::knobs::{self, MaySet};
 use machine::plan::{BOOT_PARAMETERS, MACHINE, PIN, Predicted, SERVER};
+use machine::wording::percent;
 use machine::{CpuSet, Neighbour, NetnsPair, Plan, Planned, Setting};
 use study::{Arm, Contrast, Facts, Intervention, Role, Trust, Verdict};
 
+use crate::diagnosis::CauseId;
 use crate::explanation::claim::{Claim, Support};
 use crate::explanation::{Explanation, explain_all, proof_id};
 use crate::finding::{Finding, Standing};
-use crate::words::percent;
 
 /// What a case leads to.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +87,7 @@ fn best_placement(facts: &Facts) -> Option<(&Contrast, &Arm)> {
     Some((best, arm))
 }
 
-/// What the best arm sets beside the server's CPUs and the baseline does not; what no knob sets is left out and told.
+/// What the best arm sets beside the server's CPUs and the baseline does not; what no knob sets is left out, with the reason.
 fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning) {
     let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline);
     let common = |setting: &Setting| baseline.is_some_and(|arm| arm.placement.settings.contains(setting));
@@ -96,7 +97,7 @@ fn of_arm(facts: &Facts, contrast: &Contrast, arm: &Arm, planning: &mut Planning
     // What the kernel did not let move was no part of what was measured.
     let refused = |setting: &Setting| {
         let object = format!("{}: ", setting.object());
-        arm.placement.housekeeping.is_some() && stayed.iter().any(|told| told.starts_with(&object))
+        arm.placement.housekeeping.is_some() && stayed.iter().any(|line| line.starts_with(&object))
     };
     for setting in arm.placement.all_settings().filter(|setting| !common(setting) && !refused(setting)) {
         if is_of_the_trial(setting) {
@@ -212,7 +213,7 @@ fn in_words(facts: &Facts, contrast: &Contrast) -> String {
 
 /// A cause with the settings that take it away.
 struct Movable {
-    /// In a few words.
+    /// In a few words, for messages only.
     title: String,
     /// What is claimed, in one sentence.
     claim: String,
@@ -268,11 +269,15 @@ impl Movable {
 
 /// Claims about arms against the baseline, those that cost most first and each once.
 fn claims(facts: &Facts) -> Vec<Movable> {
-    let mut all: Vec<Movable> = Vec::new();
+    let mut known: BTreeSet<(CauseId, String, String)> = BTreeSet::new();
+    let mut all = Vec::new();
     for explanation in explain_all(facts) {
         for claim in &explanation.claims {
-            let movable = Movable::of_claim(facts, claim, &explanation);
-            all.extend(movable.filter(|movable| all.iter().all(|known| known.title != movable.title)));
+            let (costlier, cheaper) = claim.costlier_first(&explanation.arm, &explanation.against);
+            let Some(movable) = Movable::of_claim(facts, claim, &explanation) else { continue };
+            if known.insert((claim.id.clone(), costlier.clone(), cheaper.clone())) {
+                all.push(movable);
+            }
         }
     }
     all
@@ -360,7 +365,7 @@ fn moved_settings(intervention: &Intervention) -> Vec<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::a_case::steered;
+    use crate::case_builder::steered;
     use crate::examine;
 
     #[test]
@@ -492,10 +497,10 @@ mod tests {
         arm.placement.memory = Some("interleave:0-1".parse().unwrap());
         let planning = plan(&facts, &[], false);
         let settings: Vec<_> = planning.plan.settings.iter().collect();
-        let told = |planned: &Planned| (planned.knob.clone(), planned.value.clone(), planned.before.clone());
+        let parts = |planned: &Planned| (planned.knob.clone(), planned.value.clone(), planned.before.clone());
         let expected = [("swappiness", "1", "60"), ("busy-poll", "50", "0")];
         let expected = expected.map(|(knob, value, before)| (knob.into(), value.into(), Some(before.into())));
-        assert_eq!(settings.into_iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(settings.into_iter().map(parts).collect::<Vec<_>>(), expected);
         let [left_out] = &planning.left_out[..] else { panic!("{:?}", planning.left_out) };
         assert!(left_out.contains("interleave:0-1") && left_out.contains("memory-policy"), "{left_out}");
     }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use machine::Missing;
+use machine::wording::percent;
 use study::statistics::summary::median;
 use study::{Contrast, Facts, Seen};
 
 use crate::finding::{EvidenceLine, Finding, Fit, Standing};
-use crate::loss::Loss;
+use crate::interrupt_rows;
+use crate::loss::{Loss, slower_than_others};
 use crate::own_cpu::{OwnCpu, Pair, Row, arms_by_cpu};
-use crate::row;
 use crate::rules::interrupts::{Cost, capital};
-use crate::words::{percent, slow};
 
 /// Leads named for one CPU.
 const MOST_LEADS: usize = 5;
@@ -60,14 +60,18 @@ fn finding(facts: &Facts, own: &OwnCpu, cpu: u32, contrast: &Contrast, about: &[
         (true, true) => {
             "Not known. No counter differs between this CPU and the others by as much as half a per cent of its time."
         }
-        (true, false) => "Not known, and counters that would tell are missing.",
+        (true, false) => "Not known, and counters that would show it are missing.",
     };
     Finding {
         rule: "unexplained".into(),
         id: format!("unexplained/cpu:{cpu}"),
         title: format!("CPU {cpu} is slow, unexplained"),
         cpu: Some(cpu),
-        claim: format!("{}, {}.", capital(&slow(facts, cpu, contrast)), why_open(about, &missing)),
+        claim: format!(
+            "{}, {}.",
+            capital(&slower_than_others(facts, cpu, contrast)),
+            why_open(about, &missing)
+        ),
         mechanism: mechanism.into(),
         evidence: leads,
         observed: Some(contrast.clone()),
@@ -175,7 +179,7 @@ fn leads(facts: &Facts, own: &OwnCpu, cpu: u32) -> Vec<EvidenceLine> {
 
 fn line(row: &Row, pair: Pair) -> EvidenceLine {
     let (what, scale, unit) = match (row.probe.as_str(), row.unit.as_str()) {
-        ("interrupts", _) => (row::words(&row.name, &row.label), 1.0, "/s"),
+        ("interrupts", _) => (interrupt_rows::words(&row.name, &row.label), 1.0, "/s"),
         (_, "us") => (format!("{} time", row.name), 1e4, "% of CPU time"),
         _ => (format!("{} softirqs", row.name), 1.0, "/s"),
     };

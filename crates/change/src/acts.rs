@@ -14,32 +14,28 @@ mod kernel_file;
 mod latency_limit;
 mod launch;
 mod lifetime;
-mod netns;
 mod netns_pair;
 mod operation;
 mod page_migration;
-mod path;
 mod pktgen;
 mod placed_file;
 mod process_file;
 mod reference;
-mod refusal;
 mod scheduling;
 mod swap_file;
 mod swapping;
-mod thread;
 mod util_clamp;
 
 use machine::Act;
 
 pub use kernel_file::form;
 pub use lifetime::outlives_boots;
-use netns::within;
+use operation::netns::within;
+use operation::path::is_path_gone;
+pub use operation::refusal::refusal;
+use operation::thread::{first_thread, of_thread};
 use operation::unfit;
 pub use operation::{Lifetime, Operation, TakenBack};
-use path::is_path_gone;
-pub use refusal::refusal;
-use thread::{first_thread, of_thread};
 
 /// What an act means to the kernel.
 pub fn operation(act: &Act) -> Box<dyn Operation + '_> {

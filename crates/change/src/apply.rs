@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use machine::kept::{self, Keeping, Manner, NotKept};
 use machine::knobs::{self, MaySet};
+use machine::persistence::{self, Keeping, Manner, NotKept};
 use machine::processes::{Owner, OwnerId};
 use machine::{Act, Class, Fault, Plan, Planned, Root, Setting};
 use serde::Serialize;
 
 use crate::acts::{operation, outlives_boots};
-use crate::hand::{Hand, Receipt, found};
+use crate::executor::{Hand, Receipt, found};
 use crate::kernel::Kernel;
+use crate::ledger::owner::same_boot;
 use crate::ledger::{self, Session};
-use crate::owner::same_boot;
 use crate::record::Entry;
-use crate::take_back::Undone;
+use crate::undo::rollback::Undone;
 
 /// What one act of a setting would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,7 +25,7 @@ pub struct ActForeseen {
     pub call: String,
     /// What is there now.
     pub old: String,
-    /// What is asked for.
+    /// What is requested.
     pub new: String,
 }
 
@@ -130,17 +130,17 @@ pub struct NotLeftAlone {
 /// The settings of `plan` that one of the `owners` of this machine may set anew.
 pub fn not_left_alone(root: &Root, plan: &Plan, owners: &[Owner]) -> Vec<NotLeftAlone> {
     let settings = plan.settings.iter().map(Planned::setting);
-    let told = settings.filter_map(|setting| {
+    let claimed = settings.filter_map(|setting| {
         let knob = knobs::find(&setting.knob)?;
-        // What cannot be asked for fails with its own words.
+        // What cannot be requested fails later, with its own message.
         let acts = knob.change(root, &setting.target, &setting.value).ok()?;
         let by = running(knob.about().owners, owners, &acts);
         (!by.is_empty()).then_some(NotLeftAlone { setting, by })
     });
-    told.collect()
+    claimed.collect()
 }
 
-/// Those of the `owners` that set a knob of theirs and run. One that is asked by one of the `acts` to leave it alone does.
+/// Those of the `owners` that set a knob of theirs and run, without those that one of the `acts` keeps from it.
 fn running(ids: &[OwnerId], owners: &[Owner], acts: &[Act]) -> Vec<String> {
     let restrained: Vec<u32> = acts.iter().filter_map(|act| operation(act).restrains()).collect();
     let run = owners.iter().filter_map(|owner| Some((owner, owner.id?, owner.pid?)));
@@ -217,18 +217,18 @@ pub fn first_placed(root: &Root, plan: &Plan) -> Option<Setting> {
     settings.into_iter().find(|setting| knobs::acts(root, setting).is_ok_and(|acts| acts.iter().any(places)))
 }
 
-/// Puts `plan` in force. When a setting fails - the kernel refuses it, or makes something else of it - or `stop` says so,
+/// Puts `plan` in force. When a setting fails - the kernel refuses it, or sets something else - or `stop` says so,
 /// everything is taken back, unless it is to keep going; then the failed setting alone is.
 ///
-/// `told` hears of each setting when it is done. The acts stay in force when the hand is finished. An interruption of which something
-/// could not be taken back is a fault of another class ([`Class::with_something_left`]).
+/// `report` is called with each setting when it is done. The acts stay in force when the hand is finished. An interruption after which
+/// something could not be taken back is a fault of another class ([`Class::with_something_left`]).
 pub fn apply(
     hand: &mut Hand,
     root: &Root,
     plan: &Plan,
     options: ApplyOptions,
     stop: &dyn Fn() -> Option<Fault>,
-    told: &mut dyn FnMut(&SettingDone),
+    report: &mut dyn FnMut(&SettingDone),
 ) -> Applied {
     let start = hand.mark();
     let mut applied = Applied {
@@ -241,7 +241,7 @@ pub fn apply(
         fault: first_not_kept(hand, root, plan, options),
     };
     if applied.fault.is_none() {
-        set_each(hand, root, plan, options, stop, told, &mut applied);
+        set_each(hand, root, plan, options, stop, report, &mut applied);
     }
     if let Some(manner) = options.persist.filter(|_| applied.fault.is_none()) {
         let in_force = applied.settings.iter().filter(|done| done.fault.is_none());
@@ -268,12 +268,12 @@ fn set_each(
     plan: &Plan,
     options: ApplyOptions,
     stop: &dyn Fn() -> Option<Fault>,
-    told: &mut dyn FnMut(&SettingDone),
+    report: &mut dyn FnMut(&SettingDone),
     applied: &mut Applied,
 ) {
     for planned in &plan.settings {
         let (done, undone) = set(hand, root, &planned.setting(), stop);
-        told(&done);
+        report(&done);
         let fault = done.fault.clone();
         applied.settings.push(done);
         applied.taken_back.extend(undone);
@@ -300,7 +300,7 @@ fn keeping(
     manner: Manner,
 ) -> Keeping {
     let purpose = plan.purpose.as_deref().unwrap_or("a plan");
-    kept::kept(root, session, purpose, &settings.collect::<Vec<_>>(), manner)
+    persistence::kept(root, session, purpose, &settings.collect::<Vec<_>>(), manner)
 }
 
 fn cannot_be_kept(not_kept: NotKept) -> Fault {
@@ -420,7 +420,7 @@ pub fn no_other_holds(dir: &Path, root: &Root, kernel: &dyn Kernel, plan: &Plan)
         return Ok(());
     }
     for setting in plan.settings.iter().map(Planned::setting) {
-        // What cannot be asked for fails later, with its own words.
+        // What cannot be requested fails later, with its own message.
         for act in knobs::acts(root, &setting).unwrap_or_default() {
             let holds = |entry: &Entry| {
                 operation(&entry.act).is_about_same(&act)
@@ -457,7 +457,7 @@ mod tests {
         let ban = |pid| [Act::SetIrqBan { process: process(pid), irq: 38, banned: true }];
         let knob = [OwnerId::Irqbalance, OwnerId::Tuned];
         assert_eq!(running(&knob, &owners, &ban(813)), ["Irqbalance (process 812)"]);
-        assert_eq!(running(&knob, &owners, &ban(812)), [""; 0], "it is asked to leave it alone");
+        assert_eq!(running(&knob, &owners, &ban(812)), [""; 0], "the act keeps it from the interrupt");
         assert_eq!(running(&[], &owners, &[]), [""; 0]);
         let without_id = Owner { id: None, name: "irqbalance".into(), pid: Some(1), ..Owner::default() };
         assert_eq!(running(&knob, &[without_id], &[]), [""; 0]);

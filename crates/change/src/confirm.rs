@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use machine::{Class, Fault};
 
 use crate::kernel::{Kernel, now_ticks, program};
+use crate::ledger::owner::{owner_alive, same_boot};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::owner::{owner_alive, same_boot};
 use crate::record::{Armed, Record, Reverter};
 
 /// The verb that takes an unconfirmed session back.
@@ -34,7 +34,7 @@ pub fn arm(exe: &Path, state_dir: &Path, session: &str) -> Result<Reverter, Faul
     }
 }
 
-/// A transient service, which waits from now on, so that it needs no disk when its time has come, and is started again if it fails;
+/// A transient service, which waits from now on, so that it needs no disk when its time has come, and is restarted if it fails;
 /// `None` where systemd does not run or refuses, and for users: their own systemd ends with their last session.
 fn systemd_service(exe: &Path, state_dir: &Path, session: &str) -> Option<String> {
     if !Path::new("/run/systemd/system").is_dir() || !rustix::process::geteuid().is_root() {

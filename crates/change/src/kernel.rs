@@ -1,12 +1,13 @@
 //! The interface to the operating system: everything that this crate reads from it or changes in it.
 //!
-//! There is one trait for each field, and [`Kernel`] has them all. Each is implemented twice, beside the trait: by
-//! [`LiveKernel`], which is the running system, and by [`EmulatedKernel`], which is a small one in memory. Tests use
-//! the second one: it can refuse a change, read back something else, and crash at every point.
+//! There is one trait for each field, and [`Kernel`] has them all. Each is implemented by [`LiveKernel`], which is the running
+//! system, and, beside that, by `EmulatedKernel`, a small one in memory that can refuse a change, read back something else, and
+//! crash at every point. Only tests are built with the second one (feature `emulated`).
 //!
 //! Methods take `&self`; an implementation guards its own state.
 
 mod cgroups;
+#[cfg(any(test, feature = "emulated"))]
 pub mod emulated;
 mod files;
 mod identity;
@@ -29,6 +30,7 @@ use crate::namespace::Namespace;
 use crate::namespace::search::{self, Found};
 
 pub use cgroups::Cgroups;
+#[cfg(any(test, feature = "emulated"))]
 pub use emulated::EmulatedKernel;
 pub use files::Files;
 pub use identity::Identity;
@@ -72,6 +74,7 @@ impl Kernel for LiveKernel {
     }
 }
 
+#[cfg(any(test, feature = "emulated"))]
 impl Kernel for EmulatedKernel {
     fn in_network(&self, network: &Namespace) -> FoundNetwork<'_> {
         match self.seen_from(network) {

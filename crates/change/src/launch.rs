@@ -1,5 +1,8 @@
 //! Starting a process where it is to run, so that it can never be lost: it is written down before it does anything.
 
+pub(crate) mod exit_status;
+pub(crate) mod process_group;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -9,16 +12,13 @@ use std::time::{Duration, Instant};
 use machine::{Act, Class, Fault, ProcessRef, ThreadRef};
 
 use crate::acts::{operation, refusal};
-use crate::cgroup_place;
-use crate::cpuset_cgroup;
-use crate::exit_words::exit_words;
-use crate::group;
-use crate::hand::Hand;
+use crate::cgroup::{cpuset, memory, placement};
+use crate::executor::Hand;
 use crate::kernel::Kernel;
-use crate::memory_cgroup;
 use crate::record::Value;
+use exit_status::exit_words;
 
-pub use crate::kernel::processes::launch::{Launch, Stdout};
+pub use crate::kernel::processes::launch::{Launch, MemoryLimit, Stdout};
 
 const REAPED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -82,23 +82,20 @@ impl Hand {
     /// Makes the cgroups that a launch asks for.
     fn cgroups_for(&mut self, launch: &Launch) -> Result<Cgroups, Fault> {
         let cpus = launch.cpus.as_ref().filter(|_| launch.cpuset_cgroup);
-        let wanted = [
-            cpus.map(|_| cpuset_cgroup::WANTED),
-            launch.memory_limit.as_ref().map(|_| memory_cgroup::WANTED),
-        ];
+        let wanted = [cpus.map(|_| cpuset::WANTED), launch.memory_limit.as_ref().map(|_| memory::WANTED)];
         let wanted: Vec<_> = wanted.into_iter().flatten().collect();
         let mut made = Cgroups::default();
         if wanted.is_empty() {
             return Ok(made);
         }
-        for place in cgroup_place::find(&*self.kernel, &wanted)? {
+        for place in placement::find(&*self.kernel, &wanted)? {
             let path = place.make(self)?;
             let has = |(controller, _): (&str, &str)| place.controllers.contains(&controller);
-            if let Some(cpus) = cpus.filter(|_| has(cpuset_cgroup::WANTED)) {
-                cpuset_cgroup::confine(self, &place, &path, cpus)?;
+            if let Some(cpus) = cpus.filter(|_| has(cpuset::WANTED)) {
+                cpuset::confine(self, &place, &path, cpus)?;
             }
-            if let Some(limit) = launch.memory_limit.filter(|_| has(memory_cgroup::WANTED)) {
-                memory_cgroup::limit(self, &place, &path, &limit)?;
+            if let Some(limit) = launch.memory_limit.filter(|_| has(memory::WANTED)) {
+                memory::limit(self, &place, &path, &limit)?;
                 made.of_memory = Some(path.clone());
             }
             made.all.push(path);
@@ -205,7 +202,7 @@ impl Launched {
 
     /// Every living process of the launch, also those that left the group but kept the environment.
     pub fn members(&self) -> Result<Vec<ProcessRef>, Fault> {
-        group::members(&*self.kernel, &self.process, &self.marker)
+        process_group::members(&*self.kernel, &self.process, &self.marker)
             .map_err(|e| Fault::io("/proc", &e, "mount /proc without hidepid, or run as root"))
     }
 
@@ -245,7 +242,7 @@ impl Launched {
     }
 
     fn end_group(&mut self, grace: Duration) -> Result<bool, Fault> {
-        group::end(&*self.kernel, &self.process, &self.marker, grace)
+        process_group::end(&*self.kernel, &self.process, &self.marker, grace)
     }
 }
 

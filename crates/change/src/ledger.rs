@@ -5,6 +5,7 @@
 
 mod follower;
 mod line;
+pub(crate) mod owner;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -101,7 +102,7 @@ impl Ledger {
             file.write_all(&line::sealed(record)?)?;
             file.sync_data()
         };
-        // Asked each time: a revert may have appended to the ledger of a process that still runs.
+        // Read each time: a revert may have appended to the ledger of a process that still runs.
         let whole_bytes = self.file.metadata().map(|metadata| metadata.len());
         write(&mut self.file).map_err(|error| {
             let _ = whole_bytes.and_then(|bytes| self.file.set_len(bytes));
@@ -122,7 +123,7 @@ fn remove(folder: &OwnFolder, path: &Path) -> Result<(), Fault> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match folder.remove(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Fault::io(path.display(), &error, "remove it by hand: nothing in it is outstanding"))
+            Err(Fault::io(path.display(), &error, "remove it manually: nothing in it is outstanding"))
         }
         _ => Ok(()),
     }
@@ -201,7 +202,7 @@ impl Session {
             let understood = line::read(&text[..text.len() - 1], unsealed);
             if let Err(why) = understood.and_then(|record| session.take(record, i)) {
                 let object = format!("{} line {}", path.display(), i + 1);
-                let remedy = "the other lines are undone; check by hand what this one was about";
+                let remedy = "the other lines are undone; check manually what this one was about";
                 session.problems.push(Fault::new(Class::Storage, object, why, remedy));
             }
         }
@@ -302,8 +303,7 @@ fn undated(path: &Path, acts: usize) -> Fault {
 /// Every session that has a file in `dir`, oldest first. A folder that does not exist holds none.
 pub fn sessions(dir: &Path) -> Result<Vec<Session>, Fault> {
     let Some(folder) = folder(dir)? else { return Ok(Vec::new()) };
-    let names =
-        folder.names().map_err(|e| Fault::io(dir.display(), &e, "look at the disk that it lies on"))?;
+    let names = folder.names().map_err(|e| Fault::io(dir.display(), &e, "check the disk that it is on"))?;
     let paths = names.into_iter().map(|name| dir.join(name));
     let ledgers = paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     let mut sessions: Vec<Session> = ledgers.filter_map(|path| in_folder(&folder, &path)).collect();

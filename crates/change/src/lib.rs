@@ -25,50 +25,39 @@
 
 mod acts;
 pub mod apply;
+pub mod calling_thread;
 mod capability;
-mod cgroup_place;
+mod cgroup;
 pub mod confirm;
-mod cpuset_cgroup;
-pub mod exit_words;
-pub mod ground;
-pub mod group;
-pub mod hand;
-mod heirs;
-pub mod hold;
+pub mod executor;
 pub mod kernel;
 pub mod launch;
 pub mod ledger;
 pub mod lock;
-pub mod memory_cgroup;
 pub mod namespace;
-pub mod own;
-mod owner;
 mod procfs;
-mod reach;
+pub mod reboot;
 pub mod record;
-pub mod restart;
 pub mod revert;
-mod shares;
 pub mod status;
 pub mod subject;
-mod swap;
-mod take_back;
-pub mod tree_affinity;
 pub mod undo;
 
 pub use apply::{Applied, ApplyOptions, Foreseen};
-pub use hand::{Hand, Mark, Receipt};
+pub use executor::{Hand, Mark, Receipt};
+#[cfg(any(test, feature = "emulated"))]
+pub use kernel::EmulatedKernel;
+#[cfg(any(test, feature = "emulated"))]
 pub use kernel::emulated as emulated_kernel;
+pub use kernel::processes::latency_holder::hold as hold_latency;
 pub use kernel::{
-    Cgroups, EmulatedKernel, Files, Identity, Kernel, LiveKernel, Memory, Network, Platform, ProcessSeen,
-    Processes, SchedulingState, Threads,
+    Cgroups, Files, Identity, Kernel, LiveKernel, Memory, Network, Platform, ProcessSeen, Processes,
+    SchedulingState, Threads,
 };
-pub use launch::{Launch, Launched, Stdout};
+pub use launch::exit_status::exit_words;
+pub use launch::{Launch, Launched, MemoryLimit, Stdout};
 pub use ledger::ledger_dir;
 pub use lock::MachineLock;
-pub use memory_cgroup::MemoryLimit;
 pub use record::{How, OutOfReach, Reading, Value};
 pub use status::{Status, status};
-pub use take_back::Undone;
-pub use tree_affinity::PinnedTree;
-pub use undo::{Point, UndoOptions, UndoReport, undo};
+pub use undo::{Point, UndoOptions, UndoReport, Undone, undo};

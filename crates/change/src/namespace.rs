@@ -2,6 +2,7 @@
 
 pub(crate) mod handle;
 pub(crate) mod netns;
+pub mod process_view;
 pub(crate) mod search;
 
 use std::fs::{self, File};

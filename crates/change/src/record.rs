@@ -1,6 +1,7 @@
 //! The lines of a ledger: one JSON object each.
 
 mod how;
+pub(crate) mod numa_distribution;
 mod out_of_reach;
 mod value;
 
@@ -9,7 +10,7 @@ use std::fmt;
 use machine::{Act, ProcessRef, Setting};
 use serde::{Deserialize, Serialize};
 
-use crate::ground::Ground;
+use crate::namespace::process_view::ProcessView;
 use crate::subject::Subject;
 
 pub use how::{How, Reading};
@@ -40,9 +41,9 @@ pub struct Header {
     /// How far into its second of the day it began, ns, for sessions of one tick.
     #[serde(default)]
     pub began_subsec_ns: u32,
-    /// Where the process stands; `None` in ledgers of older versions, and where the kernel does not report it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ground: Option<Ground>,
+    /// Namespaces and root directory of the process; `None` in ledgers of older versions, and where the kernel does not report it.
+    #[serde(default, rename = "ground", skip_serializing_if = "Option::is_none")]
+    pub view: Option<ProcessView>,
 }
 
 /// One line of a ledger.

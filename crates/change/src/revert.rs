@@ -12,9 +12,9 @@ use std::time::Duration;
 use machine::{Class, Fault};
 
 use crate::kernel::{Kernel, now_ticks};
+use crate::ledger::owner::owner_alive;
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::owner::owner_alive;
 use crate::record::{How, Record};
 use crate::undo::{SessionUndone, UndoOptions, UndoReport, undo_sessions};
 

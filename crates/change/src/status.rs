@@ -4,15 +4,16 @@ use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use machine::wording::counted;
 use machine::{Act, Fault, Outside, ProcessRef, Setting, knobs};
 use serde::Serialize;
 
 use crate::acts::{operation, outlives_boots};
 use crate::kernel::{Kernel, LiveKernel};
+use crate::ledger::owner::{owner_alive, same_boot, sees_owner};
 use crate::ledger::{self, Session, is_followed};
-use crate::owner::{owner_alive, same_boot, sees_owner};
-use crate::reach::{Reach, reach};
 use crate::record::{Armed, Entry, OutOfReach, Reverter};
+use crate::undo::object_lookup::{Location, locate};
 
 /// All sessions that have a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,15 +123,15 @@ fn left_s(armed: &Armed, kernel: &dyn Kernel) -> Option<f64> {
 
 fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -> Vec<ActStatus> {
     let entries: Vec<&Entry> = session.outstanding().collect();
-    let ground = session.header.as_ref().and_then(|header| header.ground.as_ref());
-    let told = entries.iter().enumerate().map(|(i, entry)| {
+    let view = session.header.as_ref().and_then(|header| header.view.as_ref());
+    let acts = entries.iter().enumerate().map(|(i, entry)| {
         let gone = before_this_boot && !outlives_boots(entry, session.outstanding());
-        let (now, out_of_reach) = match reach(kernel, entry, ground, !before_this_boot) {
+        let (now, out_of_reach) = match locate(kernel, entry, view, !before_this_boot) {
             _ if gone => (None, None),
-            Reach::Here => (operation(&entry.act).read_there(kernel).ok(), None),
-            Reach::There(there, act) => (operation(&act).read_there(&*there).ok(), None),
-            Reach::Gone => (None, None),
-            Reach::Out(why) => (None, Some(why)),
+            Location::Here => (operation(&entry.act).read_there(kernel).ok(), None),
+            Location::There(there, act) => (operation(&act).read_there(&*there).ok(), None),
+            Location::Gone => (None, None),
+            Location::OutOfReach(why) => (None, Some(why)),
         };
         let now = now.filter(|_| !matches!(entry.act, Act::Launch { .. }));
         // Of several acts on one object only the last shows.
@@ -140,7 +141,7 @@ fn outstanding(session: &Session, kernel: &dyn Kernel, before_this_boot: bool) -
         let changed_since = now.as_ref().zip(left).map(|(now, left)| !of_act.same(now, left));
         ActStatus { now: now.map(|now| now.to_string()), changed_since, out_of_reach, ..act_status(entry) }
     });
-    told.collect()
+    acts.collect()
 }
 
 fn act_status(entry: &Entry) -> ActStatus {
@@ -218,7 +219,7 @@ impl fmt::Display for SessionStatus {
             write!(f, ", begun {began} ago by process {}, {state}", owner.pid)?;
         }
         let count = self.outstanding.len();
-        writeln!(f, ": {count} {} in force", if count == 1 { "change" } else { "changes" })?;
+        writeln!(f, ": {} in force", counted(count, "change"))?;
         if let (Some(left), Some(by)) = (self.to_confirm_within_s, &self.reverted_by) {
             let by = by.to_string();
             let by = Outside(&by);

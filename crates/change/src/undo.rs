@@ -1,20 +1,26 @@
 //! Taking back what sessions left behind whose owner is gone: after kill -9, a crash, or a plan that is to go.
 
-use std::fmt;
+mod inheritance;
+pub(crate) mod object_lookup;
+mod report;
+pub(crate) mod rollback;
+
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use machine::{Class, Fault, Outside, OwnFolder};
-use serde::Serialize;
+use machine::{Class, Fault, OwnFolder};
 
 use crate::acts::outlives_boots;
 use crate::kernel::Kernel;
+use crate::ledger::owner::{owner_alive, same_boot};
 use crate::ledger::{self, Ledger, Session};
 use crate::lock::MachineLock;
-use crate::owner::{owner_alive, same_boot};
-use crate::record::{Entry, How};
-use crate::take_back::{Scope, Undone, undo_entries, waits_for};
+use crate::record::Entry;
+use rollback::{Scope, undo_entries, waits_for};
+
+pub use report::{SessionUndone, UndoReport};
+pub use rollback::Undone;
 
 /// What to undo, and how hard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,138 +52,12 @@ impl std::str::FromStr for Point {
         match text.split_once('.') {
             None => Ok(Self { session: text.to_string(), seq: None }),
             Some((session, seq)) => {
-                let seq =
-                    seq.parse().map_err(|_| format!("'{seq}' is no number of an act: write SESSION.ACT"))?;
+                let seq = seq
+                    .parse()
+                    .map_err(|_| format!("'{seq}' is not the number of an act: write SESSION.ACT"))?;
                 Ok(Self { session: session.to_string(), seq: Some(seq) })
             }
         }
-    }
-}
-
-/// What came of an undo.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct UndoReport {
-    /// Newest first, as they were undone.
-    pub sessions: Vec<SessionUndone>,
-    /// Sessions that were left alone because their owner runs.
-    pub refused: Vec<Fault>,
-}
-
-/// One session that was undone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SessionUndone {
-    /// Its id.
-    pub session: String,
-    /// What it was for.
-    pub purpose: String,
-    /// Its acts, newest first.
-    pub undone: Vec<Undone>,
-    /// Lines of its ledger that make no sense, and ledger files that could not be removed.
-    pub problems: Vec<Fault>,
-}
-
-impl SessionUndone {
-    /// What came of the acts of a session; none of them where it was left as it is.
-    pub(crate) fn of(session: &Session, undone: Vec<Undone>, problems: Vec<Fault>) -> Self {
-        let purpose = session.header.as_ref().map(|header| header.purpose.clone()).unwrap_or_default();
-        Self { session: session.id(), purpose, undone, problems }
-    }
-
-    /// `7 restored, 1 already as it was, 2 left as they are`.
-    fn count(&self) -> String {
-        let of = |is: fn(&How) -> bool| self.undone.iter().filter(|undone| is(&undone.how)).count();
-        let counts = [
-            (of(|how| matches!(how, How::Restored)), "restored"),
-            (of(|how| matches!(how, How::Already)), "as before already"),
-            (of(|how| matches!(how, How::Gone | How::Expired)), "gone"),
-            (of(|how| matches!(how, How::GivenUp { .. } | How::Forgotten)), "given up"),
-            (of(|how| !how.is_final()), "NOT undone"),
-        ];
-        let told: Vec<String> = counts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        if told.is_empty() { "nothing undone".into() } else { told.join(", ") }
-    }
-}
-
-impl UndoReport {
-    /// Adds what came of a further try: of each act the latest result counts.
-    pub(crate) fn go_on(&mut self, later: Self) {
-        for session in later.sessions {
-            match self.sessions.iter_mut().find(|known| known.session == session.session) {
-                Some(known) => {
-                    known.undone.retain(|undone| session.undone.iter().all(|later| later.seq != undone.seq));
-                    known.undone.extend(session.undone);
-                    known.problems = session.problems;
-                }
-                None => self.sessions.push(session),
-            }
-        }
-        self.refused = later.refused;
-    }
-
-    /// Whether everything is as it was.
-    pub fn is_clean(&self) -> bool {
-        self.fault().is_none()
-    }
-
-    /// The first thing that stands in the way of that, for the exit code.
-    pub fn fault(&self) -> Option<Fault> {
-        let left =
-            self.sessions.iter().flat_map(|session| &session.undone).find(|undone| !undone.how.is_final());
-        let problem = self.sessions.iter().flat_map(|session| &session.problems).next();
-        left.map(left_fault).or_else(|| problem.cloned()).or_else(|| self.refused.first().cloned())
-    }
-}
-
-fn left_fault(undone: &Undone) -> Fault {
-    match &undone.how {
-        How::Held { by } => {
-            let remedy =
-                format!("run 'pinwise undo --session {by}' first, or wait for it to end where it still runs");
-            Fault::new(Class::No, &undone.object, &undone.how, remedy)
-        }
-        How::HeldWithin { .. } => {
-            let remedy = "fix what keeps the later act from being undone, and run 'pinwise undo' again";
-            Fault::new(Class::No, &undone.object, &undone.how, remedy)
-        }
-        How::Conflict { .. } => {
-            let remedy = "if nobody needs the present value, run 'pinwise undo --force'";
-            Fault::new(Class::No, &undone.object, &undone.how, remedy)
-        }
-        How::OutOfReach { what } => Fault::new(Class::No, &undone.object, &undone.how, what.remedy()),
-        How::Unproven { .. } => {
-            let remedy = "look at them (ps -fp); end those that the launch has left, then run 'pinwise undo --force', which leaves the rest alone";
-            Fault::new(Class::No, &undone.object, &undone.how, remedy)
-        }
-        How::Incomplete { .. } => {
-            let remedy = "free what holds it and run 'pinwise undo' again, or leave it at that with --force";
-            Fault::new(Class::MachineLacks, &undone.object, &undone.how, remedy)
-        }
-        how => {
-            let (class, remedy) = match rustix::process::geteuid().is_root() {
-                true => (Class::MachineLacks, "fix the cause and run 'pinwise undo' again"),
-                false => (Class::NotPermitted, "run 'pinwise undo' as root"),
-            };
-            Fault::new(class, &undone.object, how, remedy)
-        }
-    }
-}
-
-impl fmt::Display for UndoReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.sessions.is_empty() && self.refused.is_empty() {
-            return writeln!(f, "Nothing to undo.");
-        }
-        for session in &self.sessions {
-            let (id, purpose) = (Outside(&session.session), Outside(&session.purpose));
-            writeln!(f, "Session {id} ({purpose}): {}", session.count())?;
-            session.undone.iter().try_for_each(|undone| writeln!(f, "  {undone}"))?;
-            session.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
-        }
-        self.refused.iter().try_for_each(|refused| writeln!(f, "{refused}"))
     }
 }
 
@@ -266,8 +146,8 @@ fn unknown(options: &UndoOptions) -> Result<UndoReport, Fault> {
 }
 
 fn no_such(session: &str) -> Fault {
-    let cause = "there is no such session, or nothing of it is in force";
-    let remedy = "see 'pinwise status' for those that there are";
+    let cause = "there is no such session, or none of its changes is in force";
+    let remedy = "see 'pinwise status' for those that exist";
     Fault::new(Class::Usage, format!("session {session}"), cause, remedy)
 }
 
@@ -299,16 +179,9 @@ fn undo_session(
         later.map(|(session, _)| session.clone())
     };
     let same_boot = same_boot(session, kernel);
-    let ground = session.header.as_ref().and_then(|header| header.ground);
-    let scope = Scope {
-        session: &id,
-        from_seq,
-        ground: ground.as_ref(),
-        same_boot,
-        force,
-        forget,
-        held_by: &held_by,
-    };
+    let view = session.header.as_ref().and_then(|header| header.view);
+    let scope =
+        Scope { session: &id, from_seq, view: view.as_ref(), same_boot, force, forget, held_by: &held_by };
     let undone = undo_entries(kernel, &mut session.entries, &scope, |record| {
         let _ = ledger.as_mut().map(|ledger| ledger.append(record));
     });
@@ -342,7 +215,7 @@ fn put_away(session: &Session, force: bool) -> Result<(), Fault> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Fault::io(
                 session.path.display(),
                 &error,
-                "remove it by hand: nothing in it is outstanding",
+                "remove it manually: nothing in it is outstanding",
             )),
             _ => Ok(()),
         },

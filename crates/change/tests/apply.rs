@@ -183,12 +183,15 @@ fn who_runs_here_and_may_set_it_anew_is_named() {
     };
     let mut all = plan(&[("38", "0"), ("39", "9")]);
     all.settings.push(Planned { knob: "nonsense".into(), ..Planned::default() });
-    let told = |owners: &[Owner]| not_left_alone(&bench.root(), &all, owners);
-    assert_eq!(told(&[owner(OwnerId::Tuned, None), owner(OwnerId::Kubelet, Some(5))]), []);
-    let told = told(&[owner(OwnerId::Tuned, Some(4)), owner(OwnerId::Kubelet, Some(5))]);
+    let claimed = |owners: &[Owner]| not_left_alone(&bench.root(), &all, owners);
+    assert_eq!(claimed(&[owner(OwnerId::Tuned, None), owner(OwnerId::Kubelet, Some(5))]), []);
+    let claimed = claimed(&[owner(OwnerId::Tuned, Some(4)), owner(OwnerId::Kubelet, Some(5))]);
     // What cannot be asked for is reported when it is.
-    assert_eq!(told.len(), 1);
-    assert_eq!((told[0].setting.target.as_str(), &told[0].by[..]), ("38", &["tuned (process 4)".into()][..]));
+    assert_eq!(claimed.len(), 1);
+    assert_eq!(
+        (claimed[0].setting.target.as_str(), &claimed[0].by[..]),
+        ("38", &["tuned (process 4)".into()][..])
+    );
 }
 
 #[test]
@@ -247,12 +250,12 @@ fn what_is_not_confirmed_is_taken_back() {
     let session = armed(&bench, 5);
     let fault = waits().unwrap_err();
     assert!(fault.object.contains(&session) && fault.remedy.contains("confirm"), "{fault}");
-    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
-    assert!(told.to_string().contains("process 4242, which would take it back, is gone"), "{told}");
+    let seen = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert!(seen.to_string().contains("process 4242, which would take it back, is gone"), "{seen}");
     let ticks = |_| bench.kernel.tick();
     let mut revert = bench.revert(&session, &ticks);
-    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
-    assert!(told.to_string().contains("by process 4242, unless confirmed"), "{told}");
+    let seen = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert!(seen.to_string().contains("by process 4242, unless confirmed"), "{seen}");
     revert.wait().unwrap();
     let fault = confirm::confirm(bench.dir.path(), &bench.kernel, None).unwrap_err();
     assert!(fault.cause.contains("over"), "{fault}");
@@ -428,8 +431,8 @@ fn what_a_revert_had_to_leave_does_not_keep_others_from_being_confirmed() {
     bench.kernel.remove_thread(1000);
     // It changed nothing, so that nothing waits; the stuck one does not either.
     assert!(confirm::confirm(bench.dir.path(), &bench.kernel, Some(&session)).is_err());
-    let told = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
-    assert_eq!((told.sessions.len(), told.sessions[0].to_confirm_within_s), (1, None));
+    let seen = status::status_with(bench.dir.path(), &bench.kernel).unwrap();
+    assert_eq!((seen.sessions.len(), seen.sessions[0].to_confirm_within_s), (1, None));
 }
 
 #[test]

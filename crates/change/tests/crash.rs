@@ -172,7 +172,7 @@ fn same_machine(now: &EmulatedState, before: &EmulatedState) -> Result<(), TestC
     Ok(())
 }
 
-/// Runs until the crash, if there is one; tells whether there was.
+/// Runs until the crash, if there is one; returns whether there was.
 fn until_crash(work: impl FnOnce()) -> bool {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(()) => false,

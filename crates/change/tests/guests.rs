@@ -1,10 +1,10 @@
-//! Guests that libvirt runs, on the emulated kernel: what it was told is taken back through it, whatever happens in between.
+//! Guests that libvirt runs, on the emulated kernel: what it has set is taken back through it, whatever happens in between.
 #![allow(clippy::unwrap_used)] // clippy sees only #[test] functions as tests, not what they share
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use machine::kept::Manner;
+use machine::persistence::Manner;
 use machine::{Act, Class, CpuSet, GuestPart, GuestPin, PinScope, Plan, Planned, ProcessRef, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply};
 use pinwise_change::emulated_kernel::{Crash, When};
@@ -136,7 +136,7 @@ fn a_guest_that_was_started_again_keeps_only_its_definition() {
 }
 
 #[test]
-fn what_somebody_else_told_libvirt_since_is_left() {
+fn what_somebody_else_has_had_libvirt_set_since_is_left() {
     let bench = Bench::new();
     let mut hand = bench.hand();
     let pin = bench.pin(GuestPart::Emulator);
@@ -167,7 +167,7 @@ fn a_definition_keeps_what_is_persisted_and_gives_it_back_after_a_restart() {
 }
 
 #[test]
-fn what_cannot_last_is_told_before_anything_is_touched() {
+fn what_cannot_last_is_reported_before_anything_is_touched() {
     let bench = Bench::new();
     let before = bench.kernel.state();
     let fault = bench.apply(false).fault.unwrap();
@@ -176,13 +176,16 @@ fn what_cannot_last_is_told_before_anything_is_touched() {
 }
 
 #[test]
-fn what_libvirt_refuses_is_told_with_a_remedy() {
+fn what_libvirt_refuses_is_reported_with_a_remedy() {
     let bench = Bench::new();
     let refused = |errno: i32| {
         bench.kernel.refuse("pin web", errno);
         bench.hand().perform(&bench.acts()[0]).unwrap_err()
     };
     let fault = refused(libc::EPERM);
-    assert!(fault.class == Class::NotPermitted && fault.cause.contains("members of its group"), "{fault}");
+    assert!(
+        fault.class == Class::NotPermitted && fault.cause.contains("members of the libvirt group"),
+        "{fault}"
+    );
     assert!(refused(libc::EIO).remedy.contains("virsh"), "{fault}");
 }

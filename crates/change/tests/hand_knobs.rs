@@ -277,7 +277,7 @@ fn a_card_comes_back_whatever_the_moment_of_the_crash() {
     }
 }
 
-/// An irqbalance that was told to leave interrupts 5 and 9 alone.
+/// An irqbalance that leaves interrupts 5 and 9 alone.
 fn irqbalance() -> (EmulatedKernel, ProcessRef) {
     let kernel = EmulatedKernel::new();
     let process = kernel.add_irqbalance(60, &[5, 9]);
@@ -299,7 +299,7 @@ fn only_our_own_interrupt_is_taken_off_irqbalances_list() {
     }
     hand.perform(&Act::SetIrqBan { process, irq: 5, banned: false }).unwrap();
     assert_eq!(bans(&kernel), [9, 38]);
-    // Somebody else tells it of one more.
+    // Somebody else adds one more.
     use pinwise_change::Platform;
     kernel.set_irq_bans(&process, &[9, 12, 38].into()).unwrap();
     let undone: Vec<How> = hand.undo_all().into_iter().map(|undone| undone.how).collect();
@@ -308,14 +308,14 @@ fn only_our_own_interrupt_is_taken_off_irqbalances_list() {
 }
 
 #[test]
-fn an_irqbalance_that_was_started_again_has_forgotten() {
+fn an_irqbalance_that_was_restarted_has_forgotten() {
     let (kernel, process) = irqbalance();
     let dir = tempfile::tempdir().unwrap();
     let mut hand = hand(&kernel, dir.path());
     hand.perform(&Act::SetIrqBan { process, irq: 38, banned: true }).unwrap();
     kernel.add_irqbalance(60, &[38]);
     assert_eq!(hand.undo_all()[0].how, How::Gone);
-    assert_eq!(bans(&kernel), [38], "the later one was told by somebody else");
+    assert_eq!(bans(&kernel), [38], "the later one has it from somebody else");
     let fault = hand.perform(&Act::SetIrqBan { process, irq: 4, banned: true }).unwrap_err();
     assert!(fault.remedy.contains("restarted"), "{fault}");
 }
@@ -414,11 +414,11 @@ fn the_shortest_limit_holds_and_each_is_ended_by_itself() {
     let mut hand = hand(&kernel, dir.path());
     let start = hand.mark();
     let receipt = hand.perform(&Act::HoldLatency { limit_us: 20 }).unwrap();
-    let told = |receipt: &pinwise_change::Receipt| (receipt.old.to_string(), receipt.read_back.to_string());
-    assert_eq!((told(&receipt), receipt.took_effect), (("unlimited".into(), "20 us".into()), true));
+    let values = |receipt: &pinwise_change::Receipt| (receipt.old.to_string(), receipt.read_back.to_string());
+    assert_eq!((values(&receipt), receipt.took_effect), (("unlimited".into(), "20 us".into()), true));
     let second = hand.mark();
     let receipt = hand.perform(&Act::HoldLatency { limit_us: 50 }).unwrap();
-    assert_eq!((told(&receipt), receipt.took_effect), (("20 us".into(), "20 us".into()), true));
+    assert_eq!((values(&receipt), receipt.took_effect), (("20 us".into(), "20 us".into()), true));
     let status = status_with(dir.path(), &kernel).unwrap();
     let acts = &status.sessions[0].outstanding;
     assert!(acts[0].new.starts_with("20 us, held by process "), "{acts:?}");

@@ -148,9 +148,9 @@ fn a_process_is_only_looked_for_in_its_own_pid_namespace() {
     let fault = report.fault().unwrap();
     assert!(fault.remedy.contains("where the change was made"), "{fault}");
     assert!(desk.is_kept());
-    let told = status::status_with(desk.dir.path(), &desk.kernel).unwrap();
-    assert!(told.sessions[0].outstanding[0].out_of_reach.is_some() && told.sessions[0].owner_elsewhere);
-    assert!(told.to_string().contains("another PID namespace"), "{told}");
+    let seen = status::status_with(desk.dir.path(), &desk.kernel).unwrap();
+    assert!(seen.sessions[0].outstanding[0].out_of_reach.is_some() && seen.sessions[0].owner_elsewhere);
+    assert!(seen.to_string().contains("another PID namespace"), "{seen}");
 
     desk.kernel.set_state(whole);
     desk.kernel.stand_on(0, 0, 0);

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use another_value::another_value;
-use machine::ethtool::{ChannelKind, EthtoolState, Feature, Figure, Told, Topic};
+use machine::ethtool::{ChannelKind, EthtoolState, Feature, Figure, Report, Topic};
 use machine::knobs;
 use machine::processes::numa_memory::NumaMemory;
 use machine::{Act, GuestPart, GuestPin, PinScope, ProcessRef, Root, Scheduling, ThreadRef, Tree};
@@ -78,11 +78,11 @@ fn root_of(state: &EmulatedState) -> Root {
     facts.into_iter().fold(Root::from_tree(tree), |root, (name, value)| root.with_fact(name, value))
 }
 
-/// What the drivers tell, each card with twice as many channels as it uses.
+/// What the drivers report, each card with twice as many channels as it uses.
 fn ethtool_facts(state: &EmulatedState) -> Vec<(String, String)> {
-    let mut told: BTreeMap<&str, BTreeMap<String, BTreeMap<String, u32>>> = BTreeMap::new();
+    let mut reported: BTreeMap<&str, BTreeMap<String, BTreeMap<String, u32>>> = BTreeMap::new();
     for ((_, device, topic), state) in &state.ethtool {
-        let groups = told.entry(device).or_default();
+        let groups = reported.entry(device).or_default();
         let mut keep = |group: &str, name: String, value: u32| {
             groups.entry(group.into()).or_default().insert(name, value);
         };
@@ -102,14 +102,14 @@ fn ethtool_facts(state: &EmulatedState) -> Vec<(String, String)> {
             other => panic!("{other:?}"),
         }
     }
-    let json = |told: &BTreeMap<_, _>| serde_json::to_string(told).unwrap();
-    told.iter().map(|(device, told)| (format!("ethtool {device}"), json(told))).collect()
+    let json = |reported: &BTreeMap<_, _>| serde_json::to_string(reported).unwrap();
+    reported.iter().map(|(device, reported)| (format!("ethtool {device}"), json(reported))).collect()
 }
 
 /// Number of the one thread of the kernel on the emulated machine.
 const KERNEL_THREAD: u32 = 15;
 
-/// Number of the irqbalance that runs there, and was told to leave an interrupt alone that is not there any more.
+/// Number of the irqbalance that runs there, and leaves an interrupt alone that is not there any more.
 const IRQBALANCE: u32 = 60;
 
 /// Numbers of two guests that run there, one of them by libvirt.
@@ -308,9 +308,9 @@ fn kernel_for(root: &Root, acts: &[Act]) -> EmulatedKernel {
                 kernel.add_file(&path, &root.read(&path).unwrap_or_else(|_| "0\n".into()));
             }
             Act::SetEthtool { device, netns, setting } => {
-                let told: Told =
+                let reported: Report =
                     serde_json::from_str(&root.fact(&format!("ethtool {device}")).unwrap()).unwrap();
-                let state = told.state(setting.topic()).unwrap();
+                let state = reported.state(setting.topic()).unwrap();
                 kernel.add_ethtool(netns.as_deref(), device, setting.topic(), state);
             }
             // None is there before.
@@ -347,7 +347,7 @@ fn round_trips(root: &Root) -> BTreeSet<&'static str> {
         // Of processes and IRQs a few stand for all.
         for target in knob.targets(root).unwrap().into_iter().take(12) {
             let what = format!("{} of {} on {}", knob.about().id, target.id, root.origin());
-            // A process can end while we look, a recorded machine can lack a file: then nothing is asked for.
+            // A process can end while we look, a file can be missing from a recorded machine: then no change is requested.
             let Ok(present) = knob.read(root, &target.id) else { continue };
             let Ok(acts) = knob.change(root, &target.id, &another_value(*knob, &present, root)) else {
                 continue;

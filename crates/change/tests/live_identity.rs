@@ -236,8 +236,8 @@ fn a_namespace_without_its_name_is_entered_by_a_process_and_one_that_has_ended_i
         // The kernel takes it apart a moment after; before Linux 6.18 it does not say when.
         std::thread::sleep(std::time::Duration::from_millis(50));
     };
-    let tells = LiveKernel::new().ground().unwrap().mounts.id.is_some();
-    assert_eq!(how["result"], if tells { "gone" } else { "out-of-reach" }, "{how}");
+    let reports_ends = LiveKernel::new().process_view().unwrap().mounts.id.is_some();
+    assert_eq!(how["result"], if reports_ends { "gone" } else { "out-of-reach" }, "{how}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine::kept::Manner;
+use machine::persistence::Manner;
 use machine::{Class, Plan, Planned, Root, Tree};
 use pinwise_change::apply::{Applied, ApplyOptions, apply, foresee_kept};
 use pinwise_change::emulated_kernel::{Crash, When};
@@ -143,7 +143,7 @@ fn a_file_that_somebody_has_changed_stays_unless_it_is_forced() {
 }
 
 #[test]
-fn what_cannot_be_placed_or_told_leaves_nothing_to_undo() {
+fn what_cannot_be_placed_or_reloaded_leaves_nothing_to_undo() {
     let bench = Bench::new();
     let before = bench.files();
     // The reader is not known, neither that it came nor that it went.

@@ -1,5 +1,5 @@
 //! The string server, its load and the storm without the rest of pinwise: for tests of this crate, and for trying
-//! things by hand.
+//! things manually.
 //!
 //! ```text
 //! cargo run --release -p pinwise-load --example string_pair -- string-server --port 4242 --rounds 10000
@@ -33,7 +33,7 @@ fn run(args: &[String]) -> Result<(), Fault> {
     match (verb.as_str(), args) {
         ("string-server", args) => server::serve(&ServerOptions::from_args(args)?),
         ("drive", args) => {
-            let document = load::drive::run(args)?;
+            let document = load::generator::run(args)?;
             let text = serde_json::to_string(&document)
                 .map_err(|why| Fault::new(Class::Storage, "outcome", why, "report it"))?;
             println!("{text}");

@@ -53,7 +53,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Of this client, of whom no more is read once `most_bytes` wait for it.
+    /// Of this client, from which no more is read once `most_bytes` wait for it.
     pub(crate) fn new(fd: OwnedFd, most_bytes: usize) -> Self {
         Self { fd, pending: Vec::new(), most_bytes }
     }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pinwise_load::drive::{Document, Driven, Spacing, Transport};
-use pinwise_load::echo::server::{EchoOptions, EchoServer};
-use pinwise_load::{LatencyLoad, monotonic_ns};
+use pinwise_load::drive::{Document, Spacing, Transport};
+use pinwise_load::workloads::latency::server::{EchoOptions, EchoServer};
+use pinwise_load::{Driven, LatencyLoad, monotonic_ns};
 use rustix::event::{EventfdFlags, eventfd};
 
 const TRANSPORTS: [Transport; 3] = [Transport::Tcp, Transport::Unix, Transport::Udp];
@@ -104,7 +104,7 @@ fn a_lost_datagram_is_a_failed_message() {
 }
 
 #[test]
-fn nobody_there_is_told_over_each_transport() {
+fn nobody_there_is_reported_over_each_transport() {
     let at = { Echo::start().at };
     for transport in TRANSPORTS {
         let document = LatencyLoad { seconds: 30.0, ..short(transport) }.drive(at, None).unwrap();
@@ -168,9 +168,12 @@ fn a_pause_of_the_server_is_seen_by_all_that_were_due_in_it() {
     waits.sort_unstable();
     for (name, share) in [("latency_p99_us", 0.99), ("latency_p999_us", 0.999)] {
         let truth_us = waits[(waits.len() as f64 * share) as usize] as f64 / 1e3;
-        let told_us = figure(&document, name);
+        let reported_us = figure(&document, name);
         // A machine that others use adds to it; nothing takes away from it.
-        assert!(told_us >= truth_us * 0.95, "{name}: {told_us} us told, {truth_us} us by the pauses");
+        assert!(
+            reported_us >= truth_us * 0.95,
+            "{name}: {reported_us} us reported, {truth_us} us by the pauses"
+        );
     }
     assert!(figure(&document, "latency_p50_us") < 50_000.0);
 }
@@ -202,6 +205,6 @@ fn a_message_that_comes_back_twice_fails_and_no_other_is_lost_by_it() {
     };
     let document = LatencyLoad { prefetch: 2, seconds: 1.0, ..load }.drive(at, None).unwrap();
     assert_eq!(figure(&document, "failed_wrong_answer"), 4.0, "{:?}", document.outcome.figures);
-    let told = figure(&document, "completed") + figure(&document, "unfinished");
-    assert!((98.0..=101.0).contains(&told), "{:?}", document.outcome.figures);
+    let due = figure(&document, "completed") + figure(&document, "unfinished");
+    assert!((98.0..=101.0).contains(&due), "{:?}", document.outcome.figures);
 }

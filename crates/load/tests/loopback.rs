@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use pinwise_load::drive::{Document, Driven, Spacing};
+use pinwise_load::drive::{Document, Spacing};
 use pinwise_load::string::protocol;
 use pinwise_load::string::server::{ServerOptions, StringServer};
-use pinwise_load::{HttpLoad, StringLoad};
+use pinwise_load::{Driven, HttpLoad, StringLoad};
 use rustix::event::{EventfdFlags, eventfd};
 
 const ROUNDS: u64 = 50;
@@ -310,7 +310,7 @@ fn an_error_page_is_no_success() {
 }
 
 #[test]
-fn a_server_that_closes_without_an_answer_is_told_apart() {
+fn a_server_that_closes_without_an_answer_is_distinguished() {
     let at = scripted(|_, _, stream| drop(stream.shutdown(std::net::Shutdown::Both)));
     let document = run(at, StringLoad { seconds: 0.3, ..short() });
     let figures = &document.outcome.figures;

@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use pinwise_load::PacketsLoad;
-use pinwise_load::drive::{Document, Driven};
-use pinwise_load::packets::options::Send;
-use pinwise_load::packets::sink::{Sink, SinkOptions};
+use pinwise_load::drive::Document;
+use pinwise_load::workloads::packets::options::Send;
+use pinwise_load::workloads::packets::sink::{Sink, SinkOptions};
+use pinwise_load::{Driven, PacketsLoad};
 use rustix::event::{EventfdFlags, eventfd};
 
 /// The sink on a thread; it ends when dropped.
@@ -102,7 +102,7 @@ fn without_a_sink_it_does_not_begin_and_says_what_to_start() {
 }
 
 #[test]
-fn a_stop_is_told() {
+fn a_stop_is_reported() {
     let sink = Counting::start();
     let stop = eventfd(1, EventfdFlags::CLOEXEC).unwrap();
     let document =

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use machine::{CpuSet, Machine, Root};
-use pinwise_load::drive::{Document, Driven};
-use pinwise_load::spinner::server::{SpinOptions, SpinServer};
-use pinwise_load::{Spin, SpinLoad};
+use pinwise_load::drive::Document;
+use pinwise_load::workloads::spin::server::{SpinOptions, SpinServer};
+use pinwise_load::{Driven, Spin, SpinLoad};
 use rustix::event::{EventfdFlags, eventfd};
 
 /// A spinning task on a CPU; it listens until it is dropped, and spins on until this process ends or nobody can ask any more.
@@ -24,13 +24,13 @@ impl Task {
     fn on(cpu: u32) -> Self {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap());
         let seen = stop.clone();
-        let (told, at) = std::sync::mpsc::channel();
+        let (bound, at) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             // The thread that spins inherits it.
-            change::own::run_on(&CpuSet::single(cpu)).unwrap();
+            change::calling_thread::run_on(&CpuSet::single(cpu)).unwrap();
             let server =
                 SpinServer::bind(&SpinOptions { address: "127.0.0.1".parse().unwrap(), port: 0 }).unwrap();
-            told.send(server.local_address()).unwrap();
+            bound.send(server.local_address()).unwrap();
             server.run(seen.as_fd()).unwrap();
         });
         Self { at: at.recv().unwrap(), stop, thread: Some(thread) }
@@ -49,7 +49,7 @@ fn asked(at: SocketAddr, seconds: f64) -> Document {
 }
 
 #[test]
-fn what_a_thief_takes_is_told_and_the_cpu_is_the_one_it_was_put_on() {
+fn what_a_thief_takes_is_reported_and_the_cpu_is_the_one_it_was_put_on() {
     let cpu = Machine::read_topology(&Root::live()).usable().first().unwrap();
     let task = Task::on(cpu);
     let thief = Spin::start(&CpuSet::single(cpu), 1).unwrap();

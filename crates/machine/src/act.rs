@@ -3,6 +3,10 @@
 //! They stand in this crate, left of `change`, because knobs describe themselves here and must be able to name
 //! the writes they ask for (see docs/journal/0001-acts-are-data-in-machine.md).
 
+pub mod boot_loader;
+mod guest_pin;
+mod netns_pair;
+pub mod platform_file;
 mod task_ref;
 
 use std::path::PathBuf;
@@ -10,9 +14,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use boot_loader::BootLoader;
+pub use guest_pin::{GuestPart, GuestPin, PinScope};
+pub use netns_pair::NetnsPair;
+pub use platform_file::PlatformFile;
 pub use task_ref::{ProcessRef, ThreadRef};
 
-use crate::{BootLoader, CpuSet, EthtoolSetting, GuestPin, NetnsPair, PlatformFile, Setting};
+use crate::{CpuSet, EthtoolSetting, Setting};
 
 /// A scheduling policy with its parameters (sched(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -199,8 +207,8 @@ pub enum Act {
         /// Absolute path of the cgroup directory.
         path: PathBuf,
     },
-    /// Places a file of our own among those that the platform reads, and tells who reads it; undone by removing it. It outlives
-    /// restarts, and so does its undoing.
+    /// Places a file of our own among those that the platform reads, and notifies its reader; undone by removing it. It outlives
+    /// reboots, and so does its undoing.
     PlaceFile {
         /// The file.
         file: PlatformFile,
@@ -210,7 +218,7 @@ pub enum Act {
         keeps: Vec<Setting>,
     },
     /// Has the platform's tool add words to the command line of the boot loader's entries; undone by having it take them away, and
-    /// nothing else. It outlives restarts, and so does its undoing.
+    /// nothing else. It outlives reboots, and so does its undoing.
     AddBootWords {
         /// Whose tool.
         loader: BootLoader,
@@ -235,7 +243,7 @@ pub enum Act {
         /// What is set.
         setting: EthtoolSetting,
     },
-    /// Tells a running irqbalance to leave an interrupt alone, or not to; undone by sending it what it had before.
+    /// Has a running irqbalance leave an interrupt alone, or not; undone by sending it what it had before.
     SetIrqBan {
         /// The irqbalance, which forgets it when it ends.
         process: ProcessRef,
@@ -244,7 +252,7 @@ pub enum Act {
         /// Whether it is to leave it alone.
         banned: bool,
     },
-    /// Has libvirt place a part of a guest; undone by having it placed as libvirt told before.
+    /// Has libvirt place a part of a guest; undone by having it placed as libvirt reported before.
     PinGuest {
         /// What of which guest, for how long.
         pin: GuestPin,
@@ -266,7 +274,7 @@ pub enum Act {
         /// The pair.
         pair: NetnsPair,
     },
-    /// Makes a swap area in a file of its own, every byte of it written (mkswap(8)); undone by removing the file. It outlives restarts, and
+    /// Makes a swap area in a file of its own, every byte of it written (mkswap(8)); undone by removing the file. It outlives reboots, and
     /// so does its undoing.
     MakeSwapFile {
         /// Absolute path of the file.

@@ -137,7 +137,7 @@ impl CpuSet {
         self.0.contains(&cpu)
     }
 
-    /// Adds `cpu`; tells whether it was new.
+    /// Adds `cpu`; returns whether it was new.
     pub fn insert(&mut self, cpu: u32) -> bool {
         self.0.insert(cpu)
     }

@@ -40,7 +40,7 @@ const MOVING: [&str; 14] = [
 
 /// Compares two machines; counters and free memory are left out.
 ///
-/// Errors, in words: one of them cannot be written as JSON, which is a fault of pinwise.
+/// Errors, in words: one of them cannot be written as JSON, which is a bug in pinwise.
 pub fn between(before: &Machine, after: &Machine) -> Result<Vec<Difference>, String> {
     let [before, after] = [before, after].map(|machine| {
         let value = serde_json::to_value(machine).map_err(|e| e.to_string())?;
@@ -115,7 +115,7 @@ fn key(item: &Value) -> Option<String> {
     let of_cache = || Some(format!("L{} {} {}", text("level")?, text("type")?, set("cpus")?));
     let of_device = || Some(format!("{} {}", text("kind")?, text("name")?));
     let of_cgroup = || Some(format!("v{} {}", text("version")?, item.get("controllers")?));
-    let single = ["id", "irq", "tid", "fact", "class", "name", "size_bytes", "pid", "kind"]
+    let single = ["fact", "id", "irq", "tid", "class", "name", "size_bytes", "pid", "kind"]
         .iter()
         .find_map(|name| text(name));
     of_cache().or_else(of_device).or_else(of_cgroup).or(single).or_else(|| set("cpus"))

@@ -5,7 +5,7 @@
 mod figure;
 mod messages;
 mod netlink;
-mod told;
+mod report;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub use messages::order;
 pub(crate) use messages::{Question, family_question};
 pub use netlink::acknowledged;
 pub(crate) use netlink::{answer, attributes, number};
-pub use told::Told;
+pub use report::Report;
 
 /// A kind of channels: queues with an interrupt of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

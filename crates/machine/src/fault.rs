@@ -1,7 +1,9 @@
 //! What every error of pinwise says: the object, the cause, the remedy - and which exit code it means.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use serde::Serialize;
@@ -64,7 +66,37 @@ pub struct Fault {
     pub cause: String,
     /// What the reader can do; empty only when nothing can be done.
     pub remedy: String,
+    /// The error of the call or file operation below, where there was one; for programs, since `cause` says it.
+    #[serde(skip)]
+    pub source: Source,
 }
+
+/// The error of a system call or file operation that led to a fault. Two are equal that have the same kind and number.
+#[derive(Debug, Clone, Default)]
+pub struct Source(Option<Arc<io::Error>>);
+
+impl Source {
+    /// A copy, which a fault can keep: [`io::Error`] is none that can be cloned.
+    fn of(error: &io::Error) -> Self {
+        let copy = match error.raw_os_error() {
+            Some(errno) => io::Error::from_raw_os_error(errno),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        Self(Some(Arc::new(copy)))
+    }
+
+    fn identity(&self) -> Option<(io::ErrorKind, Option<i32>)> {
+        self.0.as_ref().map(|error| (error.kind(), error.raw_os_error()))
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Source {}
 
 impl Fault {
     /// A fault of `class` about `object`.
@@ -74,7 +106,13 @@ impl Fault {
         cause: impl fmt::Display,
         remedy: impl Into<String>,
     ) -> Self {
-        Self { class, object: object.to_string(), cause: cause.to_string(), remedy: remedy.into() }
+        let (object, cause) = (object.to_string(), cause.to_string());
+        Self { class, object, cause, remedy: remedy.into(), source: Source::default() }
+    }
+
+    /// The number of the system's error below, where there was one.
+    pub fn errno(&self) -> Option<Errno> {
+        self.source.0.as_ref()?.raw_os_error().map(Errno::from_raw_os_error)
     }
 
     /// A fault for a failed system call or file operation on `object`; permission errors get their own class, and a file that would
@@ -85,13 +123,14 @@ impl Fault {
             _ => Class::Storage,
         };
         // Not by its kind, which a file that is too long to be read has as well.
-        match error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) {
+        let fault = match error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) {
             true => {
                 let remedy = "raise the limit on the size of files (ulimit -f; LimitFSIZE= of a unit)";
                 Self::new(class, object, error, remedy)
             }
             false => Self::new(class, object, error, remedy),
-        }
+        };
+        Self { source: Source::of(error), ..fault }
     }
 }
 
@@ -105,7 +144,11 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl Error for Fault {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.0.as_deref().map(|error| error as _)
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -126,11 +169,23 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_error_is_told_apart() {
+    fn a_permission_error_is_distinguished() {
         let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         assert_eq!(Fault::io("/x", &denied, "run as root").class, Class::NotPermitted);
         let full = std::io::Error::from_raw_os_error(28);
         assert_eq!(Fault::io("/x", &full, "free space").class, Class::Storage);
+    }
+
+    #[test]
+    fn what_lies_below_a_fault_is_kept_for_programs() {
+        let fault = Fault::io("/x", &io::Error::from_raw_os_error(28), "free space");
+        assert_eq!(
+            (fault.errno(), fault.source().unwrap().to_string()),
+            (Some(Errno::NOSPC), fault.cause.clone())
+        );
+        assert_eq!(fault, Fault::io("/x", &io::Error::from_raw_os_error(28), "free space"));
+        assert_ne!(fault.source, Fault::io("/x", &io::Error::from_raw_os_error(5), "free space").source);
+        assert!(Fault::new(Class::Usage, "--cpus", "empty", "").source().is_none());
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Irq {
     pub name: String,
     /// Interrupt controller: `IO-APIC`, `IR-PCI-MSIX-0000:3b:00.0`.
     pub chip: Option<String>,
-    /// CPUs that it was asked to go to (`smp_affinity_list`).
+    /// CPUs that it may go to (`smp_affinity_list`).
     pub affinity: Option<CpuSet>,
     /// CPU that it really goes to (`effective_affinity_list`, since 4.15); changes when the next interrupt comes.
     pub effective: Option<CpuSet>,
@@ -28,10 +28,10 @@ pub struct Irq {
     pub hint: Option<CpuSet>,
     /// Devices that it belongs to, by name; several share a function, or a line.
     pub devices: Vec<String>,
-    /// PCI function that raises it, where the controller's name tells it.
+    /// PCI function that raises it, where the controller's name shows it.
     pub pci: Option<String>,
     /// NUMA node of its device; where no device is known, the node that the line's descriptor lies on
-    /// (/proc/irq/N/node); `None` when not told.
+    /// (/proc/irq/N/node); `None` when not reported.
     pub node: Option<u32>,
     /// Whether the kernel spreads it itself and refuses other affinities; `None` when that cannot be seen.
     pub managed: Option<bool>,
@@ -80,7 +80,7 @@ pub(crate) fn some(root: &Root, wanted: impl Fn(u32) -> bool, notes: &mut Notes)
         let cpus = table.as_ref().map(|table| table.cpus.as_slice()).unwrap_or_default();
         let irq = Irq {
             counts: counts.map(|counts| cpus.iter().copied().zip(counts.iter().copied()).collect()),
-            managed: managed.tell(root, id),
+            managed: managed.is_managed(root, id),
             ..line(root, id, row, notes)
         };
         // A line that nobody asked for cannot come: /proc/irq holds many of those (the old ISA ones).
@@ -140,7 +140,7 @@ pub(crate) fn name_owners(irqs: &mut [Irq], devices: &[Device]) {
                 && let Some(irq) = irqs.get_mut(at)
             {
                 irq.devices.push(device.name.clone());
-                // The file tells where the descriptor lies, which for spread vectors is not where the device is.
+                // The file says where the descriptor lies, which for spread vectors is not where the device is.
                 irq.node = device.node;
             }
         }
@@ -162,7 +162,7 @@ impl Managed {
         Self { visible }
     }
 
-    fn tell(&self, root: &Root, id: u32) -> Option<bool> {
+    fn is_managed(&self, root: &Root, id: u32) -> Option<bool> {
         let text = self.visible.then(|| root.read(format!("{}/{id}", Self::DIR)).ok()).flatten()?;
         Some(text.contains("IRQD_AFFINITY_MANAGED"))
     }

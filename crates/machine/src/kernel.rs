@@ -160,7 +160,7 @@ fn nohz_full(root: &Root, config: Option<&Config>) -> Result<CpuSet, ReadError> 
     }
 }
 
-/// What uname(2) tells, from the files that hold the same.
+/// What uname(2) returns, from the files that hold the same.
 struct Uname {
     release: Option<String>,
     version: Option<String>,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_kernel_and_one_that_tells_nothing() {
+    fn a_whole_kernel_and_one_that_reports_nothing() {
         let tree = Tree::new()
             .file("/proc/sys/kernel/osrelease", "6.1.0\n")
             .file("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian\n")

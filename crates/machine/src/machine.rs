@@ -1,16 +1,20 @@
 //! The machine: every fact of one host at one moment.
 
+mod missing;
 mod read;
 
 use serde::{Deserialize, Serialize};
 
+pub use missing::{FactId, Missing, Notes};
+
+use crate::CpuSet;
 use crate::devices::{Device, DeviceKind};
 use crate::distances::Distances;
-use crate::idle::Idle;
 use crate::irqs::Irq;
 use crate::kernel::Kernel;
 use crate::limits::Limits;
 use crate::power::Power;
+use crate::power::idle::Idle;
 use crate::processes::{Containers, Guest, KernelThreads, Owner};
 use crate::topology::caches::{Cache, CacheType};
 use crate::topology::cpus::Cpu;
@@ -18,7 +22,6 @@ use crate::topology::kinds::CoreKind;
 use crate::topology::memory::Memory;
 use crate::topology::nodes::Node;
 use crate::virtualization::Virtualization;
-use crate::{CpuSet, Missing};
 
 /// Facts of one host at one moment. As JSON it is what `pinwise map --format json` prints.
 ///
@@ -80,7 +83,7 @@ impl Machine {
     pub fn cpu(&self, id: u32) -> Option<&Cpu> {
         match self.cpus.binary_search_by_key(&id, |cpu| cpu.id) {
             Ok(at) => self.cpus.get(at),
-            // A document that somebody wrote by hand need not be in order.
+            // A document that was written manually need not be in order.
             Err(_) => self.cpus.iter().find(|cpu| cpu.id == id),
         }
     }

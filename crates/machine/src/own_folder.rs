@@ -124,7 +124,7 @@ impl OwnFolder {
         &self.path
     }
 
-    /// The same folder, opened once more.
+    /// The same folder, opened again.
     ///
     /// # Errors
     /// There are no more descriptors.

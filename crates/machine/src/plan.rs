@@ -1,10 +1,16 @@
 //! Plans: settings worth keeping, in order, each with its reason. A file that people write and read.
 
+mod memory_policy;
+mod placement;
+
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Class, Fault, Setting, foreign};
+pub use memory_policy::{MemoryMode, MemoryPolicy};
+pub use placement::{Dose, Housekeeping, Neighbour, Placement, Setting};
+
+use crate::{Class, Fault, untrusted};
 
 /// The target of knobs that there is only one of: the machine itself.
 pub const MACHINE: &str = "machine";
@@ -93,7 +99,7 @@ impl Plan {
     /// # Errors
     /// When the file cannot be read, is malformed (with line and column), or has no setting.
     pub fn read(path: &Path) -> Result<Self, Fault> {
-        let text = foreign::read_text(path, MOST_BYTES)
+        let text = untrusted::file::read_text(path, MOST_BYTES)
             .map_err(|e| Fault::io(path.display(), &e, "name a plan file that can be read"))?;
         Self::parse(&text).map_err(|why| Fault::new(Class::Usage, path.display(), why, REMEDY))
     }
@@ -151,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_told_with_its_place() {
+    fn what_is_malformed_is_reported_with_its_place() {
         let cases = [
             ("", "nothing to do"),
             ("[[setting]]\nknob = \"a\"\n", "value"),

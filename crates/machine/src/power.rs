@@ -1,13 +1,16 @@
 //! Clock speed and latency limits (Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst, amd-pstate.rst,
 //! Documentation/power/pm_qos_interface.rst).
 
+pub mod energy;
+pub mod idle;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::energy::{self, EnergyZone};
 use crate::topology::{CPUS, numbered};
 use crate::{CpuSet, Notes, Root};
+use energy::EnergyZone;
 
 /// What sets the clock, and which latencies are asked of idle CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -77,7 +80,7 @@ fn policies(root: &Root, online: &CpuSet) -> Vec<FrequencyPolicy> {
         false => folders.iter().map(|n| format!("{CPUS}/cpufreq/policy{n}")).collect(),
         true => {
             let has_policy = |cpu: &u32| root.exists(format!("{CPUS}/cpu{cpu}/cpufreq/scaling_driver"));
-            // Where the first CPU has none, the others are not asked: there is no frequency driver.
+            // Where the first CPU has none, the others are not read: there is no frequency driver.
             let asked = online.first().filter(has_policy).map(|_| online.iter().filter(has_policy));
             asked.into_iter().flatten().map(|cpu| format!("{CPUS}/cpu{cpu}/cpufreq")).collect()
         }

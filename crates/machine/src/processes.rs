@@ -10,6 +10,7 @@ pub mod containers;
 mod cpu_times;
 pub mod guests;
 pub mod kernel_threads;
+mod lossy_text;
 pub mod numa_memory;
 pub mod owners;
 mod peers;
@@ -21,7 +22,6 @@ mod services;
 mod sockets;
 mod target;
 mod task;
-mod text;
 mod unit_name;
 
 pub use containers::{Container, Containers, Inside};
@@ -45,8 +45,8 @@ pub(crate) use unit_name::unescaped;
 
 use crate::limits::mounts::Mounts;
 use crate::{Notes, Root};
+use lossy_text::text;
 use scan::numbers;
-use text::text;
 
 /// What the map shows of the processes.
 #[derive(Debug, Default)]

@@ -4,26 +4,27 @@
 //! (`/sys/devices/system/cpu/online`). So what reads this machine also reads one that was taken home.
 
 mod archive;
-mod asked;
 mod boot_evidence;
+mod bounded_stream;
 mod damaged;
+mod descriptor;
 mod directory;
 mod error;
 pub(crate) mod ethtool_netlink;
-mod folders;
+mod folder_cache;
 mod guest_name;
 mod io_priority;
 pub mod irqbalance_socket;
 mod live;
-mod measured;
 mod netns;
 mod paths;
+mod read_budget;
 mod recording;
 mod replay;
 mod source;
-mod told;
-mod typed;
-mod whole;
+mod supplied_fact;
+mod tree;
+mod value_formats;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -34,12 +35,12 @@ pub(crate) use io_priority::IO_PRIORITY;
 pub(crate) use irqbalance_socket::IRQBALANCE;
 pub(crate) use live::ETHTOOL;
 pub use live::FACTS;
+pub use tree::Tree;
 
 use crate::Fault;
 use crate::capture::{Capture, INDEX};
-use crate::tree::Tree;
 use damaged::damaged;
-pub(crate) use paths::resolve;
+use paths::resolve;
 use source::{Source, single_folder};
 
 /// The longest index of a capture. It takes some ten times as much in memory. That of 24 CPUs has 27 kB.
@@ -131,8 +132,9 @@ impl Root {
     /// the recording root stands around this one.
     #[must_use]
     pub fn with_fact(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        let told = told::Told { inner: self.source, name: name.into(), value: value.into() };
-        Self { source: Box::new(told), ..self }
+        let source =
+            supplied_fact::SuppliedFact { inner: self.source, name: name.into(), value: value.into() };
+        Self { source: Box::new(source), ..self }
     }
 
     /// What was read through this root so far, if it records; the root goes on with an empty record.
@@ -149,9 +151,9 @@ impl Root {
             }
             Ok(index) => {
                 let replay = replay::Replay::new(source, &index, &origin)?;
-                Ok(Self::new(asked::Asked::new(replay), origin))
+                Ok(Self::new(read_budget::BudgetedSource::new(replay), origin))
             }
-            Err(e) if e.is_absent() => Ok(Self::new(asked::Asked::new(source), origin)),
+            Err(e) if e.is_absent() => Ok(Self::new(read_budget::BudgetedSource::new(source), origin)),
             Err(e) => Err(Fault::from(e)),
         }
     }
@@ -211,7 +213,7 @@ impl Root {
     }
 
     /// A fact that is no file: one of [`FACTS`] (`page_size` bytes, `clock_ticks` a second, `release`, `version`,
-    /// `machine` and `nodename` as uname(2) tells them, `euid`). Absent where the root cannot know it.
+    /// `machine` and `nodename` as uname(2) reports them, `euid`). Absent where the root cannot know it.
     pub fn fact(&self, name: &str) -> Result<String, ReadError> {
         self.source.fact(name)
     }

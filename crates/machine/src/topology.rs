@@ -10,7 +10,8 @@ pub mod nodes;
 
 use std::collections::BTreeMap;
 
-use crate::{CpuSet, Notes, ReadError};
+use crate::wording::plural;
+use crate::{CpuSet, FactId, Missing, Notes, ReadError};
 
 /// Folder of the CPUs.
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
@@ -42,11 +43,12 @@ impl Gaps {
         self.0.entry(fact).or_insert_with(|| (CpuSet::new(), why)).0.insert(cpu);
     }
 
-    /// One missing fact for each kind.
-    pub(crate) fn tell(self, notes: &mut Notes) {
+    /// One missing fact for each kind, with its id where code asks for it.
+    pub(crate) fn report(self, ids: &[(&str, FactId)], notes: &mut Notes) {
         for (fact, (cpus, why)) in self.0 {
-            let plural = if cpus.len() == 1 { "" } else { "s" };
-            notes.missing(format!("{fact} of CPU{plural} {cpus}"), why);
+            let id = ids.iter().find(|(name, _)| *name == fact).map(|(_, id)| id.clone());
+            let fact = format!("{fact} of {} {cpus}", plural("CPU", cpus.len()));
+            notes.add(Missing { id, ..Missing::new(fact, why) });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether this is a guest, and of whom: wrong firmware tables and stolen time are a guest's troubles.
+//! Whether this is a guest, and of which hypervisor: wrong firmware tables and stolen time are a guest's troubles.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl Virtualization {
     }
 }
 
-/// Reads the CPU's own word (x86), then what firmware and Xen tell.
+/// Reads CPUID's answer (x86), then what firmware and Xen report.
 pub(crate) fn read(root: &Root, notes: &mut Notes) -> Virtualization {
     let told = [
         root.fact("hypervisor").ok(),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_hosts_and_machines_that_do_not_tell() {
+    fn guests_hosts_and_machines_that_report_neither() {
         let x86 = |flags: &str| {
             Tree::new().file("/proc/cpuinfo", format!("processor\t: 0\nflags\t\t: fpu {flags}\n"))
         };

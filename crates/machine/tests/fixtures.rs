@@ -146,24 +146,43 @@ fn take_the_virtual_machine_anew() {
     let root = Root::recording(Root::live());
     Machine::read(&root);
     let release = root.fact("release").unwrap();
-    let mut capture = root.take_capture().unwrap();
+    root.take_capture().unwrap().write(&path).unwrap();
     // What follows the version names who built it.
-    capture.scrub(&release, release.split('-').next().unwrap());
-    capture.write(&path).unwrap();
+    let version = release.split('-').next().unwrap();
+    let index = path.join("pinwise-capture.json");
+    replace_in_files(&path, &index, &release, version);
     for file in ["proc/cmdline", "proc/self/cgroup", "proc/self/mountinfo", "proc/self/status"] {
         let text = std::fs::read_to_string(path.join(file)).unwrap();
         std::fs::write(path.join(file), public_part(file, &text)).unwrap();
     }
     let config = path.join("proc/config.gz");
     std::fs::write(&config, repacked(&std::fs::read(&config).unwrap()).unwrap()).unwrap();
-    let index = path.join("pinwise-capture.json");
     let text = std::fs::read_to_string(&index).unwrap();
     let mut index_json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for fact in index_json["facts"].as_object_mut().unwrap().values_mut() {
+        *fact = fact.as_str().unwrap().replace(&release, version).into();
+    }
     index_json["facts"]["nodename"] = "host".into();
     forget_programs(&path, &mut index_json);
     std::fs::write(&index, serde_json::to_string_pretty(&index_json).unwrap() + "\n").unwrap();
     let machine = Machine::read(&Root::at(&path).unwrap());
     std::fs::write(path.join("expected.json"), json(&machine)).unwrap();
+}
+
+/// Replaces a text in all files of a captured machine but its index.
+fn replace_in_files(folder: &std::path::Path, index: &std::path::Path, old: &str, new: &str) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            replace_in_files(&path, index, old, new);
+        } else if kind.is_file()
+            && path != index
+            && let Ok(text) = std::fs::read_to_string(&path)
+            && text.contains(old)
+        {
+            std::fs::write(&path, text.replace(old, new)).unwrap();
+        }
+    }
 }
 
 /// Takes out every process but the kernel's own threads: what runs on a machine is its owner's business.

@@ -106,7 +106,7 @@ fn hybrid_cores_are_kinds() {
 }
 
 #[test]
-fn a_numa_node_of_minus_one_is_not_told() {
+fn a_numa_node_of_minus_one_is_not_reported() {
     let card = "/sys/devices/pci0000:00/0000:00:05.0";
     let tree = with_node(with_node(with_cpus("0-1"), 0, "0", 1, "10 20"), 1, "1", 1, "20 10")
         .file(&format!("{card}/numa_node"), "-1\n")

@@ -235,8 +235,8 @@ fn commands(case: &Case) -> Commands {
         driven => {
             let at = SocketAddr::new(recipe.server.address, 0);
             // What a study could write down can be written as flags.
-            let flags = load::drive::flags::to_args(at, driven).unwrap_or_default();
-            format!("pinwise {} {}", load::drive::VERB, shell_words::join(flags))
+            let flags = load::generator::flags::to_args(at, driven).unwrap_or_default();
+            format!("pinwise {} {}", load::generator::VERB, shell_words::join(flags))
                 .replace("--port 0", "--port {port}")
         }
     };

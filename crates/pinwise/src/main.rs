@@ -7,24 +7,24 @@
 )]
 
 mod allocator;
-mod bar;
-mod brought;
+mod case_facts;
 mod cli;
 mod conclusion;
-mod discarded;
+mod discarded_case;
+mod escape;
 mod format;
-mod guard;
 mod interrupt;
-mod left;
+mod measured_distances;
 mod more_blocks;
 mod notes;
-mod opened;
 mod output;
 mod pilot;
-mod preliminary;
+mod preliminary_trials;
 mod progress;
+mod progress_bar;
 mod quit_key;
 mod reboots;
+mod rollback;
 mod run_case;
 mod screening;
 mod terminal;
@@ -67,7 +67,7 @@ fn in_words(words: clap::Error) -> clap::Error {
     cli::Cli::try_parse_from(arguments).err().unwrap_or(words)
 }
 
-/// Says what the parser of the command line has to say: the help that was asked for, or what is wrong.
+/// Prints what the command-line parser returned: the requested help, or an error.
 fn help(words: &clap::Error) -> ExitCode {
     let words_in =
         |colours| if colours { words.render().ansi().to_string() } else { words.render().to_string() };

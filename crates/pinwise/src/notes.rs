@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use machine::Outside;
 
-use crate::guard;
+use crate::escape;
 
 /// Says one note on stderr. Takes what `format!` takes.
 macro_rules! note {
@@ -22,7 +22,7 @@ pub fn say(text: &str) {
 
 /// Says the help or the error of the command line's parser, which may have colours.
 pub fn say_styled(text: &str) {
-    pass_on(guard::text(text, has_colours()).as_bytes());
+    pass_on(escape::text(text, has_colours()).as_bytes());
 }
 
 /// Writes bytes as they are: for the screen of a bar, whose text has been guarded, and for what a command of the user's prints.

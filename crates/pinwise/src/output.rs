@@ -12,12 +12,12 @@ use machine::{Class, Fault};
 use report::case::table::Style;
 use serde::Serialize;
 
-use crate::{guard, notes};
+use crate::{escape, notes};
 
 /// What is written at once where output goes on: as much as a pipe holds.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Exit code of a study that waits for a restart of the machine.
+/// Exit code of a study that waits for a reboot.
 pub const REBOOT: u8 = 7;
 
 /// Exit code of a study whose trials cannot tell whether what was expected holds.
@@ -30,7 +30,7 @@ pub enum Answer {
     Done,
     /// The answer is no: exit code 1.
     No,
-    /// The study goes on when the machine has been started again: exit code 7.
+    /// The study continues after a reboot: exit code 7.
     Reboot,
     /// The trials cannot tell whether what was expected holds: exit code 8.
     CannotTell,
@@ -57,7 +57,7 @@ pub fn text(text: &str) -> Result<(), Fault> {
 
 /// Prints a piece of output that goes on; false when nobody reads it any more.
 pub fn piece(text: &str) -> Result<bool, Fault> {
-    let text = guard::text(text, style().colour);
+    let text = escape::text(text, style().colour);
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -74,14 +74,14 @@ pub fn pass_on(bytes: &[u8]) {
 
 /// A JSON document on one line.
 pub fn one_line(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map(|document| guard::json(document) + "\n").map_err(|e| {
+    serde_json::to_string(value).map(|document| escape::json(document) + "\n").map_err(|e| {
         Fault::new(Class::Storage, "JSON output", e, "this is a bug in pinwise; please report it")
     })
 }
 
 /// A JSON document with its last line ended.
 pub fn pretty(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string_pretty(value).map(|document| guard::json(document) + "\n").map_err(|e| {
+    serde_json::to_string_pretty(value).map(|document| escape::json(document) + "\n").map_err(|e| {
         Fault::new(Class::Storage, "JSON output", e, "this is a bug in pinwise; please report it")
     })
 }
@@ -97,7 +97,7 @@ pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
         None => text(bytes),
         Some(path) => {
             // A file may be a terminal, or be shown on one.
-            let bytes = guard::text(bytes, false);
+            let bytes = escape::text(bytes, false);
             let write = |mut file: Anew| file.write_all(bytes.as_bytes()).and_then(|()| file.end());
             Anew::open(path).and_then(write).map_err(|e| not_written(path.display(), &e))
         }
@@ -107,7 +107,7 @@ pub fn to(path: Option<&Path>, bytes: &str) -> Result<(), Fault> {
 /// Writes all of a document to its place. A reader that went away is no error.
 pub fn whole(place: Place, text: &str) -> Result<(), Fault> {
     let Place { name, mut to } = place;
-    let text = guard::text(text, false);
+    let text = escape::text(text, false);
     match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(not_written(name, &e)),
         _ => Ok(()),

@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use load::Outcome;
+use machine::wording::whole_percent;
 use machine::{Class, Fault};
 use report::case::control_words;
 use report::visible;
 use study::Case;
-use study::case::begun;
+use study::case::abandoned;
 use study::engine::prepare::Draft;
 use study::evidence::Unseen;
 use study::{Pilot, engine, pilot};
 
 use crate::notes::note;
-use crate::preliminary;
+use crate::preliminary_trials;
 
-/// A study that takes less time than this, s, is over before a pilot has told anything.
+/// A study shorter than this, s, is over before a pilot has shown anything.
 const WORTH_FROM_S: f64 = 20.0;
 
 /// Runs the pilot of `draft`, with more load where the server has slack; gives back the draft that is to be studied.
@@ -70,9 +71,9 @@ fn is_worth_it(draft: &Draft) -> bool {
 
 /// One pilot; its trials are in no comparison.
 fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
-    preliminary::run(
+    preliminary_trials::run(
         draft,
-        begun::PILOT,
+        abandoned::PILOT,
         interrupted,
         |dir| engine::pilot::case(draft.study(), dir),
         |case, live| {
@@ -85,7 +86,7 @@ fn once(draft: &Draft, interrupted: &Arc<AtomicBool>) -> Result<Pilot, Fault> {
     )
 }
 
-/// What the server answered first, for the user to see whether it is an answer; of a load that tells it.
+/// The server's first answer, for the user to check that it is one; only some loads record it.
 fn first_answer(case: &Case) -> Option<String> {
     let answers = case.trials.iter().filter_map(|trial| {
         let outcome: Outcome = case.read_fact(&format!("trials/{:04}/outcome.json", trial.index)).ok()?;
@@ -98,7 +99,7 @@ fn first_answer(case: &Case) -> Option<String> {
 }
 
 fn in_words(seen: &Pilot) -> String {
-    let percent = |share: Option<f64>| share.map(|share| format!("{:.0} %", share * 1e2));
+    let percent = |share: Option<f64>| share.map(whole_percent);
     let server =
         percent(seen.server_wanted).map(|wanted| format!("the server wants a CPU {wanted} of the time"));
     let client = percent(seen.client_busy).map(|busy| format!("the load is {busy} busy"));

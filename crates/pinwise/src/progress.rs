@@ -2,12 +2,12 @@
 
 use indicatif::{MultiProgress, ProgressBar};
 use machine::Outside;
-use report::case::so_far::SoFar;
+use report::case::interim_figures::InterimFigures;
 use study::engine::Event;
 use study::{Recipe, Trial};
 
 use crate::notes::note;
-use crate::{bar, notes, terminal};
+use crate::{notes, progress_bar, terminal};
 
 /// Lines of the screen that the bar and the shell's prompt want.
 const LINES_LEFT: usize = 4;
@@ -18,7 +18,7 @@ pub struct Progress {
     bar: ProgressBar,
     /// A line an arm, below the bar.
     lines: Vec<ProgressBar>,
-    so_far: SoFar,
+    so_far: InterimFigures,
     on_terminal: bool,
     metric: String,
     total: usize,
@@ -28,10 +28,13 @@ impl Progress {
     /// A bar for a study that decides by the recipe's metric, of which these trials are finished.
     pub fn new(recipe: &Recipe, finished: &[Trial]) -> Self {
         let on_terminal = notes::is_terminal();
-        let screen = MultiProgress::with_draw_target(bar::target(on_terminal));
-        let bar =
-            screen.add(bar::bar("{bar:30} {pos}/{len} trials, {eta} left, q: stop  {msg}", 0, on_terminal));
-        let so_far = SoFar::new(&recipe.metric, finished);
+        let screen = MultiProgress::with_draw_target(progress_bar::target(on_terminal));
+        let bar = screen.add(progress_bar::bar(
+            "{bar:30} {pos}/{len} trials, {eta} left, q: stop  {msg}",
+            0,
+            on_terminal,
+        ));
+        let so_far = InterimFigures::new(&recipe.metric, finished);
         Self { screen, bar, lines: Vec::new(), so_far, on_terminal, metric: recipe.metric.clone(), total: 0 }
     }
 
@@ -76,7 +79,7 @@ impl Progress {
         let room = terminal::height().saturating_sub(LINES_LEFT);
         for (at, text) in self.so_far.lines(room.saturating_sub(1)).into_iter().enumerate() {
             if at == self.lines.len() {
-                self.lines.push(self.screen.add(bar::bar("{msg}", 0, true)));
+                self.lines.push(self.screen.add(progress_bar::bar("{msg}", 0, true)));
             }
             self.lines[at].set_message(text);
         }

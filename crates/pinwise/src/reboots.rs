@@ -1,6 +1,6 @@
-//! Studies across boots: what a run that needs another boot comes to - a word to the user, or a restart by itself.
+//! Studies across boots: a run that needs another boot either asks the user to reboot or reboots by itself.
 
-mod unit;
+mod resume_unit;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use serde::Serialize;
 use study::boots::{self, Booted, Group, Restarts, Standing};
 use study::case::{quoted, resume_command};
 use study::engine::Ended;
-use study::engine::boot_words::{BootLoader, LiveBootLoader, prepare};
+use study::engine::boot_parameters::{BootLoader, LiveBootLoader, prepare};
 use study::{Case, Recipe};
 
-use self::unit::ResumeUnit;
+use self::resume_unit::ResumeUnit;
 use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
-use crate::{conclusion, left, run_case};
+use crate::{conclusion, rollback, run_case};
 
 /// What a study that waits for a restart says in JSON.
 #[derive(Debug, Serialize)]
@@ -36,12 +36,12 @@ pub fn may_begin(recipe: &Recipe, by_itself: bool) -> Result<(), Fault> {
     match (by_itself, recipe.asks_for_boots()) {
         (false, _) => Ok(()),
         (true, false) => not_across(true),
-        (true, true) => unit::can_be_had(),
+        (true, true) => resume_unit::can_be_had(),
     }
 }
 
 /// Says before the first trial how often the machine will be started.
-pub fn foretell(case: &Case, by_itself: bool) {
+pub fn announce(case: &Case, by_itself: bool) {
     let study = &case.study;
     let Some(plan) = &study.boots else { return };
     let (all, blocks) = (study.boots_to_run(&case.trials), plan.trials.len());
@@ -90,13 +90,13 @@ pub fn run(
     let mut loader = LiveBootLoader::of_case(case.dir())?;
     let mut unit = ResumeUnit::of_case(case.dir())?;
     if !by_itself {
-        // One that was killed has left its service: who goes on by hand starts the machine by hand.
+        // A run that was killed left its service behind: whoever resumes manually also reboots manually.
         unit.take_back()?;
         let boot = one_boot(case, &mut loader, None, interrupted, format);
         return boot.map_err(|fault| with_what_stands(fault, &loader));
     }
-    let boot =
-        unit::can_be_had().and_then(|()| one_boot(case, &mut loader, Some(&mut unit), interrupted, format));
+    let boot = resume_unit::can_be_had()
+        .and_then(|()| one_boot(case, &mut loader, Some(&mut unit), interrupted, format));
     // Who started it looks away: whatever goes wrong ends it, with everything taken back.
     boot.map_err(|fault| with_what_is_left(fault, unit.take_back().and(loader.take_back())))
 }
@@ -117,11 +117,11 @@ pub fn give_up(case: &Path, fault: Fault) -> Fault {
 fn with_what_is_left(fault: Fault, taken_back: Result<(), Fault>) -> Fault {
     match taken_back {
         Ok(()) => fault,
-        Err(left) => left::in_place(fault, &format!("not all could be taken back: {left}")),
+        Err(left) => rollback::left_in_place(fault, &format!("not all could be taken back: {left}")),
     }
 }
 
-/// Fails when somebody has stopped the study: before the machine is started again, however late.
+/// Fails when the study was stopped: checked until right before the reboot.
 fn goes_on(case: &Path, interrupted: &AtomicBool) -> Result<(), Fault> {
     if !interrupted.load(Ordering::Relaxed) {
         return Ok(());
@@ -138,7 +138,7 @@ fn goes_on(case: &Path, interrupted: &AtomicBool) -> Result<(), Fault> {
 fn with_what_stands(fault: Fault, loader: &LiveBootLoader) -> Fault {
     match loader.standing() {
         Ok(Standing::Words(words)) if words.is_empty() => fault,
-        _ => left::in_place(fault, "words of the study stay on the boot loader's lines"),
+        _ => rollback::left_in_place(fault, "words of the study stay on the boot loader's lines"),
     }
 }
 
@@ -151,7 +151,7 @@ fn one_boot(
 ) -> Result<Answer, Fault> {
     let ended = run_case::to_its_end(case, interrupted)?;
     let dir = case.dir().to_path_buf();
-    let restart = || goes_on(&dir, interrupted).and_then(|()| change::restart::restart());
+    let restart = || goes_on(&dir, interrupted).and_then(|()| change::reboot::reboot());
     match ended {
         Ended::Finished => finished(case, loader, unit, &restart, format),
         Ended::NeedsBoot(group, why) => next_boot(case, (group, &why), loader, unit, &restart, format),
@@ -169,7 +169,7 @@ fn next_boot(
 ) -> Result<Answer, Fault> {
     let now = Booted::read(&Root::live()).ok_or_else(|| {
         let path = "/proc/sys/kernel/random/boot_id";
-        Fault::new(Class::MachineLacks, path, "the kernel does not tell which boot this is", "mount /proc")
+        Fault::new(Class::MachineLacks, path, "the kernel does not report which boot this is", "mount /proc")
     })?;
     unit.as_ref().map_or(Ok(()), |unit| unit.is_still_wanted())?;
     let restarts = match &unit {
@@ -225,7 +225,7 @@ fn finished(
     let last = case.trials.last().map(|trial| case.study.group_of(trial.block, trial.position));
     let words = last.map_or(&[][..], |group| case.study.words_of(group));
     let runs_with =
-        Booted::read(&Root::live()).filter(|now| !words.is_empty() && now.lacks(words).is_empty());
+        Booted::read(&Root::live()).filter(|now| !words.is_empty() && now.missing_words(words).is_empty());
     // What fails here is an error after all is as it was.
     let answer = conclusion::conclude(case, format);
     let by_itself = unit.as_ref().is_some_and(|unit| unit.is_still_wanted().is_ok());

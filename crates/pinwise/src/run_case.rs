@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicBool;
 
 use machine::{Class, Fault, Machine, Root};
 use study::Case;
-use study::engine::data::Data;
-use study::engine::{self, Ended, live::LiveTrials, needs};
+use study::engine::server_data::Data;
+use study::engine::{self, Ended, live::LiveTrials, requirements};
 
-use crate::left;
 use crate::progress::Progress;
 use crate::quit_key::QuitKey;
+use crate::rollback;
 
 /// Runs the case to its end, as far as this boot goes, or until `interrupted` is raised (see [`crate::interrupt::flag_of_changes`]).
 pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ended, Fault> {
-    needs::check(&case.study.recipe)?;
+    requirements::check(&case.study.recipe)?;
     let _quit = QuitKey::listen(interrupted);
     let mut progress = Progress::new(&case.study.recipe, &case.trials);
     // Of a case of somebody else nothing is run.
@@ -28,7 +28,7 @@ pub fn to_its_end(case: &mut Case, interrupted: &Arc<AtomicBool>) -> Result<Ende
     if ran == Ok(Ended::Finished) {
         data.remove();
     }
-    left::and_taken_back(ran, taken_back)
+    rollback::finish(ran, taken_back)
 }
 
 /// The binary that serves as built-in server and load generator.

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::Fault;
 use report::case::screening_words;
-use study::case::begun;
+use study::case::abandoned;
 use study::engine::prepare::Draft;
 use study::{Screening, engine, screening};
 
 use crate::notes::note;
-use crate::{bar, notes, preliminary};
+use crate::{notes, preliminary_trials, progress_bar};
 
 /// Screens the CPUs of `draft` where there are many; gives back the draft whose blocks are spent on those that were chosen.
 ///
@@ -21,10 +21,10 @@ pub fn run(draft: Draft, interrupted: &Arc<AtomicBool>) -> Result<(Draft, Option
     let Some(arms) = screening::arms(&study.recipe, &study.arms) else { return Ok((draft, None)) };
     let cpus = arms.len();
     note!("screening: a short trial on each of {cpus} CPUs");
-    let bar = bar::bar("{bar:30} {pos}/{len} CPUs, {eta} left", cpus as u64, notes::is_terminal());
-    let chosen = preliminary::run(
+    let bar = progress_bar::bar("{bar:30} {pos}/{len} CPUs, {eta} left", cpus as u64, notes::is_terminal());
+    let chosen = preliminary_trials::run(
         &draft,
-        begun::SCREENING,
+        abandoned::SCREENING,
         interrupted,
         |dir| engine::screening::case(study, arms, dir),
         |case, live| {

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use machine::Fault;
-use machine::outside::is_hidden;
+use machine::untrusted::text::is_hidden;
 use ratatui::crossterm::event;
 
 /// Takes the terminal, lets `show` draw on it, and gives it back, also after a panic.

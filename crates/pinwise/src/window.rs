@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{bar, notes};
+use crate::{notes, progress_bar};
 
 /// How long a signal may wait to be seen.
 const ATTENTION: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ pub fn length(text: &str) -> Result<Duration, String> {
 pub fn pass(length: Duration, stop: &AtomicBool, mut each: impl FnMut() -> bool) -> Ended {
     let began = Instant::now();
     let shown = notes::is_terminal() && length > WORTH_A_BAR;
-    let bar = bar::bar("{bar:30} {eta} left", length.as_millis() as u64, shown);
+    let bar = progress_bar::bar("{bar:30} {eta} left", length.as_millis() as u64, shown);
     let ended = loop {
         let passed = began.elapsed();
         bar.set_position(passed.as_millis() as u64);

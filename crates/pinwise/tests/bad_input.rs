@@ -11,7 +11,7 @@ use std::process::Command;
 use place::Place;
 
 impl Place {
-    /// Runs, and holds the exit code and that every one of `words` is in the error.
+    /// Runs, and checks the exit code and that every one of `words` is in the error.
     fn refuses(&self, arguments: &[&str], code: i32, words: &[&str]) {
         let out = self.pinwise(arguments);
         let stderr = String::from_utf8_lossy(&out.stderr);
@@ -258,7 +258,7 @@ fn a_full_disk_keeps_the_finished_trials() {
 }
 
 #[test]
-fn a_place_that_does_not_take_the_output_of_watch_is_told_before_the_window() {
+fn an_unwritable_output_of_watch_is_reported_before_the_window() {
     let place = Place::new();
     for form in ["text", "csv", "json", "parquet"] {
         // Nobody waits for the end of such a window.

@@ -13,9 +13,9 @@ use serde_json::Value;
 /// The lists of deny.toml: the platforms that count, and the licences that are allowed.
 fn allowed() -> (Vec<String>, Vec<String>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deny.toml");
-    let told: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+    let parsed: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
     let list = |table: &str, key: &str| -> Vec<String> {
-        let list = told[table][key].as_array().unwrap();
+        let list = parsed[table][key].as_array().unwrap();
         list.iter().map(|word| word.as_str().unwrap().to_string()).collect()
     };
     (list("graph", "targets"), list("licenses", "allow"))
@@ -30,10 +30,14 @@ fn packages(targets: &[String]) -> Vec<Value> {
     }
     let out = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    let told: Value = serde_json::from_slice(&out.stdout).unwrap();
-    let used: BTreeSet<&str> =
-        told["resolve"]["nodes"].as_array().unwrap().iter().filter_map(|node| node["id"].as_str()).collect();
-    let all = told["packages"].as_array().unwrap().iter();
+    let parsed: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let used: BTreeSet<&str> = parsed["resolve"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|node| node["id"].as_str())
+        .collect();
+    let all = parsed["packages"].as_array().unwrap().iter();
     all.filter(|package| package["id"].as_str().is_some_and(|id| used.contains(id))).cloned().collect()
 }
 
@@ -41,7 +45,7 @@ fn packages(targets: &[String]) -> Vec<Value> {
 fn every_licence_is_allowed_and_there_is_one_registry() {
     let (targets, licences) = allowed();
     let packages = packages(&targets);
-    assert!(packages.len() > 100, "{} packages: cargo metadata tells of too few", packages.len());
+    assert!(packages.len() > 100, "{} packages: cargo metadata lists too few", packages.len());
     let is_allowed = |package: &&Value| {
         let text = package["license"].as_str().unwrap_or_default();
         let terms = spdx::Expression::parse_mode(text, spdx::ParseMode::LAX);

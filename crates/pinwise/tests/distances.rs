@@ -32,10 +32,10 @@ fn they_are_measured_kept_shown_and_taken_along() {
     let measured = run(&[
         "noise", "--cores", "--memory", "--cpu", &cpus, "--for", "1s", "--save", "d.json", "--format", "json",
     ]);
-    let told = json(&measured);
+    let measured_json = json(&measured);
     let kept: Value = serde_json::from_slice(&std::fs::read(folder.path().join("d.json")).unwrap()).unwrap();
-    assert_eq!(told, kept);
-    for cell in told["memory"]["cells"].as_array().unwrap() {
+    assert_eq!(measured_json, kept);
+    for cell in measured_json["memory"]["cells"].as_array().unwrap() {
         let latency = &cell["latency_ns"];
         // On a machine that is busy with others it ends with fewer rounds, and fewer than six allow no interval.
         let rounds = latency["rounds"].as_u64().unwrap();
@@ -46,27 +46,31 @@ fn they_are_measured_kept_shown_and_taken_along() {
         assert_eq!(buffer["pages_checked"], buffer["pages_there"], "{buffer}");
     }
     match usable.len() {
-        1 => assert!(told["missing"].to_string().contains("it takes two CPUs"), "{}", told["missing"]),
-        _ => assert_eq!(told["cores"]["pairs"].as_array().unwrap().len(), 2),
+        1 => assert!(
+            measured_json["missing"].to_string().contains("it takes two CPUs"),
+            "{}",
+            measured_json["missing"]
+        ),
+        _ => assert_eq!(measured_json["cores"]["pairs"].as_array().unwrap().len(), 2),
     }
 
     let map = json(&run(&["map", "--distances", "d.json", "--format", "json"]));
-    assert_eq!(map["measured_distances"], told);
+    assert_eq!(map["measured_distances"], measured_json);
     let sheet = text(&run(&["map", "--topology", "--distances", "d.json"]));
     assert!(sheet.contains("Measured distances") && sheet.contains("latency, ns"), "{sheet}");
     assert!(!text(&run(&["map", "--topology"])).contains("Measured distances"));
 
     assert!(run(&["capture", "--distances", "d.json", "-o", "m.tar.zst"]).status.success());
     let taken = json(&run(&["map", "--from", "m.tar.zst", "--format", "json"]));
-    assert_eq!(taken["measured_distances"], told);
+    assert_eq!(taken["measured_distances"], measured_json);
 }
 
 #[test]
 fn those_of_another_machine_are_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let told = r#"{"format":1,"pinwise":"x","measured_unix_s":1,"cores":null,"memory":null,"missing":[],
+    let measured_json = r#"{"format":1,"pinwise":"x","measured_unix_s":1,"cores":null,"memory":null,"missing":[],
         "made_on":{"model":null,"present":null,"places":[{"cpu":70000,"package":0,"node":0,"core":0}]}}"#;
-    std::fs::write(folder.path().join("d.json"), told).unwrap();
+    std::fs::write(folder.path().join("d.json"), measured_json).unwrap();
     for verb in
         [&["map", "--distances", "d.json"][..], &["capture", "-o", "m.tar.zst", "--distances", "d.json"]]
     {

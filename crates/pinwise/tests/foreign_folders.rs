@@ -38,7 +38,7 @@ impl Place {
         said(out.unwrap())
     }
 
-    /// Holds that this is refused for the reason that is given in `words`.
+    /// Checks that this is refused for the reason in `words`.
     fn refuses(&self, arguments: &[&str], words: &[&str]) {
         let (code, said) = self.runs(arguments);
         assert_eq!(code, Some(NOT_PERMITTED), "pinwise {arguments:?}: {said}");

@@ -218,7 +218,7 @@ const FUNCTIONS: &str = "of() { cat /proc/irq/$1/smp_affinity_list; }\n\
     line() { grep \"virtio[0-9]*-input.$1\\$\" /proc/interrupts | sed 's/:.*//; s/ //g'; }\n\
     # Waits until irqbalance has put line $1 on the card's node.\n\
     placed() { until case $(of $1) in 2|3|6|7) true;; *) false;; esac; do sleep 0.5; done; }\n\
-    # All lines are placed anew when it is told so. (CPU hotplug is no way to ask: virtio_net then sets affinities itself.)\n\
+    # All lines are placed again on request. (CPU hotplug is no way to ask: virtio_net then sets affinities itself.)\n\
     again() { until systemctl kill -s HUP irqbalance; sleep 2; [ \"$(of $1)\" != 1 ]; do :; done; placed $1; }\n";
 
 fn moves_script() -> String {
@@ -268,20 +268,20 @@ fn leaves_script() -> String {
          printf '[[setting]]\\nknob = \"irq-affinity\"\\ntarget = \"%s\"\\nvalue = \"1\"\\n' $a > plan.toml\n\
          pinwise apply plan.toml --dry-run > foreseen; pinwise apply plan.toml\n\
          echo 1 > /proc/irq/$b/smp_affinity_list; again $b; of $a > kept\n\
-         pinwise apply plan.toml --dry-run --over > told; pinwise undo > undone; echo $was > was\n\
+         pinwise apply plan.toml --dry-run --over > foreseen-over; pinwise undo > undone; echo $was > was\n\
          echo 1 > /proc/irq/$a/smp_affinity_list; again $a; of $a > put-back\n\
          pinwise apply plan.toml; systemctl restart irqbalance; pinwise undo > restarted\n"
     )
 }
 
-/// The other line of the card shows that irqbalance places lines anew meanwhile, and what becomes of one that it was not asked about.
+/// The other line of the card shows that irqbalance places lines again meanwhile, and what happens to one that it was not asked to leave alone.
 #[test]
 #[ignore = "boots guests"]
-fn what_irqbalance_is_told_to_leave_stays_until_undo() {
+fn what_irqbalance_is_asked_to_leave_stays_until_undo() {
     let Some(seen) = WITH_IRQBALANCE.left_by("leaves") else { return };
     assert!(seen.text("foreseen").contains("ask irqbalance (process "), "{}", seen.text("foreseen"));
     assert_eq!(seen.text("kept").trim(), "1");
-    assert!(!seen.text("told").contains("ask irqbalance"), "{}", seen.text("told"));
+    assert!(!seen.text("foreseen-over").contains("ask irqbalance"), "{}", seen.text("foreseen-over"));
     assert_ne!(seen.text("put-back").trim(), "1", "the ban was not lifted");
     let undone = seen.text("undone");
     assert!(undone.contains("restored (moved by it)"), "{undone}");

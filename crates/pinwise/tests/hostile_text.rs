@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use folder_copy::copy;
-use machine::outside::is_hidden;
+use machine::untrusted::text::is_hidden;
 use place::Place;
 
 /// Sets a title, clears the screen in 8 bits, fakes a line, goes back to the start of it, turns the direction, hides in no width.
@@ -71,7 +71,7 @@ impl Place {
         (status.code(), stdout + &stderr)
     }
 
-    /// The same, where lines of the output can be told from names.
+    /// The same, where lines of the output can be distinguished from names.
     fn clean_lines(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let (code, said) = self.clean(arguments);
         has_no_fake_line(&said, &format!("{arguments:?}"));

@@ -67,9 +67,9 @@ fn differences_are_named_and_decide_the_exit_code() {
     assert!(text(&pinwise(&["map", "--diff", &corsair, &corsair])).contains("No difference"));
     let output = pinwise(&["map", "--diff", &corsair, &managed, "--format", "json"]);
     assert_eq!(output.status.code(), Some(1));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let parsed: Value = serde_json::from_slice(&output.stdout).unwrap();
     let facts: Vec<&str> =
-        told["differences"].as_array().unwrap().iter().map(|d| d["fact"].as_str().unwrap()).collect();
+        parsed["differences"].as_array().unwrap().iter().map(|d| d["fact"].as_str().unwrap()).collect();
     assert!(
         facts.contains(&"cpus[9].online") && facts.contains(&"devices[block nvme0n1].bytes"),
         "{facts:?}"

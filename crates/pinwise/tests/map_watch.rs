@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What a terminal is told to enter the alternate screen, and to leave it.
+/// The sequences by which a terminal enters the alternate screen, and leaves it.
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 

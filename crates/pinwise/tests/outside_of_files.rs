@@ -78,8 +78,8 @@ fn a_limit_is_held_after_apply_has_ended_and_until_undo() {
     assert_eq!(latency_us(), Some(100_000));
     let status = pinwise.status();
     let act = &status["sessions"][0]["outstanding"][0];
-    let told = act["new"].as_str().unwrap();
-    let holder: u32 = told.strip_prefix("100000 us, held by process ").unwrap().parse().unwrap();
+    let reported = act["new"].as_str().unwrap();
+    let holder: u32 = reported.strip_prefix("100000 us, held by process ").unwrap().parse().unwrap();
     // In a session of its own, and nobody's child: no hang-up and no end of apply reaches it.
     let stat = std::fs::read_to_string(format!("/proc/{holder}/stat")).unwrap();
     let behind: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -108,7 +108,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// An irqbalance of ours, told at its start to leave alone all lines but those that are idle. Ended, and all affinities
+/// An irqbalance of ours, started so that it leaves alone all lines but those that are idle. Ended, and all affinities
 /// put back, when it goes.
 struct Irqbalance {
     child: Child,
@@ -217,8 +217,8 @@ fn a_running_irqbalance_leaves_a_line_alone_until_undo() {
     let other = if cpu == 0 { 1 } else { 0 };
     pinwise.plan("irq-affinity", &irq.to_string(), &other.to_string());
     let foreseen = pinwise.says(&["apply", "plan.toml", "--dry-run"]);
-    let told = format!("ask irqbalance (process {}) to leave IRQ {irq} alone", irqbalance.child.id());
-    assert!(foreseen.contains(&told) && !foreseen.contains("RUNS HERE"), "{foreseen}");
+    let reported = format!("ask irqbalance (process {}) to leave IRQ {irq} alone", irqbalance.child.id());
+    assert!(foreseen.contains(&reported) && !foreseen.contains("RUNS HERE"), "{foreseen}");
     assert_eq!(irqbalance.banned(), told_at_start, "a dry run touches nothing");
 
     pinwise.says(&["apply", "plan.toml"]);

@@ -31,7 +31,7 @@ fn cases() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_recorded_case_still_tells_its_truth() {
+fn every_recorded_case_still_yields_its_truth() {
     let cases = cases();
     assert!(!cases.is_empty(), "fixtures/cases holds no case");
     for dir in cases {

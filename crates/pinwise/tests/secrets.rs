@@ -138,7 +138,7 @@ fn a_password_reaches_the_driver_and_nobody_else() {
     // The trials succeed, so the driver has given the password: the stand-in lets nobody in without it.
     let watched = Watched::study(&place, &recipe(&place, &password, &password));
 
-    // That it was looked at the right things: the driver, the ledger that has it, and the status that tells of it.
+    // That the right things were looked at: the driver, the ledger that has it, and the status that shows it.
     let driver = watched.driver().unwrap();
     assert!(!driver.contains(USER) && driver.trim_end().ends_with("--options -"), "{driver}");
     assert!(watched.ledgers.iter().any(|ledger| holds(ledger, "stand_in_for_nats")));

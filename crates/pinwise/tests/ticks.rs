@@ -17,7 +17,7 @@ fn ticks(words: &[&str]) -> Command {
     command
 }
 
-fn told(output: &Output) -> &str {
+fn stdout(output: &Output) -> &str {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::str::from_utf8(&output.stdout).unwrap()
 }
@@ -31,12 +31,12 @@ fn ordinary_cpu(machine: &Machine) -> Option<u32> {
 fn an_ordinary_cpu_that_spins_ticks_and_no_tracing_is_needed_to_say_why() {
     let machine = Machine::read(&Root::live());
     let (Some(cpu), Some(hz)) = (ordinary_cpu(&machine), machine.kernel.hz) else {
-        return eprintln!("skipped: this kernel does not tell CONFIG_HZ and nohz_full");
+        return eprintln!("skipped: this kernel does not report CONFIG_HZ and nohz_full");
     };
     let of_cpu = cpu.to_string();
     let output =
         ticks(&["--cpu", &of_cpu, "--for", "2s", "--spin", "1", "--format", "json"]).output().unwrap();
-    let seen: Value = serde_json::from_str(told(&output)).unwrap();
+    let seen: Value = serde_json::from_str(stdout(&output)).unwrap();
     let this = &seen["cpus"][0];
     let Some(rate) = this["ticks_per_s"].as_f64() else {
         return eprintln!("skipped: {}", seen["missing"]);
@@ -106,7 +106,7 @@ fn reasons_are_counted_or_the_kernel_option_that_it_takes_is_named_and_nothing_s
          test -e {HIST} || echo 'no histograms' >&2"
     );
     let Some(output) = beside_tracefs(&script) else { return };
-    let seen: Value = serde_json::from_str(told(&output)).unwrap();
+    let seen: Value = serde_json::from_str(stdout(&output)).unwrap();
     let notes = String::from_utf8_lossy(&output.stderr);
     assert!(!notes.contains("instances/pinwise-") || notes.contains("No such file"), "{notes}");
     match notes.contains("no histograms") {
@@ -128,6 +128,6 @@ fn what_a_killed_one_left_behind_is_removed_by_the_next() {
          \"$PINWISE\" ticks --cpu 0 --for 0.1s; test ! -e $OF"
     );
     if let Some(output) = beside_tracefs(&script) {
-        told(&output);
+        stdout(&output);
     }
 }

@@ -29,7 +29,7 @@ enum { REMEMBERED_FOR_NS = 1000000000 };
 /* More than NTP mostly moves one clock against the other: a 1,024th. */
 enum { DRIFT_SHIFT = 10 };
 
-inline_always int is_more(u64 a, u64 b)
+static __always_inline int is_more(u64 a, u64 b)
 {
 	return (long long)(a - b) > 0;
 }
@@ -40,7 +40,7 @@ inline_always int is_more(u64 a, u64 b)
  * comparisons in a row say so (a clock that is set right quickly); and where there is none to hold it against, the next wake-up
  * compares again.
  */
-seldom void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
+static __noinline __cold void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
 {
 	u64 ahead = now - queue_ns, age = queue_ns - cpu->clock_compared_ns;
 	u64 believed = cpu->clock_ahead_ns + (age >> DRIFT_SHIFT);
@@ -62,13 +62,13 @@ seldom void compare(struct cpu_seen *cpu, u64 queue_ns, u64 now)
 /*
  * The clock of the run queue that a task is in, or was in last; 0 where there is no way to it: without CONFIG_FAIR_GROUP_SCHED.
  */
-inline_always u64 queue_clock(struct task_struct *task)
+static __always_inline u64 queue_clock(struct task_struct *task)
 {
 #ifndef RAW_TRACEPOINTS
 	struct cfs_rq *queue = task->se.cfs_rq;
 	struct rq *rq = 0;
 
-	if (field_exists(queue->rq) && field_exists(rq->clock)) {
+	if (bpf_core_field_exists(queue->rq) && bpf_core_field_exists(rq->clock)) {
 		rq = queue->rq;
 		return rq->clock;
 	}
@@ -76,13 +76,13 @@ inline_always u64 queue_clock(struct task_struct *task)
 	return 0;
 }
 
-inline_always int is_compared(struct cpu_seen *cpu, u64 queue_ns)
+static __always_inline int is_compared(struct cpu_seen *cpu, u64 queue_ns)
 {
 	return queue_ns && queue_ns - cpu->clock_compared_ns < COMPARED_FOR_NS;
 }
 
 /* When a task was put into the run queue of `cpu`, which is locked and has this clock; for sched_wakeup and sched_wakeup_new only. */
-inline_always u64 woken_at(struct cpu_seen *cpu, u64 queue_ns)
+static __always_inline u64 woken_at(struct cpu_seen *cpu, u64 queue_ns)
 {
 	u64 now;
 
@@ -95,11 +95,11 @@ inline_always u64 woken_at(struct cpu_seen *cpu, u64 queue_ns)
 }
 
 /* When `prev` leaves `cpu`, to sleep or not; for sched_switch only. */
-inline_always u64 left_at(struct task_struct *prev, struct task_struct *next, struct cpu_seen *cpu, int sleeps)
+static __always_inline u64 left_at(struct task_struct *prev, struct task_struct *next, struct cpu_seen *cpu, int sleeps)
 {
 	u64 queue_ns;
 
-	if (sleeps && !cpu->woken && follow(prev, pid) && follow(next, pid)) {
+	if (sleeps && !cpu->woken && CORE_DEREF(prev, pid) && CORE_DEREF(next, pid)) {
 		queue_ns = queue_clock(prev);
 		if (is_compared(cpu, queue_ns))
 			return queue_ns + cpu->clock_ahead_ns;
@@ -111,14 +111,14 @@ inline_always u64 left_at(struct task_struct *prev, struct task_struct *next, st
  * A task that can run is moved to the run queue of this CPU. It will arrive there in some us, and this is said without the lock: a
  * comparison at that very moment may still be believed.
  */
-inline_always void doubt(struct cpu_seen *cpu)
+static __always_inline void doubt(struct cpu_seen *cpu)
 {
 	if (cpu && cpu->clock_compared_ns)
 		cpu->clock_compared_ns = 0;
 }
 
 /* `now`, or when the state of a thread began where that is later: clocks that were compared differ by some 100 ns. */
-inline_always u64 not_before(struct thread_seen *thread, u64 now)
+static __always_inline u64 not_before(struct thread_seen *thread, u64 now)
 {
 	return thread && now < thread->since_ns ? thread->since_ns : now;
 }

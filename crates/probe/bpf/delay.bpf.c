@@ -11,7 +11,7 @@ const volatile u32 delay_ns = 0;
 /* As many looks at the clock as the verifier lets a program have; each takes more than 10 ns. */
 enum { LOOKS = 1000 };
 
-tracepoint(local_timer_entry) int local_timer_entry(u64 *arguments)
+SEC_TP(local_timer_entry) int local_timer_entry(u64 *ctx)
 {
 	u64 from_ns = bpf_ktime_get_ns();
 	u32 look;
@@ -23,4 +23,4 @@ tracepoint(local_timer_entry) int local_timer_entry(u64 *arguments)
 	return 0;
 }
 
-char delay_license[] section("license") = "Dual BSD/GPL";
+char delay_license[] SEC("license") = "Dual BSD/GPL";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The events that are handed out one by one, and what the programs keep for it. `src/bpf/event_records.rs` says the same in
+ * The events that are reported one by one, and what the programs keep for it. `src/bpf/event_records.rs` says the same in
  * Rust; the test that holds `records.h` and its twin together holds these, too. All times are ns of CLOCK_MONOTONIC.
  */
 #ifndef PINWISE_EVENT_RECORDS_H
@@ -11,9 +11,9 @@
 enum event_kind {
 	/* struct event_switch: prev_tid leaves, the task in `head.number` comes. */
 	EVENT_SWITCH,
-	/* The same, which the kernel did not tell: found out later. prev_tid left at some time between its coming and this. */
-	EVENT_UNTOLD,
-	/* struct event_switch: the task has had this CPU since; who had it before is not told. */
+	/* The same, which the kernel did not report: found out later. prev_tid left at some time between its coming and this. */
+	EVENT_UNREPORTED,
+	/* struct event_switch: the task has had this CPU since; who had it before is not reported. */
 	EVENT_CAME,
 	/* struct event_switch: who a task is, met or after an exec; prev_state is what it does. */
 	EVENT_TASK,
@@ -31,13 +31,13 @@ enum event_kind {
 	EVENT_PAGE_FAULT,
 	/*
 	 * struct event_stretch: who had this CPU is not known. Switches found no room (`head.number` 0), or the kernel did not
-	 * tell one, and not since when the thread `head.number` had the CPU.
+	 * report one, nor since when the thread `head.number` had the CPU.
 	 */
 	EVENT_LOST,
 	EVENT_KINDS,
 };
 
-/* In `detail`: the handler said that its device had not asked for it (IRQ_NONE). */
+/* In `detail`: the handler returned IRQ_NONE: its device had raised no interrupt. */
 enum { NOT_HANDLED = 0x80 };
 
 struct event {
@@ -65,7 +65,7 @@ enum event_flags {
 	PREV_THROTTLED = 2, /* the same, but its cgroup's quota is used up */
 	NEXT_OF_KERNEL = 4,
 	NEXT_OF_TARGET = 8,
-	NEXT_NOT_TOLD = 16, /* of no concern: its end will not be told, unless somebody of the target comes to wait for it */
+	NEXT_NOT_REPORTED = 16, /* of no concern: its end will not be reported, unless a thread of the target comes to wait for the CPU */
 };
 
 struct event_switch {
@@ -79,7 +79,7 @@ struct event_switch {
 
 /* Bits above the number of the task that has a CPU. */
 #define CURRENT_KNOWN (1ULL << 32)
-#define CURRENT_TOLD (1ULL << 33) /* its coming was handed out: so has to be its leaving */
+#define CURRENT_REPORTED (1ULL << 33) /* its coming was reported: its leaving has to be as well */
 #define CURRENT_OF_TARGET (1ULL << 34)
 
 /* One CPU: two lines of its cache, so that CPUs do not take them from each other. */
@@ -88,14 +88,14 @@ struct event_cpu {
 	u64 switched_at_ns; /* when it got it; 0 before the first switch */
 	u64 interrupt_at_ns; /* 0: none runs */
 	u64 softirq_at_ns;
-	u64 idle_at_ns; /* the last stay in a C-state; 0: none, or it was handed out */
+	u64 idle_at_ns; /* the last stay in a C-state; 0: none, or it was reported */
 	u64 idle_until_ns; /* 0: it goes on */
 	u64 dropped; /* events that found no room */
-	u64 untold; /* switches that the kernel did not tell */
-	u64 watched; /* set by pinwise: whether events of this CPU are handed out */
+	u64 unreported; /* switches that the kernel did not report */
+	u64 watched; /* set by pinwise: whether events of this CPU are reported */
 	u32 idle_state;
 	s32 waiting; /* threads of the target that wait for this CPU */
-	u64 lost_since_ns; /* the first switch since that found no room, to be told; 0: none */
+	u64 lost_since_ns; /* the first switch that found no room and is still to be reported; 0: none */
 	u64 spare[5];
 };
 
@@ -105,11 +105,11 @@ enum mark_state { MARK_AWAY, MARK_WAITING, MARK_RUNNING };
 struct mark {
 	u32 state; /* enum mark_state */
 	u32 waits_on; /* the CPU whose `waiting` counts it, +1; 0: none */
-	u32 wake_told;
+	u32 wake_reported;
 	u32 spare;
 };
 
-/* Set by pinwise: nothing is handed out before `began_ns` is not 0, nor once `ended_ns` is not. */
+/* Set by pinwise: nothing is reported before `began_ns` is not 0, nor once `ended_ns` is not. */
 struct event_control {
 	u64 began_ns;
 	u64 ended_ns;

@@ -8,7 +8,7 @@
 _Static_assert(FUNCTIONS <= 1 << NUMBER_BITS, "numbers of functions lie in the low bits of running_function.which");
 
 /* A number for a function that has none yet. Another CPU may give it one meanwhile: then it is that one. */
-seldom u32 new_number(const struct function_key *key)
+static __noinline __cold u32 new_number(const struct function_key *key)
 {
 	struct control *set = control_of();
 	struct known_function *known;
@@ -25,7 +25,7 @@ seldom u32 new_number(const struct function_key *key)
 	known->address = key->address;
 	known->kind = key->kind;
 	known->is_known = 1;
-	if (!bpf_map_update_elem(&function_numbers, key, &number, UPDATE_NOEXIST)) {
+	if (!bpf_map_update_elem(&function_numbers, key, &number, BPF_NOEXIST)) {
 		__sync_fetch_and_add(&set->made.functions, 1);
 		return number;
 	}
@@ -39,7 +39,7 @@ lost:
 	return NO_FUNCTION;
 }
 
-inline_always u32 number_of(u64 address, u32 kind)
+static __always_inline u32 number_of(u64 address, u32 kind)
 {
 	struct function_key key = { .address = address, .kind = kind };
 	u32 *number = bpf_map_lookup_elem(&function_numbers, &key);
@@ -53,7 +53,7 @@ struct function_rows {
 	u32 *came;
 };
 
-inline_always int find_rows(struct function_rows *rows, u32 cpu, u32 number)
+static __always_inline int find_rows(struct function_rows *rows, u32 cpu, u32 number)
 {
 	u32 at = number % FUNCTIONS_IN_ROW;
 	u32 row = number / FUNCTIONS_IN_ROW * room_for_cpus + cpu;
@@ -72,12 +72,12 @@ inline_always int find_rows(struct function_rows *rows, u32 cpu, u32 number)
 }
 
 /* Functions do not nest in each other, but one in an interrupt may come while one in a softirq runs. */
-inline_always struct running_function *running_function(struct cpu_seen *cpu)
+static __always_inline struct running_function *running_function(struct cpu_seen *cpu)
 {
 	return cpu->interrupt.at_ns ? &cpu->interrupt_function : &cpu->softirq_function;
 }
 
-inline_always int function_begins(u64 address, u32 kind)
+static __always_inline int function_begins(u64 address, u32 kind)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 	u64 which = address << FUNCTION_BITS | (u64)kind << NUMBER_BITS;
@@ -98,7 +98,7 @@ inline_always int function_begins(u64 address, u32 kind)
 	return 0;
 }
 
-inline_always int function_ends(void)
+static __always_inline int function_ends(void)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
@@ -121,23 +121,23 @@ inline_always int function_ends(void)
 }
 
 /* include/trace/events/timer.h: hrtimer_expire_entry(struct hrtimer *, ktime_t *now) */
-tracepoint(hrtimer_expire_entry) int hrtimer_expire_entry(u64 *arguments)
+SEC_TP(hrtimer_expire_entry) int hrtimer_expire_entry(u64 *ctx)
 {
-	return function_begins((u64)follow((struct hrtimer *)arguments[0], function), FUNCTION_HRTIMER);
+	return function_begins((u64)CORE_DEREF((struct hrtimer *)ctx[0], function), FUNCTION_HRTIMER);
 }
 
-tracepoint(hrtimer_expire_exit) int hrtimer_expire_exit(u64 *arguments)
+SEC_TP(hrtimer_expire_exit) int hrtimer_expire_exit(u64 *ctx)
 {
 	return function_ends();
 }
 
 /* timer_expire_entry(struct timer_list *, unsigned long base_clock) */
-tracepoint(timer_expire_entry) int timer_expire_entry(u64 *arguments)
+SEC_TP(timer_expire_entry) int timer_expire_entry(u64 *ctx)
 {
-	return function_begins((u64)follow((struct timer_list *)arguments[0], function), FUNCTION_TIMER);
+	return function_begins((u64)CORE_DEREF((struct timer_list *)ctx[0], function), FUNCTION_TIMER);
 }
 
-tracepoint(timer_expire_exit) int timer_expire_exit(u64 *arguments)
+SEC_TP(timer_expire_exit) int timer_expire_exit(u64 *ctx)
 {
 	return function_ends();
 }
@@ -146,18 +146,18 @@ tracepoint(timer_expire_exit) int timer_expire_exit(u64 *arguments)
  * include/trace/events/csd.h: csd_function_entry(smp_call_func_t, call_single_data_t *). Always a raw one: a program of kind
  * tp_btf may not take a pointer to a function, and the data of the call may be free already.
  */
-section("raw_tp/csd_function_entry") int csd_function_entry(u64 *arguments)
+SEC("raw_tp/csd_function_entry") int csd_function_entry(u64 *ctx)
 {
-	return function_begins(arguments[0], FUNCTION_CALL);
+	return function_begins(ctx[0], FUNCTION_CALL);
 }
 
-tracepoint(csd_function_exit) int csd_function_exit(u64 *arguments)
+SEC_TP(csd_function_exit) int csd_function_exit(u64 *ctx)
 {
 	return function_ends();
 }
 
 /* include/trace/events/workqueue.h: workqueue_execute_start(struct work_struct *). It can be preempted and can sleep: only counted. */
-tracepoint(workqueue_execute_start) int workqueue_execute_start(u64 *arguments)
+SEC_TP(workqueue_execute_start) int workqueue_execute_start(u64 *ctx)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
@@ -166,7 +166,7 @@ tracepoint(workqueue_execute_start) int workqueue_execute_start(u64 *arguments)
 
 	if (!cpu || !counting)
 		return 0;
-	number = number_of((u64)follow((struct work_struct *)arguments[0], func), FUNCTION_WORK);
+	number = number_of((u64)CORE_DEREF((struct work_struct *)ctx[0], func), FUNCTION_WORK);
 	if (find_rows(&rows, id, number)) {
 		__sync_fetch_and_add(&rows.seen->all.count, 1);
 		__sync_fetch_and_add(rows.came, 1);
@@ -175,7 +175,7 @@ tracepoint(workqueue_execute_start) int workqueue_execute_start(u64 *arguments)
 	return 0;
 }
 
-inline_always void tick_is_kept(struct cpu_seen *cpu, u32 mask)
+static __always_inline void tick_is_kept(struct cpu_seen *cpu, u32 mask)
 {
 	u32 bit;
 
@@ -189,16 +189,16 @@ inline_always void tick_is_kept(struct cpu_seen *cpu, u32 mask)
 }
 
 /* timer.h: tick_stop(int success, int dependency) */
-tracepoint(tick_stop) int tick_stop(u64 *arguments)
+SEC_TP(tick_stop) int tick_stop(u64 *ctx)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 
 	if (!cpu || !counting)
 		return 0;
-	if (arguments[0] & 1)
+	if (ctx[0] & 1)
 		cpu->tick_stopped++;
 	else
-		tick_is_kept(cpu, arguments[1]);
+		tick_is_kept(cpu, ctx[1]);
 	*(volatile u32 *)&cpu->moved += 1;
 	return 0;
 }

@@ -33,14 +33,14 @@ struct futex_call {
 	u32 may_requeue; /* one who wakes may wake those of another address, too */
 };
 
-inline_always u64 argument_of(struct task_struct *task, u32 number)
+static __always_inline u64 argument_of(struct task_struct *task, u32 number)
 {
 	struct pt_regs *registers = bpf_task_pt_regs(task);
 	struct pt_regs___arm64 *arm64 = (void *)registers;
 
-	if (field_exists(registers->di))
+	if (bpf_core_field_exists(registers->di))
 		return number == 0 ? registers->di : number == 1 ? registers->si : registers->dx;
-	if (field_exists(arm64->orig_x0))
+	if (bpf_core_field_exists(arm64->orig_x0))
 		return number == 0 ? arm64->orig_x0 : arm64->regs[number];
 	return 0;
 }
@@ -49,7 +49,7 @@ inline_always u64 argument_of(struct task_struct *task, u32 number)
  * By the value that it expects. Most mutexes write 2 where somebody waits (glibc, Rust), or set the highest bit (musl, robust ones); -1 is
  * a thread that parks (Rust).
  */
-inline_always u32 kind_by_value(u32 expected)
+static __always_inline u32 kind_by_value(u32 expected)
 {
 	if (expected == 2 || (expected >> 31 && expected != (u32)-1))
 		return LOCK_MUTEX;
@@ -57,12 +57,12 @@ inline_always u32 kind_by_value(u32 expected)
 }
 
 /* Where it waits. */
-inline_always struct futex_call waits_at(struct task_struct *task)
+static __always_inline struct futex_call waits_at(struct task_struct *task)
 {
 	struct futex_call call = {};
 	u32 number, command;
 
-	if (!helper_exists(task_pt_regs) || task->flags & NEVER_IN_USER_SPACE)
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) || task->flags & NEVER_IN_USER_SPACE)
 		return call;
 	number = system_call_of(task);
 	if (number == CALL_FUTEX_WAIT) {
@@ -84,12 +84,12 @@ inline_always struct futex_call waits_at(struct task_struct *task)
 }
 
 /* Where it wakes others. */
-inline_always struct futex_call wakes_at(struct task_struct *task)
+static __always_inline struct futex_call wakes_at(struct task_struct *task)
 {
 	struct futex_call call = {};
 	u32 number, command;
 
-	if (!helper_exists(task_pt_regs) || task->flags & NEVER_IN_USER_SPACE)
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) || task->flags & NEVER_IN_USER_SPACE)
 		return call;
 	number = system_call_of(task);
 	if (number == CALL_FUTEX_WAKE || number == CALL_FUTEX_REQUEUE) {

@@ -12,7 +12,7 @@
 #include "vectors.h"
 #include "waiting.h"
 
-inline_always void move_on(struct running *outer, u64 ns, u64 waited_ns)
+static __always_inline void move_on(struct running *outer, u64 ns, u64 waited_ns)
 {
 	if (outer->at_ns) {
 		outer->at_ns += ns;
@@ -21,7 +21,7 @@ inline_always void move_on(struct running *outer, u64 ns, u64 waited_ns)
 }
 
 /* Books a source on this CPU that took ns, during which threads of the target waited waited_ns in all. */
-inline_always void book_source(struct source_seen *seen, struct cpu_seen *cpu, u64 ns, u64 waited_ns)
+static __always_inline void book_source(struct source_seen *seen, struct cpu_seen *cpu, u64 ns, u64 waited_ns)
 {
 	charge(&seen->all, ns);
 	if (cpu->current_slot) {
@@ -35,7 +35,7 @@ inline_always void book_source(struct source_seen *seen, struct cpu_seen *cpu, u
 }
 
 /* Counts how long a source ran. */
-inline_always void count_length(u32 id, u32 source, u64 ns)
+static __always_inline void count_length(u32 id, u32 source, u64 ns)
 {
 	u64 step = step_of(ns);
 	u32 row = (source * STEPS_LINES + step / STEPS_IN_LINE) * room_for_cpus + id;
@@ -45,7 +45,7 @@ inline_always void count_length(u32 id, u32 source, u64 ns)
 		line->steps[step % STEPS_IN_LINE]++;
 }
 
-inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 waited_ns)
+static __always_inline void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 waited_ns)
 {
 	u32 row = source * room_for_cpus + id;
 	struct source_seen *seen;
@@ -68,7 +68,7 @@ inline_always void book(u32 id, struct cpu_seen *cpu, u32 source, u64 ns, u64 wa
 }
 
 /* An interrupt or softirq begins on this CPU. */
-inline_always int begins(int is_softirq)
+static __always_inline int begins(int is_softirq)
 {
 	struct cpu_seen *cpu;
 	struct running *running;
@@ -87,7 +87,7 @@ inline_always int begins(int is_softirq)
 }
 
 /* The line of a device, beside the sum over all devices. */
-inline_always void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 waited_ns)
+static __always_inline void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 waited_ns)
 {
 	struct line_key key = { .cpu = id, .irq = irq };
 	struct line_seen *line = bpf_map_lookup_elem(&lines, &key);
@@ -107,23 +107,23 @@ inline_always void book_line(u32 id, u32 irq, struct cpu_seen *cpu, u64 ns, u64 
 }
 
 /* What the run queue's clock counted as stolen; a tick brings it up to date. Needs CONFIG_PARAVIRT_TIME_ACCOUNTING. */
-inline_always u64 stolen(void)
+static __always_inline u64 stolen(void)
 {
 	struct task_struct *task;
 	struct cfs_rq *queue;
 	struct rq *rq = 0;
 
-	if (!field_exists(rq->prev_steal_time_rq))
+	if (!bpf_core_field_exists(rq->prev_steal_time_rq))
 		return 0;
 	task = current_task();
-	queue = follow(task, se.cfs_rq);
-	rq = follow(queue, rq);
-	return follow(rq, prev_steal_time_rq);
+	queue = CORE_DEREF(task, se.cfs_rq);
+	rq = CORE_DEREF(queue, rq);
+	return CORE_DEREF(rq, prev_steal_time_rq);
 }
 
 enum { NO_LINE = -1 };
 
-inline_always int interrupt_ends(u32 source, s32 irq)
+static __always_inline int interrupt_ends(u32 source, s32 irq)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
@@ -153,23 +153,23 @@ inline_always int interrupt_ends(u32 source, s32 irq)
 VECTORS(VECTOR)
 
 /* include/trace/events/irq.h: irq_handler_entry(int irq, struct irqaction *) */
-tracepoint(irq_handler_entry) int irq_handler_entry(u64 *arguments)
+SEC_TP(irq_handler_entry) int irq_handler_entry(u64 *ctx)
 {
 	return begins(0);
 }
 
-tracepoint(irq_handler_exit) int irq_handler_exit(u64 *arguments)
+SEC_TP(irq_handler_exit) int irq_handler_exit(u64 *ctx)
 {
-	return interrupt_ends(SOURCE_DEVICE, (s32)arguments[0]);
+	return interrupt_ends(SOURCE_DEVICE, (s32)ctx[0]);
 }
 
 /* softirq_entry(unsigned int vector) */
-tracepoint(softirq_entry) int softirq_entry(u64 *arguments)
+SEC_TP(softirq_entry) int softirq_entry(u64 *ctx)
 {
 	return begins(1);
 }
 
-tracepoint(softirq_exit) int softirq_exit(u64 *arguments)
+SEC_TP(softirq_exit) int softirq_exit(u64 *ctx)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
@@ -178,18 +178,18 @@ tracepoint(softirq_exit) int softirq_exit(u64 *arguments)
 	if (!cpu || !cpu->softirq.at_ns)
 		return 0;
 	ns = since(&cpu->softirq.at_ns);
-	book(id, cpu, SOURCE_SOFTIRQ + (u32)arguments[0], ns,
+	book(id, cpu, SOURCE_SOFTIRQ + (u32)ctx[0], ns,
 	     waited_since(waited(cpu, cpu->softirq.at_ns + ns), cpu->softirq.waited_ns));
 	cpu->softirq.at_ns = 0;
 	return 0;
 }
 
 /* include/trace/events/nmi.h: nmi_handler(void *handler, s64 delta_ns, int handled), after the handler has run */
-tracepoint(nmi_handler) int nmi_handler(u64 *arguments)
+SEC_TP(nmi_handler) int nmi_handler(u64 *ctx)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
-	u64 ns = arguments[1];
+	u64 ns = ctx[1];
 	u64 waited_ns;
 
 	if (!cpu || !counting)

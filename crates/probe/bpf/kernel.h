@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The few fields of the kernel's own records that are read here, and the helpers that are called. The loader finds where
- * each field lies on the running kernel (BTF relocations), so only names have to fit, not offsets or order.
+ * The few fields of kernel structs that are read here, and the helpers that are called. The loader relocates each field to its
+ * offset on the running kernel (CO-RE), so only names have to match, not offsets or order.
  *
- * A flavour (name___old) is the same record of another kernel: what stands behind the three underscores is not looked at.
+ * A flavour (name___old) is the same struct in another kernel version: the loader ignores what follows the three underscores.
  */
 #ifndef PINWISE_KERNEL_H
 #define PINWISE_KERNEL_H
@@ -15,32 +15,35 @@ typedef unsigned long long u64;
 typedef int s32;
 typedef long long s64;
 
-#define inline_always static inline __attribute__((always_inline))
-#define section(name) __attribute__((section(name), used))
+#define __always_inline inline __attribute__((always_inline))
+#define __noinline __attribute__((noinline))
+#define SEC(name) __attribute__((section(name), used))
 /*
- * What happens seldom is a function of its own, away from what happens at each event: that then lies close together in memory and
- * keeps more in registers.
+ * A rare path is a function of its own (__noinline __cold), out of line from what runs at each event: the hot code then lies close
+ * together in memory and keeps more in registers.
  */
-#define seldom static __attribute__((noinline, cold))
+#define __cold __attribute__((cold))
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-/* Map definitions, as BTF that the loader reads. */
-#define map_uint(name, value) int(*name)[value]
-#define map_type(name, type) type *name
+/* Map definitions, as BTF that the loader reads (as in libbpf's bpf_helpers.h). */
+#define __uint(name, value) int(*name)[value]
+#define __type(name, type) type *name
 
+/* uapi/linux/bpf.h */
 enum {
-	MAP_HASH = 1,
-	MAP_ARRAY = 2,
-	MAP_STACK = 23,
-	MAP_RINGBUF = 27,
-	MAP_TASK_STORAGE = 29,
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_STACK = 23,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
 
-	FLAG_NO_PREALLOC = 1,
-	FLAG_MMAPABLE = 1024,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
 
-	UPDATE_NOEXIST = 1,
-	STORAGE_CREATE = 1,
-	RING_NO_WAKEUP = 1,
+	BPF_NOEXIST = 1,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+	BPF_RB_NO_WAKEUP = 1,
 };
 
 /* uapi/linux/bpf.h: numbers of the helpers. */
@@ -61,30 +64,34 @@ static void *(*const bpf_task_storage_get)(void *map, void *task, void *value, u
 static void *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static struct pt_regs *(*const bpf_task_pt_regs)(void *task) = (void *)175;
 
-#define field_exists(field) __builtin_preserve_field_info(field, 2)
+/* As in libbpf's bpf_core_read.h. */
+enum { BPF_FIELD_EXISTS = 2, BPF_ENUMVAL_EXISTS = 0 };
 
-/* Helpers that not every kernel with typed trace points has: 5.15 and later. */
+#define bpf_core_field_exists(field) __builtin_preserve_field_info(field, BPF_FIELD_EXISTS)
+#define bpf_core_enum_value_exists(type, value) __builtin_preserve_enum_value(*(type *)value, BPF_ENUMVAL_EXISTS)
+
+/* Helpers that not every kernel with typed tracepoints has: 5.15 and later. */
 enum bpf_func_id { BPF_FUNC_task_pt_regs = 175 };
 
-#define helper_exists(name) __builtin_preserve_enum_value(*(enum bpf_func_id *)BPF_FUNC_##name, 0)
-
-/*
- * Reads a field through a pointer that the kernel gave. A program of kind tp_btf may follow such a pointer by itself, a
- * raw_tp one has to ask.
- */
-#define ask(pointer, field)                                                                              \
+/* Reads one field by bpf_probe_read_kernel(), with its offset relocated. */
+#define BPF_CORE_READ(pointer, field)                                                                    \
 	({                                                                                               \
 		typeof((pointer)->field) value_read = 0;                                                 \
 		bpf_probe_read_kernel(&value_read, sizeof(value_read),                                   \
 				      __builtin_preserve_access_index(&(pointer)->field));               \
 		value_read;                                                                              \
 	})
+
+/*
+ * SEC_TP(name): a program at a tracepoint, tp_btf or raw_tp. CORE_DEREF(pointer, field): reads a field through a pointer that the
+ * kernel passed. A tp_btf program dereferences such a pointer directly; a raw_tp program has to use BPF_CORE_READ().
+ */
 #ifdef RAW_TRACEPOINTS
-#define follow(pointer, field) ask(pointer, field)
-#define tracepoint(name) section("raw_tp/" #name)
+#define CORE_DEREF(pointer, field) BPF_CORE_READ(pointer, field)
+#define SEC_TP(name) SEC("raw_tp/" #name)
 #else
-#define follow(pointer, field) ((pointer)->field)
-#define tracepoint(name) section("tp_btf/" #name)
+#define CORE_DEREF(pointer, field) ((pointer)->field)
+#define SEC_TP(name) SEC("tp_btf/" #name)
 #endif
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -188,7 +195,7 @@ struct mm_struct {
 	u64 start_stack;
 };
 
-/* Where thread_info does not know the CPU: x86 before 5.16, arm64 before 5.16. */
+/* Where thread_info has no CPU: x86 before 5.16, arm64 before 5.16. */
 struct task_struct___cpu {
 	u32 cpu;
 };

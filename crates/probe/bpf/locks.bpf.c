@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * How long the threads of the target wait at each futex; of some waits the stacks with which they went there and with which others let
- * them go on; and whether those had a CPU meanwhile. Only with typed trace points.
+ * them go on; and whether those had a CPU meanwhile. Only with typed tracepoints.
  */
 #include "futex.h"
 #include "stack_keeping.h"
 
 struct {
-	map_uint(type, MAP_TASK_STORAGE);
-	map_uint(map_flags, FLAG_NO_PREALLOC);
-	map_type(key, int);
-	map_type(value, struct lock_thread);
-} threads section(".maps");
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct lock_thread);
+} threads SEC(".maps");
 
 /* Sizes are for a small target: pinwise sets them before it loads the programs. */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct lock_key);
-	map_type(value, struct lock_sum);
-} locks section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct lock_key);
+	__type(value, struct lock_sum);
+} locks SEC(".maps");
 
 /* When somebody was last let go on there. */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct lock_place);
-	map_type(value, u64);
-} released_at section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct lock_place);
+	__type(value, u64);
+} released_at SEC(".maps");
 
 /*
  * At least so long between two waits of a thread of which stacks are taken: unwinding takes longer than all the rest of a switch, and a
@@ -35,25 +35,25 @@ struct {
  */
 enum { BETWEEN_STACKS_NS = 1000000 };
 
-inline_always struct lock_thread *thread_of(struct task_struct *task)
+static __always_inline struct lock_thread *thread_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-inline_always void add_thread(struct stack_control *set, struct task_struct *task)
+static __always_inline void add_thread(struct stack_control *set, struct task_struct *task)
 {
 	struct lock_thread fresh = {};
 
-	if (!bpf_task_storage_get(&threads, task, &fresh, STORAGE_CREATE) && set)
+	if (!bpf_task_storage_get(&threads, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE) && set)
 		__sync_fetch_and_add(&set->lost_threads, 1);
 }
 
-inline_always void add(struct stack_control *set, const struct lock_key *key, const struct lock_sum *more)
+static __always_inline void add(struct stack_control *set, const struct lock_key *key, const struct lock_sum *more)
 {
 	struct lock_sum *sum = bpf_map_lookup_elem(&locks, key), none = {};
 
 	if (!sum) {
-		bpf_map_update_elem(&locks, key, &none, UPDATE_NOEXIST);
+		bpf_map_update_elem(&locks, key, &none, BPF_NOEXIST);
 		sum = bpf_map_lookup_elem(&locks, key);
 	}
 	if (!sum) {
@@ -74,7 +74,7 @@ inline_always void add(struct stack_control *set, const struct lock_key *key, co
 }
 
 /* Books a wait that ends now; what of it was released is in `more` and `key` already. */
-inline_always void waited(struct stack_control *set, struct task_struct *task, struct lock_thread *thread, u64 now,
+static __always_inline void waited(struct stack_control *set, struct task_struct *task, struct lock_thread *thread, u64 now,
 			  struct lock_key *key, struct lock_sum *more)
 {
 	thread->is_waiting = 0;
@@ -89,7 +89,7 @@ inline_always void waited(struct stack_control *set, struct task_struct *task, s
 	add(set, key, more);
 }
 
-inline_always void ended_otherwise(struct stack_control *set, struct task_struct *task, struct lock_thread *thread, u64 now,
+static __always_inline void ended_otherwise(struct stack_control *set, struct task_struct *task, struct lock_thread *thread, u64 now,
 				   u32 end)
 {
 	struct lock_key key = { .releaser_stack = STACK_NOT_TAKEN, .end = end };
@@ -98,7 +98,7 @@ inline_always void ended_otherwise(struct stack_control *set, struct task_struct
 	waited(set, task, thread, now, &key, &more);
 }
 
-inline_always void begins_to_wait(struct lock_thread *thread, struct futex_call *call)
+static __always_inline void begins_to_wait(struct lock_thread *thread, struct futex_call *call)
 {
 	u32 place = thread->next++ % WAITED_AT;
 
@@ -112,7 +112,7 @@ inline_always void begins_to_wait(struct lock_thread *thread, struct futex_call 
 }
 
 /* `prev` is still the current task: the stack is its own. */
-inline_always void leaves(struct stack_control *set, void *context, struct task_struct *prev, struct lock_thread *thread, u32 state)
+static __always_inline void leaves(struct stack_control *set, void *ctx, struct task_struct *prev, struct lock_thread *thread, u32 state)
 {
 	struct futex_call call = {};
 
@@ -130,19 +130,19 @@ inline_always void leaves(struct stack_control *set, void *context, struct task_
 	thread->stack = STACK_NOT_TAKEN;
 	if (thread->left_ns - thread->stack_taken_ns >= BETWEEN_STACKS_NS) {
 		thread->stack_taken_ns = thread->left_ns;
-		thread->stack = user_stack(set, context, prev, &thread->last_stack);
+		thread->stack = user_stack(set, ctx, prev, &thread->last_stack);
 	}
 	begins_to_wait(thread, &call);
 }
 
-inline_always void forget_times_away(struct lock_thread *thread)
+static __always_inline void forget_times_away(struct lock_thread *thread)
 {
 	thread->away_since_ns = 0;
 	thread->asleep_ns = 0;
 	thread->waiting_ns = 0;
 }
 
-inline_always void comes(struct stack_control *set, struct task_struct *next, struct lock_thread *thread)
+static __always_inline void comes(struct stack_control *set, struct task_struct *next, struct lock_thread *thread)
 {
 	u64 now = bpf_ktime_get_ns();
 
@@ -162,7 +162,7 @@ inline_always void comes(struct stack_control *set, struct task_struct *next, st
 	}
 }
 
-inline_always int switched(void *context, struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
+static __always_inline int switched(void *ctx, struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
 {
 	struct stack_control *set = control_of();
 	struct lock_thread *thread;
@@ -171,23 +171,23 @@ inline_always int switched(void *context, struct task_struct *prev, struct task_
 		return 0;
 	thread = thread_of(prev);
 	if (thread)
-		leaves(set, context, prev, thread, state_after(prev, preempted, waits_for));
+		leaves(set, ctx, prev, thread, state_after(prev, preempted, waits_for));
 	thread = thread_of(next);
 	if (thread)
 		comes(set, next, thread);
 	return 0;
 }
 
-#include "switch_programs.h"
+#include "sched_switch.h"
 
-inline_always int has_waited_at(struct lock_thread *thread, u64 address)
+static __always_inline int has_waited_at(struct lock_thread *thread, u64 address)
 {
 	return thread->waited_at[0] == address || thread->waited_at[1] == address || thread->waited_at[2] == address ||
 	       thread->waited_at[3] == address;
 }
 
 /* When the last one was let go on at a futex, and that this is the moment of the next. */
-inline_always u64 last_release(struct lock_place *place, u64 now)
+static __always_inline u64 last_release(struct lock_place *place, u64 now)
 {
 	u64 *at = bpf_map_lookup_elem(&released_at, place), before = 0;
 
@@ -204,7 +204,7 @@ inline_always u64 last_release(struct lock_place *place, u64 now)
  * Since when the one who releases has had it, as far as that can be known, and what it did since. Of times without a CPU that began earlier
  * the last may still have been in it.
  */
-inline_always void had_it(struct lock_thread *holder, u64 since, u64 now, struct lock_sum *more)
+static __always_inline void had_it(struct lock_thread *holder, u64 since, u64 now, struct lock_sum *more)
 {
 	more->held_ns = now - since;
 	if (holder->away_since_ns >= since) {
@@ -219,9 +219,9 @@ inline_always void had_it(struct lock_thread *holder, u64 since, u64 now, struct
 }
 
 /* sched_waking(struct task_struct *p): here the current task is who wakes, unless an interrupt does. */
-tracepoint(sched_waking) int sched_waking(u64 *arguments)
+SEC_TP(sched_waking) int sched_waking(u64 *ctx)
 {
-	struct task_struct *task = (void *)arguments[0], *current = current_task();
+	struct task_struct *task = (void *)ctx[0], *current = current_task();
 	struct lock_key key = { .releaser_stack = STACK_NOT_TAKEN, .end = WAIT_BROKEN_OFF };
 	struct stack_control *set = control_of();
 	struct lock_thread *waiter, *releaser;
@@ -247,7 +247,7 @@ tracepoint(sched_waking) int sched_waking(u64 *arguments)
 	    (call.address == waiter->address || (call.may_requeue && current->tgid == task->tgid))) {
 		key.end = WAIT_RELEASED;
 		if (waiter->stack != STACK_NOT_TAKEN)
-			key.releaser_stack = user_stack(set, arguments, current, &releaser->last_release);
+			key.releaser_stack = user_stack(set, ctx, current, &releaser->last_release);
 		more.by_waiters = has_waited_at(releaser, waiter->address);
 		place.address = waiter->address;
 		place.tgid = task->tgid;
@@ -259,9 +259,9 @@ tracepoint(sched_waking) int sched_waking(u64 *arguments)
 }
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child): a thread or a process. */
-tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
+SEC_TP(sched_process_fork) int sched_process_fork(u64 *ctx)
 {
-	struct task_struct *parent = (void *)arguments[0], *child = (void *)arguments[1];
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	struct stack_control *set = control_of();
 
 	if (set && thread_of(parent))
@@ -270,7 +270,7 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 }
 
 /* Where a thread is that has not been seen to switch since counting began. */
-inline_always void is_away(struct stack_control *set, struct task_struct *task, struct lock_thread *thread)
+static __always_inline void is_away(struct stack_control *set, struct task_struct *task, struct lock_thread *thread)
 {
 	struct futex_call call;
 	u32 waits_for = state_of_task(task);
@@ -288,7 +288,7 @@ inline_always void is_away(struct stack_control *set, struct task_struct *task, 
  * All tasks. Read three times before counting, as in stacks.bpf.c: twice to find those of the target, once when it has begun, to see who
  * waits already; and once when it has ended, to sum up the waits that have not.
  */
-section("iter/task") int every_thread(struct bpf_iter__task *met)
+SEC("iter/task") int every_thread(struct bpf_iter__task *met)
 {
 	struct task_struct *task = met->task;
 	struct stack_control *set = control_of();
@@ -310,4 +310,4 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 	return 0;
 }
 
-char locks_license[] section("license") = "Dual BSD/GPL";
+char locks_license[] SEC("license") = "Dual BSD/GPL";

@@ -9,20 +9,20 @@
 
 /* Sizes are for a small machine: pinwise sets them before it loads the programs. */
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct control);
-} control section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct control);
+} control SEC(".maps");
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 8);
-	map_type(key, u32);
-	map_type(value, struct cpu_seen);
-} cpus section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 8);
+	__type(key, u32);
+	__type(value, struct cpu_seen);
+} cpus SEC(".maps");
 
 /*
  * What each source did and how long it ran at a time, a line of the cache a row: a row for each CPU of the first source, or of the first line
@@ -30,126 +30,126 @@ struct {
  * CPUs lies side by side, on a third of the pages that it would take CPU by CPU.
  */
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 160);
-	map_type(key, u32);
-	map_type(value, struct source_seen);
-} sources section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 160);
+	__type(key, u32);
+	__type(value, struct source_seen);
+} sources SEC(".maps");
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 1600);
-	map_type(key, u32);
-	map_type(value, struct steps_line);
-} source_steps section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1600);
+	__type(key, u32);
+	__type(value, struct steps_line);
+} source_steps SEC(".maps");
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 8);
-	map_type(key, u32);
-	map_type(value, struct place);
-} places section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 8);
+	__type(key, u32);
+	__type(value, struct place);
+} places SEC(".maps");
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 64);
-	map_type(key, u32);
-	map_type(value, struct thread_seen);
-} threads section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 64);
+	__type(key, u32);
+	__type(value, struct thread_seen);
+} threads SEC(".maps");
 
 /* Slots of `threads` that nobody has; pinwise fills it. The last that was given back is given out first: slots in use stay low. */
 struct {
-	map_uint(type, MAP_STACK);
-	map_uint(max_entries, 64);
-	map_type(value, u32);
-} free_slots section(".maps");
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 64);
+	__type(value, u32);
+} free_slots SEC(".maps");
 
 #ifdef RAW_TRACEPOINTS
 /* Thread number to slot. */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, u32);
-	map_type(value, u32);
-} slots section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, u32);
+	__type(value, u32);
+} slots SEC(".maps");
 #else
-/* Task to slot: asking for a task that has none costs next to nothing, and most tasks have none. */
+/* Task to slot: looking up a task that has none costs next to nothing, and most tasks have none. */
 struct {
-	map_uint(type, MAP_TASK_STORAGE);
-	map_uint(map_flags, FLAG_NO_PREALLOC);
-	map_type(key, int);
-	map_type(value, u32);
-} slots section(".maps");
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} slots SEC(".maps");
 #endif
 
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct taker_key);
-	map_type(value, struct taker_seen);
-} takers section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct taker_key);
+	__type(value, struct taker_seen);
+} takers SEC(".maps");
 
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct line_key);
-	map_type(value, struct line_seen);
-} lines section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct line_key);
+	__type(value, struct line_seen);
+} lines SEC(".maps");
 
 /* Numbers of functions. */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, FUNCTIONS);
-	map_type(key, struct function_key);
-	map_type(value, u32);
-} function_numbers section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FUNCTIONS);
+	__type(key, struct function_key);
+	__type(value, u32);
+} function_numbers SEC(".maps");
 
 /* Numbers that no function has; pinwise fills it. The last that was given back is given out first: numbers in use stay low. */
 struct {
-	map_uint(type, MAP_STACK);
-	map_uint(max_entries, FUNCTIONS);
-	map_type(value, u32);
-} free_numbers section(".maps");
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, FUNCTIONS);
+	__type(value, u32);
+} free_numbers SEC(".maps");
 
 /* By number. */
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, FUNCTIONS);
-	map_type(key, u32);
-	map_type(value, struct known_function);
-} known_functions section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FUNCTIONS);
+	__type(key, u32);
+	__type(value, struct known_function);
+} known_functions SEC(".maps");
 
 /*
  * What each function did on each CPU: on a machine with many there are thousands of such pairs, which are too many to ask the kernel for
  * one by one.
  */
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 4096);
-	map_type(key, u32);
-	map_type(value, struct function_seen);
-} functions section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, struct function_seen);
+} functions SEC(".maps");
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 128);
-	map_type(key, u32);
-	map_type(value, struct functions_came);
-} functions_came section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 128);
+	__type(key, u32);
+	__type(value, struct functions_came);
+} functions_came SEC(".maps");
 
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, struct route_key);
-	map_type(value, u64);
-} routes section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct route_key);
+	__type(value, u64);
+} routes SEC(".maps");
 
 /*
  * How many CPUs there is room for: the rows of `cpus`, and those of one source in `sources`. An odd number: lines of one CPU that lie a power of
@@ -160,14 +160,14 @@ const volatile u32 room_for_cpus = 9;
 /* Whether the time of every task is counted, not only of those that take it from the target. */
 const volatile u32 every_task = 0;
 
-inline_always struct control *control_of(void)
+static __always_inline struct control *control_of(void)
 {
 	u32 first = 0;
 
 	return bpf_map_lookup_elem(&control, &first);
 }
 
-inline_always struct cpu_seen *cpu_of(u32 cpu)
+static __always_inline struct cpu_seen *cpu_of(u32 cpu)
 {
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
@@ -176,11 +176,11 @@ inline_always struct cpu_seen *cpu_of(u32 cpu)
  * Makes an entry of a table by key, which is counted as made, or as lost where there is no room for it. Another CPU may have made it
  * meanwhile: then it is that one.
  */
-inline_always void *new_entry(void *map, const void *key, const void *fresh, u64 *made, u64 *lost)
+static __always_inline void *new_entry(void *map, const void *key, const void *fresh, u64 *made, u64 *lost)
 {
 	void *entry;
 
-	if (!bpf_map_update_elem(map, key, fresh, UPDATE_NOEXIST))
+	if (!bpf_map_update_elem(map, key, fresh, BPF_NOEXIST))
 		__sync_fetch_and_add(made, 1);
 	entry = bpf_map_lookup_elem(map, key);
 	if (!entry)
@@ -189,7 +189,7 @@ inline_always void *new_entry(void *map, const void *key, const void *fresh, u64
 }
 
 /* When counting began. */
-inline_always u64 counting_since(void)
+static __always_inline u64 counting_since(void)
 {
 	struct control *set = control_of();
 
@@ -200,7 +200,7 @@ inline_always u64 counting_since(void)
  * Whether events are counted: set and cleared by pinwise. It is read at each event, and what is no map of its own is read there without
  * looking anything up.
  */
-volatile u32 counting section(".data.counting") = 0;
+volatile u32 counting SEC(".data.counting") = 0;
 
 /* How many threads were ever taken in. */
 volatile u64 threads_adopted;
@@ -209,7 +209,7 @@ volatile u64 threads_adopted;
  * How long ago something began that an interrupt may move on while it is looked at: programs at the end of a softirq run with
  * interrupts enabled.
  */
-inline_always u64 since(const volatile u64 *start_ns)
+static __always_inline u64 since(const volatile u64 *start_ns)
 {
 	u64 began = *start_ns;
 	u64 ns = bpf_ktime_get_ns() - began;
@@ -222,13 +222,13 @@ inline_always u64 since(const volatile u64 *start_ns)
 }
 
 /* Adds to sums that nobody wants the extremes of. */
-inline_always void add(struct sum *sum, u64 ns)
+static __always_inline void add(struct sum *sum, u64 ns)
 {
 	sum->count++;
 	sum->total_ns += ns;
 }
 
-inline_always void extend(struct stretches *stretches, u64 ns)
+static __always_inline void extend(struct stretches *stretches, u64 ns)
 {
 	stretches->count++;
 	stretches->total_ns += ns;
@@ -236,7 +236,7 @@ inline_always void extend(struct stretches *stretches, u64 ns)
 		stretches->longest_ns = ns;
 }
 
-inline_always void charge(struct tally *tally, u64 ns)
+static __always_inline void charge(struct tally *tally, u64 ns)
 {
 	tally->count++;
 	tally->total_ns += ns;

@@ -10,13 +10,13 @@ enum { BETWEEN_NS = 3500000 };
 
 /* When the last sample was taken on a CPU. */
 struct {
-	map_uint(type, MAP_PERCPU_ARRAY);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, u64);
-} sampled_at section(".maps");
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} sampled_at SEC(".maps");
 
-inline_always int is_due(void)
+static __always_inline int is_due(void)
 {
 	u32 first = 0;
 	u64 *last = bpf_map_lookup_elem(&sampled_at, &first), now = bpf_ktime_get_ns();
@@ -28,7 +28,7 @@ inline_always int is_due(void)
 }
 
 /* arch/x86/include/asm/trace/irq_vectors.h: local_timer_entry(vector). What is interrupted is the current task. */
-tracepoint(local_timer_entry) int local_timer_entry(u64 *arguments)
+SEC_TP(local_timer_entry) int local_timer_entry(u64 *ctx)
 {
 	struct stack_control *set = control_of();
 	struct task_struct *task = current_task();
@@ -40,9 +40,9 @@ tracepoint(local_timer_entry) int local_timer_entry(u64 *arguments)
 	if (!counting_since(set) || !bpf_map_lookup_elem(&wanted, &tgid) || !is_due())
 		return 0;
 	name_key(&key, task);
-	key.kernel_stack = kernel_stack(set, arguments, &unkept);
+	key.kernel_stack = kernel_stack(set, ctx, &unkept);
 	unkept = STACK_NOT_TAKEN;
-	key.user_stack = user_stack(set, arguments, task, &unkept);
+	key.user_stack = user_stack(set, ctx, task, &unkept);
 	sum = sum_of(&key);
 	if (sum)
 		__sync_fetch_and_add(&sum->count, 1);
@@ -52,9 +52,9 @@ tracepoint(local_timer_entry) int local_timer_entry(u64 *arguments)
 }
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child): a child process belongs to the target as well. */
-tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
+SEC_TP(sched_process_fork) int sched_process_fork(u64 *ctx)
 {
-	struct task_struct *parent = (void *)arguments[0], *child = (void *)arguments[1];
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	u32 tgid = parent->tgid, born = child->tgid;
 	u32 *meant = bpf_map_lookup_elem(&wanted, &tgid);
 	struct stack_control *set = control_of();
@@ -64,4 +64,4 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 	return 0;
 }
 
-char profile_license[] section("license") = "Dual BSD/GPL";
+char profile_license[] SEC("license") = "Dual BSD/GPL";

@@ -8,7 +8,7 @@
 
 #include "threads.h"
 
-inline_always int begins_to_reclaim(void)
+static __always_inline int begins_to_reclaim(void)
 {
 	struct thread_seen *thread = current_thread();
 
@@ -17,7 +17,7 @@ inline_always int begins_to_reclaim(void)
 	return 0;
 }
 
-inline_always int has_reclaimed(void)
+static __always_inline int has_reclaimed(void)
 {
 	struct thread_seen *thread = current_thread();
 
@@ -30,22 +30,22 @@ inline_always int has_reclaimed(void)
 	return 0;
 }
 
-tracepoint(mm_vmscan_direct_reclaim_begin) int mm_vmscan_direct_reclaim_begin(u64 *arguments)
+SEC_TP(mm_vmscan_direct_reclaim_begin) int mm_vmscan_direct_reclaim_begin(u64 *ctx)
 {
 	return begins_to_reclaim();
 }
 
-tracepoint(mm_vmscan_direct_reclaim_end) int mm_vmscan_direct_reclaim_end(u64 *arguments)
+SEC_TP(mm_vmscan_direct_reclaim_end) int mm_vmscan_direct_reclaim_end(u64 *ctx)
 {
 	return has_reclaimed();
 }
 
-tracepoint(mm_vmscan_memcg_reclaim_begin) int mm_vmscan_memcg_reclaim_begin(u64 *arguments)
+SEC_TP(mm_vmscan_memcg_reclaim_begin) int mm_vmscan_memcg_reclaim_begin(u64 *ctx)
 {
 	return begins_to_reclaim();
 }
 
-tracepoint(mm_vmscan_memcg_reclaim_end) int mm_vmscan_memcg_reclaim_end(u64 *arguments)
+SEC_TP(mm_vmscan_memcg_reclaim_end) int mm_vmscan_memcg_reclaim_end(u64 *ctx)
 {
 	return has_reclaimed();
 }

@@ -29,7 +29,7 @@ enum { STEPS_BITS = 2, BUCKETS = 160 };
 /* The steps of a source lie a line of the cache at a time in a table of their own. */
 enum { STEPS_IN_LINE = 16, STEPS_LINES = BUCKETS / STEPS_IN_LINE };
 
-/* C-states that are told apart; the last takes all deeper ones. */
+/* C-states that are distinguished; the last takes all deeper ones. */
 enum { IDLE_STATES = 10 };
 
 /* Bits of the mask that says why a tick was not stopped (include/linux/tick.h). */
@@ -90,7 +90,7 @@ struct running_function {
 
 enum { NUMBER_BITS = 12, FUNCTION_BITS = 16 };
 
-/* A task that was asked for on a CPU. */
+/* A task that was looked up on a CPU. */
 struct known_thread {
 	u64 task; /* address of its record in the kernel */
 	u32 tid; /* with NOT_OF_TARGET where it is none of the target's */
@@ -109,15 +109,15 @@ enum { KNOWN_THREADS = 8 };
  */
 struct cpu_head {
 	/*
-	 * One of these three words changes whenever anything does that is told of this CPU, after all else that changes with it: a copy
+	 * One of these three words changes whenever anything that is reported of this CPU does, after all else that changes with it: a copy
 	 * of which they are still those of the record is whole.
 	 */
 	u64 switches;
 	u64 interrupted_ns; /* all sources together, also those of the slice that goes on */
-	u32 untold; /* switches that the kernel did not tell: the task that left was not the one that had come */
+	u32 unreported; /* switches that the kernel did not report: the task that left was not the one that had come */
 	u32 moved; /* whatever else changed, mod 2^32 */
 
-	u32 idle_state; /* C-state that was asked for last, +1; 0 when none */
+	u32 idle_state; /* C-state that was requested last, +1; 0 when none */
 	u32 woken; /* whether a task was woken onto this CPU since the slice that goes on began */
 
 	/* Complete slices, net of interrupts. */
@@ -141,7 +141,7 @@ struct cpu_head {
 	u64 clock_ahead_ns; /* how far CLOCK_MONOTONIC was ahead of the run queue's clock (clock.h) */
 	u64 clock_compared_ns; /* when that was found out, by the run queue's clock; 0: never, or doubted without the lock */
 
-	u64 unknown_ns; /* time around untold switches that cannot be given to anybody */
+	u64 unknown_ns; /* time around unreported switches that cannot be given to anybody */
 	u64 idle_waited_ns; /* threads of the target waited while the CPU was idle: it was waking up */
 	u64 steal_ns; /* what the run queue's clock counted as stolen, since boot, when the tick last ran */
 	u64 steal_began_ns; /* the same at the first tick that was seen; 0 before it */
@@ -198,7 +198,7 @@ enum distance { WITHIN_CORE, WITHIN_CACHE, WITHIN_NODE, ACROSS_NODES, DISTANCE_U
 
 /* What a thread that is asleep waits for, by the system call in which it sleeps (src/bpf/system_calls.rs). */
 enum sleep_reason {
-	SLEEP_UNKNOWN, /* which call it is in cannot be told */
+	SLEEP_UNKNOWN, /* which call it is in is not known */
 	SLEEP_FUTEX,
 	SLEEP_INPUT,
 	SLEEP_TIMER,
@@ -210,10 +210,10 @@ enum sleep_reason {
 	SLEEP_REASONS,
 };
 
-/* System calls that are told apart, by their number. */
+/* System calls that are distinguished, by their number. */
 enum { SYSTEM_CALLS = 512 };
 
-/* Wakers of a thread that are told apart: the first that come. */
+/* Wakers of a thread that are distinguished: the first that come. */
 enum { WAKERS = 3 };
 
 /*
@@ -265,7 +265,7 @@ struct thread_seen {
 	char comm[16];
 	u64 cgroup;
 	u64 began_ns; /* when it came to be watched */
-	/* Wake-ups onto an idle CPU, by the C-state that was asked for there; waiting time of each. */
+	/* Wake-ups onto an idle CPU, by the C-state that was requested there; waiting time of each. */
 	u64 from_idle_count[IDLE_STATES];
 	u64 from_idle_ns[IDLE_STATES];
 	u64 woken_by; /* who is about to wake it, without WAKER_ELSEWHERE, and above that on which CPU; 0: not known */

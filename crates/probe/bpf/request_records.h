@@ -9,7 +9,7 @@
 #include "kernel.h"
 #include "records.h"
 
-/* Ports that are told apart. */
+/* Ports that are distinguished. */
 enum { PORTS = 64 };
 
 /* A connection of the server. */

@@ -4,12 +4,13 @@
  * nothing waits to be read; it is answered when the server sends for the first time after the last read of new bytes. So one request at a
  * time on a connection is exact, several that are read together count as one, and one in several packets has a wait for each.
  *
- * A server is known by its ports in its network namespace. Only with typed trace points: those of sockets came with 6.3.
+ * A server is known by its ports in its network namespace. Only with typed tracepoints: those of sockets came with 6.3.
  */
 #include "request_records.h"
 #include "steps.h"
 
-enum { MAP_PERCPU_ARRAY = 6, CLOSED = 7, ESTABLISHED = 1, PEEK = 2, TCP = 6, MPTCP = 262 };
+/* include/net/tcp_states.h, include/linux/socket.h, include/uapi/linux/in.h */
+enum { TCP_ESTABLISHED = 1, TCP_CLOSE = 7, MSG_PEEK = 2, IPPROTO_TCP = 6, IPPROTO_MPTCP = 262 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -38,37 +39,37 @@ struct sock {
 const volatile u32 network_inum = 0;
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct request_control);
-} control section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct request_control);
+} control SEC(".maps");
 
 /* The server's ports, each with its place in `sums`. Filled in before the programs are attached. */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, PORTS);
-	map_type(key, u32);
-	map_type(value, u32);
-} ports section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PORTS);
+	__type(key, u32);
+	__type(value, u32);
+} ports SEC(".maps");
 
 struct {
-	map_uint(type, MAP_PERCPU_ARRAY);
-	map_uint(max_entries, PORTS);
-	map_type(key, u32);
-	map_type(value, struct port_requests);
-} sums section(".maps");
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PORTS);
+	__type(key, u32);
+	__type(value, struct port_requests);
+} sums SEC(".maps");
 
 /* By the address of the socket. Set aside at once: packets arrive where no memory can be waited for. */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, u64);
-	map_type(value, struct connection);
-} connections section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, u64);
+	__type(value, struct connection);
+} connections SEC(".maps");
 
-inline_always int counts(void)
+static __always_inline int counts(void)
 {
 	u32 first = 0;
 	struct request_control *set = bpf_map_lookup_elem(&control, &first);
@@ -77,25 +78,25 @@ inline_always int counts(void)
 }
 
 /* The place of a socket's port; none where it is no port of the server. */
-inline_always u32 *place_of(struct sock *socket)
+static __always_inline u32 *place_of(struct sock *socket)
 {
 	u32 port = socket->__sk_common.skc_num;
 	u32 *place = bpf_map_lookup_elem(&ports, &port);
 	u16 protocol = socket->sk_protocol;
 
-	if (!place || (protocol != TCP && protocol != MPTCP) || socket->__sk_common.skc_net.net->ns.inum != network_inum)
+	if (!place || (protocol != IPPROTO_TCP && protocol != IPPROTO_MPTCP) || socket->__sk_common.skc_net.net->ns.inum != network_inum)
 		return 0;
 	return place;
 }
 
-inline_always struct connection *connection_of(struct sock *socket)
+static __always_inline struct connection *connection_of(struct sock *socket)
 {
 	u64 address = (u64)socket;
 
 	return bpf_map_lookup_elem(&connections, &address);
 }
 
-seldom struct connection *new_connection(struct sock *socket)
+static __noinline __cold struct connection *new_connection(struct sock *socket)
 {
 	u64 address = (u64)socket;
 	struct connection fresh = {};
@@ -111,26 +112,26 @@ seldom struct connection *new_connection(struct sock *socket)
 }
 
 /* include/trace/events/sock.h: inet_sock_set_state(const struct sock *, const int oldstate, const int newstate) */
-tracepoint(inet_sock_set_state) int inet_sock_set_state(u64 *arguments)
+SEC_TP(inet_sock_set_state) int inet_sock_set_state(u64 *ctx)
 {
-	struct sock *socket = (struct sock *)arguments[0];
+	struct sock *socket = (struct sock *)ctx[0];
 	u64 address = (u64)socket;
-	int state = (int)arguments[2];
+	int state = (int)ctx[2];
 
 	if (!counts())
 		return 0;
 	/* Another socket may have been at this address before. */
-	if (state == ESTABLISHED && place_of(socket))
+	if (state == TCP_ESTABLISHED && place_of(socket))
 		new_connection(socket);
-	else if (state == CLOSED)
+	else if (state == TCP_CLOSE)
 		bpf_map_delete_elem(&connections, &address);
 	return 0;
 }
 
 /* sk_data_ready(const struct sock *) */
-tracepoint(sk_data_ready) int sk_data_ready(u64 *arguments)
+SEC_TP(sk_data_ready) int sk_data_ready(u64 *ctx)
 {
-	struct connection *connection = connection_of((struct sock *)arguments[0]);
+	struct connection *connection = connection_of((struct sock *)ctx[0]);
 
 	if (connection && !connection->arrived_ns)
 		connection->arrived_ns = bpf_ktime_get_ns();
@@ -138,15 +139,15 @@ tracepoint(sk_data_ready) int sk_data_ready(u64 *arguments)
 }
 
 /* sock_recv_length(struct sock *, int ret, int flags): at the end of a read */
-tracepoint(sock_recv_length) int sock_recv_length(u64 *arguments)
+SEC_TP(sock_recv_length) int sock_recv_length(u64 *ctx)
 {
-	struct sock *socket = (struct sock *)arguments[0];
+	struct sock *socket = (struct sock *)ctx[0];
 	struct connection *connection;
 	struct port_requests *sum;
 	u64 arrived_ns, now_ns;
 	u32 *place;
 
-	if ((int)arguments[1] <= 0 || ((int)arguments[2] & PEEK) || !counts())
+	if ((int)ctx[1] <= 0 || ((int)ctx[2] & MSG_PEEK) || !counts())
 		return 0;
 	place = place_of(socket);
 	if (!place)
@@ -173,15 +174,15 @@ tracepoint(sock_recv_length) int sock_recv_length(u64 *arguments)
 }
 
 /* sock_send_length(struct sock *, int ret, int flags): at the end of a write */
-tracepoint(sock_send_length) int sock_send_length(u64 *arguments)
+SEC_TP(sock_send_length) int sock_send_length(u64 *ctx)
 {
-	struct sock *socket = (struct sock *)arguments[0];
+	struct sock *socket = (struct sock *)ctx[0];
 	struct connection *connection;
 	struct port_requests *sum;
 	u64 now_ns;
 	u32 *place;
 
-	if ((int)arguments[1] <= 0 || !counts())
+	if ((int)ctx[1] <= 0 || !counts())
 		return 0;
 	connection = connection_of(socket);
 	if (!connection || !connection->read_ns)
@@ -200,4 +201,4 @@ tracepoint(sock_send_length) int sock_send_length(u64 *arguments)
 	return 0;
 }
 
-char requests_license[] section("license") = "Dual BSD/GPL";
+char requests_license[] SEC("license") = "Dual BSD/GPL";

@@ -7,25 +7,25 @@
 #include "system_call.h"
 
 /* include/linux/sched.h: __TASK_STOPPED, __TASK_TRACED; TASK_FROZEN (6.1 and later). */
-enum { STATE_STOPPED = 0x4, STATE_TRACED = 0x8, STATE_FROZEN = 0x8000 };
+enum { __TASK_STOPPED = 0x4, __TASK_TRACED = 0x8, TASK_FROZEN = 0x8000 };
 
 /* include/linux/sched/jobctl.h: JOBCTL_TRAP_FREEZE. In a frozen cgroup of version 2 a thread sleeps in an ordinary state. */
-enum { JOB_TRAP_FREEZE = 0x800000 };
+enum { JOBCTL_TRAP_FREEZE = 0x800000 };
 
-inline_always int is_stopped(struct task_struct *task, u32 waits_for)
+static __always_inline int is_stopped(struct task_struct *task, u32 waits_for)
 {
-	return (waits_for & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN)) || (follow(task, jobctl) & JOB_TRAP_FREEZE);
+	return (waits_for & (__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN)) || (CORE_DEREF(task, jobctl) & JOBCTL_TRAP_FREEZE);
 }
 
 #ifndef RAW_TRACEPOINTS
 /* What each of them sleeps for, by its number on this architecture: set by pinwise before it loads the programs. */
 const volatile u8 reasons_of_calls[SYSTEM_CALLS] = {};
 
-inline_always u32 reason_of_call(struct task_struct *task)
+static __always_inline u32 reason_of_call(struct task_struct *task)
 {
 	s32 call;
 
-	if (!helper_exists(task_pt_regs))
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return SLEEP_UNKNOWN;
 	if (task->flags & NEVER_IN_USER_SPACE)
 		return SLEEP_OTHER;
@@ -38,7 +38,7 @@ inline_always u32 reason_of_call(struct task_struct *task)
 #endif
 
 /* Why a thread that leaves the CPU, or has left it, is asleep. */
-inline_always u32 sleep_reason(struct task_struct *task, u32 waits_for)
+static __always_inline u32 sleep_reason(struct task_struct *task, u32 waits_for)
 {
 	if (is_stopped(task, waits_for))
 		return SLEEP_STOPPED;
@@ -50,7 +50,7 @@ inline_always u32 sleep_reason(struct task_struct *task, u32 waits_for)
 }
 
 /* Books a stretch of sleep that ends. */
-inline_always void slept(struct thread_seen *thread, u64 ns)
+static __always_inline void slept(struct thread_seen *thread, u64 ns)
 {
 	u64 reason = thread->sleeps_for;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Stacks that are kept once and known by a hash of their frames. */
+/* Stacks, each kept once and identified by a hash of its frames. */
 #ifndef PINWISE_STACK_KEEPING_H
 #define PINWISE_STACK_KEEPING_H
 
@@ -7,37 +7,37 @@
 #include "tasks.h"
 
 /* uapi/linux/bpf.h */
-static long (*const bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)67;
-enum { MAP_PERCPU_ARRAY = 6, STACK_OF_USER = 1 << 8 };
+static long (*const bpf_get_stack)(void *ctx, void *into, u32 size, u64 flags) = (void *)67;
+enum { BPF_F_USER_STACK = 1 << 8 };
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(map_flags, FLAG_MMAPABLE);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct stack_control);
-} control section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_control);
+} control SEC(".maps");
 
 /* Where a stack is put together. */
 struct {
-	map_uint(type, MAP_PERCPU_ARRAY);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct stack_frames);
-} scratch section(".maps");
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_frames);
+} scratch SEC(".maps");
 
 /*
  * Sizes are for a small target: pinwise sets them before it loads the programs. They are set aside at once: the kernel has but a few pieces
  * of such a size at hand for who cannot wait for memory, as a switch cannot.
  */
 struct {
-	map_uint(type, MAP_HASH);
-	map_uint(max_entries, 64);
-	map_type(key, u64);
-	map_type(value, struct stack_frames);
-} stacks section(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, u64);
+	__type(value, struct stack_frames);
+} stacks SEC(".maps");
 
-inline_always struct stack_control *control_of(void)
+static __always_inline struct stack_control *control_of(void)
 {
 	u32 first = 0;
 
@@ -45,7 +45,7 @@ inline_always struct stack_control *control_of(void)
 }
 
 /* When counting began; 0 while it has not, and once it has ended. */
-inline_always u64 counting_since(struct stack_control *set)
+static __always_inline u64 counting_since(struct stack_control *set)
 {
 	return set && !set->ended_ns ? set->began_ns : 0;
 }
@@ -59,7 +59,7 @@ struct code {
 /* As far below there is code. Where files are mapped from the bottom up, the stack lies further above than that. */
 enum { LIBRARIES_BITS = 42 };
 
-inline_always struct code code_of(struct task_struct *task)
+static __always_inline struct code code_of(struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
 	struct code code = {};
@@ -78,22 +78,22 @@ inline_always struct code code_of(struct task_struct *task)
  * The kernel follows frame pointers; code without them has other things in their place, often another number each time, which would be
  * another stack each time. No branch in it: there are as many ways through the loop as the verifier has to go.
  */
-inline_always int may_be_code(const struct code *code, u64 address)
+static __always_inline int may_be_code(const struct code *code, u64 address)
 {
 	return (address - code->start < code->length) | ((code->below - address) >> LIBRARIES_BITS == 0);
 }
 
 /* FNV-1a (Fowler, Noll, Vo) by words: http://www.isthe.com/chongo/tech/comp/fnv */
-#define BASIS 0xcbf29ce484222325ULL
+#define FNV_OFFSET_BASIS 0xcbf29ce484222325ULL
 
-inline_always u64 hash_on(u64 hash, u64 word)
+static __always_inline u64 hash_on(u64 hash, u64 word)
 {
 	hash = (hash ^ word) * 0x100000001b3ULL;
 	return hash ^ hash >> 32;
 }
 
 /* `last` is one that is kept: mostly a thread goes to sleep where it did the last time. */
-inline_always u64 keep(struct stack_control *set, struct stack_frames *frames, u64 hash, u64 *last)
+static __always_inline u64 keep(struct stack_control *set, struct stack_frames *frames, u64 hash, u64 *last)
 {
 	if (hash < STACK_FIRST)
 		hash += STACK_FIRST;
@@ -102,7 +102,7 @@ inline_always u64 keep(struct stack_control *set, struct stack_frames *frames, u
 	*last = hash;
 	if (bpf_map_lookup_elem(&stacks, &hash))
 		return hash;
-	bpf_map_update_elem(&stacks, &hash, frames, UPDATE_NOEXIST);
+	bpf_map_update_elem(&stacks, &hash, frames, BPF_NOEXIST);
 	if (bpf_map_lookup_elem(&stacks, &hash))
 		return hash;
 	*last = STACK_LOST;
@@ -111,16 +111,16 @@ inline_always u64 keep(struct stack_control *set, struct stack_frames *frames, u
 }
 
 /* Whose caller cannot be there ends a stack of user space: what comes after is as wrong, and not looked at. */
-inline_always u64 user_stack(struct stack_control *set, void *context, struct task_struct *task, u64 *last)
+static __always_inline u64 user_stack(struct stack_control *set, void *ctx, struct task_struct *task, u64 *last)
 {
 	u32 first = 0, depth;
 	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
 	struct code code = code_of(task);
-	u64 hash = BASIS;
+	u64 hash = FNV_OFFSET_BASIS;
 
-	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), STACK_OF_USER) <= 0)
+	if (!frames || bpf_get_stack(ctx, frames->at, sizeof(frames->at), BPF_F_USER_STACK) <= 0)
 		return STACK_NONE;
-	/* What the innermost function is the processor says. */
+	/* The innermost frame is the instruction pointer: it is always right. */
 	hash = hash_on(hash, frames->at[0]);
 	for (depth = 1; depth < STACK_DEPTH; depth++) {
 		if (!may_be_code(&code, frames->at[depth])) {
@@ -133,14 +133,14 @@ inline_always u64 user_stack(struct stack_control *set, void *context, struct ta
 	return keep(set, frames, hash, last);
 }
 
-inline_always u64 kernel_stack(struct stack_control *set, void *context, u64 *last)
+static __always_inline u64 kernel_stack(struct stack_control *set, void *ctx, u64 *last)
 {
 	u32 first = 0, depth;
 	struct stack_frames *frames = bpf_map_lookup_elem(&scratch, &first);
-	u64 hash = BASIS;
+	u64 hash = FNV_OFFSET_BASIS;
 
 	/* There always are some: this one is running in the kernel. */
-	if (!frames || bpf_get_stack(context, frames->at, sizeof(frames->at), 0) <= 0) {
+	if (!frames || bpf_get_stack(ctx, frames->at, sizeof(frames->at), 0) <= 0) {
 		__sync_fetch_and_add(&set->lost_stacks, 1);
 		return STACK_LOST;
 	}

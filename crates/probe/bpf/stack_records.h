@@ -31,7 +31,7 @@ struct stack_frames {
 struct left {
 	u64 since_ns; /* since when it has a CPU, or has none; 0: since before counting began */
 	u64 woken_ns; /* since when it waits for one again; 0: it was not woken since */
-	u64 ran; /* how often it had a CPU, and how long: kept here, for no stack tells it apart */
+	u64 ran; /* how often it had a CPU, and how long: kept here, as no stack is taken for it */
 	u64 ran_ns;
 	u64 kernel_stack; /* with which it left the CPU */
 	u64 user_stack;
@@ -60,10 +60,10 @@ struct stack_control {
 	u64 began_ns;
 	u64 ended_ns;
 	u64 lost_threads; /* for which there was no room */
-	u64 lost_stacks; /* times that one found no room, or the kernel did not tell it */
+	u64 lost_stacks; /* times that one found no room, or the kernel did not report it */
 	u64 lost_sums; /* times that found no room */
 	u64 lost_ns; /* their length */
-	u64 untold; /* switches that the kernel did not tell */
+	u64 unreported; /* switches that the kernel did not report */
 };
 
 #endif

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sums up what the threads of the target did, by the stacks with which they left the CPU. Only with typed trace points: stacks are an
+ * Sums up what the threads of the target did, by the stacks with which they left the CPU. Only with typed tracepoints: stacks are an
  * extra, and a kernel without types has fewer of them.
  */
 #include "stack_sums.h"
 
 struct {
-	map_uint(type, MAP_TASK_STORAGE);
-	map_uint(map_flags, FLAG_NO_PREALLOC);
-	map_type(key, int);
-	map_type(value, struct left);
-} threads section(".maps");
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct left);
+} threads SEC(".maps");
 
-inline_always struct left *left_of(struct task_struct *task)
+static __always_inline struct left *left_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-inline_always void add_thread(struct stack_control *set, struct task_struct *task, u64 since, u32 state)
+static __always_inline void add_thread(struct stack_control *set, struct task_struct *task, u64 since, u32 state)
 {
 	struct left fresh = {
 		.since_ns = since, .state = state, .kernel_stack = STACK_NOT_TAKEN, .user_stack = STACK_NOT_TAKEN,
 	};
 
-	if (!bpf_task_storage_get(&threads, task, &fresh, STORAGE_CREATE) && set)
+	if (!bpf_task_storage_get(&threads, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE) && set)
 		__sync_fetch_and_add(&set->lost_threads, 1);
 }
 
-inline_always void add(struct stack_control *set, struct task_struct *task, struct stack_key *key,
+static __always_inline void add(struct stack_control *set, struct task_struct *task, struct stack_key *key,
 		       const struct stack_sum *more)
 {
 	struct stack_sum *sum;
@@ -46,7 +46,7 @@ inline_always void add(struct stack_control *set, struct task_struct *task, stru
 }
 
 /* The time of a thread without a CPU, up to `until`. */
-inline_always void was_away(struct stack_control *set, struct task_struct *task, struct left *left, u64 until)
+static __always_inline void was_away(struct stack_control *set, struct task_struct *task, struct left *left, u64 until)
 {
 	struct stack_key key = {
 		.state = left->state, .kernel_stack = left->kernel_stack, .user_stack = left->user_stack,
@@ -65,8 +65,8 @@ inline_always void was_away(struct stack_control *set, struct task_struct *task,
 	add(set, task, &key, &more);
 }
 
-/* The same for one that has a CPU; told later. */
-inline_always void ran(struct stack_control *set, struct left *left, u64 until)
+/* The same for one that has a CPU; added to the sums later. */
+static __always_inline void ran(struct stack_control *set, struct left *left, u64 until)
 {
 	u64 since = left->since_ns ? left->since_ns : set->began_ns;
 
@@ -77,7 +77,7 @@ inline_always void ran(struct stack_control *set, struct left *left, u64 until)
 	left->ran_ns += until - since;
 }
 
-inline_always void tell_ran(struct stack_control *set, struct task_struct *task, struct left *left)
+static __always_inline void add_ran(struct stack_control *set, struct task_struct *task, struct left *left)
 {
 	struct stack_key key = {
 		.state = THREAD_RUNNING, .kernel_stack = STACK_NOT_TAKEN, .user_stack = STACK_NOT_TAKEN,
@@ -90,10 +90,10 @@ inline_always void tell_ran(struct stack_control *set, struct task_struct *task,
 		add(set, task, &key, &more);
 }
 
-/* include/linux/sched/prio.h, MAX_RT_PRIO */
-enum { FIRST_FAIR_PRIORITY = 100 };
+/* include/linux/sched/prio.h: the fair class begins here. */
+enum { MAX_RT_PRIO = 100 };
 
-inline_always void is_not_told(struct left *left)
+static __always_inline void forget_state(struct left *left)
 {
 	left->state = THREAD_NONE;
 	left->woken_ns = 0;
@@ -102,19 +102,19 @@ inline_always void is_not_told(struct left *left)
 }
 
 /*
- * `prev` is still the current task: the stacks are its own. Where it was not seen to come, the kernel did not tell that switch
+ * `prev` is still the current task: the stacks are its own. Where it was not seen to come, the kernel did not report that switch
  * (docs/journal/0012), and the scheduler's own sum says since when it has had the CPU.
  */
-inline_always void leaves(struct stack_control *set, void *context, struct task_struct *prev, struct left *left, u64 now,
+static __always_inline void leaves(struct stack_control *set, void *ctx, struct task_struct *prev, struct left *left, u64 now,
 			  u32 state)
 {
 	u64 has_run = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
 	if (left->state != THREAD_RUNNING && left->since_ns) {
-		__sync_fetch_and_add(&set->untold, 1);
+		__sync_fetch_and_add(&set->unreported, 1);
 		/* Of others than the fair class it does not say so: nobody knows what they did. */
-		if (prev->prio < FIRST_FAIR_PRIORITY || has_run > now - left->since_ns) {
-			is_not_told(left);
+		if (prev->prio < MAX_RT_PRIO || has_run > now - left->since_ns) {
+			forget_state(left);
 			was_away(set, prev, left, now);
 		} else {
 			was_away(set, prev, left, now - has_run);
@@ -125,26 +125,26 @@ inline_always void leaves(struct stack_control *set, void *context, struct task_
 	left->kernel_stack = STACK_NOT_TAKEN;
 	left->user_stack = STACK_NOT_TAKEN;
 	if (state == THREAD_ENDED)
-		tell_ran(set, prev, left);
+		add_ran(set, prev, left);
 	/* Where it was when it was preempted is chance, nearly each time another place, and as dear: most of a switch here is unwinding. */
 	if (state == THREAD_ASLEEP || state == THREAD_BLOCKED) {
-		left->kernel_stack = kernel_stack(set, context, &left->last_kernel_stack);
-		left->user_stack = user_stack(set, context, prev, &left->last_user_stack);
+		left->kernel_stack = kernel_stack(set, ctx, &left->last_kernel_stack);
+		left->user_stack = user_stack(set, ctx, prev, &left->last_user_stack);
 	}
 }
 
-inline_always void comes(struct stack_control *set, struct task_struct *next, struct left *left, u64 now)
+static __always_inline void comes(struct stack_control *set, struct task_struct *next, struct left *left, u64 now)
 {
-	/* It has a CPU already: when it left it nobody has told. */
+	/* It has a CPU already: when it left that one was not reported. */
 	if (left->state == THREAD_RUNNING && left->since_ns) {
-		__sync_fetch_and_add(&set->untold, 1);
-		is_not_told(left);
+		__sync_fetch_and_add(&set->unreported, 1);
+		forget_state(left);
 	}
 	was_away(set, next, left, now);
 	left->state = THREAD_RUNNING;
 }
 
-inline_always int switched(void *context, struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
+static __always_inline int switched(void *ctx, struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
 {
 	struct stack_control *set = control_of();
 	struct left *left;
@@ -155,7 +155,7 @@ inline_always int switched(void *context, struct task_struct *prev, struct task_
 	left = left_of(prev);
 	if (left) {
 		now = bpf_ktime_get_ns();
-		leaves(set, context, prev, left, now, state_after(prev, preempted, waits_for));
+		leaves(set, ctx, prev, left, now, state_after(prev, preempted, waits_for));
 	}
 	left = left_of(next);
 	/* The taking of a stack is the next one's time, as it is by the kernel's account. */
@@ -164,10 +164,10 @@ inline_always int switched(void *context, struct task_struct *prev, struct task_
 	return 0;
 }
 
-#include "switch_programs.h"
+#include "sched_switch.h"
 
 /* It is in a run queue: what it waited for has come, and it waits on with the same stack. */
-inline_always int woken(struct task_struct *task)
+static __always_inline int woken(struct task_struct *task)
 {
 	struct stack_control *set = control_of();
 	struct left *left;
@@ -181,20 +181,12 @@ inline_always int woken(struct task_struct *task)
 	return 0;
 }
 
-tracepoint(sched_wakeup) int sched_wakeup(u64 *arguments)
-{
-	return woken((void *)arguments[0]);
-}
-
-tracepoint(sched_wakeup_new) int sched_wakeup_new(u64 *arguments)
-{
-	return woken((void *)arguments[0]);
-}
+#include "sched_wakeup.h"
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child): a thread or a process. */
-tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
+SEC_TP(sched_process_fork) int sched_process_fork(u64 *ctx)
 {
-	struct task_struct *parent = (void *)arguments[0], *child = (void *)arguments[1];
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	struct stack_control *set = control_of();
 
 	if (!set || !left_of(parent))
@@ -208,7 +200,7 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 }
 
 /* What a thread that has not been seen yet does. */
-inline_always u32 state_at_first(struct task_struct *task)
+static __always_inline u32 state_at_first(struct task_struct *task)
 {
 	u32 waits_for = state_of_task(task);
 
@@ -219,7 +211,7 @@ inline_always u32 state_at_first(struct task_struct *task)
 	return state_after(task, 0, waits_for);
 }
 
-inline_always void tells_the_last(struct stack_control *set, struct task_struct *task, struct left *left)
+static __always_inline void add_last(struct stack_control *set, struct task_struct *task, struct left *left)
 {
 	if (left->state == THREAD_ENDED)
 		return;
@@ -227,7 +219,7 @@ inline_always void tells_the_last(struct stack_control *set, struct task_struct 
 		ran(set, left, set->ended_ns);
 	else
 		was_away(set, task, left, set->ended_ns);
-	tell_ran(set, task, left);
+	add_ran(set, task, left);
 }
 
 /*
@@ -235,7 +227,7 @@ inline_always void tells_the_last(struct stack_control *set, struct task_struct 
  * parent that had no mark yet, is met in the second), once when it has begun, to see what they do; and once when it has ended, to sum
  * up what they did last.
  */
-section("iter/task") int every_thread(struct bpf_iter__task *met)
+SEC("iter/task") int every_thread(struct bpf_iter__task *met)
 {
 	struct task_struct *task = met->task;
 	struct stack_control *set = control_of();
@@ -257,7 +249,7 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 	if (!left || !set->began_ns)
 		return 0;
 	if (set->ended_ns) {
-		tells_the_last(set, task, left);
+		add_last(set, task, left);
 		return 0;
 	}
 	/* Unless it has switched meanwhile, which says it better. */
@@ -269,4 +261,4 @@ section("iter/task") int every_thread(struct bpf_iter__task *met)
 	return 0;
 }
 
-char stacks_license[] section("license") = "Dual BSD/GPL";
+char stacks_license[] SEC("license") = "Dual BSD/GPL";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The step into which a time falls: its power of two, then its next two bits. `account/distribution.rs` says the same in Rust, and a
+ * The step into which a time falls: its power of two, then its next two bits. `account/rows/distribution.rs` says the same in Rust, and a
  * test holds the two together.
  */
 #ifndef PINWISE_STEPS_H
@@ -36,7 +36,7 @@ static const u8 short_steps[1 << SHORT_BITS] = {
 #define step_of_longer(ns, cut) (short_steps[(ns) >> (cut)] + ((u64)(cut) << STEPS_BITS))
 
 /* 4 ms and longer. */
-seldom u64 step_of_long(u64 ns)
+static __noinline __cold u64 step_of_long(u64 ns)
 {
 	if (ns < 1ULL << (SHORT_BITS + 18))
 		return step_of_longer(ns, 18);
@@ -51,7 +51,7 @@ seldom u64 step_of_long(u64 ns)
  * The step of a time, of those that are kept. What becomes an index is u64: clang for BPF without 32-bit instructions cuts a u32 off by
  * shifts, behind which the verifier has lost its bounds; and of what a table says it knows no more than that it is a byte.
  */
-inline_always u64 step_of(u64 ns)
+static __always_inline u64 step_of(u64 ns)
 {
 	u64 step;
 
@@ -66,7 +66,7 @@ inline_always u64 step_of(u64 ns)
 	return step < BUCKETS ? step : BUCKETS - 1;
 }
 
-inline_always void count_step(u32 *steps, u64 ns)
+static __always_inline void count_step(u32 *steps, u64 ns)
 {
 	steps[step_of(ns)]++;
 }

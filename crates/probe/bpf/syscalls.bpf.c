@@ -14,13 +14,13 @@ struct inside {
 };
 
 struct {
-	map_uint(type, MAP_ARRAY);
-	map_uint(max_entries, 1);
-	map_type(key, u32);
-	map_type(value, struct inside);
-} inside section(".maps");
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct inside);
+} inside SEC(".maps");
 
-inline_always struct inside *of_measured(void)
+static __always_inline struct inside *of_measured(void)
 {
 	u32 first = 0;
 
@@ -28,7 +28,7 @@ inline_always struct inside *of_measured(void)
 }
 
 /* include/trace/events/syscalls.h: sys_enter(struct pt_regs *, long number) */
-tracepoint(sys_enter) int sys_enter(u64 *arguments)
+SEC_TP(sys_enter) int sys_enter(u64 *ctx)
 {
 	struct inside *of = of_measured();
 
@@ -38,7 +38,7 @@ tracepoint(sys_enter) int sys_enter(u64 *arguments)
 }
 
 /* sys_exit(struct pt_regs *, long answer) */
-tracepoint(sys_exit) int sys_exit(u64 *arguments)
+SEC_TP(sys_exit) int sys_exit(u64 *ctx)
 {
 	struct inside *of = of_measured();
 
@@ -49,4 +49,4 @@ tracepoint(sys_exit) int sys_exit(u64 *arguments)
 	return 0;
 }
 
-char syscalls_license[] section("license") = "Dual BSD/GPL";
+char syscalls_license[] SEC("license") = "Dual BSD/GPL";

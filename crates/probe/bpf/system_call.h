@@ -9,24 +9,24 @@
  * include/linux/sched.h: PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER (6.4 and later). They never were in user space: what stands where
  * others have their registers is a copy of their creator's, or nothing.
  */
-enum { NEVER_IN_USER_SPACE = FLAG_KTHREAD | 0x10 | 0x4000 };
+enum { PF_IO_WORKER = 0x10, PF_USER_WORKER = 0x4000, NEVER_IN_USER_SPACE = PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER };
 
 #ifndef RAW_TRACEPOINTS
 /* arch/x86/include/asm/thread_info.h: TS_COMPAT; arch/arm64/include/asm/ptrace.h: PSR_MODE32_BIT. */
-enum { X86_COMPAT = 0x2, ARM64_MODE32 = 0x10 };
+enum { TS_COMPAT = 0x2, PSR_MODE32_BIT = 0x10 };
 
 /* Calls of 32-bit programs have other numbers. */
 enum { FOREIGN_CALL = SYSTEM_CALLS };
 
-inline_always s32 system_call_of(struct task_struct *task)
+static __always_inline s32 system_call_of(struct task_struct *task)
 {
 	struct pt_regs *registers = bpf_task_pt_regs(task);
 	struct pt_regs___arm64 *arm64 = (void *)registers;
 
-	if (field_exists(registers->orig_ax))
-		return task->thread_info.status & X86_COMPAT ? FOREIGN_CALL : (s32)registers->orig_ax;
-	if (field_exists(arm64->syscallno))
-		return arm64->pstate & ARM64_MODE32 ? FOREIGN_CALL : arm64->syscallno;
+	if (bpf_core_field_exists(registers->orig_ax))
+		return task->thread_info.status & TS_COMPAT ? FOREIGN_CALL : (s32)registers->orig_ax;
+	if (bpf_core_field_exists(arm64->syscallno))
+		return arm64->pstate & PSR_MODE32_BIT ? FOREIGN_CALL : arm64->syscallno;
 	return FOREIGN_CALL;
 }
 #endif

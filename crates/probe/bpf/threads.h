@@ -14,16 +14,16 @@
 #include "tasks.h"
 #include "waiting.h"
 
-inline_always struct thread_seen *thread_in(u32 slot)
+static __always_inline struct thread_seen *thread_in(u32 slot)
 {
 	return bpf_map_lookup_elem(&threads, &slot);
 }
 
 /* The record of a task that belongs to the target; none for all others. */
-inline_always struct thread_seen *find_thread(struct task_struct *task)
+static __always_inline struct thread_seen *find_thread(struct task_struct *task)
 {
 #ifdef RAW_TRACEPOINTS
-	u32 tid = follow(task, pid);
+	u32 tid = CORE_DEREF(task, pid);
 	u32 *slot = bpf_map_lookup_elem(&slots, &tid);
 	struct thread_seen *thread = slot ? thread_in(*slot) : 0;
 
@@ -40,14 +40,14 @@ inline_always struct thread_seen *find_thread(struct task_struct *task)
  * The record of the task that this CPU was last seen to run, if it belongs to the target. User space clears the record of a thread that
  * /proc no longer lists; such a thread can still be on its way to its last switch.
  */
-inline_always struct thread_seen *thread_on(struct cpu_seen *cpu)
+static __always_inline struct thread_seen *thread_on(struct cpu_seen *cpu)
 {
 	struct thread_seen *thread = cpu->current_slot ? thread_in(cpu->current_slot - 1) : 0;
 
 	return thread && thread->tid ? thread : 0;
 }
 
-inline_always void know(struct known_thread *known, struct task_struct *task, u32 tid, u32 slot)
+static __always_inline void know(struct known_thread *known, struct task_struct *task, u32 tid, u32 slot)
 {
 	known->task = (u64)task;
 	known->tid = tid;
@@ -55,7 +55,7 @@ inline_always void know(struct known_thread *known, struct task_struct *task, u3
 }
 
 /* Looks a task up for a CPU, which knows it from then on. `adopted` was read before. */
-seldom struct thread_seen *look_up(struct task_struct *task, struct cpu_seen *cpu, u32 tid, u32 adopted)
+static __noinline __cold struct thread_seen *look_up(struct task_struct *task, struct cpu_seen *cpu, u32 tid, u32 adopted)
 {
 	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
 	struct thread_seen *thread = find_thread(task);
@@ -68,13 +68,13 @@ seldom struct thread_seen *look_up(struct task_struct *task, struct cpu_seen *cp
 }
 
 /*
- * The same by way of the CPU on which it is asked: the same few tasks are asked for there again and again. A task that was
+ * The same through a cache of the CPU on which it is looked up: the same few tasks come there again and again. A task that was
  * found before is known by its address and number, and its slot still has that number. One that is none of the target's is
  * known as that until another thread is taken in, which may be it. Others are looked up.
  */
-inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu_seen *cpu)
+static __always_inline struct thread_seen *thread_of(struct task_struct *task, struct cpu_seen *cpu)
 {
-	u32 tid = follow(task, pid);
+	u32 tid = CORE_DEREF(task, pid);
 	struct known_thread *known = &cpu->known[tid % KNOWN_THREADS];
 	u32 adopted = threads_adopted;
 	struct thread_seen *thread;
@@ -91,19 +91,19 @@ inline_always struct thread_seen *thread_of(struct task_struct *task, struct cpu
 	return look_up(task, cpu, tid, adopted);
 }
 
-inline_always u64 cgroup_of(struct task_struct *task)
+static __always_inline u64 cgroup_of(struct task_struct *task)
 {
-	struct css_set *groups = follow(task, cgroups);
-	struct cgroup *group = ask(groups, dfl_cgrp);
-	struct kernfs_node *node = ask(group, kn);
+	struct css_set *groups = CORE_DEREF(task, cgroups);
+	struct cgroup *group = BPF_CORE_READ(groups, dfl_cgrp);
+	struct kernfs_node *node = BPF_CORE_READ(group, kn);
 
-	return ask(node, id);
+	return BPF_CORE_READ(node, id);
 }
 
-inline_always void describe(struct thread_seen *thread, struct task_struct *task)
+static __always_inline void describe(struct thread_seen *thread, struct task_struct *task)
 {
-	thread->tid = follow(task, pid);
-	thread->tgid = follow(task, tgid);
+	thread->tid = CORE_DEREF(task, pid);
+	thread->tgid = CORE_DEREF(task, tgid);
 #ifndef RAW_TRACEPOINTS
 	if (namespace_inum) {
 		thread->own_tid = own_number(task);
@@ -115,24 +115,24 @@ inline_always void describe(struct thread_seen *thread, struct task_struct *task
 				  __builtin_preserve_access_index(&task->comm));
 }
 
-inline_always void see_faults(struct faults *faults, struct task_struct *task)
+static __always_inline void see_faults(struct faults *faults, struct task_struct *task)
 {
-	faults->minor = follow(task, min_flt);
-	faults->major = follow(task, maj_flt);
+	faults->minor = CORE_DEREF(task, min_flt);
+	faults->major = CORE_DEREF(task, maj_flt);
 }
 
 /* Has the task found by its record from now on. A number may still stand for the task that had it before. */
-inline_always int mark(struct task_struct *task, struct thread_seen *thread)
+static __always_inline int mark(struct task_struct *task, struct thread_seen *thread)
 {
 #ifdef RAW_TRACEPOINTS
 	return !bpf_map_update_elem(&slots, &thread->tid, &thread->slot, 0);
 #else
-	return bpf_task_storage_get(&slots, task, &thread->slot, STORAGE_CREATE) != 0;
+	return bpf_task_storage_get(&slots, task, &thread->slot, BPF_LOCAL_STORAGE_GET_F_CREATE) != 0;
 #endif
 }
 
 /* Gives a task a slot of its own; none where there is no room for it, which is counted. */
-inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
+static __always_inline struct thread_seen *adopt(struct task_struct *task, u64 now)
 {
 	struct control *set = control_of();
 	struct thread_seen *thread;
@@ -165,7 +165,7 @@ inline_always struct thread_seen *adopt(struct task_struct *task, u64 now)
 	return 0;
 }
 
-inline_always u64 distance(u32 from, u32 to)
+static __always_inline u64 distance(u32 from, u32 to)
 {
 	struct place *here = bpf_map_lookup_elem(&places, &from);
 	struct place *there = bpf_map_lookup_elem(&places, &to);
@@ -179,7 +179,7 @@ inline_always u64 distance(u32 from, u32 to)
 	return here->node == there->node ? WITHIN_NODE : ACROSS_NODES;
 }
 
-seldom void migrates(struct thread_seen *thread, u32 to)
+static __noinline __cold void migrates(struct thread_seen *thread, u32 to)
 {
 	struct route_key key = { .from = thread->cpu, .to = to };
 	u64 *times = bpf_map_lookup_elem(&routes, &key), none = 0;
@@ -194,7 +194,7 @@ seldom void migrates(struct thread_seen *thread, u32 to)
 		__sync_fetch_and_add(times, 1);
 }
 
-inline_always struct taker_seen *new_taker(struct taker_key *key, struct taker_seen *fresh)
+static __always_inline struct taker_seen *new_taker(struct taker_key *key, struct taker_seen *fresh)
 {
 	struct control *set = control_of();
 
@@ -202,16 +202,16 @@ inline_always struct taker_seen *new_taker(struct taker_key *key, struct taker_s
 }
 
 /* The record of a task as a taker of one CPU. */
-seldom struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
+static __noinline __cold struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
 {
-	struct taker_key key = { .tid = follow(task, pid), .cpu = cpu };
+	struct taker_key key = { .tid = CORE_DEREF(task, pid), .cpu = cpu };
 	struct taker_seen *taker = bpf_map_lookup_elem(&takers, &key);
 	struct taker_seen fresh = {};
 
 	if (taker)
 		return taker;
-	fresh.tgid = follow(task, tgid);
-	fresh.of_kernel = !!(follow(task, flags) & FLAG_KTHREAD);
+	fresh.tgid = CORE_DEREF(task, tgid);
+	fresh.of_kernel = !!(CORE_DEREF(task, flags) & PF_KTHREAD);
 	fresh.cgroup = cgroup_of(task);
 	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm),
 				  __builtin_preserve_access_index(&task->comm));
@@ -219,7 +219,7 @@ seldom struct taker_seen *taker_of(struct task_struct *task, u32 cpu)
 }
 
 /* Begins to wait for a CPU, whose run queue is locked. */
-inline_always void waits(struct thread_seen *thread, u32 state, struct cpu_seen *cpu, u32 id, u64 now)
+static __always_inline void waits(struct thread_seen *thread, u32 state, struct cpu_seen *cpu, u32 id, u64 now)
 {
 	thread->state = state;
 	thread->since_ns = now;
@@ -228,7 +228,7 @@ inline_always void waits(struct thread_seen *thread, u32 state, struct cpu_seen 
 }
 
 /* Waits no longer for its CPU, whose run queue is not locked. */
-seldom void is_moved_away(struct thread_seen *thread, u64 now)
+static __noinline __cold void is_moved_away(struct thread_seen *thread, u64 now)
 {
 	struct cpu_seen *cpu = cpu_of(thread->waits_on - 1);
 
@@ -238,7 +238,7 @@ seldom void is_moved_away(struct thread_seen *thread, u64 now)
 }
 
 /* Waits no longer: it gets this CPU, whose run queue is locked. It may have waited for another. */
-inline_always void waits_no_more(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u64 now)
+static __always_inline void waits_no_more(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u64 now)
 {
 	if (thread->waits_on == id + 1) {
 		thread->waits_on = 0;
@@ -249,13 +249,13 @@ inline_always void waits_no_more(struct thread_seen *thread, struct cpu_seen *cp
 }
 
 /* What interrupts took of the slice that ends. One in progress when counting began can reach back beyond the slice. */
-inline_always u64 interrupted_of(struct cpu_seen *cpu, u64 slice)
+static __always_inline u64 interrupted_of(struct cpu_seen *cpu, u64 slice)
 {
 	return cpu->slice_interrupted_ns < slice ? cpu->slice_interrupted_ns : slice;
 }
 
 /* A thread of the target leaves the CPU; `reason` is why, where it goes to sleep. */
-inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 state, u32 reason, u64 now)
+static __always_inline void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 state, u32 reason, u64 now)
 {
 	u64 slice = now - thread->since_ns;
 	u64 interrupted = interrupted_of(cpu, slice);
@@ -276,10 +276,10 @@ inline_always void leaves(struct thread_seen *thread, struct cpu_seen *cpu, u32 
 }
 
 /*
- * Whether its state is what /proc said before counting began: that does not tell one that is on a CPU from one that waits for
- * one, and may be old by now. A walk of the tasks inside the kernel does tell.
+ * Whether its state is what /proc said before counting began: that does not distinguish one that is on a CPU from one
+ * that waits for one, and may be out of date. A task iterator in the kernel does distinguish them.
  */
-inline_always int nothing_seen(struct thread_seen *thread)
+static __always_inline int nothing_seen(struct thread_seen *thread)
 {
 #ifdef RAW_TRACEPOINTS
 	return thread->since_ns == thread->began_ns;
@@ -289,7 +289,7 @@ inline_always int nothing_seen(struct thread_seen *thread)
 }
 
 /* Books what a thread did before it got the CPU. */
-inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, u64 now)
+static __always_inline void book_before(struct thread_seen *thread, u32 from_idle_state, u64 now)
 {
 	u64 stretch = now - thread->since_ns;
 	u64 deep = (u64)from_idle_state - 1;
@@ -331,7 +331,7 @@ inline_always void book_before(struct thread_seen *thread, u32 from_idle_state, 
 }
 
 /* A thread of the target gets the CPU. */
-inline_always void gets(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 from_idle_state, u64 now)
+static __always_inline void gets(struct thread_seen *thread, struct cpu_seen *cpu, u32 id, u32 from_idle_state, u64 now)
 {
 	thread->version++;
 	book_before(thread, from_idle_state, now);
@@ -345,7 +345,7 @@ inline_always void gets(struct thread_seen *thread, struct cpu_seen *cpu, u32 id
 }
 
 /* Books a slice to a task in its record as a taker. What a thread of the target took is in its own. */
-seldom void book_taker(struct task_struct *task, u32 id, u64 net, u64 taken)
+static __noinline __cold void book_taker(struct task_struct *task, u32 id, u64 net, u64 taken)
 {
 	struct taker_seen *taker = taker_of(task, id);
 
@@ -358,14 +358,14 @@ seldom void book_taker(struct task_struct *task, u32 id, u64 net, u64 taken)
 }
 
 /* Books the slice that ends to whoever had it. */
-inline_always void book_slice(struct task_struct *task, struct thread_seen *thread, struct cpu_seen *cpu, u32 id,
+static __always_inline void book_slice(struct task_struct *task, struct thread_seen *thread, struct cpu_seen *cpu, u32 id,
 			      u64 net, u64 taken)
 {
 	if (thread) {
 		cpu->target_ns += net;
 		if (taken)
 			extend(&thread->took, taken);
-	} else if (!follow(task, pid)) {
+	} else if (!CORE_DEREF(task, pid)) {
 		cpu->idle_ns += net;
 		cpu->idle_waited_ns += taken;
 		return;
@@ -377,7 +377,7 @@ inline_always void book_slice(struct task_struct *task, struct thread_seen *thre
 }
 
 /* Somebody comes in the place of a target's thread that could have run on. */
-inline_always void book_preemption(struct task_struct *next, struct thread_seen *thread, u32 id)
+static __always_inline void book_preemption(struct task_struct *next, struct thread_seen *thread, u32 id)
 {
 	struct taker_seen *taker;
 
@@ -385,7 +385,7 @@ inline_always void book_preemption(struct task_struct *next, struct thread_seen 
 		thread->preempted_others++;
 		return;
 	}
-	if (!follow(next, pid))
+	if (!CORE_DEREF(next, pid))
 		return;
 	taker = taker_of(next, id);
 	if (taker)
@@ -396,14 +396,14 @@ inline_always void book_preemption(struct task_struct *next, struct thread_seen 
  * From one task to another, both of no concern, while nobody waits: their slices may as well be one. Saves reading the clock on
  * machines where much else goes on.
  */
-inline_always int nothing_to_book(struct task_struct *prev, struct task_struct *next, struct cpu_seen *cpu)
+static __always_inline int nothing_to_book(struct task_struct *prev, struct task_struct *next, struct cpu_seen *cpu)
 {
-	return !every_task && cpu->switched_at_ns && !cpu->current_slot && nobody_waited(cpu) && follow(prev, pid) &&
-	       follow(next, pid);
+	return !every_task && cpu->switched_at_ns && !cpu->current_slot && nobody_waited(cpu) && CORE_DEREF(prev, pid) &&
+	       CORE_DEREF(next, pid);
 }
 
-/* Books a slice of a task of which only the number is known: pinwise asks /proc for its name. */
-inline_always void book_untold(struct cpu_seen *cpu, struct thread_seen *thread, u32 id, u64 net)
+/* Books a slice of a task of which only the number is known: pinwise reads its name from /proc. */
+static __always_inline void book_unreported(struct cpu_seen *cpu, struct thread_seen *thread, u32 id, u64 net)
 {
 	struct taker_key key = { .tid = cpu->current_tid, .cpu = id };
 	struct taker_seen *taker, nameless = {};
@@ -425,10 +425,10 @@ inline_always void book_untold(struct cpu_seen *cpu, struct thread_seen *thread,
 }
 
 /*
- * The slice that went on ended untold, and that of `thread` began, or of another task with this number. `known` tells whether it
- * is known when: if not, the time is given to nobody.
+ * The current slice ended unreported, and one of `thread` began, or of another task with this number. `known`: whether it is known
+ * when. If not, the time is given to nobody.
  */
-inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_seen *thread, u32 tid, u64 since,
+static __always_inline void switched_unreported(struct cpu_seen *cpu, u32 id, struct thread_seen *thread, u32 tid, u64 since,
 				  int known, u64 now)
 {
 	struct thread_seen *before = thread_on(cpu);
@@ -436,7 +436,7 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	u64 interrupted = interrupted_of(cpu, slice);
 
 	if (known)
-		book_untold(cpu, before, id, slice - interrupted);
+		book_unreported(cpu, before, id, slice - interrupted);
 	else
 		cpu->unknown_ns += slice - interrupted;
 	if (before)
@@ -450,32 +450,32 @@ inline_always void changed_untold(struct cpu_seen *cpu, u32 id, struct thread_se
 	cpu->waited_before_ns = waited(cpu, now);
 	cpu->waiting_interrupted_ns = 0;
 	/* Last: see struct cpu_head. */
-	*(volatile u32 *)&cpu->untold += 1;
+	*(volatile u32 *)&cpu->unreported += 1;
 }
 
 /*
- * The task that leaves is not the one that was seen to come: a switch in between was not told. (Seen on 6.18: that kernel tells of
- * no switch away from some tasks.) The scheduler's own sum says since when a task of the fair class has had the CPU; the slice is
+ * The task that leaves is not the one that was seen to come: a switch in between was not reported. (Seen on 6.18: that kernel
+ * reports no switch away from some tasks.) The scheduler's own sum says since when a task of the fair class has had the CPU; the slice is
  * cut there. Nobody knows how the task before left: its state is unknown until it is seen again.
  */
-seldom void catch_up(struct task_struct *prev, struct cpu_seen *cpu, u32 id, u64 now)
+static __noinline __cold void catch_up(struct task_struct *prev, struct cpu_seen *cpu, u32 id, u64 now)
 {
-	u64 ran = follow(prev, se.sum_exec_runtime) - follow(prev, se.prev_sum_exec_runtime);
-	u32 tid = follow(prev, pid);
+	u64 ran = CORE_DEREF(prev, se.sum_exec_runtime) - CORE_DEREF(prev, se.prev_sum_exec_runtime);
+	u32 tid = CORE_DEREF(prev, pid);
 	int known = tid && ran && ran <= now - cpu->switched_at_ns;
 
-	changed_untold(cpu, id, thread_of(prev, cpu), tid, known ? now - ran : now, known, now);
+	switched_unreported(cpu, id, thread_of(prev, cpu), tid, known ? now - ran : now, known, now);
 }
 
 /* Books the slice that ends, and whose turn it is. */
-inline_always int switched(struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
+static __always_inline int switched(void *ctx, struct task_struct *prev, struct task_struct *next, int preempted, u32 waits_for)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu = cpu_of(id);
 	struct thread_seen *thread = 0, *incoming;
 	u64 now, slice, taken, interrupted;
 	u32 state = THREAD_RUNNING, reason = SLEEP_UNKNOWN, from_idle_state = 0;
-	int told;
+	int reported;
 
 	if (!counting || !cpu)
 		return 0;
@@ -483,16 +483,16 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	if (unlikely(!cpu->switched_at_ns) && !counting_since())
 		return 0;
 	incoming = thread_of(next, cpu);
-	told = !cpu->switched_at_ns || cpu->current_tid == (u32)follow(prev, pid);
-	if (told && !incoming && nothing_to_book(prev, next, cpu)) {
-		cpu->current_tid = follow(next, pid);
+	reported = !cpu->switched_at_ns || cpu->current_tid == (u32)CORE_DEREF(prev, pid);
+	if (reported && !incoming && nothing_to_book(prev, next, cpu)) {
+		cpu->current_tid = CORE_DEREF(next, pid);
 		*(volatile u64 *)&cpu->switches += 1;
 		return 0;
 	}
 	now = not_before(incoming, left_at(prev, next, cpu, !preempted && waits_for));
 	if (unlikely(now < cpu->switched_at_ns))
 		now = cpu->switched_at_ns;
-	if (unlikely(!told))
+	if (unlikely(!reported))
 		catch_up(prev, cpu, id, now);
 	if (cpu->current_slot)
 		thread = thread_on(cpu);
@@ -516,12 +516,12 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	if (state == THREAD_PREEMPTED)
 		book_preemption(next, incoming, id);
 	if (incoming) {
-		if (!follow(prev, pid))
+		if (!CORE_DEREF(prev, pid))
 			from_idle_state = cpu->idle_state;
 		gets(incoming, cpu, id, from_idle_state, now);
 	}
 	cpu->current_slot = incoming ? incoming->slot + 1 : 0;
-	cpu->current_tid = follow(next, pid);
+	cpu->current_tid = CORE_DEREF(next, pid);
 	cpu->switched_at_ns = now;
 	cpu->slice_interrupted_ns = 0;
 	cpu->waited_before_ns = waited(cpu, now);
@@ -532,39 +532,28 @@ inline_always int switched(struct task_struct *prev, struct task_struct *next, i
 	return 0;
 }
 
-/* include/trace/events/sched.h; the fourth argument came in 5.18 */
-tracepoint(sched_switch) int sched_switch(u64 *arguments)
-{
-	return switched((void *)arguments[1], (void *)arguments[2], arguments[0] & 1, arguments[3]);
-}
-
-tracepoint(sched_switch) int sched_switch_of_three(u64 *arguments)
-{
-	struct task_struct *prev = (void *)arguments[1];
-
-	return switched(prev, (void *)arguments[2], arguments[0] & 1, state_of_task(prev));
-}
+#include "sched_switch.h"
 
 /*
  * A thread that is woken before it has left the CPU, or a second time, goes on as it was. (The lock of the run queue is not held
  * then, nor its clock up to date.)
  */
-inline_always int can_be_woken(struct thread_seen *thread, struct task_struct *task)
+static __always_inline int can_be_woken(struct thread_seen *thread, struct task_struct *task)
 {
 	switch (thread->state) {
 	case THREAD_NONE:
 	case THREAD_ASLEEP:
 	case THREAD_BLOCKED:
-		return !follow(task, on_cpu);
+		return !CORE_DEREF(task, on_cpu);
 	case THREAD_RUNNING:
-		return nothing_seen(thread) && !follow(task, on_cpu);
+		return nothing_seen(thread) && !CORE_DEREF(task, on_cpu);
 	default:
 		return 0;
 	}
 }
 
 /* Books a wake-up onto a CPU to whoever was said to be about to do it. */
-inline_always void book_waker(struct thread_seen *thread, u32 id)
+static __always_inline void book_waker(struct thread_seen *thread, u32 id)
 {
 	u64 by = thread->woken_by;
 	u32 who = by;
@@ -586,7 +575,7 @@ inline_always void book_waker(struct thread_seen *thread, u32 id)
 	}
 }
 
-inline_always int woken(struct task_struct *task)
+static __always_inline int woken(struct task_struct *task)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 	struct thread_seen *thread;
@@ -623,10 +612,10 @@ inline_always int woken(struct task_struct *task)
  * sched_waking(struct task_struct *): a task is about to be woken, by what runs on this CPU. The wake-up itself may be carried out on the
  * CPU that the task is to run on.
  */
-tracepoint(sched_waking) int sched_waking(u64 *arguments)
+SEC_TP(sched_waking) int sched_waking(u64 *ctx)
 {
 	u32 id = bpf_get_smp_processor_id(), who = WAKER_KNOWN;
-	struct task_struct *task = (void *)arguments[0];
+	struct task_struct *task = (void *)ctx[0];
 	struct cpu_seen *cpu = cpu_of(id);
 	struct thread_seen *thread;
 
@@ -645,30 +634,22 @@ tracepoint(sched_waking) int sched_waking(u64 *arguments)
 	return 0;
 }
 
-tracepoint(sched_wakeup) int sched_wakeup(u64 *arguments)
-{
-	return woken((void *)arguments[0]);
-}
-
-tracepoint(sched_wakeup_new) int sched_wakeup_new(u64 *arguments)
-{
-	return woken((void *)arguments[0]);
-}
+#include "sched_wakeup.h"
 
 /* sched_migrate_task(struct task_struct *, int to): a task is moved to another run queue; it may wait. */
-tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
+SEC_TP(sched_migrate_task) int sched_migrate_task(u64 *ctx)
 {
-	struct task_struct *task = (void *)arguments[0];
+	struct task_struct *task = (void *)ctx[0];
 	struct thread_seen *thread;
 	struct cpu_seen *cpu;
-	u32 to = arguments[1];
+	u32 to = ctx[1];
 	u64 now;
 
 	if (!counting)
 		return 0;
 	cpu = cpu_of(to);
 	/* One that is woken, and not merely moved, is in no queue. */
-	if (follow(task, on_rq))
+	if (CORE_DEREF(task, on_rq))
 		doubt(cpu);
 	thread = find_thread(task);
 	if (!thread || !thread->waits_on || !cpu)
@@ -681,14 +662,14 @@ tracepoint(sched_migrate_task) int sched_migrate_task(u64 *arguments)
 }
 
 /* sched_process_fork(struct task_struct *parent, struct task_struct *child): a thread or a process. */
-tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
+SEC_TP(sched_process_fork) int sched_process_fork(u64 *ctx)
 {
 	struct thread_seen *thread;
 
-	if (!find_thread((void *)arguments[0]))
+	if (!find_thread((void *)ctx[0]))
 		return 0;
-	thread = adopt((void *)arguments[1], bpf_ktime_get_ns());
-	/* Before counting its end would not be seen either: the walk will tell what it does. */
+	thread = adopt((void *)ctx[1], bpf_ktime_get_ns());
+	/* Before counting its end would not be seen either: the task iterator will find what it does. */
 	if (thread && counting) {
 		thread->sleeps_for = SLEEP_OTHER;
 		thread->state = THREAD_ASLEEP;
@@ -697,20 +678,20 @@ tracepoint(sched_process_fork) int sched_process_fork(u64 *arguments)
 }
 
 /* sched_process_exec(struct task_struct *, pid_t old, struct linux_binprm *): the name is another now, maybe the number. */
-tracepoint(sched_process_exec) int sched_process_exec(u64 *arguments)
+SEC_TP(sched_process_exec) int sched_process_exec(u64 *ctx)
 {
-	struct thread_seen *thread = find_thread((void *)arguments[0]);
+	struct thread_seen *thread = find_thread((void *)ctx[0]);
 
 	if (thread)
-		describe(thread, (void *)arguments[0]);
+		describe(thread, (void *)ctx[0]);
 	return 0;
 }
 
 #ifdef RAW_TRACEPOINTS
 /* A number may be given to another task from here on. */
-tracepoint(sched_process_free) int sched_process_free(u64 *arguments)
+SEC_TP(sched_process_free) int sched_process_free(u64 *ctx)
 {
-	u32 tid = follow((struct task_struct *)arguments[0], pid);
+	u32 tid = CORE_DEREF((struct task_struct *)ctx[0], pid);
 	u32 *slot = bpf_map_lookup_elem(&slots, &tid);
 	struct thread_seen *thread = slot ? thread_in(*slot) : 0;
 
@@ -722,11 +703,11 @@ tracepoint(sched_process_free) int sched_process_free(u64 *arguments)
 #endif
 
 /* include/trace/events/power.h: cpu_idle(unsigned int state, unsigned int cpu); -1 when the CPU wakes */
-tracepoint(cpu_idle) int cpu_idle(u64 *arguments)
+SEC_TP(cpu_idle) int cpu_idle(u64 *ctx)
 {
 	u32 id = bpf_get_smp_processor_id();
 	struct cpu_seen *cpu;
-	u32 state = arguments[0];
+	u32 state = ctx[0];
 	u64 now;
 
 	if (state == (u32)-1 || !counting)
@@ -740,13 +721,13 @@ tracepoint(cpu_idle) int cpu_idle(u64 *arguments)
 		now = bpf_ktime_get_ns();
 		if (now < cpu->switched_at_ns)
 			now = cpu->switched_at_ns;
-		changed_untold(cpu, id, 0, 0, now, 1, now);
+		switched_unreported(cpu, id, 0, 0, now, 1, now);
 	}
 	return 0;
 }
 
-/* The record of the task that runs, if it belongs to the target. Its coming may not have been told (see catch_up). */
-inline_always struct thread_seen *current_thread(void)
+/* The record of the task that runs, if it belongs to the target. Its coming may not have been reported (see catch_up). */
+static __always_inline struct thread_seen *current_thread(void)
 {
 	struct cpu_seen *cpu = cpu_of(bpf_get_smp_processor_id());
 
@@ -758,7 +739,7 @@ inline_always struct thread_seen *current_thread(void)
 }
 
 /* arch/x86/include/asm/trace/exceptions.h: page_fault_user(address, regs, error code) */
-tracepoint(page_fault_user) int page_fault_user(u64 *arguments)
+SEC_TP(page_fault_user) int page_fault_user(u64 *ctx)
 {
 	struct thread_seen *thread = current_thread();
 
@@ -769,7 +750,7 @@ tracepoint(page_fault_user) int page_fault_user(u64 *arguments)
 
 #ifndef RAW_TRACEPOINTS
 /* Who has a CPU that has not switched yet, or to a task that was of no concern until now. */
-inline_always void runs_from_the_start(struct task_struct *task, struct thread_seen *thread)
+static __always_inline void runs_from_the_start(struct task_struct *task, struct thread_seen *thread)
 {
 	struct cpu_seen *cpu = cpu_of(cpu_of_task(task));
 
@@ -789,7 +770,7 @@ inline_always void runs_from_the_start(struct task_struct *task, struct thread_s
  * task that never leaves the CPU would not be seen to take it. If the thread gets the CPU at this very moment, it is counted there until it
  * gets one again.
  */
-seldom void waits_from_the_start(struct thread_seen *thread, u32 id)
+static __noinline __cold void waits_from_the_start(struct thread_seen *thread, u32 id)
 {
 	struct cpu_seen *cpu = cpu_of(id);
 	u64 since = thread->since_ns;
@@ -802,7 +783,7 @@ seldom void waits_from_the_start(struct thread_seen *thread, u32 id)
 }
 
 /* How a thread began of which no event was seen by now. */
-inline_always void say_state(struct thread_seen *thread, struct task_struct *task)
+static __always_inline void say_state(struct thread_seen *thread, struct task_struct *task)
 {
 	u32 waits_for = state_of_task(task);
 	u32 state = THREAD_WAITING;
@@ -824,7 +805,7 @@ inline_always void say_state(struct thread_seen *thread, struct task_struct *tas
  * born during the first pass, of a parent that had none yet, is met in the second), and once after counting began, to say how each
  * one began. Read again for what tasks count themselves, also after the end.
  */
-section("iter/task") int every_thread(struct bpf_iter__task *met)
+SEC("iter/task") int every_thread(struct bpf_iter__task *met)
 {
 	struct task_struct *task = met->task;
 	struct control *set = control_of();

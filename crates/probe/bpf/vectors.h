@@ -18,11 +18,11 @@
 
 /* The programs at both ends of one; the account and the events each have begins(), interrupt_ends() and NO_LINE of their own. */
 #define VECTOR(name, source)                                      \
-	tracepoint(name##_entry) int name##_entry(u64 *arguments) \
+	SEC_TP(name##_entry) int name##_entry(u64 *ctx)           \
 	{                                                         \
 		return begins(0);                                 \
 	}                                                         \
-	tracepoint(name##_exit) int name##_exit(u64 *arguments)   \
+	SEC_TP(name##_exit) int name##_exit(u64 *ctx)             \
 	{                                                         \
 		return interrupt_ends(source, NO_LINE);           \
 	}

@@ -18,48 +18,48 @@
 enum { WAITING_BITS = 16 };
 #define WAITED_MASK ((1ULL << 48) - 1)
 
-inline_always u64 coming(u64 now)
+static __always_inline u64 coming(u64 now)
 {
 	return 1 + (now << WAITING_BITS);
 }
 
 /* With the lock of the run queue. */
-inline_always void comes(struct cpu_seen *cpu, u64 now)
+static __always_inline void comes(struct cpu_seen *cpu, u64 now)
 {
 	cpu->waiting += coming(now);
 }
 
 /* With the lock of the run queue. */
-inline_always void goes(struct cpu_seen *cpu, u64 now)
+static __always_inline void goes(struct cpu_seen *cpu, u64 now)
 {
 	cpu->waiting -= coming(now);
 }
 
 /* Without it. */
-inline_always void is_brought(struct cpu_seen *cpu, u64 now)
+static __always_inline void is_brought(struct cpu_seen *cpu, u64 now)
 {
 	__sync_fetch_and_add(&cpu->waiting_moved, coming(now));
 }
 
 /* Without it. */
-inline_always void is_taken_away(struct cpu_seen *cpu, u64 now)
+static __always_inline void is_taken_away(struct cpu_seen *cpu, u64 now)
 {
 	__sync_fetch_and_add(&cpu->waiting_moved, -coming(now));
 }
 
-inline_always u64 waiting_word(struct cpu_seen *cpu)
+static __always_inline u64 waiting_word(struct cpu_seen *cpu)
 {
 	return *(volatile u64 *)&cpu->waiting + *(volatile u64 *)&cpu->waiting_moved;
 }
 
 /* How many wait. */
-inline_always u64 waiting_count(struct cpu_seen *cpu)
+static __always_inline u64 waiting_count(struct cpu_seen *cpu)
 {
 	return waiting_word(cpu) & 0xffff;
 }
 
 /* What has been waited up to now, mod 2^48. */
-inline_always u64 waited(struct cpu_seen *cpu, u64 now)
+static __always_inline u64 waited(struct cpu_seen *cpu, u64 now)
 {
 	u64 word = waiting_word(cpu);
 
@@ -67,7 +67,7 @@ inline_always u64 waited(struct cpu_seen *cpu, u64 now)
 }
 
 /* Whether no thread of the target waits here, nor has since the slice that goes on began. */
-inline_always int nobody_waited(struct cpu_seen *cpu)
+static __always_inline int nobody_waited(struct cpu_seen *cpu)
 {
 	u64 word = waiting_word(cpu);
 
@@ -75,7 +75,7 @@ inline_always int nobody_waited(struct cpu_seen *cpu)
 }
 
 /* What lies between two readings. Clocks of two CPUs may differ by some ns: then a difference can be below 0. */
-inline_always u64 waited_since(u64 now_waited, u64 before)
+static __always_inline u64 waited_since(u64 now_waited, u64 before)
 {
 	u64 difference = (now_waited - before) & WAITED_MASK;
 

@@ -7,12 +7,12 @@
 pub(crate) mod collect;
 pub(crate) mod name;
 pub(crate) mod rows;
-mod sheet;
+mod time_account;
 pub(crate) mod window;
 
-pub use collect::counted::CountedInterrupts;
 pub use collect::counting::{Counting, TracePoints};
 pub use collect::frequency::Frequency;
+pub use collect::interrupt_counts::CountedInterrupts;
 pub use collect::paging::Paging;
 pub use collect::snapshot::Snapshot;
 pub use collect::target::Target;
@@ -31,7 +31,7 @@ pub use rows::takers::{Taker, TakerKind};
 pub(crate) use rows::thread::task_name;
 pub use rows::thread::{FromIdle, Migrations, ThreadAccount};
 pub use rows::waker::{Waker, WakerContext};
-pub use sheet::{Account, FunctionAccount, FunctionKind, LineAccount, Route};
+pub use time_account::{Account, FunctionAccount, FunctionKind, LineAccount, Route};
 pub use window::detail::Detail;
+pub use window::interval_sum::IntervalSum;
 pub use window::look_back::LookBack;
-pub use window::whole::Whole;

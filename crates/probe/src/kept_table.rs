@@ -46,7 +46,7 @@ impl KeptTable {
         }
     }
 
-    /// Books what moved; `column` tells which value of its row a column of the text is, if it is any. False if the rows
+    /// Books what moved; `column`: which value of its row a column of the text is, if it is any. False if the rows
     /// are not those of the frame before: then all is to be parsed and booked.
     pub fn book_moved(&mut self, into: &mut Rows, column: impl Fn(usize) -> Option<usize>) -> bool {
         let places = &self.places;
@@ -79,7 +79,7 @@ impl KeptTable {
         ids.sort_unstable();
         ids.dedup();
         if ids.len() < self.ids.len() {
-            // Two rows of one name and label: which of them moved is told by the careful way.
+            // Two rows of one name and label: which of them moved is found the careful way.
             self.forget();
         }
     }

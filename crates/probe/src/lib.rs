@@ -13,7 +13,7 @@
 pub mod account;
 mod bpf;
 mod clock;
-pub mod distances;
+pub mod distance_measurement;
 pub mod events;
 pub mod futexes;
 mod handles;

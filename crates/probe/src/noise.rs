@@ -5,19 +5,19 @@
 //! memory that the loop reads on both sides of a gap, so that no event is recorded or sent. Where they cannot be loaded, gaps are
 //! measured all the same, beside the counts of /proc/interrupts and /proc/softirqs over the window.
 
+mod cpu_sums;
 mod gap_loop;
 mod join;
 mod record;
-mod roaming;
+mod results;
 mod rounds;
-mod seen;
 mod session;
-mod sheet;
-mod told;
+mod summary;
+mod unpinned;
 
-pub use roaming::{OwnGaps, Stretch};
-pub use session::{Plan, Round, Surroundings, measure};
-pub use sheet::{
+pub use results::{
     Alone, BelowThreshold, Cause, CauseNoise, CpuNoise, GapPart, JoinedTo, LineNoise, LongGap, LoopCost,
     Noise, Policy, Series, Step, TaskNoise,
 };
+pub use session::{Plan, Round, Surroundings, measure};
+pub use unpinned::{OwnGaps, Stretch};

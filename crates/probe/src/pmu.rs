@@ -1,6 +1,6 @@
 //! Work of a server by the CPU's own counters (PMU): instructions, cycles and misses of the last-level cache.
 //!
-//! They tell more work from slower work: a server whose time on a CPU grows at the same instructions waits for memory, for its core's
+//! They distinguish more work from slower work: a server whose time on a CPU grows at the same instructions waits for memory, for its core's
 //! other thread or for its clock. Source: perf_event_open(2) in counting mode, three counters a thread, which cost nothing while they run but
 //! a little at each switch. Guests mostly have none. *Not verified on hardware: the machines of CI have no PMU.*
 

@@ -25,7 +25,7 @@ use last::{Book, LastSeen};
 pub(crate) use registry::{Head, Registry};
 pub use row::{Kind, Row};
 
-/// Ticks a second in /proc where the root cannot tell (a made-up tree): USER_HZ of every architecture but Alpha.
+/// Ticks a second in /proc where the root does not say (a made-up tree): USER_HZ of every architecture but Alpha.
 const USUAL_USER_HZ: u64 = 100;
 
 /// How many frames stay.

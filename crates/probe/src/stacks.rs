@@ -9,18 +9,18 @@
 mod frames;
 mod named_stacks;
 mod named_sums;
-mod naming;
 mod profile;
 mod profiling;
 mod summing;
+mod symbolization;
+mod target;
 mod time;
-mod wanted;
 
 pub use frames::Frames;
 pub(crate) use named_stacks::NamedStacks;
-pub(crate) use naming::{Naming, maps, place};
 pub use profile::{Profile, Sampled};
 pub use profiling::Profiling;
 pub use summing::Summing;
+pub(crate) use symbolization::{Naming, maps, place};
+pub(crate) use target::want;
 pub use time::{Doing, StackTime, TimeByStack};
-pub(crate) use wanted::want;

@@ -14,7 +14,7 @@ pub use reading::ThreadReading;
 use crate::clock;
 use crate::rows::Rows;
 
-/// status is long and tells little that sched does not: it is read this often.
+/// status is long and has little that sched has not: it is read this often.
 const STATUS_EVERY_NS: u64 = 1_000_000_000;
 
 /// What is known of a thread from the frame before.

@@ -109,7 +109,7 @@ pub struct KeptFor {
 }
 
 impl TickWindow {
-    /// Begins a window on `cpus`. `kernel` tells the tick rate and which CPUs are in nohz_full. Reasons are counted on the
+    /// Begins a window on `cpus`. `kernel` has the tick rate and which CPUs are in nohz_full. Reasons are counted on the
     /// running system only.
     ///
     /// Never fails: what cannot be had is in [`TicksSeen::missing`].
@@ -130,7 +130,7 @@ impl TickWindow {
         let ends = Ends { before: self.present, after: present(&reading), moved: moved(&reading) };
         let window_ns = reading.since_ns().unwrap_or(0);
         let mut missing: Vec<Missing> = reading.missing().cloned().collect();
-        let stops = told(self.stops.and_then(|counter| counter.read()), &mut missing);
+        let stops = known(self.stops.and_then(|counter| counter.read()), &mut missing);
         let mut cpus = Vec::new();
         for cpu in self.cpus.iter() {
             let nohz_full = self.nohz_full.as_ref().map(|set| set.contains(cpu));
@@ -147,7 +147,7 @@ impl TickWindow {
 }
 
 /// What the kernel counted; what it did not goes to `missing`.
-fn told(stops: Result<TickStops, Missing>, missing: &mut Vec<Missing>) -> Option<TickStops> {
+fn known(stops: Result<TickStops, Missing>, missing: &mut Vec<Missing>) -> Option<TickStops> {
     match &stops {
         Ok(TickStops { dropped: 0, .. }) => {}
         Ok(TickStops { dropped, .. }) => {

@@ -107,7 +107,7 @@ fn a_live_sample_asks_for_no_memory_either() {
     };
     match (0..40).map(calls).collect::<Option<Vec<usize>>>() {
         Some(calls) => assert!(calls.iter().filter(|calls| **calls == 0).count() >= 20, "{calls:?}"),
-        None => eprintln!("skipped: this system lacks one of the files"),
+        None => eprintln!("skipped: one of the files is missing on this system"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Waits at futexes held against threads that know how long they waited, for whom, and what that one did meanwhile. Root is needed; without it,
+//! Waits at futexes held against threads that know how long they waited, for which thread, and what that one did meanwhile. Root is needed; without it,
 //! and on kernels that do not report their types, the tests say so and pass.
 
 // clippy knows only functions marked #[test] as tests; these helpers serve them.

@@ -49,13 +49,13 @@ pub(crate) fn storage(path: &Path, error: &std::io::Error) -> Fault {
     Fault::io(path.display(), error, "set PINWISE_CACHE to a folder with room that you may write")
 }
 
-/// Room that a guest needs for its exit code and its last words, bytes.
+/// Room that a guest needs for its exit code and its last output, bytes.
 const LEAST_ROOM_BYTES: u64 = 64 << 10;
 
 /// That there is room where `path` lies: a guest whose disk or files took it cannot write down how it ended.
 pub(crate) fn room(path: &Path) -> Result<(), Fault> {
-    let told = rustix::fs::statvfs(path).map_err(|e| storage(path, &e.into()))?;
-    match told.f_bavail.saturating_mul(told.f_frsize) < LEAST_ROOM_BYTES {
+    let free = rustix::fs::statvfs(path).map_err(|e| storage(path, &e.into()))?;
+    match free.f_bavail.saturating_mul(free.f_frsize) < LEAST_ROOM_BYTES {
         true => Err(storage(path, &rustix::io::Errno::NOSPC.into())),
         false => Ok(()),
     }

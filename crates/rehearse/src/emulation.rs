@@ -22,11 +22,11 @@ pub enum Emulation {
 impl Emulation {
     /// What the QEMU that is there can be trusted with. Asking it takes 0.3 s.
     pub fn of_this_qemu() -> Self {
-        let told = Command::new(qemu::PROGRAM).arg("--version").output();
-        told.map_or(Self::InTurn, |told| Self::of_version(&String::from_utf8_lossy(&told.stdout)))
+        let version = Command::new(qemu::PROGRAM).arg("--version").output();
+        version.map_or(Self::InTurn, |output| Self::of_version(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// By what `qemu-system-x86_64 --version` prints; in turn where it is not known.
+    /// By what `qemu-system-x86_64 --version` prints; in turn where that is unknown.
     fn of_version(text: &str) -> Self {
         let number = text.split_once("version ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
         match number.and_then(|major| major.parse::<u32>().ok()) {

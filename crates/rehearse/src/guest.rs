@@ -1,4 +1,4 @@
-//! A guest: booted, told to run one command, ended.
+//! A guest: boots, runs one command, ends.
 
 mod console;
 mod exchange;
@@ -82,7 +82,7 @@ pub struct Outcome {
 pub enum Event<'a> {
     /// Two other guests run; this one waits for a slot.
     Waiting,
-    /// Something that the guest is to have and that this user may not make, in words.
+    /// Something that the guest was to have and that this user has no permission to make, in words.
     Less(&'static str),
     /// Something is fetched or made, once and for later guests, too, in words; it takes a minute.
     Making(&'a str),
@@ -127,7 +127,7 @@ impl Guest {
     /// the first time it is fetched, which takes a minute. The answer holds for the life of this process.
     pub fn unavailable() -> Option<String> {
         static ANSWER: OnceLock<Option<String>> = OnceLock::new();
-        ANSWER.get_or_init(|| Self::lacking(|| Kernel::find(KERNEL, &mut |_| {}))).clone()
+        ANSWER.get_or_init(|| Self::missing(|| Kernel::find(KERNEL, &mut |_| {}))).clone()
     }
 
     /// Which program that guests need is not on this machine; nothing is fetched.
@@ -135,7 +135,7 @@ impl Guest {
         programs().err().map(|why| why.to_string())
     }
 
-    fn lacking(kernel: impl FnOnce() -> Result<Kernel, Fault>) -> Option<String> {
+    fn missing(kernel: impl FnOnce() -> Result<Kernel, Fault>) -> Option<String> {
         programs().and_then(|()| kernel()).err().map(|why| why.to_string())
     }
 
@@ -215,7 +215,7 @@ impl Guest {
         self.run_watched(command, |_| {}, || false)
     }
 
-    /// The same, telling what happens to `on_event` and ending early when `is_stopped` says so.
+    /// The same, reporting events to `on_event` and ending early when `is_stopped` says so.
     ///
     /// # Errors
     /// As [`Guest::run`]; and of class `Interrupted` when it was stopped.
@@ -301,8 +301,8 @@ mod tests {
             let (image, modules) = (nowhere.clone(), nowhere);
             Ok(Kernel { name: KERNEL.into(), release: "6.1".into(), image, modules, config: None })
         };
-        assert_eq!(Guest::lacking(kernel), Guest::lacks_program());
-        let why = Guest::lacking(unknown).unwrap();
+        assert_eq!(Guest::missing(kernel), Guest::lacks_program());
+        let why = Guest::missing(unknown).unwrap();
         assert!(Guest::lacks_program().is_some() || why.contains("no network"), "{why}");
     }
 }

@@ -14,9 +14,9 @@ use crate::cache;
 /// A kernel that is ready to be booted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
-    /// How it was asked for: `amd64`, `running`, a path.
+    /// The name by which it was requested: `amd64`, `running`, a path.
     pub name: String,
-    /// Release, as `uname -r` tells it: `6.1.0-55-amd64`.
+    /// Release, as `uname -r` prints it: `6.1.0-55-amd64`.
     pub release: String,
     /// The image for QEMU: an ELF file where it could be unpacked, which boots far faster; else the image as it is.
     pub image: PathBuf,
@@ -30,7 +30,7 @@ pub struct Kernel {
 pub const NAMES: &[&str] = &["running", "amd64", "rt-amd64"];
 
 impl Kernel {
-    /// The kernel that was asked for: `running`; a flavour of Debian's packaged kernels (`amd64`, `rt-amd64`,
+    /// The requested kernel: `running`; a flavour of Debian's packaged kernels (`amd64`, `rt-amd64`,
     /// `cloud-amd64`) or one of those packages (`linux-image-...`), fetched once and kept; or the path of an image whose
     /// modules lie below /lib/modules. What is being fetched is said to `making`.
     ///

@@ -1,4 +1,4 @@
-//! Where each CPU of a shape sits in QEMU, and how Linux is brought to number them as asked.
+//! Where each CPU of a shape sits in QEMU, and how Linux is made to number them as requested.
 //!
 //! QEMU's CPUs have places (socket, die, core, thread), numbered in that order; Linux numbers CPUs in the order in which
 //! the firmware's interrupt table (MADT) lists them. So a shape is laid out by its places, and the table put in the
@@ -183,10 +183,10 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::named;
+    use crate::shape::catalogue;
 
     fn layout(name: &str) -> Layout {
-        Layout::of(&named::find(name).unwrap().unwrap()).unwrap()
+        Layout::of(&catalogue::find(name).unwrap().unwrap()).unwrap()
     }
 
     fn order(layout: &Layout) -> Vec<u32> {
@@ -197,7 +197,7 @@ mod tests {
     fn leviathan_as_it_was_made_by_hand() {
         let leviathan = layout("leviathan");
         assert_eq!([leviathan.sockets, leviathan.dies, leviathan.cores, leviathan.threads], [2, 1, 6, 2]);
-        // The order that worked by hand, entry by entry of the table.
+        // The order that worked when written manually, entry by entry of the table.
         let by_hand = [0, 12, 2, 14, 4, 16, 6, 18, 8, 20, 10, 22, 1, 13, 3, 15, 5, 17, 7, 19, 9, 21, 11, 23];
         assert_eq!(order(&leviathan), by_hand);
         assert!(leviathan.is_prefix());

@@ -6,7 +6,7 @@ use std::process::Command;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// A child that dies with the thread that started it, belongs to no terminal's foreground, and, if asked, sees only a
+/// A child that dies with the thread that started it, belongs to no terminal's foreground, and, on request, sees only a
 /// network of its own. Without root it gets the network by way of a user namespace, where the kernel lets it.
 pub(crate) fn prepare(command: &mut Command, own_network: bool) {
     let user = [rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()];
@@ -38,7 +38,7 @@ pub(crate) fn prepare(command: &mut Command, own_network: bool) {
     }
 }
 
-/// A child that is asked to end when the thread that started it ends. It stays in its terminal's foreground, so that
+/// A child that gets SIGTERM when the thread that started it ends. It stays in its terminal's foreground, so that
 /// it is interrupted with its parent.
 pub(crate) fn end_with_parent(command: &mut Command) {
     // SAFETY: between fork and exec only a system call is made.

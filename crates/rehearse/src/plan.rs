@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_tried_is_told() {
+    fn what_cannot_be_tried_is_reported() {
         assert!(
             read("[[setting]]\nknob = 'irq-affinity'\nvalue = '1'")
                 .unwrap_err()

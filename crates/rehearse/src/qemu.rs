@@ -90,7 +90,7 @@ pub fn find() -> Result<PathBuf, Fault> {
 pub fn arguments(shape: &Shape, layout: &Layout, boot: &Boot<'_>) -> Vec<String> {
     let mut line = Line::default();
     line.add("-machine", "q35").add("-accel", boot.emulation.option());
-    // Linux reads threads and dies from the CPUs of this maker alone, as QEMU tells them.
+    // Linux reads threads and dies, as QEMU reports them, from CPUs of this vendor alone.
     line.add("-cpu", "max,vendor=GenuineIntel");
     line.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").add("-display", "none");
     // Threads are known by what they do: pinwise places them by it.
@@ -294,14 +294,14 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::named;
+    use crate::shape::catalogue;
 
     fn words(name: &str) -> String {
         words_with(name, Cards::Taps, None)
     }
 
     fn words_with(name: &str, cards: Cards, root: Option<&Path>) -> String {
-        let shape = named::find(name).unwrap().unwrap();
+        let shape = catalogue::find(name).unwrap().unwrap();
         let layout = Layout::of(&shape).unwrap();
         let kernel = Kernel {
             name: "x".into(),
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn bridges_have_room_for_all_their_ports_and_keep_the_order_of_cards() {
-        let mut shape = named::find("two-node-smt").unwrap().unwrap();
+        let mut shape = catalogue::find("two-node-smt").unwrap().unwrap();
         shape.nics.insert(0, Nic { node: Some(0), queues: 1 });
         shape.disks = vec![Disk { node: Some(1), size_mb: 1, ..Disk::default() }; 18];
         let slots = Slots::of(&shape);

@@ -1,8 +1,8 @@
 //! What a guest is to be like: where each CPU sits, memory by node, distances, devices and their nodes.
 
+pub mod catalogue;
 mod check;
 mod file;
-pub mod named;
 mod of_machine;
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct Shape {
     pub disks: Vec<Disk>,
     /// Idle states beyond polling; none on a guest as QEMU makes it.
     pub idle_states: Vec<IdleState>,
-    /// What a guest cannot take over from the machine that this was made of, a sentence each.
+    /// What a guest cannot reproduce of the machine whose shape this is, a sentence each.
     pub differs: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub enum DiskKind {
     Virtio,
 }
 
-/// An idle state deeper than polling, as ACPI's `_CST` tells it (ACPI specification, 8.4.1.1).
+/// An idle state deeper than polling, as ACPI's `_CST` reports it (ACPI specification, 8.4.1.1).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IdleState {
@@ -109,17 +109,17 @@ pub struct IdleState {
 }
 
 impl Shape {
-    /// The shape that somebody asked for: a named one, a file `*.toml`, or a capture (archive or directory).
+    /// The requested shape: a named one, a file `*.toml`, or a capture (archive or directory).
     ///
     /// # Errors
     /// When it is none of these, cannot be read, or cannot be made; see [`Shape::check`].
     pub fn find(asked: &str) -> Result<Self, Fault> {
-        if let Some(shape) = named::find(asked) {
+        if let Some(shape) = catalogue::find(asked) {
             return shape;
         }
         let path = Path::new(asked);
         if !path.exists() {
-            return Err(named::no_such(asked));
+            return Err(catalogue::no_such(asked));
         }
         match path.extension().is_some_and(|end| end == "toml") {
             true => file::read(path),

@@ -1,4 +1,4 @@
-//! What runs in a guest beside its kernel: an initramfs of busybox, the programs that were asked for, and modules; and,
+//! What runs in a guest beside its kernel: an initramfs of busybox, the requested programs, and modules; and,
 //! where it is wanted, a Debian root that the initramfs hands over to.
 
 mod archive;
@@ -105,13 +105,13 @@ pub fn tables(tables: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 fn busybox() -> Result<Vec<u8>, Fault> {
-    let lacks = |why: &dyn std::fmt::Display| {
+    let unusable = |why: &dyn std::fmt::Display| {
         Fault::new(Class::MachineLacks, BUSYBOX, why, "install it without libraries (Debian: busybox-static)")
     };
-    let bytes = std::fs::read(BUSYBOX).map_err(|e: io::Error| lacks(&e))?;
+    let bytes = std::fs::read(BUSYBOX).map_err(|e: io::Error| unusable(&e))?;
     match program::interpreter(&bytes) {
         None => Ok(bytes),
-        Some(_) => Err(lacks(&"needs libraries, which a guest's first process does not have")),
+        Some(_) => Err(unusable(&"needs libraries, which a guest's first process does not have")),
     }
 }
 

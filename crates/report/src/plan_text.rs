@@ -2,9 +2,10 @@
 
 use change::apply::{ActForeseen, Applied, Foreseen, NotLeftAlone, SettingDone};
 use machine::Fault;
-use machine::kept::NotKept;
 use machine::knobs::MaySet;
+use machine::persistence::NotKept;
 use machine::plan::BOOT_PARAMETERS;
+use machine::wording::counted;
 
 use crate::case::table::Style;
 use crate::case::table::wrap::wrap;
@@ -143,13 +144,14 @@ pub fn applied(applied: &Applied, confirm_s: Option<f64>) -> String {
     if let Some(fault) = &applied.fault {
         let head = match applied.acts_in_force {
             0 => "Nothing is in force".to_string(),
-            acts => format!("{} still in force", counted(acts)),
+            acts => format!("{} still in force", counted(acts, "act")),
         };
         let back = applied.taken_back.iter().filter(|undone| undone.how.is_final()).count();
         let why = visible::one_line(&fault.to_string()).into_owned();
-        return format!("{head}: {why}\n{} taken back, newest first\n{stuck}", counted(back));
+        return format!("{head}: {why}\n{} taken back, newest first\n{stuck}", counted(back, "act"));
     }
-    let mut text = format!("{} in force (session {})", counted(applied.acts_in_force), applied.session);
+    let mut text =
+        format!("{} in force (session {})", counted(applied.acts_in_force, "act"), applied.session);
     match applied.left_out().count() {
         0 => text += "\n",
         left_out => text += &format!("; {left_out} settings left out\n"),
@@ -182,10 +184,6 @@ fn kept(applied: &Applied) -> String {
         text += &format!("{knob} takes effect when you restart the service: systemctl restart {unit}\n");
     }
     text
-}
-
-fn counted(acts: usize) -> String {
-    format!("{acts} {}", if acts == 1 { "act" } else { "acts" })
 }
 
 #[cfg(test)]

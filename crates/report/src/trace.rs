@@ -8,11 +8,11 @@ mod file;
 mod ftrace;
 mod header;
 mod moments;
-mod not_watched;
 mod proto;
 mod states;
 mod stretches;
 mod tracks;
+mod unwatched_task;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -16,7 +16,7 @@ use study::{Case, Facts, Recipe};
 const RECIPE: &str = "name = \"scan of a whole directory\"\nseed = 3\n[budget]\nblocks = 10\n\
     [[factors]]\nkind = \"cores\"\ncounts = [1, 2, 3, 4, 6, 8]\n";
 
-/// A case on a simulated machine, with the clock that the maker told.
+/// A case on a simulated machine, with the base frequency that the vendor states.
 fn case(dir: &Path, landscape: &str, base_khz: u64) -> Facts {
     let file = format!("{}/../../fixtures/landscapes/{landscape}-scan.toml", env!("CARGO_MANIFEST_DIR"));
     let truth = Landscape::parse(&file, &std::fs::read_to_string(&file).unwrap()).unwrap().truth();

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use machine::placement::Housekeeping;
+use machine::plan::Housekeeping;
 use machine::topology::cpus::Cpu;
 use machine::{Class, CpuSet, Fault, Machine, Placement};
 use serde::{Deserialize, Serialize};
 
-use crate::combine;
+use crate::combinations::combinations;
 use crate::levels::{self, Level};
+use crate::recipe::factor::{AllAlike, EachCpu};
 use crate::recipe::place::Place;
 use crate::recipe::{Factor, Fill, Recipe};
 
@@ -35,6 +36,36 @@ impl Role {
     }
 }
 
+/// Which of the two copies of the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CopyLetter {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// One of the two copies in which the baseline stands in every block: the A/A control compares them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineCopy {
+    /// Name of the baseline, which both copies share: `unpinned`.
+    pub of: String,
+    /// Which of the two it is.
+    pub letter: CopyLetter,
+}
+
+impl BaselineCopy {
+    /// Name of its arm: `unpinned A`.
+    pub fn arm_name(&self) -> String {
+        let letter = match self.letter {
+            CopyLetter::A => 'A',
+            CopyLetter::B => 'B',
+        };
+        format!("{} {letter}", self.of)
+    }
+}
+
 /// So many CPUs for the server, of a study that scales.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,6 +83,9 @@ pub struct Arm {
     pub name: String,
     /// What it is there for.
     pub role: Role,
+    /// Which copy of the baseline it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<BaselineCopy>,
     /// The CPU that it tries, of a study that tries each in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
@@ -76,7 +110,22 @@ impl Arm {
     /// An arm of no level.
     pub fn new(name: impl Into<String>, role: Role, placement: Placement) -> Self {
         let (levels, keys) = (BTreeMap::new(), BTreeMap::new());
-        Self { name: name.into(), role, cpu: None, scale: None, reference: None, placement, levels, keys }
+        Self {
+            name: name.into(),
+            role,
+            copy: None,
+            cpu: None,
+            scale: None,
+            reference: None,
+            placement,
+            levels,
+            keys,
+        }
+    }
+
+    /// What tables call it where both copies of the baseline are meant: the name of the baseline. Any other arm has its own name.
+    pub fn title(&self) -> &str {
+        self.copy.as_ref().map_or(&self.name, |copy| &copy.of)
     }
 
     /// Whether the load keeps off the server's CPUs, so that what the server loses is the server's alone.
@@ -149,11 +198,12 @@ impl<'a> Common<'a> {
     /// # Errors
     /// Keys that the recipe does not have.
     pub fn baselines(&self) -> Result<Vec<Arm>, Fault> {
-        let name = &self.baseline.name;
-        ["A", "B"]
-            .map(|which| self.finished(Arm { name: format!("{name} {which}"), ..self.baseline.clone() }))
-            .into_iter()
-            .collect()
+        let copies = [CopyLetter::A, CopyLetter::B]
+            .map(|letter| BaselineCopy { of: self.baseline.name.clone(), letter });
+        let arms = copies.into_iter().map(|copy| {
+            self.finished(Arm { name: copy.arm_name(), copy: Some(copy), ..self.baseline.clone() })
+        });
+        arms.collect()
     }
 
     /// The arm of one level of each factor.
@@ -210,11 +260,11 @@ impl<'a> Common<'a> {
 /// Levels that this machine cannot have, or factors that do not go together.
 pub fn of_recipe(recipe: &Recipe, machine: &Machine) -> Result<Vec<Arm>, Fault> {
     let common = Common::of(recipe, machine)?;
-    let usual = [Factor::EachCpu { cpus: None }];
+    let usual = [Factor::EachCpu(EachCpu { cpus: None })];
     let factors = if recipe.factors.is_empty() { &usual[..] } else { &recipe.factors };
     let levels = levels::of_factors(factors, machine, common.load())?;
     let mut arms = common.baselines()?;
-    for combination in combine::combinations(&levels, recipe.most_arms)? {
+    for combination in combinations(&levels, recipe.most_arms)? {
         arms.push(common.candidate(&combination)?);
     }
     arms.extend(common.positive_control(&arms)?);
@@ -231,7 +281,7 @@ pub fn each_cpu_in_turn(
     allowed: &CpuSet,
     load_cpus: Option<&CpuSet>,
 ) -> Result<Vec<Arm>, Fault> {
-    let factors = vec![Factor::EachCpu { cpus: Some(candidates.clone()) }];
+    let factors = vec![Factor::EachCpu(EachCpu { cpus: Some(candidates.clone()) })];
     of_recipe(&Recipe { factors, load_cpus: load_cpus.cloned(), ..Recipe::default() }, &of_cpus(allowed))
 }
 
@@ -240,7 +290,8 @@ pub fn each_cpu_in_turn(
 /// # Errors
 /// None that is known.
 pub fn all_alike(copies: usize, allowed: &CpuSet) -> Result<Vec<Arm>, Fault> {
-    of_recipe(&Recipe { factors: vec![Factor::AllAlike { copies }], ..Recipe::default() }, &of_cpus(allowed))
+    let factors = vec![Factor::AllAlike(AllAlike { copies })];
+    of_recipe(&Recipe { factors, ..Recipe::default() }, &of_cpus(allowed))
 }
 
 /// A machine of which only the CPUs are known.
@@ -280,10 +331,7 @@ fn dose(recipe: &Recipe, usable: &CpuSet, arms: &[Arm]) -> Option<Arm> {
     let reference = dose_reference(arms, recipe.dose.reference.as_deref())?;
     let cpus = reference.placement.server_cpus.as_ref().unwrap_or(usable);
     let dose = recipe.dose.on(cpus.clone()).filter(|dose| !dose.cpus.is_empty())?;
-    let name = match reference.role {
-        Role::Baseline => baseline_title(&reference.name),
-        _ => &reference.name,
-    };
+    let name = reference.title();
     let placement = Placement { dose: Some(dose), ..reference.placement.clone() };
     Some(Arm {
         reference: Some(reference.name.clone()),
@@ -301,15 +349,10 @@ fn dose_reference<'a>(arms: &'a [Arm], named: Option<&str>) -> Option<&'a Arm> {
     named.or(baseline.filter(|arm| arm.is_apart())).or(candidate).or(baseline)
 }
 
-/// What tables call the baseline, from the name of either of its arms: without what tells the two apart.
-pub fn baseline_title(name: &str) -> &str {
-    name.strip_suffix(" A").or(name.strip_suffix(" B")).unwrap_or(name)
-}
-
-/// What tables call the baseline: the name of its two arms without what tells them apart.
+/// What tables call the baseline of a study with these arms.
 pub fn baseline_name(arms: &[Arm]) -> String {
     let first = arms.iter().find(|arm| arm.role == Role::Baseline);
-    first.map_or("baseline", |arm| baseline_title(&arm.name)).to_string()
+    first.map_or("baseline", Arm::title).to_string()
 }
 
 fn distinct(arms: &[Arm]) -> Result<(), Fault> {
@@ -367,6 +410,10 @@ pub(crate) mod tests {
         let expected =
             ["unpinned A", "unpinned B", "cpu 0", "cpu 1", "both on cpu 0", "both on cpu 1", "dose on cpu 0"];
         assert_eq!(names(&arms), expected);
+        let titles: Vec<&str> = arms.iter().map(Arm::title).collect();
+        assert_eq!((&titles[..2], &titles[2..]), (&["unpinned"; 2][..], &expected[2..]));
+        let letters = arms.iter().map(|arm| arm.copy.as_ref().map(|copy| copy.letter));
+        assert!(letters.eq([Some(CopyLetter::A), Some(CopyLetter::B), None, None, None, None, None]));
         assert_eq!(arms[2].placement.load_cpus, Some(set("1")));
         assert_eq!(arms[4].placement.load_cpus, arms[4].placement.server_cpus);
         let dose = &arms[6];

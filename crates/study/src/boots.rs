@@ -4,8 +4,8 @@
 //! lie in memory, which CPU got which interrupt), so in each block every choice of words is booted once and the baseline's words twice,
 //! and a boot runs the trials of one group of arms alone (docs/journal/0019-the-boot-is-the-unit.md).
 
-mod booted;
 pub(crate) mod groups;
+mod kernel_boot;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use machine::kernel::boot;
 use serde::{Deserialize, Serialize};
 
-pub use self::booted::Booted;
 pub use self::groups::{Group, used};
+pub use self::kernel_boot::Booted;
 pub(crate) use self::plan::cover;
 pub use self::plan::{Boots, sharing};
 use crate::case::Resolved;
@@ -31,7 +31,7 @@ pub struct Asked {
     pub boot: usize,
     /// The words.
     pub words: Vec<String>,
-    /// The boot in which it was asked for: while that one runs, the machine has not been started again.
+    /// The boot in which it was asked for: while that one runs, the machine has not been rebooted.
     pub in_boot: String,
     /// Trials with a figure that there were then.
     pub trials: usize,
@@ -58,7 +58,7 @@ pub enum Standing {
 pub enum Readiness {
     /// Its words are to be put in place.
     ToPrepare,
-    /// They are in place, and the machine has not been started again since.
+    /// They are in place, and the machine has not been rebooted since.
     Prepared,
     /// They were in place when the machine was started, and it came up otherwise.
     CameUpOtherwise,
@@ -108,7 +108,7 @@ pub fn next(study: &Resolved, trials: &[Trial], now: Option<&Booted>) -> Next {
     let group = study.group_of(slot.block, slot.position);
     match (study.boots.is_some(), now) {
         (false, _) => Next::Run(slot),
-        (true, None) => Next::Boot(group, "the kernel does not tell which boot this is".into()),
+        (true, None) => Next::Boot(group, "the kernel does not report which boot this is".into()),
         (true, Some(now)) => match unfit(study, trials, group, now) {
             None => Next::Run(slot),
             Some(why) => Next::Boot(group, why),
@@ -133,9 +133,9 @@ fn is_spent(study: &Resolved, trials: &[Trial], group: Group, now: &Booted) -> O
 
 /// What of the command line is not as a group of these words needs it.
 fn amiss(study: &Resolved, words: &[String], now: &Booted) -> Option<String> {
-    let lacking = now.lacks(words);
-    if !lacking.is_empty() {
-        return Some(format!("the kernel runs without '{}'", lacking.join(" ")));
+    let missing = now.missing_words(words);
+    if !missing.is_empty() {
+        return Some(format!("the kernel runs without '{}'", missing.join(" ")));
     }
     let found = study.boots.iter().flat_map(|boots| &boots.found);
     let fine: BTreeSet<&String> = found.chain(words).collect();

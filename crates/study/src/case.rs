@@ -1,17 +1,18 @@
 //! The case directory: one study in plain files, written so that a kill at any moment loses no finished trial.
 
-pub mod added;
-pub mod asked;
-pub mod begun;
-mod fact;
+pub mod abandoned;
+pub mod added_blocks;
+mod earlier_versions;
 mod fault;
-mod ground;
-mod lines;
+mod json_lines;
 mod more_blocks;
-mod observed;
-mod quoted;
+mod observed_trials;
+mod optional_files;
+mod prior_contents;
 mod resolved;
+pub mod search_log;
 mod secrets;
+mod shell_quoting;
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -28,14 +29,14 @@ use crate::schedule::{self, Slot};
 use crate::search::Stage;
 use crate::trial::Trial;
 
-use self::added::Added;
-use self::asked::Line;
+use self::added_blocks::Added;
 use self::fault::{malformed, place_of, storage};
-use self::ground::Ground;
-use self::lines::{Read, read_lines};
-pub use self::quoted::{quoted, resume_command};
+use self::json_lines::{Read, read_lines};
+use self::prior_contents::Ground;
 pub use self::resolved::Resolved;
 use self::resolved::bounded_blocks;
+use self::search_log::Line;
+pub use self::shell_quoting::{quoted, resume_command};
 
 /// Version of the folder's form; raised when an older pinwise could misread it.
 pub const FORMAT: u32 = 1;
@@ -56,8 +57,8 @@ pub struct Case {
     pub observed: Vec<Trial>,
     /// Boots that were asked for, of a study across boots.
     pub asked_boots: Vec<AskedBoot>,
-    /// What was found amiss on opening and mended, for the reader.
-    pub mended: Vec<String>,
+    /// Damage that was found and repaired when the case was opened, in words for the reader.
+    pub repairs: Vec<String>,
     /// Held while trials may be appended.
     _lock: Option<Lock>,
     /// The folder as it was, of a case that this process made.
@@ -118,12 +119,12 @@ impl Case {
         }
         if let Err(e) = ground.mark() {
             let _ = ground.clear();
-            return Err(storage(&dir.join(ground::MARK), &e));
+            return Err(storage(&dir.join(prior_contents::MARK), &e));
         }
-        let (trials, observed, asked_boots, mended) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (trials, observed, asked_boots, repairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (folder, lock, ground) = (Ok(folder), Some(lock), Some(ground));
         let case =
-            Self { dir, folder, study, secrets, trials, observed, asked_boots, mended, _lock: lock, ground };
+            Self { dir, folder, study, secrets, trials, observed, asked_boots, repairs, _lock: lock, ground };
         match case.write_first(beside) {
             Ok(()) => Ok(case),
             Err(fault) => {
@@ -177,7 +178,7 @@ impl Case {
         let (mut study, secrets) = read_study(dir, bytes_of)?.concealed()?;
         let lines = read_lines(dir, SEARCH, bytes_of)?;
         extend(dir, &mut study, lines.whole)?;
-        let added = read_lines::<added::Line>(dir, ADDED, bytes_of)?;
+        let added = read_lines::<added_blocks::Line>(dir, ADDED, bytes_of)?;
         for (number, line) in added.whole.into_iter().enumerate() {
             study.add(line).map_err(|why| malformed(place_of(dir, ADDED, number), why))?;
         }
@@ -185,10 +186,10 @@ impl Case {
         let observed = read_lines(dir, OBSERVED, bytes_of)?;
         let boots = read_lines(dir, BOOTS, bytes_of)?;
         let torn = [lines.torn, added.torn, trials.torn, observed.torn, boots.torn].into_iter().flatten();
-        let mended = torn.map(|t| t.note()).collect();
+        let repairs = torn.map(|t| t.note()).collect();
         let (trials, observed, asked_boots) = (trials.whole, observed.whole, boots.whole);
         let (dir, _lock, ground) = (dir.to_path_buf(), None, None);
-        Ok(Self { dir, folder, study, secrets, trials, observed, asked_boots, mended, _lock, ground })
+        Ok(Self { dir, folder, study, secrets, trials, observed, asked_boots, repairs, _lock, ground })
     }
 
     /// Opens a case to run commands that it holds, and to write to it; its trials are not gone on with.
@@ -243,7 +244,7 @@ impl Case {
         let lock = lock(&folder)?;
         folder.sweep();
         // Whoever goes on with it keeps it.
-        ground::unmark(&folder);
+        prior_contents::unmark(&folder);
         let again = folder.again().map_err(|e| storage(&dir, &e))?;
         let opened = Self::of_own(again)?;
         for name in [SEARCH, ADDED, TRIALS, OBSERVED, BOOTS] {
@@ -457,6 +458,7 @@ fn read_study(dir: &Path, bytes_of: &Read<'_>) -> Result<Resolved, Fault> {
     })?;
     let text = String::from_utf8(bytes).map_err(|e| malformed(path.display(), e))?;
     let mut study: Resolved = toml::from_str(&text).map_err(|e| malformed(path.display(), e.message()))?;
+    earlier_versions::name_copies_of_baseline(&mut study.arms);
     if study.format != FORMAT {
         return Err(Fault::new(
             Class::Usage,

@@ -113,18 +113,6 @@ pub struct Moved {
     pub after: f64,
 }
 
-impl Cliff {
-    /// `break_operation` and `first_swap_operation`, from 0, where there are such.
-    pub fn figures(&self) -> BTreeMap<String, f64> {
-        let at = |name: &str, place: Option<Place>| Some((name.to_string(), place?.operation as f64));
-        let broke = self.breaks.as_ref().map(|broke| broke.place);
-        [at("break_operation", broke), at("first_swap_operation", self.first_swap)]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-}
-
 /// Growth of each counter in each operation; of counters that were there in the series.
 pub type Growths = BTreeMap<String, Vec<f64>>;
 
@@ -224,9 +212,9 @@ fn first_swap(operations: &[Operation], growths: &Growths) -> Option<Place> {
 /// What each counter grew by in each operation. Between two samples it is taken to have grown evenly.
 fn growths(operations: &[Operation], from_ns: u64, series: &[Interval]) -> Growths {
     let mut growths = Growths::new();
-    // A counter that did not move in an interval is not reported there; one that is never told may not have been read at all.
-    let told = |counter: &str| series.iter().any(|interval| interval.system.contains_key(counter));
-    for (counter, _, _) in COUNTERS.into_iter().filter(|(counter, _, _)| told(counter)) {
+    // A counter that did not move in an interval is not reported there; one that is never reported may not have been read at all.
+    let is_reported = |counter: &str| series.iter().any(|interval| interval.system.contains_key(counter));
+    for (counter, _, _) in COUNTERS.into_iter().filter(|(counter, _, _)| is_reported(counter)) {
         let mut total = 0.0;
         let mut points: Vec<(f64, f64)> =
             series.first().map(|first| (first.from_ns as f64, 0.0)).into_iter().collect();

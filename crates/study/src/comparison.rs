@@ -178,7 +178,7 @@ fn names(sides: &[Side<'_>]) -> String {
 
 /// Refuses what no ratio can be taken of.
 fn same_figure(first: &Side<'_>, side: &Side<'_>) -> Result<(), Fault> {
-    let told = |side: &Side<'_>| {
+    let decides_by = |side: &Side<'_>| {
         let evidence = &side.facts.evidence;
         let unit = if evidence.unit.is_empty() { String::new() } else { format!(" in {}", evidence.unit) };
         let better = match evidence.better {
@@ -187,7 +187,7 @@ fn same_figure(first: &Side<'_>, side: &Side<'_>) -> Result<(), Fault> {
         };
         format!("{}{unit}, {better} is better", evidence.metric)
     };
-    let (one, other) = (told(first), told(side));
+    let (one, other) = (decides_by(first), decides_by(side));
     if one == other {
         return Ok(());
     }

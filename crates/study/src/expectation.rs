@@ -1,20 +1,19 @@
 //! What a gate demands of a study: `requests_per_s of "cpu 1" >= 0.97 x baseline`. Judged by [`crate::evidence`].
 
-mod written;
+mod syntax;
 
 use machine::{Class, Fault};
 
-use self::written::as_written;
-pub use self::written::{Expectation, Relation};
-use crate::arm::{Arm, Role, baseline_title};
+use self::syntax::as_written;
+pub use self::syntax::{Expectation, Relation};
+use crate::arm::{Arm, Role};
 
 /// The word for both runs of the baseline, where a recipe gives the baseline another name.
 const BASELINE: &str = "baseline";
 
 /// The arms that a name stands for: two of the baseline, one otherwise; none where there is no such arm.
 pub fn named<'a>(arms: &'a [Arm], name: &str) -> Vec<&'a Arm> {
-    let is_baseline =
-        |arm: &&Arm| arm.role == Role::Baseline && (name == BASELINE || name == baseline_title(&arm.name));
+    let is_baseline = |arm: &&Arm| arm.role == Role::Baseline && (name == BASELINE || name == arm.title());
     let exactly: Vec<&Arm> = arms.iter().filter(|arm| arm.name == name).collect();
     match exactly.is_empty() {
         true => arms.iter().filter(is_baseline).collect(),

@@ -7,7 +7,7 @@ use crate::case::{Case, Resolved};
 use crate::evidence::{self, Evidence};
 use crate::intervention::Proof;
 use crate::latencies;
-use crate::observed::Observed;
+use crate::observed_blocks::Observed;
 use crate::schedule;
 use crate::screening::Screening;
 use crate::trial::Trial;

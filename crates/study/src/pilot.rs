@@ -41,7 +41,7 @@ pub struct Pilot {
     pub lost_share: Option<f64>,
     /// Connections of the load, of one that pinwise drives itself.
     pub connections: Option<u32>,
-    /// Why the load cannot show anything; `None`: it can, as far as the pilot can tell.
+    /// Why the load cannot show anything; `None`: it can, as far as the pilot shows.
     pub cannot_show: Option<Unseen>,
 }
 

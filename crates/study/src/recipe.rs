@@ -3,7 +3,8 @@
 mod check;
 mod direction;
 mod dose;
-mod factor;
+pub mod factor;
+mod figure_name;
 mod keys;
 pub mod place;
 mod schema;
@@ -21,7 +22,7 @@ pub use self::direction::Direction;
 pub use self::dose::DoseOptions;
 pub use self::factor::{BootLevel, Factor, Fill};
 use self::place::Place;
-pub use self::schema::schema;
+pub use self::schema::{SCHEMA, schema};
 pub use self::search::Search;
 pub use self::secrets::Secrets;
 use crate::expectation::Expectation;
@@ -159,7 +160,7 @@ pub struct Recipe {
     /// A deliberate mis-tuning that must be seen, in place of the dose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mis_tuning: Option<Place>,
-    /// What is varied; none: the server on each CPU in turn. Of several, all combinations of their levels, or the most telling
+    /// What is varied; none: the server on each CPU in turn. Of several, all combinations of their levels, or the most informative
     /// of them where they are more than `most_arms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<Factor>,
@@ -265,7 +266,7 @@ impl Recipe {
     /// rates are taken for capacities, and a control that is not seen then says so.
     pub(crate) fn measures_capacity(&self) -> bool {
         let is_paced = self.load.driven().is_some_and(|load| load.pace().rate_per_s.is_some());
-        self.direction() == Direction::Higher && direction::is_rate(&self.metric) && !is_paced
+        self.direction() == Direction::Higher && figure_name::is_rate(&self.metric) && !is_paced
     }
 
     /// Reads a recipe; errors name `file`, line and column, the key and what would be right.
@@ -282,7 +283,7 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// The recipe with the direction of every figure filled in: as given, or as name and unit tell it.
+    /// The recipe with the direction of every figure filled in: as given, or as name and unit say it.
     ///
     /// # Errors
     /// Neither gives the direction of a figure; the fault names it.
@@ -291,7 +292,7 @@ impl Recipe {
             Fault::new(
                 Class::Usage,
                 figure,
-                "its name and unit do not tell whether higher or lower is better",
+                "its name and unit do not say whether higher or lower is better",
                 remedy,
             )
         };
@@ -338,8 +339,8 @@ impl Recipe {
     pub fn asks_for_boots(&self) -> bool {
         let says = |place: &Place| place.boot.is_some();
         let varies = |factor: &Factor| match factor {
-            Factor::Boot { .. } => true,
-            Factor::Places { levels, .. } => levels.iter().any(says),
+            Factor::Boot(_) => true,
+            Factor::Places(places) => places.levels.iter().any(says),
             _ => false,
         };
         says(&self.baseline) || self.mis_tuning.as_ref().is_some_and(says) || self.factors.iter().any(varies)

@@ -43,7 +43,7 @@ pub fn next(study: &Resolved, trials: &[Trial]) -> Option<Slot> {
         let open = |position: usize| order.get(position).filter(|arm| !is_skipped(&given_up, **arm, block));
         let attempts = study.recipe.budget.attempts.max(1);
         for boot in study.boots_of(block) {
-            // One more of a control that failed each time: it ended the study, which goes on since somebody mended the cause.
+            // One more of a control that failed each time: it ended the study, which goes on since somebody fixed the cause.
             let most = boot.clone().map(|position| of(position).len() + 1).max().unwrap_or(0).max(attempts);
             let rounds = (0..most).flat_map(|attempt| boot.clone().map(move |position| (attempt, position)));
             for (attempt, position, arm) in rounds.filter_map(|(attempt, at)| Some((attempt, at, *open(at)?)))

@@ -10,6 +10,7 @@ use machine::{CpuSet, Machine};
 use serde::{Deserialize, Serialize};
 
 use crate::arm::Arm;
+use crate::recipe::factor::EachCpu;
 use crate::recipe::{Direction, Factor, Recipe};
 use crate::statistics::summary;
 use crate::trial::Trial;
@@ -53,13 +54,13 @@ impl Screening {
 
     /// The recipe whose blocks are spent on the chosen CPUs.
     pub fn narrowed(&self, recipe: Recipe) -> Recipe {
-        Recipe { factors: vec![Factor::EachCpu { cpus: Some(self.chosen()) }], ..recipe }
+        Recipe { factors: vec![Factor::EachCpu(EachCpu { cpus: Some(self.chosen()) })], ..recipe }
     }
 }
 
 /// The arms that are screened: one a CPU, where the recipe tries every CPU and there are more than it says.
 pub fn arms(recipe: &Recipe, arms: &[Arm]) -> Option<Vec<Arm>> {
-    let tries_every_cpu = matches!(recipe.factors[..], [] | [Factor::EachCpu { cpus: None }]);
+    let tries_every_cpu = matches!(recipe.factors[..], [] | [Factor::EachCpu(EachCpu { cpus: None })]);
     if !tries_every_cpu || recipe.search.is_some() {
         return None;
     }
@@ -187,7 +188,7 @@ mod tests {
         let of = |recipe: &Recipe, machine: &Machine| arms(recipe, &of_recipe(recipe, machine).unwrap());
         assert_eq!(of(&recipe(), &alike(2)), None);
         assert_eq!(of(&recipe(), &alike(64)).map(|arms| arms.len()), Some(64));
-        let list = Factor::EachCpu { cpus: Some((0..40).collect()) };
+        let list = Factor::EachCpu(EachCpu { cpus: Some((0..40).collect()) });
         assert_eq!(of(&Recipe { factors: vec![list], ..recipe() }, &alike(64)), None);
         assert_eq!(of(&Recipe { screen_above: 64, ..recipe() }, &alike(64)), None);
     }
@@ -221,7 +222,7 @@ mod tests {
         assert_eq!(chosen.samples.len(), 8, "two of each node");
         let narrowed = chosen.narrowed(recipe());
         assert!(
-            matches!(&narrowed.factors[..], [Factor::EachCpu { cpus: Some(cpus) }] if *cpus == chosen.chosen())
+            matches!(&narrowed.factors[..], [Factor::EachCpu(EachCpu { cpus: Some(cpus) })] if *cpus == chosen.chosen())
         );
     }
 

@@ -13,7 +13,7 @@ use crate::statistics::stalls::Stall;
 /// How the start of the run was cut off.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WarmUp {
-    /// Seconds left out at the start of the run; `None` when it could not be told (the load tool gives one figure only).
+    /// Seconds left out at the start of the run; `None` when it is not known (the load tool gives one figure only).
     pub left_out_s: Option<f64>,
     /// Whether the cap was reached: the run may not have been warm yet.
     pub capped: bool,
@@ -152,7 +152,7 @@ impl Misplaced {
 pub struct Parts {
     /// From the start of the server to the moment when it was ready.
     pub server_start_s: f64,
-    /// The load, from its start to its end as it tells them itself.
+    /// The load, from its start to its end as it reports them itself.
     pub load_s: f64,
     /// The end of the server.
     pub server_stop_s: f64,

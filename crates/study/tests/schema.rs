@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use pinwise_study::Recipe;
-use pinwise_study::recipe::schema;
+use pinwise_study::recipe::{SCHEMA, schema};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -24,9 +24,16 @@ fn against(recipe: &str) -> Vec<String> {
 
 #[test]
 fn the_file_beside_the_recipes_is_what_the_types_say() {
-    let file = std::fs::read_to_string(folder().join("recipe.schema.json")).unwrap_or_default();
-    let kept: Value = serde_json::from_str(&file).unwrap_or_default();
-    assert!(kept == schema(), "make it anew: pinwise study --print-schema > recipes/recipe.schema.json");
+    let path = folder().join("recipe.schema.json");
+    if std::env::var_os("PINWISE_WRITE_DOCS").is_some() {
+        return std::fs::write(&path, format!("{:#}\n", schema())).unwrap();
+    }
+    let file = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        file == format!("{:#}\n", schema()),
+        "write it anew: PINWISE_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(/^the_file_beside/)'"
+    );
+    assert_eq!(file, SCHEMA);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The machine of a made-up window.
 
 use machine::devices::Device;
-use machine::idle::IdleState;
 use machine::irqs::Irq;
 use machine::power::FrequencyPolicy;
+use machine::power::idle::IdleState;
 use machine::topology::caches::{Cache, CacheType};
 use machine::topology::cpus::Cpu;
 use machine::topology::nodes::Node;

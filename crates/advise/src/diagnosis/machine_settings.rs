@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use machine::devices::DeviceKind;
 use machine::irqs::Irq;
+use machine::wording::plural;
 use machine::{CpuSet, Machine, Missing};
 use probe::Situation;
 
 use super::cause::{Cause, Remedy, Subject};
 use super::machine_wide::MachineRule;
 use super::rules::{About, Costs, Looked};
-use crate::words::plural;
 
 /// Clock sources of PCs that are read through a bus: a microsecond and more, by a system call each.
 const SLOW_CLOCKS: [&str; 3] = ["hpet", "acpi_pm", "jiffies"];

@@ -1,6 +1,7 @@
 //! What is wrong with a machine, whoever runs on it: no server is named, so nothing is charged to anybody.
 
 use machine::Missing;
+use machine::wording::{per_second, percent};
 use probe::Situation;
 use probe::account::{CpuAccount, Source};
 use serde::Serialize;
@@ -8,7 +9,6 @@ use serde::Serialize;
 use super::cause::{Cause, Remedy, Subject};
 use super::rules::machine::steal;
 use super::rules::{About, Costs, Looked};
-use crate::words::{per_second, percent};
 
 /// Waits for CPUs or for I/O (PSI) are reported from this share of the window on.
 const WAITS: f64 = 0.10;
@@ -118,7 +118,7 @@ pub static ALL: &[MachineRule] = &[
             title: "CPUs taken by interrupts",
             costs: Costs::Machine,
             docs: "Interrupts and softirqs take a fifth of a CPU or more. Whatever runs there is slowed by as much, and its CPU time does not \
-                   tell. The largest source is named; what is moved is what raises it. Packets between local processes are worked off \
+                   show it. The largest source is named; what is moved is what raises it. Packets between local processes are worked off \
                    where they are sent, and are work of their own.",
         },
         look: interrupted_cpu,

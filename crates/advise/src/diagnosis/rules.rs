@@ -5,8 +5,8 @@ pub mod interrupts;
 mod last_level_caches;
 pub mod machine;
 pub mod memory;
-mod much_sleep;
 mod rule;
+mod sleep_share;
 pub mod waits;
 
 pub use rule::{About, Costs, Looked, OwnWork, Rule};

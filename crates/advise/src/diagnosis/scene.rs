@@ -100,7 +100,7 @@ impl<'a> Scene<'a> {
             .sum()
     }
 
-    /// What they waited for others than the server itself, ns: all waiting where it is not known for whom.
+    /// How long they waited for CPUs that others than the server had, ns; all waiting where it is not known who had them.
     pub fn kept_by_others_ns(&self) -> f64 {
         (self.time.queued_ns() - self.own_took_ns().unwrap_or(0.0)).max(0.0)
     }

@@ -8,7 +8,7 @@ use machine::topology::nodes::Node;
 use machine::{CpuSet, Missing};
 use probe::account::{Frequency, Nearness, NodeShare, Source};
 
-use super::made::{Made, SECOND, SERVER, situation};
+use super::situation_builder::{SECOND, SERVER, SituationBuilder, situation};
 use super::*;
 
 /// Ids of the causes, as text.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use study::{Intervention, Proof};
 
-use super::judged::{Found, largest};
+use super::diagnosed_trials::{Found, largest};
 use super::waterfall::{Change, MATTERS};
 use crate::diagnosis::cause::tier;
 use crate::diagnosis::rules::Costs;
@@ -154,7 +154,7 @@ impl Claim {
         let support = match (proof.holds(), proof.refuted()) {
             (true, _) => Support::Proved,
             (_, true) => Support::Refuted,
-            // More blocks may tell.
+            // More blocks may decide it.
             _ => self.support,
         };
         Self { support, proof: Some(proof.clone()), ..self }

@@ -1,12 +1,12 @@
 //! A process that the load waits for: the server sleeps meanwhile, and the account of the server shows sleep alone.
 
 use machine::CpuSet;
+use machine::wording::percent;
 use probe::{Party, Situation};
 
 use super::term::{Term, Terms};
 use crate::diagnosis::rules::waits::slow_client::hog_beside_clients;
 use crate::diagnosis::{Cause, Remedy, Subject};
-use crate::words::percent;
 
 /// The rule whose claim it is.
 const RULE: &str = "slow-client";

@@ -14,7 +14,7 @@ pub struct Stalled {
     pub arm: String,
     /// Trials in which there were stalls.
     pub trials: usize,
-    /// All trials of the arm that tell.
+    /// All trials of the arm in which stalls can be seen.
     pub of_trials: usize,
     /// Their distance, and what each takes.
     #[serde(flatten)]
@@ -45,11 +45,11 @@ mod tests {
     use study::statistics::stalls::Stall;
 
     use super::*;
-    use crate::a_case;
+    use crate::case_builder;
 
     /// A case whose trials all stall at these times of a window of 12 s.
     fn facts(at_s: &[f64]) -> Facts {
-        let mut facts = a_case::steered();
+        let mut facts = case_builder::steered();
         let stalls: Vec<Stall> = at_s.iter().map(|at_s| Stall { at_s: *at_s, lost_s: 0.085 }).collect();
         for seen in &mut facts.trials {
             seen.trial.within = Some(Within {

@@ -111,7 +111,7 @@ impl Terms {
         Some(terms)
     }
 
-    /// Time on CPUs of its own, in user mode and in the kernel where ticks tell.
+    /// Time on CPUs of its own, in user mode and in the kernel where ticks distinguish them.
     fn add_own(&mut self, time: &ServerTime) {
         match time.user_ns.filter(|_| time.means == Means::Account) {
             Some(user_ns) => {

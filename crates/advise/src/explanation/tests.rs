@@ -13,15 +13,15 @@ use super::claim::Support;
 use super::functions::Where;
 use super::term::{Part, Term};
 use super::*;
-use crate::a_case::ACase;
+use crate::case_builder::CaseBuilder;
 use crate::diagnosis::Subject;
-use crate::diagnosis::made::{Made, SERVER, situation};
+use crate::diagnosis::situation_builder::{SERVER, SituationBuilder, situation};
 
 const MS: u64 = 1_000_000;
 
 /// A case whose arms `cpu 0` and `cpu 1` were observed in so many blocks, with so many requests answered in each window.
 pub(super) fn case(blocks: usize, of: impl Fn(&str, usize) -> (Situation, Option<f64>)) -> Facts {
-    let mut facts = ACase::of_cpus(2).build();
+    let mut facts = CaseBuilder::of_cpus(2).build();
     for block in 0..blocks {
         for (position, arm) in ["cpu 0", "cpu 1"].into_iter().enumerate() {
             let (situation, requests) = of(arm, block);
@@ -118,7 +118,7 @@ fn what_costs_the_faster_arm_more_is_outweighed_and_comes_last() {
 #[test]
 fn where_the_observed_blocks_do_not_show_which_arm_is_slower_the_verdict_of_the_study_does() {
     let is_outweighed = |speed: f64| {
-        let mut facts = ACase::of_cpus(2).slow(0, speed).build();
+        let mut facts = CaseBuilder::of_cpus(2).slow(0, speed).build();
         let baseline =
             facts.study.arms.iter().find(|arm| arm.role == study::Role::Baseline).unwrap().name.clone();
         for block in 0..6 {
@@ -212,8 +212,8 @@ fn a_cause_that_can_be_moved_is_proved_in_both_directions() {
     for (held, support) in [(true, Support::Proved), (false, Support::Refuted)] {
         let mut proved = facts.clone();
         proved.proofs.push(proof(&intervention, &id, held));
-        let told = explain(&proved, "cpu 0", "cpu 1").unwrap();
-        assert_eq!((told.claims[0].support, told.claims[0].proof.is_some()), (support, true));
+        let explanation = explain(&proved, "cpu 0", "cpu 1").unwrap();
+        assert_eq!((explanation.claims[0].support, explanation.claims[0].proof.is_some()), (support, true));
         proved.proofs[0].finding = "another".into();
         assert_eq!(explain(&proved, "cpu 0", "cpu 1").unwrap().claims[0].support, Support::Supported);
     }
@@ -408,7 +408,7 @@ fn what_cannot_be_explained_says_why() {
     let facts = case(6, |_, _| (situation(), None));
     let unknown = explain(&facts, "cpu 9", "cpu 1").unwrap_err();
     assert!(unknown.fact.contains("cpu 9") && unknown.why.contains("cpu 0, cpu 1"), "{unknown:?}");
-    let mut unobserved = ACase::of_cpus(2).build();
+    let mut unobserved = CaseBuilder::of_cpus(2).build();
     assert!(explain(&unobserved, "cpu 0", "cpu 1").unwrap_err().why.contains("observed_blocks"));
     let refused = Missing::new("kernel events", "not permitted: run as root");
     unobserved.missing.push(refused.identified(FactId::KernelEvents));
@@ -500,7 +500,7 @@ fn what_costs_every_arm_is_said_and_what_costs_one_is_not() {
     let one =
         case(6, |arm, _| (if arm == "cpu 0" { throttled(200 * MS) } else { situation() }, Some(8_000.0)));
     assert!(Explained::of(&one).every_arm.causes.is_empty());
-    assert_eq!(Explained::of(&ACase::of_cpus(2).build()).every_arm, everywhere::EveryArm::default());
+    assert_eq!(Explained::of(&CaseBuilder::of_cpus(2).build()).every_arm, common_causes::EveryArm::default());
 }
 
 #[test]

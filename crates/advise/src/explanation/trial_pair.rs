@@ -2,11 +2,11 @@
 
 use study::Observed;
 
-use super::judged::Judged;
+use super::diagnosed_trials::DiagnosedTrial;
 use super::waterfall::Change;
 
 /// A trial of each arm in the same block.
-pub(super) type TrialPair<'t, 'a> = (&'t Judged<'a>, &'t Judged<'a>);
+pub(super) type TrialPair<'t, 'a> = (&'t DiagnosedTrial<'a>, &'t DiagnosedTrial<'a>);
 
 /// How a figure of a trial differs between the arms; `None` where one of them does not have it.
 pub(super) fn change(pairs: &[TrialPair<'_, '_>], of: impl Fn(&Observed) -> Option<f64>) -> Option<Change> {

@@ -105,7 +105,7 @@ pub struct Waterfall {
     pub total: Change,
     /// By term, those that changed most first.
     pub steps: Vec<Step>,
-    /// The server's own time on CPUs, user mode and kernel together: ticks tell the two apart, and err.
+    /// The server's own time on CPUs, user mode and kernel together: ticks distinguish the two, and err.
     pub own: Change,
 }
 

@@ -1,17 +1,17 @@
 //! Interrupts take this CPU: a device, the timer or another CPU interrupts the server more often here than elsewhere.
 
+use machine::wording::per_second;
 use machine::{CpuSet, Setting};
 use study::{Contrast, Facts, Intervention};
 
 use super::{About, Rule, receive_softirq};
-use crate::by_hand;
+use crate::apply_command;
 use crate::finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
-use crate::loss::{self, Loss};
-use crate::moves::{self, SettingsMoved};
+use crate::interrupt_rows::{self, Kind};
+use crate::interventions::{self, SettingsMoved};
+use crate::loss::{self, Loss, slower_than_others};
 use crate::own_cpu::{OwnCpu, Pair, Row, rate_with_server_elsewhere};
-use crate::row::{self, Kind};
 use crate::siblings::Siblings;
-use crate::words::{per_second, slow};
 
 /// A row is named when its excess takes at least this share of the CPU: below it lies what two trials of the same
 /// placement differ by.
@@ -109,7 +109,7 @@ impl Cost {
 
 /// Whether a row's excess is large enough to be named.
 pub(crate) fn stands_out(row: &Row, pair: Pair, cost: Cost) -> bool {
-    let floor_only = !cost.measured || row::kind(&row.name, &row.label) == Kind::Device;
+    let floor_only = !cost.measured || interrupt_rows::kind(&row.name, &row.label) == Kind::Device;
     let enough =
         pair.excess() * cost.to_ns / 1e9 >= LEAST_SHARE || (floor_only && pair.excess() >= LEAST_RATE_PER_S);
     enough && pair.bad >= LEAST_RATIO * pair.good
@@ -131,7 +131,9 @@ impl Slow<'_> {
         let calls_belong_to_receive = receive_softirq::explains_function_calls(self.own, self.cpu);
         self.pairs()
             .filter(|(row, pair)| stands_out(row, *pair, cost))
-            .filter(|(row, _)| !(calls_belong_to_receive && row::is_function_call(&row.name, &row.label)))
+            .filter(|(row, _)| {
+                !(calls_belong_to_receive && interrupt_rows::is_function_call(&row.name, &row.label))
+            })
             .collect()
     }
 
@@ -142,8 +144,8 @@ impl Slow<'_> {
     }
 
     fn finding(&self, row: &Row, pair: Pair) -> Finding {
-        let (cpu, kind) = (self.cpu, row::kind(&row.name, &row.label));
-        let words = row::words(&row.name, &row.label);
+        let (cpu, kind) = (self.cpu, interrupt_rows::kind(&row.name, &row.label));
+        let words = interrupt_rows::words(&row.name, &row.label);
         let (predicted, fit, agreement) = self.size(kind, pair);
         let supported = fit == Fit::Agrees && self.dominates(kind, pair, &predicted);
         let intervention = self.intervention(kind, row, pair);
@@ -154,7 +156,7 @@ impl Slow<'_> {
             cpu: Some(cpu),
             claim: format!(
                 "{}, and {words} arrive there at {} against {}.",
-                capital(&slow(self.facts, cpu, self.contrast)),
+                capital(&slower_than_others(self.facts, cpu, self.contrast)),
                 per_second(pair.bad),
                 per_second(pair.good)
             ),
@@ -200,7 +202,7 @@ impl Slow<'_> {
     }
 
     fn evidence(&self, row: &Row, pair: Pair) -> Vec<EvidenceLine> {
-        let words = row::words(&row.name, &row.label);
+        let words = interrupt_rows::words(&row.name, &row.label);
         let mut lines = vec![EvidenceLine {
             what: format!("{words} on the server's own CPU"),
             bad: pair.bad,
@@ -231,7 +233,7 @@ impl Slow<'_> {
     }
 
     fn good_cpu(&self) -> Option<u32> {
-        moves::good_cpu(self.facts, self.cpu, self.siblings, |_| true)
+        interventions::good_cpu(self.facts, self.cpu, self.siblings, |_| true)
     }
 
     fn remedy(&self, kind: Kind, row: &Row) -> String {
@@ -256,8 +258,8 @@ impl Slow<'_> {
         let good = self.good_cpu()?;
         match kind {
             Kind::Device => irq_moved(self.facts, &row.name, &row.label, self.cpu, self.cpu, good),
-            Kind::Timer => moves::neighbours_moved(self.facts, self.cpu, good)
-                .or_else(|| moves::timer_imitated(self.facts, self.cpu, good, pair.excess())),
+            Kind::Timer => interventions::neighbours_moved(self.facts, self.cpu, good)
+                .or_else(|| interventions::timer_imitated(self.facts, self.cpu, good, pair.excess())),
             _ => None,
         }
     }
@@ -281,7 +283,7 @@ pub(crate) fn irq_moved(
     };
     let what = format!(
         "{} is moved from CPU {at} to CPU {good}{}",
-        row::words(irq, label),
+        interrupt_rows::words(irq, label),
         affinity_in_words(facts, irq)
     );
     SettingsMoved { slow, good, what, as_found: on(at), moved: on(good) }.intervention(facts)
@@ -330,7 +332,7 @@ pub(crate) fn commands(kind: Kind, row: &Row, good: Option<u32>) -> Vec<String> 
         commands.push("systemctl is-active irqbalance".into());
         let moved =
             |cpu: u32| Setting { knob: "irq-affinity".into(), target: name.clone(), value: cpu.to_string() };
-        commands.extend(good.and_then(|cpu| by_hand::applied(&[moved(cpu)])));
+        commands.extend(good.and_then(|cpu| apply_command::for_settings(&[moved(cpu)])));
     }
     commands
 }

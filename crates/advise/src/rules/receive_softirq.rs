@@ -1,18 +1,18 @@
 //! Receive softirq work lands on this CPU: packets are processed where the server runs, and take its time.
 
+use machine::wording::{per_second, percent};
 use machine::{CpuSet, Missing, Setting};
 use study::{Contrast, Facts, Intervention};
 
 use super::interrupts::{LEAST_RATE_PER_S, LEAST_RATIO, capital};
 use super::{About, Rule};
-use crate::by_hand;
+use crate::apply_command;
 use crate::finding::{EvidenceLine, Finding, Fit, Predicted, Standing};
-use crate::loss::{self, Loss};
-use crate::moves::{self, SettingsMoved};
+use crate::interrupt_rows::{self, Kind};
+use crate::interventions::{self, SettingsMoved};
+use crate::loss::{self, Loss, slower_than_others};
 use crate::own_cpu::{OwnCpu, Pair, arms_by_cpu};
-use crate::row::{self, Kind};
 use crate::siblings::Siblings;
-use crate::words::{per_second, percent, slow};
 
 /// With function-call interrupts beside it, softirq time counts from this excess on, share of the CPU.
 pub const LEAST_EXCESS_WITH_CALLS: f64 = 0.02;
@@ -78,7 +78,7 @@ struct Signs {
 
 impl Signs {
     fn of(own: &OwnCpu, cpu: u32) -> Self {
-        let calls = own.rows("interrupts").find(|r| row::is_function_call(&r.name, &r.label));
+        let calls = own.rows("interrupts").find(|r| interrupt_rows::is_function_call(&r.name, &r.label));
         Self {
             time: own.pair("stat", "softirq", cpu),
             calls: calls.and_then(|r| own.pair("interrupts", &r.name, cpu)),
@@ -101,7 +101,7 @@ impl Signs {
     }
 
     /// Whether more packets were received there than elsewhere, as far as is known. Without function-call interrupts
-    /// nothing else tells receive work from softirqs that merely take longer: a storm of timer interrupts stretches them
+    /// nothing else distinguishes receive work from softirqs that merely take longer: a storm of timer interrupts stretches them
     /// too (measured: 10,000/s, NET_RX lower and softirq time higher on the stormed CPU).
     fn receives_more(&self) -> bool {
         self.net_rx.is_none_or(|n| n.bad >= LEAST_RATIO * n.good)
@@ -186,7 +186,7 @@ impl Slow<'_> {
                 format!(": rps_cpus of {} send packets there", targets.join(", "))
             }
         };
-        format!("{}, and {what}{from}.", capital(&slow(self.facts, self.cpu, self.contrast)))
+        format!("{}, and {what}{from}.", capital(&slower_than_others(self.facts, self.cpu, self.contrast)))
     }
 
     fn mechanism(&self) -> String {
@@ -268,7 +268,7 @@ impl Slow<'_> {
 
     fn good_cpu(&self, steering: &[Steering]) -> Option<u32> {
         let unsteered = |cpu| !steering.iter().any(|s| s.cpus.contains(cpu));
-        moves::good_cpu(self.facts, self.cpu, self.siblings, unsteered)
+        interventions::good_cpu(self.facts, self.cpu, self.siblings, unsteered)
     }
 
     fn intervention(&self, steering: &[Steering]) -> Option<Intervention> {
@@ -297,12 +297,12 @@ impl Slow<'_> {
         let irqs: Vec<String> = self
             .own
             .rows("interrupts")
-            .filter(|r| row::kind(&r.name, &r.label) == Kind::Device)
+            .filter(|r| interrupt_rows::kind(&r.name, &r.label) == Kind::Device)
             .filter(|r| {
                 let pair = self.own.pair("interrupts", &r.name, cpu);
                 pair.is_some_and(|p| p.excess() >= LEAST_RATE_PER_S && p.bad >= LEAST_RATIO * p.good)
             })
-            .map(|r| row::words(&r.name, &r.label))
+            .map(|r| interrupt_rows::words(&r.name, &r.label))
             .collect();
         let look = match irqs.is_empty() {
             true => "the IRQ affinity of the network card's queues, rps_cpus in other network namespaces, and RFS \
@@ -327,7 +327,7 @@ impl Slow<'_> {
         commands.extend(steering.iter().filter_map(Steering::command_to_see));
         if let Some(good) = self.good_cpu(steering) {
             let moved: Vec<Setting> = steering.iter().map(|one| one.moved(self.cpu, good)).collect();
-            commands.extend(by_hand::applied(&moved));
+            commands.extend(apply_command::for_settings(&moved));
         }
         commands
     }
@@ -344,7 +344,7 @@ struct Steering {
 
 impl Steering {
     fn moved(&self, from: u32, to: u32) -> Setting {
-        Setting { value: moves::replaced(&self.cpus, from, to).to_list(), ..self.setting.clone() }
+        Setting { value: interventions::replaced(&self.cpus, from, to).to_list(), ..self.setting.clone() }
     }
 
     /// Shows it; `None` when the target has an unknown form.

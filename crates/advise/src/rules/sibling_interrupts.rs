@@ -1,15 +1,16 @@
 //! Interrupts take this CPU's SMT sibling: the core's other hardware thread is busy with them and shares the core.
 
+use machine::wording::per_second;
 use study::{Contrast, Facts};
 
 use super::interrupts::{Cost, OTHER_OWNERS, capital, commands, irq_moved, stands_out};
 use super::{About, Rule};
 use crate::finding::{EvidenceLine, Finding, Fit, Standing};
-use crate::moves;
+use crate::interrupt_rows::{self, Kind};
+use crate::interventions;
+use crate::loss::slower_than_others;
 use crate::own_cpu::{OwnCpu, Pair, Row};
-use crate::row::{self, Kind};
 use crate::siblings::Siblings;
-use crate::words::{per_second, slow};
 
 /// The rule.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Rule for SiblingInterrupts {
             let Some(sibling) = siblings.of(cpu).first() else { continue };
             let devices = beside
                 .rows("interrupts")
-                .filter(|r| row::kind(&r.name, &r.label) == Kind::Device)
+                .filter(|r| interrupt_rows::kind(&r.name, &r.label) == Kind::Device)
                 .filter_map(|r| Some((r, beside.pair("interrupts", &r.name, cpu)?)));
             for (row, pair) in devices.filter(|(row, pair)| stands_out(row, *pair, cost)) {
                 // A row that interrupts the CPU itself is the other rule's.
@@ -61,8 +62,8 @@ fn finding(
     (cpu, sibling): (u32, u32),
     (row, pair): (&Row, Pair),
 ) -> Finding {
-    let words = row::words(&row.name, &row.label);
-    let good = moves::good_cpu(facts, cpu, siblings, |_| true);
+    let words = interrupt_rows::words(&row.name, &row.label);
+    let good = interventions::good_cpu(facts, cpu, siblings, |_| true);
     let intervention = good.and_then(|g| irq_moved(facts, &row.name, &row.label, sibling, cpu, g));
     Finding {
         rule: ABOUT.id.into(),
@@ -71,7 +72,7 @@ fn finding(
         cpu: Some(cpu),
         claim: format!(
             "{}, and {words} arrive on its SMT sibling CPU {sibling} at {} against {}.",
-            capital(&slow(facts, cpu, contrast)),
+            capital(&slower_than_others(facts, cpu, contrast)),
             per_second(pair.bad),
             per_second(pair.good)
         ),

@@ -4,10 +4,10 @@ mod lines;
 
 use std::io;
 
-use machine::boot_loader::COMMAND_LINE;
+use machine::act::boot_loader::COMMAND_LINE;
 use machine::{Act, BootLoader, Class, Fault};
 
-use super::refusal::{Refusal, is_missing, is_permission};
+use super::operation::refusal::{Refusal, is_missing, is_permission};
 use super::{Lifetime, Operation, TakenBack};
 use crate::kernel::Kernel;
 use crate::record::{Entry, How, Value};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use machine::{Act, Class, Fault};
 
-use super::refusal::{Refusal, is_missing};
+use super::operation::refusal::{Refusal, is_missing};
 use super::{Operation, is_path_gone, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -52,7 +52,7 @@ impl Operation for CgroupCreation<'_> {
     fn examine(&self, _kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
         match old {
             Value::Present => {
-                let remedy = "choose another name: what pinwise did not make, it may not remove";
+                let remedy = "choose another name: pinwise does not remove what it did not create";
                 Err(Fault::new(Class::Usage, self.path.display(), "the cgroup is there already", remedy))
             }
             _ => Ok(()),

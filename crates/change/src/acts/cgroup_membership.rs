@@ -5,7 +5,7 @@ use std::path::Path;
 
 use machine::{Act, Fault, ProcessRef, ThreadRef};
 
-use super::refusal::{Refusal, refusal};
+use super::operation::refusal::{Refusal, refusal};
 use super::{Operation, first_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;

@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, CpuSet, ThreadRef};
 
-use super::refusal::Refusal;
+use super::operation::refusal::Refusal;
 use super::{Operation, of_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -50,7 +50,7 @@ impl Operation for CpuAffinity<'_> {
         matches!(now, Value::Cpus(now) if now == self.cpus)
     }
 
-    /// The kernel leaves out CPUs that a thread may not use: any part of what was asked is ours.
+    /// The kernel leaves out CPUs that a thread may not use: any part of what was requested is ours.
     fn may_be_ours(&self, _old: &Value, now: &Value) -> bool {
         matches!(now, Value::Cpus(now) if !now.is_empty() && now.is_subset(self.cpus))
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use machine::{Act, EthtoolSetting, EthtoolState};
 
-use super::refusal::{ENOTSUPP, Refusal, is_missing, is_permission};
+use super::operation::refusal::{ENOTSUPP, Refusal, is_missing, is_permission};
 use super::{Operation, is_path_gone, unfit, within};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -164,7 +164,7 @@ mod tests {
         let now = |of: &[(&'static str, u32)]| lies_between(&old, &asked, &figures(of));
         assert!(now(&[("rx", 50), ("tx", 9), ("frames", 1)]), "the first of two");
         assert!(now(&[("rx", 32), ("tx", 50), ("frames", 1)]), "in steps");
-        assert!(!now(&[("rx", 51), ("tx", 9), ("frames", 1)]), "beyond what was asked");
+        assert!(!now(&[("rx", 51), ("tx", 9), ("frames", 1)]), "beyond what was requested");
         assert!(!now(&[("rx", 50), ("tx", 9), ("frames", 2)]), "nobody of us has touched that");
     }
 }

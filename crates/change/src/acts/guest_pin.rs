@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, CpuSet, GuestPin, PinScope, ThreadRef};
 
-use super::refusal::{Refusal, is_missing, is_permission};
+use super::operation::refusal::{Refusal, is_missing, is_permission};
 use super::{Lifetime, Operation, first_thread, unfit};
 use crate::kernel::Kernel;
 use crate::procfs::says_ended;
@@ -91,7 +91,7 @@ impl Operation for Pinned<'_> {
     /// What virsh or libvirt says has no number.
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         let permission = || {
-            Refusal::permission("libvirt lets root and the members of its group place guests", "run as root")
+            Refusal::permission("only root and members of the libvirt group may place guests", "run as root")
         };
         Some(match error.kind() {
             _ if is_permission(error) => permission(),
@@ -106,7 +106,7 @@ impl Operation for Pinned<'_> {
             ),
             io::ErrorKind::Unsupported => Refusal::unavailable(
                 "",
-                "install it (libvirt-clients, libvirt-client): libvirt runs this guest, and has to be asked",
+                "install virsh (package libvirt-clients or libvirt-client): libvirt places this guest",
             ),
             _ => {
                 Refusal::unavailable("", "see whether libvirt runs and answers: virsh -c qemu:///system list")

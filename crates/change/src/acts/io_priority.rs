@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, IoPriority, ThreadRef};
 
-use super::refusal::Refusal;
+use super::operation::refusal::Refusal;
 use super::{Operation, of_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -43,7 +43,7 @@ impl Operation for DiskPriority {
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
         let raw = kernel.io_priority(self.thread.tid)?;
         if IoPriority::from_raw(raw).is_none() {
-            let why = format!("its disk requests have rank number {raw}, which has no name here");
+            let why = format!("its I/O priority has the unknown number {raw}");
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         Ok(Value::IoPriority(raw))
@@ -90,7 +90,7 @@ impl Operation for DiskPriority {
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
             Refusal::usage(
-                "the kernel does not take this rank",
+                "the kernel rejects this rank",
                 "write none, idle, best-effort:0 to 7 or real-time:0 to 7",
             )
         })

@@ -1,4 +1,4 @@
-//! Whether a running irqbalance leaves an interrupt alone: asked by its socket, which lasts as long as it runs.
+//! Whether a running irqbalance leaves an interrupt alone: set through its socket, and lasts as long as it runs.
 //!
 //! It takes the whole list at a time (`settings ban irqs` of irqbalance.c). Only one interrupt is put in or taken out, so that what the
 //! administrator or somebody else asked for stays.
@@ -7,7 +7,7 @@ use std::io;
 
 use machine::{Act, ProcessRef, ThreadRef};
 
-use super::refusal::{Refusal, is_missing, is_permission};
+use super::operation::refusal::{Refusal, is_missing, is_permission};
 use super::{Operation, first_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -99,7 +99,7 @@ impl Operation for IrqBan {
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         Some(match error.kind() {
             _ if is_permission(error) => {
-                Refusal::permission("irqbalance listens to root alone", "run as root")
+                Refusal::permission("irqbalance accepts requests from root alone", "run as root")
             }
             _ if is_missing(error) => Refusal::unavailable(
                 "it does not exist (any more)",

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use machine::Act;
 
-use super::refusal::{ENOTSUPP, Refusal, is_missing, is_permission, is_root};
+use super::operation::refusal::{ENOTSUPP, Refusal, is_missing, is_permission, is_root};
 use super::{Lifetime, Operation, is_path_gone, unfit, within};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -211,7 +211,7 @@ impl KernelFile<'_> {
 fn of_any_file(errno: i32) -> Option<Refusal> {
     match errno {
         libc::EINVAL | libc::ERANGE | libc::EOVERFLOW => Some(Refusal::usage(
-            "the kernel does not take this value",
+            "the kernel rejects this value",
             "check it against what the file reads, and that its CPUs are online",
         )),
         libc::EBUSY => Some(Refusal::unavailable(

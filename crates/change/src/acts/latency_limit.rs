@@ -5,7 +5,7 @@ use std::io;
 use machine::Act;
 use machine::power::NO_LATENCY_LIMIT_US;
 
-use super::refusal::{Refusal, is_missing};
+use super::operation::refusal::{Refusal, is_missing};
 use super::{Operation, TakenBack, launch};
 use crate::kernel::Kernel;
 use crate::record::{How, Value};

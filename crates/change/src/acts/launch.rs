@@ -6,8 +6,8 @@ use std::time::Duration;
 use machine::Act;
 
 use super::{Operation, TakenBack};
-use crate::group;
 use crate::kernel::Kernel;
+use crate::launch::process_group;
 use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
 
@@ -20,15 +20,15 @@ pub struct ProcessGroup<'a> {
 pub fn end(kernel: &dyn Kernel, entry: &Entry, marker: &str, force: bool) -> How {
     // Without this record the process never passed its gate.
     let Some(leader) = entry.started else { return How::Already };
-    let ended = match group::members(kernel, &leader, marker) {
+    let ended = match process_group::members(kernel, &leader, marker) {
         Ok(members) if members.is_empty() => How::Gone,
-        Ok(_) => match group::end(kernel, &leader, marker, Duration::ZERO) {
+        Ok(_) => match process_group::end(kernel, &leader, marker, Duration::ZERO) {
             Ok(_) => How::Restored,
             Err(why) => return How::Refused { why: why.to_string() },
         },
         Err(error) => return How::Refused { why: error.to_string() },
     };
-    match group::unproven(kernel, &leader, marker) {
+    match process_group::unproven(kernel, &leader, marker) {
         Ok(left) if left.is_empty() || force => ended,
         Ok(left) => How::Unproven { pids: left.iter().map(|process| process.pid).collect() },
         Err(error) => How::Refused { why: error.to_string() },

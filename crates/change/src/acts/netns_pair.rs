@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, Class, Fault, NetnsPair};
 
-use super::refusal::{Refusal, is_missing, is_permission};
+use super::operation::refusal::{Refusal, is_missing, is_permission};
 use super::{Operation, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -42,7 +42,7 @@ impl Operation for NamespacePair<'_> {
             return Ok(());
         }
         let cause = "one of them is there already: another study's, or left by one that was killed";
-        let remedy = "wait for that study, or run 'pinwise undo'; what pinwise did not make it does not remove (ip netns del)";
+        let remedy = "wait for that study, or run 'pinwise undo'; pinwise does not remove those of others (ip netns del)";
         Err(Fault::new(Class::No, self.object(), cause, remedy))
     }
 
@@ -81,7 +81,7 @@ impl Operation for NamespacePair<'_> {
         }
         Some(match error.kind() {
             _ if is_permission(error) => {
-                Refusal::permission("network namespaces are for root to make", "run as root")
+                Refusal::permission("only root may create network namespaces", "run as root")
             }
             io::ErrorKind::Unsupported => Refusal::unavailable("", "install it: apt install iproute2"),
             _ => Refusal::unavailable(

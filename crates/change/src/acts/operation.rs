@@ -1,14 +1,19 @@
-//! The one trait behind which every kind of act stands.
+//! The trait that every kind of act implements, and what the implementations share.
+
+pub(super) mod netns;
+pub(super) mod path;
+pub(super) mod refusal;
+pub(super) mod thread;
 
 use std::io;
 
 use machine::{Act, Fault, ThreadRef};
 
-use super::refusal::Refusal;
 use crate::kernel::Kernel;
 use crate::procfs::says_ended;
 use crate::record::{Entry, How, Value};
 use crate::subject::Scope;
+use refusal::Refusal;
 
 /// How long what an act does lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +28,7 @@ pub enum Lifetime {
 
 /// An act that is to be taken back.
 pub struct TakenBack<'a> {
-    /// The act as it has to be asked for here, which may name its object otherwise than its entry does.
+    /// The act as it reads here, which may name its object differently from its entry.
     pub act: &'a Act,
     /// Its entry.
     pub entry: &'a Entry,
@@ -84,7 +89,7 @@ pub trait Operation {
         None
     }
 
-    /// The process that is asked by it to keep its hands off.
+    /// The process that it keeps from setting the object.
     fn restrains(&self) -> Option<u32> {
         None
     }

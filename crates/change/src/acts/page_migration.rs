@@ -4,11 +4,10 @@ use std::io;
 
 use machine::{Act, CpuSet, ProcessRef, ThreadRef};
 
-use super::refusal::Refusal;
+use super::operation::refusal::Refusal;
 use super::{Operation, first_thread, unfit};
 use crate::kernel::Kernel;
-use crate::record::Value;
-use crate::shares;
+use crate::record::{Value, numa_distribution};
 use crate::subject::Scope;
 
 /// Moves the memory of a process onto nodes.
@@ -31,10 +30,10 @@ impl Operation for PageMigration<'_> {
     }
 
     fn read(&self, kernel: &dyn Kernel) -> io::Result<Value> {
-        Ok(Value::Memory(shares::of(kernel.node_memory(&self.process)?)))
+        Ok(Value::Memory(numa_distribution::of(kernel.node_memory(&self.process)?)))
     }
 
-    /// Of a process that runs no two readings are the same.
+    /// Two readings of a running process never agree.
     fn is_read_again(&self) -> bool {
         false
     }
@@ -52,18 +51,19 @@ impl Operation for PageMigration<'_> {
 
     fn same(&self, a: &Value, b: &Value) -> bool {
         match (a, b) {
-            (Value::Memory(a), Value::Memory(b)) => shares::are_same(a, b),
+            (Value::Memory(a), Value::Memory(b)) => numa_distribution::are_same(a, b),
             _ => a == b,
         }
     }
 
     fn took_effect(&self, now: &Value) -> bool {
-        matches!(now, Value::Memory(now) if shares::lie_on(now, self.nodes))
+        matches!(now, Value::Memory(now) if numa_distribution::lie_on(now, self.nodes))
     }
 
     /// One that was killed may have moved any part; and a process that runs takes memory from other nodes as well.
     fn is_ours(&self, _old: &Value, left: Option<&Value>, now: &Value) -> bool {
-        left.is_none() || matches!(now, Value::Memory(now) if shares::lie_mostly_on(now, self.nodes))
+        left.is_none()
+            || matches!(now, Value::Memory(now) if numa_distribution::lie_mostly_on(now, self.nodes))
     }
 
     fn is_as_left(&self, _left: &Value, _now: &Value) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use machine::{Act, Class, Fault};
 
-use super::refusal::{ENOTSUPP, Refusal, is_missing, is_permission, refusal};
+use super::operation::refusal::{ENOTSUPP, Refusal, is_missing, is_permission, refusal};
 use super::{Operation, is_path_gone};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -99,7 +99,7 @@ impl Operation for Generator<'_> {
 
     fn perform(&self, kernel: &dyn Kernel, _now: &Value) -> io::Result<()> {
         if self.device.is_empty() || self.device.contains(['/', ' ', '\n']) || self.device == ".." {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no name of an interface"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a valid interface name"));
         }
         kernel.write_file(&thread_file(self.cpu), &format!("add_device {}", self.device), None)?;
         let file = Path::new(FOLDER).join(self.device);

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use machine::platform_file::Told;
+use machine::act::platform_file::Notified;
 use machine::{Act, Class, Fault, PlatformFile};
 
-use super::refusal::{Refusal, is_missing, is_permission};
+use super::operation::refusal::{Refusal, is_missing, is_permission};
 use super::{Lifetime, Operation, TakenBack};
 use crate::kernel::{self, Kernel};
 use crate::record::{Entry, How, Value};
@@ -75,7 +75,7 @@ impl Operation for PlacedFile<'_> {
     fn examine(&self, _kernel: &dyn Kernel, old: &mut Value) -> Result<(), Fault> {
         match old {
             Value::Text(_) => {
-                let remedy = "see 'pinwise status' whose it is, and undo that first; what pinwise did not place, it may not replace";
+                let remedy = "if a session placed it ('pinwise status'), undo that first; pinwise does not replace files of others";
                 Err(Fault::new(Class::No, self.object(), "the file is there already", remedy))
             }
             _ => Ok(()),
@@ -96,7 +96,7 @@ impl Operation for PlacedFile<'_> {
 
     fn object(&self) -> String {
         let path = self.file.path().map(|path| path.display().to_string());
-        path.unwrap_or_else(|| "a file of a name that there cannot be".into())
+        path.unwrap_or_else(|| "a file with an invalid name".into())
     }
 
     fn asked(&self) -> String {
@@ -104,10 +104,10 @@ impl Operation for PlacedFile<'_> {
     }
 
     fn call(&self) -> String {
-        let informed = match self.file.told() {
-            Told::Nobody => "",
-            Told::Systemd => ", systemctl daemon-reload",
-            Told::BootLoader => ", update-grub",
+        let informed = match self.file.notified() {
+            Notified::Nobody => "",
+            Notified::Systemd => ", systemctl daemon-reload",
+            Notified::BootLoader => ", update-grub",
         };
         format!("place {}{informed}, read {}", self.object(), self.file.takes_effect())
     }
@@ -115,7 +115,7 @@ impl Operation for PlacedFile<'_> {
     fn still_in_force(&self) -> Option<String> {
         match self.file {
             PlatformFile::UnitDropIn { unit, .. } | PlatformFile::UnitStart { unit, .. } => {
-                Some(format!("processes of {unit} that run keep it until: systemctl restart {unit}"))
+                Some(format!("running processes of {unit} keep it until: systemctl restart {unit}"))
             }
             PlatformFile::GrubDefaults => {
                 Some("a kernel that was booted with it keeps it until the next boot".into())
@@ -128,7 +128,7 @@ impl Operation for PlacedFile<'_> {
         match error.raw_os_error() {
             Some(libc::EROFS) => Some(Refusal::unavailable(
                 "/etc is read-only, as in an image-based system or a container",
-                "put the setting into the image, or into what makes the container",
+                "put the setting into the image, or into the definition of the container",
             )),
             _ if is_permission(error) || is_missing(error) => None,
             _ => Some(Refusal::storage("fix the cause; nothing is left of the file")),

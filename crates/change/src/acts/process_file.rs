@@ -5,7 +5,7 @@ use std::io;
 use machine::{Act, ProcessFile, ProcessRef, ThreadRef};
 
 use super::kernel_file::form;
-use super::refusal::{Refusal, is_permission};
+use super::operation::refusal::{Refusal, is_permission};
 use super::{Operation, first_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -114,7 +114,7 @@ impl Operation for OwnFile {
                 "run as root, or choose 0 or more",
             )),
             _ if error.raw_os_error() == Some(libc::EAGAIN) => Some(Refusal::unavailable(
-                "the kernel takes ten changes of autogroups a second from all but root",
+                "the kernel accepts ten changes of autogroups a second from users other than root",
                 "try again in a second",
             )),
             _ => None,

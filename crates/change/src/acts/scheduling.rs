@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, Scheduling, ThreadRef};
 
-use super::refusal::{Refusal, is_permission, is_root};
+use super::operation::refusal::{Refusal, is_permission, is_root};
 use super::{Operation, of_thread, unfit};
 use crate::kernel::{Kernel, policy_text};
 use crate::record::Value;
@@ -71,13 +71,13 @@ impl Operation for ThreadScheduling {
     fn refused(&self, error: &io::Error) -> Option<Refusal> {
         if is_permission(error) && is_root() {
             return Some(Refusal::permission(
-                "refused although root: RT_GROUP_SCHED without run time, or a container",
+                "refused even to root: RT_GROUP_SCHED without run time, or a container",
                 "give the cgroup real-time run time (cpu.rt_runtime_us), or move the process to the root cgroup",
             ));
         }
         (error.raw_os_error() == Some(libc::EINVAL)).then(|| {
             Refusal::usage(
-                "the kernel does not take this priority",
+                "the kernel rejects this priority",
                 "priority 1 to 99 for fifo and rr, nice -20 to 19 for others",
             )
         })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use machine::{Act, Class, Fault};
 
-use super::refusal::{Refusal, is_missing, is_permission};
+use super::operation::refusal::{Refusal, is_missing, is_permission};
 use super::{Lifetime, Operation, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -42,7 +42,7 @@ impl Operation for SwapFile<'_> {
         if *old != Value::Present {
             return Ok(());
         }
-        let remedy = "choose another folder: what pinwise did not make, it may not remove";
+        let remedy = "choose another folder: pinwise does not remove what it did not create";
         Err(Fault::new(Class::Usage, self.path.display(), "there is a file of this name", remedy))
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use machine::{Act, Class, Fault};
 
-use super::refusal::{Refusal, is_permission};
+use super::operation::refusal::{Refusal, is_permission};
 use super::{Operation, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -37,7 +37,7 @@ impl Operation for Swapping<'_> {
         if *old != Value::Present {
             return Ok(());
         }
-        let remedy = "leave it: what pinwise did not switch on, it may not switch off";
+        let remedy = "leave it: pinwise does not switch off what it did not switch on";
         Err(Fault::new(Class::Usage, self.path.display(), "the kernel swaps to it already", remedy))
     }
 
@@ -75,11 +75,11 @@ impl Operation for Swapping<'_> {
                 "run as root, or leave server.swap_mb out",
             )),
             Some(libc::EINVAL) => Some(Refusal::unavailable(
-                "this file system takes no swap files, or none that share or compress their blocks",
+                "this file system does not support swap files, or not with shared or compressed blocks",
                 "name a folder on ext4 or xfs (server.swap_dir)",
             )),
             Some(libc::ENOMEM) => Some(Refusal::unavailable(
-                "there is no memory to bring back what lies there",
+                "there is not enough memory to bring back what is swapped out",
                 "end what uses it, and try again",
             )),
             _ => None,

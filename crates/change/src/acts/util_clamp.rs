@@ -4,7 +4,7 @@ use std::io;
 
 use machine::{Act, ThreadRef, UtilClamp};
 
-use super::refusal::Refusal;
+use super::operation::refusal::Refusal;
 use super::{Operation, of_thread, unfit};
 use crate::kernel::Kernel;
 use crate::record::Value;
@@ -69,7 +69,7 @@ impl Operation for Clamp {
                 "use the knobs frequency-min or frequency-governor",
             )),
             Some(libc::EINVAL | libc::ERANGE) => Some(Refusal::usage(
-                "the kernel does not take these clamps",
+                "the kernel rejects these clamps",
                 "write MIN-MAX with MIN not above MAX, and both within 0 to 1024",
             )),
             _ => None,

@@ -1,5 +1,6 @@
 //! Control groups (cgroups(7)).
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod live;
 

@@ -27,7 +27,7 @@ pub enum When {
     After,
 }
 
-/// What a crash panics with, so that a test can tell it from a failed assertion.
+/// What a crash panics with, so that a test can distinguish it from a failed assertion.
 #[derive(Debug, Clone, Copy)]
 pub struct Crash;
 

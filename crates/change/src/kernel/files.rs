@@ -1,5 +1,6 @@
 //! Files that the kernel shows: those of procfs, sysfs and cgroup hierarchies, and those of one process.
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod live;
 mod presence;

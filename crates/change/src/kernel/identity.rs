@@ -1,12 +1,13 @@
 //! Identity: which boot this is, where this process stands, and which object a name or number means.
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod live;
 mod subjects;
 
 use std::io;
 
-use crate::ground::Ground;
+use crate::namespace::process_view::ProcessView;
 use crate::subject::{Reference, Subject};
 
 /// Distinguishes objects that may have the same name or number.
@@ -24,7 +25,7 @@ pub trait Identity {
     ///
     /// # Errors
     /// /proc is not mounted, or shows another PID namespace.
-    fn ground(&self) -> io::Result<Ground>;
+    fn process_view(&self) -> io::Result<ProcessView>;
 
     /// Identity of an object as it is here and now, as far as the kernel reports one.
     fn subject_of(&self, object: &Reference) -> Subject;

@@ -1,5 +1,6 @@
 //! Memory: on which NUMA nodes a process has it, and the files that the kernel swaps to.
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod live;
 mod nodes;

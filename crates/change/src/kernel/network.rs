@@ -1,5 +1,6 @@
 //! The network: namespaces, interfaces and the settings of their drivers.
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod ethtool;
 pub(super) mod interfaces;

@@ -1,6 +1,7 @@
 //! The platform: configuration files that its services read, boot loaders, irqbalance and libvirt.
 
 mod boot_lines;
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod files;
 mod guest_pins;

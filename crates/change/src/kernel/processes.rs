@@ -1,5 +1,6 @@
 //! Processes: listed, started, signalled and reaped.
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod fork;
 pub mod latency_holder;

@@ -51,19 +51,22 @@ pub fn is_pseudo(of: &(impl OnFileSystem + ?Sized)) -> io::Result<bool> {
 pub fn write(path: &Path, value: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     if !is_pseudo(&file)? {
-        let why = "this is no file of /proc, /sys or a cgroup, and pinwise alters no others";
+        let why = "this is not a file of /proc, /sys or a cgroup, and pinwise writes no others";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let line = format!("{}\n", value.trim_end_matches('\n'));
     match file.write(line.as_bytes())? {
         written if written == line.len() => Ok(()),
         written => {
-            Err(io::Error::new(io::ErrorKind::WriteZero, format!("the kernel took {written} bytes only")))
+            Err(io::Error::new(io::ErrorKind::WriteZero, format!("the kernel took only {written} bytes")))
         }
     }
 }
 
 /// The number in a file.
 pub fn read_number(path: &str) -> io::Result<u64> {
-    fs::read_to_string(path)?.trim().parse().map_err(|_| io::Error::other(format!("{path} holds no number")))
+    fs::read_to_string(path)?
+        .trim()
+        .parse()
+        .map_err(|_| io::Error::other(format!("{path} does not hold a number")))
 }

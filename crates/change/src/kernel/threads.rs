@@ -1,5 +1,6 @@
 //! Threads: where they run, and what the scheduler gives them.
 
+#[cfg(any(test, feature = "emulated"))]
 mod emulated;
 mod live;
 pub(crate) mod sched;

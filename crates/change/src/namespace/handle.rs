@@ -55,8 +55,8 @@ pub fn id_of(file: BorrowedFd<'_>) -> io::Result<u64> {
 /// The network namespace of that id and inode number; `None` when it has ended.
 ///
 /// # Errors
-/// The kernel has no such handles; this process may not see all namespaces, so that it cannot tell one that has ended from one that it
-/// may not open.
+/// The kernel has no such handles; this process may not see all namespaces, so that it cannot distinguish one that has ended from one
+/// that it may not open.
 pub fn open_network(id: u64, inode: u64) -> io::Result<Option<File>> {
     let inode = u32::try_from(inode).map_err(io::Error::other)?;
     let mut handle =

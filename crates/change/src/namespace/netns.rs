@@ -14,7 +14,10 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 /// There is none of that name, or no namespace can have it.
 pub fn open(name: &str) -> io::Result<File> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no name of a network namespace"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is not a valid name of a network namespace",
+        ));
     }
     File::open(format!("/run/netns/{name}"))
 }
@@ -68,8 +71,8 @@ fn on_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result
 pub fn fault(name: &str, error: &io::Error) -> Fault {
     let (class, remedy) = match error.kind() {
         io::ErrorKind::PermissionDenied => (Class::NotPermitted, "run as root"),
-        io::ErrorKind::NotFound => (Class::MachineLacks, "see 'ip netns list' for those that there are"),
-        _ => (Class::Usage, "see 'ip netns list' for those that there are"),
+        io::ErrorKind::NotFound => (Class::MachineLacks, "see 'ip netns list' for those that exist"),
+        _ => (Class::Usage, "see 'ip netns list' for those that exist"),
     };
     Fault::new(class, format!("network namespace {name}"), error, remedy)
 }

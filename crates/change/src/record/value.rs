@@ -7,8 +7,8 @@ use machine::power::NO_LATENCY_LIMIT_US;
 use machine::{CpuSet, EthtoolState, IoPriority, UtilClamp};
 use serde::{Deserialize, Serialize};
 
+use super::numa_distribution;
 use crate::kernel::{SchedulingState, policy_text};
-use crate::shares;
 
 /// What an act found, or left behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub enum Value {
     Present,
     /// There is none.
     Absent,
-    /// What the driver of a network interface tells of the topic of an act.
+    /// What the driver of a network interface reports on the topic of an act.
     Ethtool(EthtoolState),
     /// A limit on the exit latency of idle CPUs, us; 2000000000 for none.
     LatencyLimit(u32),
@@ -82,7 +82,7 @@ impl fmt::Display for Value {
                 Some(priority) => write!(f, "{priority}"),
                 None => write!(f, "number {raw}"),
             },
-            Value::Memory(bytes) => f.write_str(&shares::words(bytes)),
+            Value::Memory(bytes) => f.write_str(&numa_distribution::words(bytes)),
             Value::UtilClamp(clamp) => write!(f, "{}-{}", clamp.min, clamp.max),
             Value::Cpus(cpus) => write!(f, "CPUs {cpus}"),
             Value::Scheduling(state) => write!(f, "{}", policy_text(&state.scheduling)),

@@ -97,7 +97,7 @@ fn a_trial_undoes_its_own_acts_and_leaves_earlier_ones() {
 }
 
 #[test]
-fn what_reads_back_otherwise_is_told_and_still_ours_to_restore() {
+fn what_reads_back_otherwise_is_reported_and_still_ours_to_restore() {
     let desk = Desk::new();
     desk.kernel.add_file("/sys/x", "always [madvise] never\n");
     desk.kernel.lie("/proc/irq/38/smp_affinity_list", "2\n");
@@ -230,11 +230,11 @@ fn what_could_not_be_undone_is_not_begun() {
 fn threads_and_children_that_inherited_a_change_are_restored_with_it() {
     let desk = Desk::new();
     let process = desk.kernel.add_process(50, 1000);
-    desk.kernel.add_thread(50, 51);
+    let second = desk.kernel.add_thread(50, 51);
     let mut hand = desk.hand();
-    let tree = hand.pin_tree(process, &CpuSet::single(1), true).unwrap();
-    assert!(tree.settled);
-    assert_eq!(tree.receipts.len(), 2);
+    for thread in [leader(process), second] {
+        assert!(hand.perform(&affinity(thread, "1")).unwrap().took_effect);
+    }
     desk.kernel.add_thread(50, 52);
     desk.kernel.add_process(60, 50);
     desk.kernel.add_process(70, 60);
@@ -256,7 +256,7 @@ fn an_heir_gets_what_the_thread_had_that_it_was_started_by() {
     let worker = desk.kernel.add_thread(50, 51);
     desk.kernel.alter(51, |thread| thread.affinity = "0-1".parse().unwrap());
     let mut hand = desk.hand();
-    // Threads inherit from the first in the emulated kernel; these are told whom they inherit from.
+    // Threads of the emulated kernel inherit from the first one; these inherit from the one that is named.
     let heir = |tid: u32, of: u32| {
         let thread = desk.kernel.add_thread(50, tid);
         let affinity = desk.kernel.state().threads[&of].affinity.clone();
@@ -311,20 +311,16 @@ fn what_is_there_and_cannot_be_read_is_no_loss_but_a_refusal() {
 }
 
 #[test]
-fn a_thread_that_the_kernel_pins_itself_is_reported_and_the_others_are_moved() {
+fn a_thread_that_the_kernel_pins_itself_is_reported_and_one_that_has_ended_too() {
     let desk = Desk::new();
     let process = desk.kernel.add_process(50, 1000);
-    desk.kernel.add_thread(50, 51);
+    let pinned = desk.kernel.add_thread(50, 51);
     desk.kernel.refuse("affinity 51", libc::EINVAL);
     let mut hand = desk.hand();
-    let tree = hand.pin_tree(process, &CpuSet::single(1), false).unwrap();
-    assert_eq!((tree.receipts.len(), tree.refused.len()), (1, 1));
-    assert!(tree.refused[0].1.cause.contains("PF_NO_SETAFFINITY"), "{}", tree.refused[0].1);
-    desk.kernel.refuse("affinity 50", libc::EINVAL);
-    hand.undo_all();
-    assert!(hand.pin_tree(process, &CpuSet::single(1), false).is_err(), "nothing moved is a failure");
-    let gone = ProcessRef { start_time_ticks: 99, ..process };
-    assert_eq!(hand.pin_tree(gone, &CpuSet::single(1), false).unwrap_err().class, Class::MachineLacks);
+    let fault = hand.perform(&affinity(pinned, "1")).unwrap_err();
+    assert!(fault.cause.contains("PF_NO_SETAFFINITY"), "{fault}");
+    let gone = ThreadRef { start_time_ticks: 99, ..leader(process) };
+    assert_eq!(hand.perform(&affinity(gone, "1")).unwrap_err().class, Class::MachineLacks);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_launched_process_runs_where_it_is_told_and_its_output_is_kept() {
+fn a_launched_process_runs_where_it_is_placed_and_its_output_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let mut hand = hand(dir.path());
     let allowed = LiveKernel::new().affinity(std::process::id(), std::process::id()).unwrap();
@@ -93,7 +93,7 @@ fn a_launch_from_a_confined_thread_is_not_confined() {
     let path = dir.path().to_path_buf();
     let one = CpuSet::single(allowed.first().unwrap());
     let launched = std::thread::spawn(move || {
-        own::run_on(&one).unwrap();
+        calling_thread::run_on(&one).unwrap();
         let mut hand = hand(&path);
         let launched = hand.launch(&launch(&["sleep", "1000"], &path)).unwrap();
         let pid = launched.process().pid;
@@ -119,7 +119,7 @@ fn a_launch_that_fails_names_the_step() {
         (elsewhere([0, 100_000].into_iter().collect()), "only CPUs"),
         (Launch { cwd: Some("/no/such/folder".into()), ..base.clone() }, "changing the folder"),
         (Launch { netns: Some("no-such-netns".into()), ..base.clone() }, "No such file"),
-        (Launch { netns: Some("../x".into()), ..base.clone() }, "no name"),
+        (Launch { netns: Some("../x".into()), ..base.clone() }, "not a valid name"),
         (Launch { log: "/no/such/folder/log".into(), ..base.clone() }, "No such file"),
         (Launch { argv: vec!["sleep".into(), "1\0".into()], ..base.clone() }, "zero byte"),
         (Launch { scheduling: Some(Scheduling::Fifo { priority: 500 }), ..base.clone() }, "priority"),
@@ -145,9 +145,9 @@ fn a_launch_enters_its_network_namespace() {
     assert!(text.contains("pin0:"), "{text}");
     let name = namespace.0.clone();
     let seen = std::thread::spawn(move || {
-        own::enter_netns(&name).unwrap();
+        calling_thread::enter_netns(&name).unwrap();
         std::fs::read_to_string("/proc/thread-self/net/dev").unwrap()
     });
     assert!(seen.join().unwrap().contains("pin0:"));
-    assert_eq!(own::enter_netns("no-such-netns").unwrap_err().class, Class::MachineLacks);
+    assert_eq!(calling_thread::enter_netns("no-such-netns").unwrap_err().class, Class::MachineLacks);
 }

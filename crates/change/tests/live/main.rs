@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use machine::{Act, Class, CpuSet, ProcessRef, Root, Scheduling, ThreadRef, knobs};
-use pinwise_change::exit_words::exit_words;
 use pinwise_change::{
-    Files, Hand, How, Launch, LiveKernel, Processes, Stdout, Threads, UndoOptions, own, undo,
+    Files, Hand, How, Launch, LiveKernel, Processes, Stdout, Threads, UndoOptions, calling_thread,
+    exit_words, undo,
 };
 
 fn is_root() -> bool {
@@ -147,8 +147,13 @@ fn every_thread_of_a_process_is_confined_and_new_ones_are_restored_too() {
         threads.iter().all(|tid| kernel.affinity(pid, *tid).unwrap() == *cpus)
     };
     let one = CpuSet::single(before.first().unwrap());
-    let tree = hand.pin_tree(process.process(), &one, true).unwrap();
-    assert!(tree.settled && tree.receipts.len() == 3 && all(&one));
+    let threads = kernel.threads(pid).unwrap();
+    assert_eq!(threads.len(), 3);
+    for tid in threads {
+        let thread = ThreadRef { pid, tid, start_time_ticks: kernel.start_time(pid, tid).unwrap() };
+        assert!(hand.perform(&Act::SetAffinity { thread, cpus: one.clone() }).unwrap().took_effect);
+    }
+    assert!(all(&one));
     process.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     answers.next().unwrap().unwrap();
     assert!(all(&one), "a thread inherits the CPUs of the one that starts it");
@@ -291,9 +296,9 @@ fn own_threads_are_confined_and_no_other() {
     let one = CpuSet::single(before.first().unwrap());
     let confined = one.clone();
     std::thread::spawn(move || {
-        own::run_on(&confined).unwrap();
+        calling_thread::run_on(&confined).unwrap();
         assert_eq!(LiveKernel::new().affinity(pid, tid()).unwrap(), confined);
-        assert_eq!(own::run_on(&CpuSet::single(100_000)).unwrap_err().class, Class::Usage);
+        assert_eq!(calling_thread::run_on(&CpuSet::single(100_000)).unwrap_err().class, Class::Usage);
     })
     .join()
     .unwrap();
@@ -308,9 +313,10 @@ fn the_owner_that_is_killed() {
     let Ok(pid) = std::env::var("KILL_ME_PID") else { return };
     let pid = pid.parse().unwrap();
     let mut hand = Hand::live("hold until killed").unwrap();
-    let process = ProcessRef { pid, start_time_ticks: LiveKernel::new().start_time(pid, pid).unwrap() };
+    let start_time_ticks = LiveKernel::new().start_time(pid, pid).unwrap();
+    let thread = ThreadRef { pid, tid: pid, start_time_ticks };
     let first = LiveKernel::new().affinity(pid, pid).unwrap().first().unwrap();
-    hand.pin_tree(process, &CpuSet::single(first), true).unwrap();
+    hand.perform(&Act::SetAffinity { thread, cpus: CpuSet::single(first) }).unwrap();
     if let Ok(netns) = std::env::var("KILL_ME_NETNS") {
         hand.perform(&Act::WriteFile { path: RPS.into(), value: "1".into(), netns: Some(netns) }).unwrap();
     }

@@ -94,7 +94,7 @@ pub(super) struct Connection<D> {
     sent: usize,
     /// What came and was not understood yet.
     got: Vec<u8>,
-    /// Whether epoll tells when the socket becomes writable.
+    /// Whether epoll reports when the socket becomes writable.
     wants_out: bool,
 }
 

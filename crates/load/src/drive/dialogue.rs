@@ -1,6 +1,6 @@
 //! What a protocol is to the engine: the client's side of one connection, without sockets and without clocks.
 
-use crate::operations::{Kind, Phase};
+use crate::outcome::operations::{Kind, Phase};
 
 /// What a dialogue has understood of what came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub trait Dialogue {
         true
     }
 
-    /// What request `number` does, where each is told by itself and not only counted. Then the requests are one sequence, each of which
+    /// What request `number` does, where each is reported by itself and not only counted. Then the requests are one sequence, each of which
     /// rests on those before it: the first that fails ends the run.
     fn operation(&self, number: u64) -> Option<(Kind, Phase)> {
         let _ = number;

@@ -9,8 +9,7 @@ use super::dialogue::Dialogue;
 use super::engine::{End, Engine, Left};
 use super::pace::Pace;
 use super::recorder::{Failure, Recorder};
-use crate::operations;
-use crate::outcome::{Outcome, unit_of};
+use crate::outcome::{Outcome, operations, unit_of};
 
 /// What the load prints: one JSON document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

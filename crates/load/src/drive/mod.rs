@@ -3,7 +3,7 @@
 //!
 //! What a request of the string load costs (2-CPU guest, server and client on a CPU each, 16 connections): the client 42-46 us with a
 //! connection for each request, 97 % of it in the kernel's TCP, and about 20 us with kept ones; the server 22-25 us beside its work.
-//! Hence [`DEFAULT_WORK_US`](crate::string::work::DEFAULT_WORK_US): with less the client comes near its limit.
+//! Hence [`DEFAULT_WORK_US`](crate::workloads::string::work::DEFAULT_WORK_US): with less the client comes near its limit.
 
 pub(crate) mod answer;
 mod connection;
@@ -11,20 +11,14 @@ pub mod dialogue;
 mod document;
 pub mod endpoint;
 mod engine;
-pub mod flags;
 pub(crate) mod pace;
-mod process;
 mod recorder;
 mod schedule;
 mod threads;
-mod verb;
 
 pub use dialogue::{Dialogue, News, Refusal};
 pub use document::{Broken, Document};
 pub use endpoint::{Endpoint, Transport};
 pub(crate) use pace::driven_load;
 pub use pace::{Keys, Pace, Spacing};
-pub(crate) use process::start;
-pub use process::{Afterwards, Driven, VERB};
 pub use threads::drive;
-pub use verb::run;

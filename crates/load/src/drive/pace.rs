@@ -215,6 +215,11 @@ pub trait Keys {
     /// Sets how hard and how long.
     fn set_pace(&mut self, pace: Pace);
 
+    /// Sets how long it runs, s; nothing where the load ends by itself.
+    fn set_seconds(&mut self, seconds: f64) {
+        self.set_pace(Pace { seconds, ..self.pace() });
+    }
+
     /// Sets where it runs.
     fn set_netns(&mut self, netns: Option<String>);
 }

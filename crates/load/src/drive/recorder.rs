@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 
-use crate::latency::Latency;
-use crate::operations::{Kind, Operation, Phase};
 use crate::outcome::Interval;
+use crate::outcome::latency::Latency;
+use crate::outcome::operations::{Kind, Operation, Phase};
 
 /// Length of an interval, ns: ten a second, as the probes sample.
 pub(super) const INTERVAL_NS: u64 = 100_000_000;
@@ -117,7 +117,7 @@ impl Recorder {
         self.failed_since = (0, None);
     }
 
-    /// Tells an answered request by itself: when it was meant to begin, and when it ended.
+    /// Keeps an answered request as an operation of its own: when it was meant to begin, and when it ended.
     pub(super) fn operation(
         &mut self,
         number: u64,
@@ -129,7 +129,7 @@ impl Recorder {
         self.operations.push(Operation { number, kind, phase, begun_us, took_us });
     }
 
-    /// Takes what was told by itself, in order.
+    /// Takes the operations, in order.
     pub(super) fn take_operations(&mut self) -> Vec<Operation> {
         let mut operations = std::mem::take(&mut self.operations);
         operations.sort_by_key(|operation| operation.number);
@@ -269,7 +269,7 @@ mod tests {
             [(2, 0), (1, 0), (1, 1)]
         );
         assert_eq!((figures["completed"], figures["latency_max_us"]), (4.0, 900.0));
-        assert_eq!(crate::latency::Latency::from_text(&intervals[0].latency).unwrap().count(), 2);
+        assert_eq!(crate::outcome::latency::Latency::from_text(&intervals[0].latency).unwrap().count(), 2);
     }
 
     #[test]

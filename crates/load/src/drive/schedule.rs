@@ -62,10 +62,19 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::Keys;
 
     fn pace(rate_per_s: Option<f64>, spacing: Spacing) -> Pace {
-        Pace { rate_per_s, spacing, ..crate::StringLoad::default().pace() }
+        Pace {
+            connections: 1,
+            threads: 1,
+            keep_alive: false,
+            rate_per_s,
+            spacing,
+            seed: 1,
+            seconds: 5.0,
+            max_requests: None,
+            timeout_s: 5.0,
+        }
     }
 
     fn dues(spacing: Spacing, n: usize) -> Vec<u64> {

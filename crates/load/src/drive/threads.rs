@@ -72,7 +72,7 @@ fn one<D: Dialogue>(
 /// Where the threads wait for each other before the clock starts.
 struct Start {
     ready: Barrier,
-    told: Barrier,
+    started: Barrier,
     failed: AtomicBool,
     from_ns: AtomicU64,
 }
@@ -80,7 +80,12 @@ struct Start {
 impl Start {
     fn of(threads: u32) -> Self {
         let barrier = || Barrier::new(threads as usize);
-        Self { ready: barrier(), told: barrier(), failed: AtomicBool::new(false), from_ns: AtomicU64::new(0) }
+        Self {
+            ready: barrier(),
+            started: barrier(),
+            failed: AtomicBool::new(false),
+            from_ns: AtomicU64::new(0),
+        }
     }
 
     /// When the run begins, the same for all; none when one of them cannot go on.
@@ -89,7 +94,7 @@ impl Start {
         if self.ready.wait().is_leader() {
             self.from_ns.store(monotonic_ns(), Ordering::SeqCst);
         }
-        self.told.wait();
+        self.started.wait();
         (!self.failed.load(Ordering::SeqCst)).then(|| self.from_ns.load(Ordering::SeqCst))
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// What a load is, for `pinwise list workloads` and its docs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct About {
-    /// Its name in `driver = "..."`; also the name of its file.
+    /// Its name in `driver = "..."`; also the name of its folder, with `_` for `-`.
     pub id: &'static str,
     /// One line.
     pub title: &'static str,

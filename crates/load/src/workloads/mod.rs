@@ -1,122 +1,85 @@
-//! Loads, one file each. Adding one: its file here, its line in [`ALL`], its variant in [`LoadSpec`] and in `of_each`.
+//! Loads, one folder each: its options, its protocol, its driver. To add one: its folder and its `mod` here, and its line in the list of
+//! `spec.rs`, from which all else follows.
 
-use change::Hand;
-use machine::{Fault, Missing, OwnFolder, Placement};
-
-pub use crate::amqp::options::AmqpLoad;
-use crate::drive::{self, Driven, Keys, Pace};
-pub use crate::echo::options::LatencyLoad;
-pub use crate::http::options::HttpLoad;
-pub use crate::ldap::options::LdapLoad;
-pub use crate::nats::options::NatsLoad;
-use crate::netns;
-pub use crate::packets::options::PacketsLoad;
-pub use crate::queue::options::QueueFillLoad;
-use crate::running::Running;
-use crate::server::Server;
-pub use crate::spinner::options::SpinLoad;
-pub use crate::string::options::StringLoad;
+use crate::drive::Keys;
 pub use about::About;
+pub use amqp::AmqpLoad;
 pub use command::CommandLoad;
+pub use driven::{Afterwards, Driven};
+pub use http::HttpLoad;
+pub use latency::LatencyLoad;
+pub use ldap::LdapLoad;
+pub use nats::NatsLoad;
+pub use packets::PacketsLoad;
+pub use queue_fill::QueueFillLoad;
 pub use spec::LoadSpec;
+use spec::every_load;
+pub use spin::SpinLoad;
+pub use string::StringLoad;
 pub use workload::Workload;
 
 mod about;
 pub mod amqp;
 pub mod command;
+mod driven;
 pub mod http;
 pub mod latency;
 pub mod ldap;
 pub mod nats;
 pub mod packets;
+pub(crate) mod payload;
 pub mod queue_fill;
 mod spec;
 pub mod spin;
 pub mod string;
 mod workload;
 
-/// Every load that there is.
-pub static ALL: [&About; 10] = [
-    &string::ABOUT,
-    &latency::ABOUT,
-    &http::ABOUT,
-    &ldap::ABOUT,
-    &amqp::ABOUT,
-    &spin::ABOUT,
-    &packets::ABOUT,
-    &nats::ABOUT,
-    &queue_fill::ABOUT,
-    &command::ABOUT,
-];
+/// What follows from the list of loads: [`ALL`], and the load behind a [`LoadSpec`].
+macro_rules! dispatch {
+    (
+        driven { $($(#[$about:meta])* $Driven:ident(super::$folder:ident::$Options:ident),)+ }
+        program { $($(#[$program_about:meta])* $Program:ident(super::$program:ident::$ProgramOptions:ident),)+ }
+    ) => {
+        /// Every load that there is.
+        pub static ALL: &[&About] = &[$(&$folder::ABOUT,)+ $(&$program::ABOUT,)+];
 
-/// What pinwise drives itself is started in a process of its own, whatever it speaks.
-impl<L: Driven> Workload for L {
-    fn about(&self) -> &'static About {
-        Driven::about(self)
-    }
+        impl LoadSpec {
+            /// The load that these options are for.
+            pub fn workload(&self) -> &dyn Workload {
+                match self {
+                    $(Self::$Driven(load) => load,)+
+                    $(Self::$Program(load) => load,)+
+                }
+            }
 
-    fn check(&self) -> Result<(), Fault> {
-        Driven::check(self)
-    }
+            /// The load, if pinwise drives it itself; none for a program.
+            pub fn driven(&self) -> Option<&dyn Driven> {
+                match self {
+                    $(Self::$Driven(load) => Some(load),)+
+                    $(Self::$Program(_) => None,)+
+                }
+            }
 
-    fn needs(&self) -> Vec<Missing> {
-        netns::missing(self.netns().map(String::as_str)).into_iter().chain(self.lacks()).collect()
-    }
-
-    fn start(
-        &self,
-        server: &Server,
-        placement: &Placement,
-        hand: &mut Hand,
-        dir: &OwnFolder,
-    ) -> Result<Running, Fault> {
-        drive::start(self, server, placement, hand, dir)
-    }
-}
-
-/// One thing for every load that pinwise drives itself, another for a command.
-macro_rules! of_each {
-    ($spec:expr, $load:ident => $driven:expr, $command:ident => $other:expr) => {
-        match $spec {
-            LoadSpec::String($load) => $driven,
-            LoadSpec::Latency($load) => $driven,
-            LoadSpec::Http($load) => $driven,
-            LoadSpec::Ldap($load) => $driven,
-            LoadSpec::Amqp($load) => $driven,
-            LoadSpec::Spin($load) => $driven,
-            LoadSpec::Packets($load) => $driven,
-            LoadSpec::Nats($load) => $driven,
-            LoadSpec::QueueFill($load) => $driven,
-            LoadSpec::Command($command) => $other,
+            /// The same, to be changed.
+            pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
+                match self {
+                    $(Self::$Driven(load) => Some(load),)+
+                    $(Self::$Program(_) => None,)+
+                }
+            }
         }
     };
 }
+every_load!(dispatch);
 
 impl LoadSpec {
-    /// The load that these options are for.
-    pub fn workload(&self) -> &dyn Workload {
-        of_each!(self, load => load, load => load)
-    }
-
-    /// The load, if pinwise drives it itself; none for a command.
-    pub fn driven(&self) -> Option<&dyn Driven> {
-        of_each!(self, load => Some(load), _command => None)
-    }
-
-    /// The same, to be changed.
-    pub fn driven_mut(&mut self) -> Option<&mut dyn Driven> {
-        of_each!(self, load => Some(load), _command => None)
-    }
-
-    /// Sets how long the load is to run, s: a load of our own for exactly so long; a command sees it as `{seconds}`, rounded up. A
-    /// sequence takes as long as it takes.
+    /// Sets how long the load is to run, s: see [`Keys::set_seconds`]; a command sees it as `{seconds}`, rounded up.
     pub fn set_seconds(&mut self, seconds: f64) {
         match self {
-            Self::QueueFill(_) => {}
             Self::Command(load) => load.seconds = seconds,
             _ => {
                 if let Some(load) = self.driven_mut() {
-                    load.set_pace(Pace { seconds, ..load.pace() });
+                    load.set_seconds(seconds);
                 }
             }
         }
@@ -174,16 +137,16 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_and_the_list_are_the_same() {
-        // What all of them are made of stands beside them.
-        let beside = ["about", "mod", "spec", "workload"];
+    fn the_folders_and_the_list_are_the_same() {
+        // Files beside the folders hold what all loads share.
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/workloads");
-        let files: BTreeSet<String> = std::fs::read_dir(folder)
+        let folders: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().replace('_', "-"))
-            .filter(|name| !beside.contains(&name.as_str()))
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .map(|path| path.file_name().unwrap().to_string_lossy().replace('_', "-"))
             .collect();
-        assert_eq!(files, ALL.iter().map(|about| about.id.to_string()).collect());
+        assert_eq!(folders, ALL.iter().map(|about| about.id.to_string()).collect());
     }
 
     #[test]

@@ -3,42 +3,54 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CommandLoad;
-use crate::amqp::options::AmqpLoad;
-use crate::echo::options::LatencyLoad;
-use crate::http::options::HttpLoad;
-use crate::ldap::options::LdapLoad;
-use crate::nats::options::NatsLoad;
-use crate::packets::options::PacketsLoad;
-use crate::queue::options::QueueFillLoad;
-use crate::spinner::options::SpinLoad;
-use crate::string::options::StringLoad;
+use super::string::StringLoad;
 
-/// The load of a recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "driver", rename_all = "kebab-case")]
-pub enum LoadSpec {
-    /// The built-in load generator: a line out, a line back.
-    String(StringLoad),
-    /// Messages that come back, at a fixed rate.
-    Latency(LatencyLoad),
-    /// One request of HTTP/1.1 again and again.
-    Http(HttpLoad),
-    /// Authentications and searches at a directory.
-    Ldap(LdapLoad),
-    /// AMQP 0-9-1: a message out, the same message back.
-    Amqp(AmqpLoad),
-    /// No load: what is taken from a task that only spins.
-    Spin(SpinLoad),
-    /// UDP packets to a sink that counts them.
-    Packets(PacketsLoad),
-    /// NATS: a message out through a subject, the same message back.
-    Nats(NatsLoad),
-    /// A queue that is filled and drained, each operation told by itself.
-    QueueFill(QueueFillLoad),
-    /// Any load tool, by its command line.
-    Command(CommandLoad),
+/// The list of loads, for a macro: those that pinwise drives itself, and those that are a program of their own. Each has what the schema
+/// of recipes says of it, its variant of [`LoadSpec`], its folder and its options.
+macro_rules! every_load {
+    ($listed:ident) => {
+        $listed! {
+            driven {
+                /// The built-in load generator: a line out, a line back.
+                String(super::string::StringLoad),
+                /// Messages that come back, at a fixed rate.
+                Latency(super::latency::LatencyLoad),
+                /// One request of HTTP/1.1 again and again.
+                Http(super::http::HttpLoad),
+                /// Authentications and searches at a directory.
+                Ldap(super::ldap::LdapLoad),
+                /// AMQP 0-9-1: a message out, the same message back.
+                Amqp(super::amqp::AmqpLoad),
+                /// No load: what is taken from a task that only spins.
+                Spin(super::spin::SpinLoad),
+                /// UDP packets to a sink that counts them.
+                Packets(super::packets::PacketsLoad),
+                /// NATS: a message out through a subject, the same message back.
+                Nats(super::nats::NatsLoad),
+                /// A queue that is filled and drained, each operation reported by itself.
+                QueueFill(super::queue_fill::QueueFillLoad),
+            }
+            program {
+                /// Any load tool, by its command line.
+                Command(super::command::CommandLoad),
+            }
+        }
+    };
 }
+pub(super) use every_load;
+
+/// Declares [`LoadSpec`].
+macro_rules! load_spec {
+    ($($kind:ident { $($(#[$about:meta])* $Variant:ident(super::$folder:ident::$Options:ident),)+ })+) => {
+        /// The load of a recipe.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "driver", rename_all = "kebab-case")]
+        pub enum LoadSpec {
+            $($($(#[$about])* $Variant(super::$folder::$Options),)+)+
+        }
+    };
+}
+every_load!(load_spec);
 
 impl Default for LoadSpec {
     fn default() -> Self {

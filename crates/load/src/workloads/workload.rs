@@ -3,8 +3,8 @@
 use change::Hand;
 use machine::{Fault, Missing, OwnFolder, Placement};
 
-use super::About;
-use crate::running::Running;
+use super::about::About;
+use crate::process::running::Running;
 use crate::server::Server;
 
 /// A load with its options.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProcessRef {
     /// Process number (thread group).
     pub pid: u32,
-    /// Start time in clock ticks since boot: field 22 of /proc/PID/stat. Tells a reused number apart.
+    /// Start time in clock ticks since boot: field 22 of /proc/PID/stat. Detects a reused number.
     pub start_time_ticks: u64,
 }
 

@@ -133,7 +133,7 @@ fn is_uuid(text: &str) -> bool {
             .all(|(group, length)| group.len() == length && group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Whether the value of a parameter is a secret, or tells whose machine it is.
+/// Whether the value of a parameter is a secret, or identifies the machine.
 fn is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     secret::is_named(name) || ["pass", "serial", "luks.key", "user"].iter().any(|word| lower.contains(word))
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_the_shape_stays() {
+    fn what_describes_the_shape_stays() {
         for (path, text) in [
             ("/proc/interrupts", "  38:  10 PCI-MSIX-0000:00:03.0 1-edge eth0\n"),
             ("/proc/version", "Linux version 5.4.0.1 web7\n"),

@@ -1,10 +1,10 @@
-//! Names that tell who a host or its guests are: interfaces named after their MAC address, and guests in the names of
+//! Names that identify a host or its guests: interfaces named after their MAC address, and guests in the names of
 //! cgroups. Such a name stands in listings, links, paths and texts, so each is given another one that is the same
 //! everywhere, and things still lead to each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::escapes;
+use crate::procfs::escapes;
 
 /// What the names of interfaces begin with that systemd names after their MAC address (systemd.net-naming-scheme(7)):
 /// Ethernet, InfiniBand, SLIP, WLAN, WWAN.

@@ -19,7 +19,7 @@ pub struct Served {
     pub irq: u32,
     /// Its name.
     pub name: String,
-    /// CPUs that it was asked to go to.
+    /// CPUs that it may go to.
     pub asked: Option<CpuSet>,
     /// CPU that it goes to.
     pub effective: Option<CpuSet>,
@@ -53,7 +53,7 @@ fn served(machine: &Machine, device: &Device, irq: &Irq) -> Served {
     }
 }
 
-/// The queues that an interrupt's name tells, among those that the device has.
+/// The queues that an interrupt's name mentions, among those that the device has.
 fn queues_of(name: &str, device: &Device) -> Vec<String> {
     let name = name.split('@').next().unwrap_or_default().to_ascii_lowercase();
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
@@ -77,7 +77,7 @@ fn queues_of(name: &str, device: &Device) -> Vec<String> {
     wanted.into_iter().filter(|queue| device.queues.iter().any(|q| q.name == *queue)).collect()
 }
 
-/// Directions that the name without its number tells.
+/// Directions that the name without its number mentions.
 fn network(stem: &str, interface: &str) -> &'static [&'static str] {
     let words: Vec<&str> = stem.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let has = |word: &str| words.contains(&word);

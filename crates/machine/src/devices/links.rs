@@ -49,7 +49,7 @@ fn kind(root: &Root, dir: &str, has: &impl Fn(&str) -> bool, alone_with_peer: bo
     }
     let uevent = root.read(format!("{dir}/uevent")).unwrap_or_default();
     let told = uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE=")).map(str::to_string);
-    // A veth tells no type: it is known by an iflink that is another interface, often of another namespace.
+    // A veth reports no type: it is known by an iflink that is another interface, often of another namespace.
     told.or_else(|| {
         (alone_with_peer && hardware_type == Some(ETHER) && !has("device")).then(|| "veth".into())
     })

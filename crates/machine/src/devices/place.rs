@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_minus_one_is_not_told_and_a_malformed_one_is_missing() {
+    fn a_node_of_minus_one_is_not_reported_and_a_malformed_one_is_missing() {
         let (place, missing) = of(virtio().file(&format!("{NIC}/numa_node"), "-1\n"));
         assert_eq!(place.node, None);
         assert!(missing[0].why.contains("firmware"), "{missing:?}");

@@ -111,7 +111,7 @@ impl Figure {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(figure, _)| *figure)
     }
 
-    /// The name that facts have it by ([`Told`](super::Told)).
+    /// The name that facts have it by ([`Report`](super::Report)).
     pub(super) fn key(self) -> String {
         match self {
             // As the first captures have them.

@@ -1,7 +1,7 @@
-//! The messages of ethtool's family: what is asked and set, and what the kernel reports.
+//! The messages of ethtool's family: what is queried and set, and what the kernel reports.
 
 use super::netlink::{attribute, attributes, nested, number, request, terminated};
-use super::{ChannelKind, EthtoolSetting, Feature, Figure, Told, Topic};
+use super::{ChannelKind, EthtoolSetting, Feature, Figure, Report, Topic};
 
 /// `GENL_ID_CTRL`, `CTRL_CMD_GETFAMILY`, `CTRL_ATTR_FAMILY_NAME` of genetlink.h.
 const CONTROLLER: u16 = 0x10;
@@ -61,7 +61,7 @@ impl Question {
     /// All of them.
     pub(crate) const ALL: [Self; 4] = [Self::Channels, Self::Coalescing, Self::Rings, Self::Features];
 
-    /// The one whose answer tells a topic.
+    /// The one whose answer covers a topic.
     pub(crate) fn about(topic: Topic) -> Self {
         match topic {
             Topic::Channels => Self::Channels,
@@ -83,8 +83,8 @@ impl Question {
         request(family, command, &body, false)
     }
 
-    /// Keeps what the answer tells; what it does not report is left out.
-    pub(crate) fn keep(self, reply: &[u8], told: &mut Told) {
+    /// Keeps what the answer reports; the rest is left out.
+    pub(crate) fn keep(self, reply: &[u8], told: &mut Report) {
         match self {
             Self::Channels => told.keep("channels", numbers(reply, &channel_attributes())),
             Self::Coalescing => {
@@ -123,7 +123,7 @@ fn numbers(reply: &[u8], names: &[(u16, String)]) -> Vec<(String, u32)> {
 
 /// The sets of features are reported as lists of names. That of what can be changed has all names, each with or without a
 /// value; of the others only those are listed that are set.
-fn features(reply: &[u8], told: &mut Told) {
+fn features(reply: &[u8], told: &mut Report) {
     let set = |wanted: u16| attributes(reply).find(|(id, _)| *id == wanted).map(|(_, set)| bits(set));
     let Some(known) = set(CHANGEABLE) else { return };
     let [wanted, active, fixed] = [WANTED, ACTIVE, FIXED].map(|id| set(id).unwrap_or_default());

@@ -8,7 +8,7 @@ const ACKNOWLEDGE: u16 = 4;
 const ERROR: u16 = 2;
 const NESTED: u16 = 0x8000;
 
-/// One request. Who asks for an acknowledgement is told the end of it ([`acknowledged`]).
+/// One request. Who asks for an acknowledgement gets one at its end ([`acknowledged`]).
 pub(crate) fn request(family: u16, command: u8, body: &[u8], acknowledge: bool) -> Vec<u8> {
     let length = 16 + 4 + body.len();
     let flags = if acknowledge { REQUEST | ACKNOWLEDGE } else { REQUEST };
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_acknowledgements_and_torn_messages_are_told_apart() {
+    fn errors_acknowledgements_and_torn_messages_are_distinguished() {
         let of = |code: i32| {
             let mut message = vec![36, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
             message.extend_from_slice(&code.to_ne_bytes());

@@ -7,8 +7,8 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-fn told(question: Question, message: &[u8]) -> Told {
-    let mut told = Told::default();
+fn told(question: Question, message: &[u8]) -> Report {
+    let mut told = Report::default();
     question.keep(netlink::answer(message).unwrap(), &mut told);
     told
 }
@@ -82,7 +82,7 @@ fn a_feature_is_wanted_in_force_and_changeable_each_for_itself() {
     assert_eq!(states, ["on", "off although on is wanted", "off"]);
     assert_eq!(Feature::ALL.map(|f| told.is_changeable(f)), [Some(true), Some(true), Some(false)]);
     let json = serde_json::to_string(&told).unwrap();
-    assert_eq!(serde_json::from_str::<Told>(&json).unwrap(), told);
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), told);
     // An older kernel does not know them all.
     let older = super::tests::told(Question::Features, &features(&known[..1], &[], &[], &["rx-gro"]));
     assert_eq!(older.is_changeable(Feature::Gro), Some(false));
@@ -160,7 +160,7 @@ proptest::proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in proptest::collection::vec(0..=255u8, 0..200)) {
         for question in Question::ALL {
-            question.keep(&bytes, &mut Told::default());
+            question.keep(&bytes, &mut Report::default());
         }
     }
 
@@ -172,7 +172,7 @@ proptest::proptest! {
         message[at] = byte;
         for bytes in [cut, message] {
             if let Ok(reply) = netlink::answer(&bytes) {
-                Question::Features.keep(reply, &mut Told::default());
+                Question::Features.keep(reply, &mut Report::default());
             }
         }
     }

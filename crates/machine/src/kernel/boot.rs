@@ -1,8 +1,9 @@
-//! The boot command line decoded, with what really took effect beside what was asked
+//! The boot command line decoded, with what really took effect beside what was requested
 //! (Documentation/admin-guide/kernel-parameters.txt).
 //!
 //! Pure: it compares the words of the command line with facts that were read elsewhere.
 
+mod command_line;
 mod cpu_lists;
 mod effect;
 mod effects;
@@ -11,22 +12,21 @@ mod misspelt;
 pub(crate) mod module_parameters;
 mod parameter;
 mod processor;
-mod words;
 
+pub use command_line::words;
 pub use module_parameters::Taker;
 pub use parameter::BootParameter;
-pub use words::words;
 
 use crate::Machine;
 
 /// Decodes the command line of a machine that has been read; parameters that pinwise knows nothing about are left
-/// out, unless they look like a slip of the pen.
+/// out, unless they look like a typo.
 pub fn decode(machine: &Machine) -> Vec<BootParameter> {
     decode_words(&words(machine.kernel.cmdline.as_deref().unwrap_or_default()), machine)
 }
 
-/// Decodes words as if this machine had been booted with them: what it shows of a parameter that was not asked there
-/// tells what is so without it.
+/// Decodes words as if this machine had been booted with them: what it shows of a parameter that was not on its command line
+/// is what holds without it.
 pub fn decode_words(words: &[String], machine: &Machine) -> Vec<BootParameter> {
     let parameters = words.iter().filter_map(|word| {
         let (name, value) = match word.split_once('=') {

@@ -52,7 +52,7 @@ pub(crate) fn read(root: &Root, mounts: &Mounts, process: &str, who: &str, notes
     let (places, by_cpuset): (Vec<Place>, bool) = match root.read(format!("/proc/{process}/cgroup")) {
         Ok(text) => (text.lines().filter_map(place).collect(), false),
         Err(e) => match notes.keep(fact, root.line(format!("/proc/{process}/cpuset")).map_err(|_| e)) {
-            // It tells the path in the hierarchy of the cpuset controller, and not which version that is.
+            // It is the path in the hierarchy of the cpuset controller, of whichever version.
             Some(path) => (vec![(1, vec!["cpuset".into()], path.clone()), (2, Vec::new(), path)], true),
             None => return Vec::new(),
         },
@@ -172,7 +172,7 @@ impl Cgroup {
     }
 }
 
-/// Reads into each cgroup what its own cpuset allows, and tells the CPUs and memory nodes that the cpuset in force
+/// Reads into each cgroup what its own cpuset allows, and returns the CPUs and memory nodes that the cpuset in force
 /// allows; `which` cpuset it is in words, for what is missing.
 pub(crate) fn cpuset(
     root: &Root,
@@ -192,10 +192,10 @@ pub(crate) fn cpuset(
     (cpus_in_force, nodes_in_force)
 }
 
-/// What a cgroup's own files tell; `None` where it has none.
+/// What a cgroup's own files say; `None` where it has none.
 type Own = Option<Result<CpuSet, ReadError>>;
 
-/// The files that tell a set, the one in force first.
+/// The files that hold a set, the one in force first.
 struct Files {
     what: &'static str,
     v2: &'static str,

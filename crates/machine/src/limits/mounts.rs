@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::cgroups;
-use crate::escapes;
+use crate::procfs::escapes;
 use crate::{ReadError, Root};
 
 /// One mounted cgroup hierarchy.

@@ -2,10 +2,11 @@
 
 use crate::kernel::{self, boot};
 use crate::limits::mounts::{self, Mounts};
+use crate::power::{self, idle};
 use crate::topology::nodes::{self, mem_total_bytes};
 use crate::topology::{caches, cpus, kinds, memory};
 use crate::{Machine, Notes, ReadError, Root};
-use crate::{devices, distances, idle, irqs, limits, power, processes, virtualization};
+use crate::{devices, distances, irqs, limits, processes, virtualization};
 
 impl Machine {
     /// Reads everything from `root`. Never fails: what cannot be read is in `missing`.

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// How often openat2(2) is asked: it fails with EAGAIN while something is renamed, and the manual says to try again.
+/// How often openat2(2) is tried: it fails with EAGAIN while something is renamed, and the manual says to try again.
 const TRIES: usize = 16;
 
 /// Opens `name` below `folder`; a symbolic link anywhere in it is an error. A pipe or a device does not block.

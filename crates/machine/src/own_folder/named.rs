@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC};
 use rustix::io::Errno;
 
 use super::{owner, replace};
-use crate::foreign;
+use crate::untrusted;
 
 /// As many links as the kernel follows (path_resolution(7)).
 const MOST_LINKS: usize = 40;
@@ -56,9 +56,9 @@ pub fn replace_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
 /// Reads the regular file at `path`, whosever it is.
 ///
 /// # Errors
-/// Those of [`foreign::open_named`]; `FileTooLarge` where it is longer than 1 GiB.
+/// Those of [`untrusted::file::open_named`]; `FileTooLarge` where it is longer than 1 GiB.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    foreign::read_named(path, MOST_BYTES)
+    untrusted::file::read_named(path, MOST_BYTES)
 }
 
 /// As [`read`], of text.

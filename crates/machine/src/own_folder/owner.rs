@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_caller_is_told_from_one_of_root() {
+    fn a_folder_of_the_caller_is_distinguished_from_one_of_root() {
         let (root, alice) = (0, 1000);
         assert!(of_caller(alice, root, Some(alice)));
         assert!(!of_caller(root, root, Some(alice)) && !of_caller(alice, root, None));

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_told_from_other_files() {
+    fn parts_are_distinguished_from_other_files() {
         let part = part_of("report.html".as_ref()).unwrap();
         assert!(is_part(&part), "{part}");
         assert_ne!(part, part_of("report.html".as_ref()).unwrap());

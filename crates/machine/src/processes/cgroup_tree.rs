@@ -151,7 +151,7 @@ mod tests {
         2 0 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n3 0 0:3 / /dev/cpuset rw - cpuset none rw\n";
 
     #[test]
-    fn cgroups_are_told_from_control_files_and_walked_parents_first() {
+    fn cgroups_are_distinguished_from_control_files_and_walked_parents_first() {
         let root = Root::from_tree(
             Tree::new()
                 .file("/proc/self/mountinfo", MOUNTS)

@@ -53,7 +53,7 @@ pub struct Container {
     pub memory_limit_bytes: Option<u64>,
 }
 
-/// Reads both; cgroup folders tell the names, so no process is looked at.
+/// Reads both; the names are those of cgroup folders, so no process is looked at.
 pub(super) fn read(root: &Root, mounts: Mounts, notes: &mut Notes) -> Containers {
     let inside = inside(root);
     if inside.is_none() {
@@ -78,7 +78,7 @@ const FIRST_NAMESPACES: [(&str, &str); 4] = [
     ("ipc", "ipc:[4026531839]"),
 ];
 
-/// What tells that this is a container, the surest first: the name of a cgroup, systemd in the container, namespaces,
+/// What shows that this is a container, the surest first: the name of a cgroup, systemd in the container, namespaces,
 /// files that engines leave.
 fn inside(root: &Root) -> Option<Inside> {
     let told = |container, because: String| Some(Inside { container, because });

@@ -10,7 +10,7 @@ use crate::{ReadError, Root};
 pub struct CpuTime {
     /// Its name.
     pub comm: String,
-    /// Start, clock ticks after boot: tells a reused number apart.
+    /// Start, clock ticks after boot: detects a reused number.
     pub start_time_ticks: u64,
     /// CPU time of all its threads, clock ticks.
     pub ticks: u64,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scan::{self, Scan, Seen};
 use super::{numbers, text};
-use crate::escapes;
+use crate::procfs::escapes;
 use crate::procfs::{pid_stat, pid_status};
 use crate::root::GUEST_NAME;
 use crate::{CpuSet, Notes, ReadError, Root};
@@ -154,7 +154,7 @@ fn guest(root: &Root, seen: &Seen, vhost: &[u32], notes: &mut Notes) -> Option<G
     Some(Guest { pid, comm: seen.comm.clone(), name: name(root, pid), accelerator, threads })
 }
 
-/// One thread, and the accelerator if its name tells it.
+/// One thread, and the accelerator if its name shows it.
 fn thread(root: &Root, dir: &str, in_kernel: bool) -> Result<(GuestThread, Option<String>), ReadError> {
     let path = format!("{dir}/stat");
     let stat = text(root, &path)?;
@@ -175,7 +175,7 @@ fn thread(root: &Root, dir: &str, in_kernel: bool) -> Result<(GuestThread, Optio
     Ok((thread, accelerator))
 }
 
-/// The role that a name tells. The kernel books guest time to threads that run virtual CPUs in hardware, so these are
+/// The role that a name shows. The kernel books guest time to threads that run virtual CPUs in hardware, so these are
 /// known without a name too.
 fn role(comm: &str, guest_time: bool) -> (Role, Option<String>) {
     if let Some((cpu, accelerator)) = comm.strip_prefix("CPU ").and_then(|rest| rest.split_once('/'))

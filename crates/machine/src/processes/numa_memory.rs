@@ -14,7 +14,7 @@ const MOST_SHARED: usize = 4096;
 /// What is counted under no name of its own.
 const OTHERS: &str = "others";
 
-/// Memory of one process or several by node, as /proc/PID/numa_maps tells it.
+/// Memory of one process or several by node, as /proc/PID/numa_maps reports it.
 ///
 /// Transparent huge pages count as memory here like all other; numa_maps does not show them separately.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -194,7 +194,7 @@ impl NumaMemory {
 
 impl Object {
     /// Names of deleted files and of memory without a file (`/dev/zero`, `/memfd:x`, `/SYSV...`) are used by many
-    /// objects: the address tells those apart, which children inherit.
+    /// objects: the address distinguishes those, which children inherit.
     fn of(mapping: &Mapping<'_>) -> Self {
         match mapping.file {
             Some(file) if !file.ends_with("(deleted)") => Self { file: file.to_string(), start: 0 },
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_kernel_does_not_tell_the_size_of_pages() {
+    fn an_old_kernel_does_not_report_the_size_of_pages() {
         let line = "1000 default anon=3 N0=3\n";
         assert_eq!(NumaMemory::parse(line, Some(65536)).unwrap().nodes[&0], 3 * 65536);
         assert!(NumaMemory::parse(line, None).is_err());

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_of_its_own_is_told_from_that_of_the_map() {
+    fn a_namespace_of_its_own_is_distinguished_from_that_of_the_map() {
         let in_namespace = |its: &str| {
             let tree = host().link("/proc/7/ns/net", its).link("/proc/self/ns/net", "net:[4026531840]");
             connections(&Root::from_tree(tree), &[7]).same_namespace

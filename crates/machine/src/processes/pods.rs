@@ -18,7 +18,7 @@ const HOLDER: &str = "pause";
 pub(super) struct Pod {
     /// UID: a UUID, or of a static pod the 32 digits of its configuration's hash.
     pub(super) uid: String,
-    /// Namespace and name; `None` where no folder of logs tells.
+    /// Namespace and name; `None` where no folder of logs has them.
     pub(super) name: Option<(String, String)>,
     /// Directory of its cgroup in each hierarchy in which managers keep theirs.
     pub(super) directories: Vec<String>,

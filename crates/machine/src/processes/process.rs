@@ -21,7 +21,7 @@ pub struct Process {
     pub ppid: u32,
     /// Name of its first thread.
     pub comm: String,
-    /// Start, clock ticks after boot: tells a reused number apart.
+    /// Start, clock ticks after boot: detects a reused number.
     pub start_time_ticks: u64,
     /// Its threads, by number.
     pub threads: Vec<Thread>,
@@ -171,7 +171,7 @@ fn threads(root: &Root, pid: u32, who: &str, notes: &mut Notes) -> Result<Vec<Th
             ReadError::absent("clock_ticks", "the unit of the kernel's times is not known"),
         );
     }
-    gaps.tell(who, notes);
+    gaps.report(who, notes);
     Ok(threads)
 }
 
@@ -235,7 +235,7 @@ impl Gaps {
         self.0.entry(fact).or_insert_with(|| (0, error.to_string())).0 += 1;
     }
 
-    fn tell(self, who: &str, notes: &mut Notes) {
+    fn report(self, who: &str, notes: &mut Notes) {
         for (fact, (count, why)) in self.0 {
             let of = if count == 1 { "of a thread".into() } else { format!("of {count} threads") };
             notes.missing(format!("{fact} {of} of {who}"), why);

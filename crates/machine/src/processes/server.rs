@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_absent_or_malformed_is_missing_and_the_rest_is_told() {
+    fn what_is_denied_absent_or_malformed_is_missing_and_the_rest_is_reported() {
         let tree = tree()
             .denied("/proc/700/numa_maps")
             .file("/proc/700/task/701/schedstat", "what\n")

@@ -33,7 +33,7 @@ pub struct Task {
     pub tid: u32,
     /// Its name.
     pub comm: String,
-    /// Start, clock ticks after boot: tells a reused number apart.
+    /// Start, clock ticks after boot: detects a reused number.
     pub start_time_ticks: u64,
     /// Whether it is a thread of the kernel.
     pub of_kernel: bool,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_made_up() {
+    fn what_is_not_reported_is_not_made_up() {
         let root = Root::from_tree(Tree::new().file("/proc/8/stat", stat(8, "hog", 1, 0)));
         let task = Task::read(&root, 8).unwrap();
         assert_eq!((task.autogroup, task.cgroup, task.cpus), (None, None, None));

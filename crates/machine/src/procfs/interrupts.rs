@@ -39,7 +39,7 @@ pub enum Counted {
     /// No count at all (`FIQ: usb_fiq` of some arm kernels).
     Uncounted,
     /// Another number of counts than there are columns: a CPU went on- or offline while the kernel printed the table,
-    /// and nobody can tell which count belongs to which CPU.
+    /// and which count belongs to which CPU is unknown.
     Torn,
 }
 

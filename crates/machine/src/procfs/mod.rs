@@ -8,6 +8,7 @@ use std::fmt;
 
 mod columns;
 pub mod diskstats;
+pub(crate) mod escapes;
 pub(crate) mod guest_command_line;
 pub mod interrupts;
 pub mod key_values;

@@ -4,7 +4,7 @@ use super::{Malformed, decimal};
 
 /// What the scheduler booked for a task since it began.
 ///
-/// A kernel without CONFIG_SCHED_INFO, or one that was told not to keep it, prints `0 0 0`: a task that has run
+/// A kernel without CONFIG_SCHED_INFO, or one that is set not to keep it, prints `0 0 0`: a task that has run
 /// and has no time slice is not known to have run for 0 ns (see [`PidSchedstat::is_kept`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PidSchedstat {

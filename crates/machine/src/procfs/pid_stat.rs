@@ -29,7 +29,7 @@ pub struct PidStat<'a> {
     pub nice: Option<i32>,
     /// Threads of the process (20).
     pub threads: u64,
-    /// Start time after boot (22), ticks of USER_HZ. Tells a reused number apart.
+    /// Start time after boot (22), ticks of USER_HZ. Detects a reused number.
     pub start_time_ticks: u64,
     /// CPU that it last ran on (39); `None` before Linux 2.2.8.
     pub processor: Option<u32>,
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn flags_tell_kernel_threads_and_bound_ones() {
+    fn flags_distinguish_kernel_threads_and_bound_ones() {
         let flags = |flags: u64| format!("7925 (cat) {TAIL}").replace(" 4194304 ", &format!(" {flags} "));
         let of = |text: &str| {
             let stat = parse(text).unwrap();
             (stat.is_kernel_thread(), stat.no_setaffinity())
         };
-        // ksoftirqd/0, rcu_preempt and cat as Linux 6.18 prints them; a torn line tells neither.
+        // ksoftirqd/0, rcu_preempt and cat as Linux 6.18 prints them; a torn line has neither.
         assert_eq!(of(&flags(69_238_848)), (true, Some(true)));
         assert_eq!(of(&flags(2_129_984)), (true, Some(false)));
         assert_eq!(of(&flags(4_194_304)), (false, Some(false)));

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_told() {
+    fn a_torn_line_is_reported() {
         for torn in ["pswpin", "pswpin \n", "pswpin 1\npswp", "pswpin -1"] {
             assert!(parse(torn).is_err(), "{torn:?}");
         }

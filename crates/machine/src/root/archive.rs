@@ -6,10 +6,10 @@ use std::path::Path;
 
 use tar::{Archive, Entry, EntryType};
 
-use super::measured::{Bounds, Measured, Passed};
-use super::{damaged, whole};
-use crate::tree::{self, Tree};
-use crate::{Class, Fault, foreign};
+use super::bounded_stream::{BoundedStream, Bounds, Passed};
+use super::tree::{self, Tree};
+use super::{damaged, descriptor};
+use crate::{Class, Fault, untrusted};
 
 /// Longest file, and longest plain stream of an archive, bytes. What may be kept of it is bounded by [`Tree`]; this bounds
 /// what is passed over as well. A million entries, which no machine has, take as much for their heads and what fills them up.
@@ -58,7 +58,7 @@ pub(super) fn load(path: &Path) -> Result<Tree, Fault> {
 /// The file itself. It is as long as a plain archive may be, at most: packed streams can hold much that unpacks to nothing.
 fn packed(path: &Path) -> Result<BufReader<io::Take<File>>, Fault> {
     let fault = |e: io::Error| Fault::io(path.display(), &e, "give a file that can be read");
-    let file = foreign::open_named(path).map_err(fault)?;
+    let file = untrusted::file::open_named(path).map_err(fault)?;
     if file.metadata().map_err(fault)?.len() > LONGEST_BYTES {
         return Err(beyond(&path.display().to_string(), &longer()));
     }
@@ -68,7 +68,7 @@ fn packed(path: &Path) -> Result<BufReader<io::Take<File>>, Fault> {
 /// Reads files, directories and links of a tar stream; devices and pipes are left out, nothing is written to disk.
 fn unpack(stream: impl Read, origin: &str) -> Result<Tree, Fault> {
     let bounds = Bounds::new(LONGEST_BYTES);
-    let mut archive = Archive::new(Measured::new(stream, &bounds));
+    let mut archive = Archive::new(BoundedStream::new(stream, &bounds));
     let fault = |e: io::Error| refused(origin, &bounds, &e);
     let mut tree = Tree::new();
     let mut entries = archive.entries().map_err(fault)?;
@@ -128,8 +128,11 @@ fn add(tree: &mut Tree, entry: &mut Entry<'_, impl Read>) -> Result<(), Refused>
 
 /// The content of a file. A sparse one can claim any length without the bytes behind it, so the claim is looked at first.
 fn content(tree: &Tree, entry: &mut Entry<'_, impl Read>, path: &str) -> Result<Vec<u8>, Refused> {
-    if entry.size() > whole::MOST_BYTES as u64 {
-        return Err(Refused::Beyond(format!("{path} in it is longer than {} MiB", whole::MOST_BYTES >> 20)));
+    if entry.size() > descriptor::MOST_BYTES as u64 {
+        return Err(Refused::Beyond(format!(
+            "{path} in it is longer than {} MiB",
+            descriptor::MOST_BYTES >> 20
+        )));
     }
     if entry.size() > tree.room_bytes() {
         return Err(Refused::Beyond(tree::too_large()));
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_and_unknown_files_are_told_apart() {
+    fn damaged_and_unknown_files_are_distinguished() {
         let dir = tempfile::tempdir().unwrap();
         for (name, content, class) in [
             ("a.tar.zst", &b"not zstd"[..], Class::Storage),

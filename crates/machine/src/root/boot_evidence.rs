@@ -1,5 +1,5 @@
 //! What the live kernel shows of its boot parameters where no file of /sys does: facts that are cut out of files which
-//! are too long, or tell too much, to be kept whole.
+//! are too long, or reveal too much, to be kept whole.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -104,7 +104,7 @@ pub(super) fn module_parameters() -> Result<String, ReadError> {
         let parameter = folder.join("parameters").join(&asked.parameter).exists();
         lists.taker(asked, Shown { module: folder.exists(), parameter })
     };
-    Ok(module_parameters::told(asked.iter().map(|asked| (asked.name.clone(), taker(asked)))))
+    Ok(module_parameters::encode(asked.iter().map(|asked| (asked.name.clone(), taker(asked)))))
 }
 
 /// Where one cannot be read, less is reported.

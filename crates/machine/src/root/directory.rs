@@ -8,8 +8,8 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::live::not_a_link;
-use super::{ReadError, Source, paths, whole};
-use crate::{Class, Fault, foreign};
+use super::{ReadError, Source, descriptor, paths};
+use crate::{Class, Fault, untrusted};
 
 /// Most names in one folder. The captures that the tests read have 1042, /proc of a machine with a hundred thousand
 /// processes as many.
@@ -48,7 +48,7 @@ impl Directory {
 
     fn open_file(&self, path: &str) -> Result<OwnedFd, ReadError> {
         let place = self.open_below(path, OFlags::PATH);
-        place.and_then(foreign::open_place).map_err(|e| refused(path, e))
+        place.and_then(untrusted::file::open_place).map_err(|e| refused(path, e))
     }
 
     fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -66,13 +66,13 @@ impl Directory {
 
 impl Source for Directory {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        whole::content(self.open_file(path)?, path).map_err(|e| refused(path, e))
+        descriptor::content(self.open_file(path)?, path).map_err(|e| refused(path, e))
     }
 
     fn open(&self, path: &str) -> Result<Option<File>, ReadError> {
         let file = File::from(self.open_file(path)?);
         let length = file.metadata().map_err(|e| ReadError::from_io(path, &e))?.len();
-        match length > whole::MOST_BYTES as u64 {
+        match length > descriptor::MOST_BYTES as u64 {
             true => Err(refused(path, Errno::FBIG)),
             false => Ok(Some(file)),
         }
@@ -80,7 +80,7 @@ impl Source for Directory {
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
         let folder = self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY);
-        folder.and_then(|folder| whole::names(folder, MOST_NAMES)).map_err(|e| match e {
+        folder.and_then(|folder| descriptor::names(folder, MOST_NAMES)).map_err(|e| match e {
             Errno::FBIG => {
                 ReadError::malformed(path, format!("there are more than {MOST_NAMES} names in it"))
             }
@@ -91,7 +91,7 @@ impl Source for Directory {
     fn resolve(&self, path: &str) -> Result<String, ReadError> {
         let error = |e: Errno| ReadError::from_io(path, &e.into());
         let place = self.open_below(path, OFlags::PATH).map_err(error)?;
-        let below = whole::place(&place).zip(whole::place(&self.root)).and_then(|(place, root)| {
+        let below = descriptor::place(&place).zip(descriptor::place(&self.root)).and_then(|(place, root)| {
             let below = place.strip_prefix(root.trim_end_matches('/'))?;
             match below {
                 "" => Some("/".to_string()),
@@ -129,9 +129,10 @@ impl Source for Directory {
 /// Why a file is not read.
 fn refused(path: &str, error: Errno) -> ReadError {
     match error {
-        Errno::NOTSUP => ReadError::malformed(path, foreign::NOT_REGULAR),
+        Errno::NOTSUP => ReadError::malformed(path, untrusted::file::NOT_REGULAR),
         Errno::FBIG => {
-            let why = format!("the file is too large: it is longer than {} MiB", whole::MOST_BYTES >> 20);
+            let why =
+                format!("the file is too large: it is longer than {} MiB", descriptor::MOST_BYTES >> 20);
             ReadError::malformed(path, why)
         }
         e => ReadError::from_io(path, &e.into()),

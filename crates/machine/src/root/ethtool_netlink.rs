@@ -1,4 +1,4 @@
-//! The socket by which drivers are asked what they tell through ethtool's netlink family (`crate::ethtool` has the messages).
+//! The socket through which drivers report by ethtool's netlink family (`crate::ethtool` has the messages).
 //! Nothing is set here: every message is a question.
 
 use std::io;
@@ -9,7 +9,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with, sockopt,
 };
 
-use crate::ethtool::{EthtoolState, Question, Told, Topic, answer, attributes, family_question, number};
+use crate::ethtool::{EthtoolState, Question, Report, Topic, answer, attributes, family_question, number};
 
 /// `CTRL_ATTR_FAMILY_ID` of genetlink.h.
 const FAMILY_ID: u16 = 1;
@@ -18,7 +18,7 @@ const FAMILY_ID: u16 = 1;
 pub(super) fn query(name: &str) -> io::Result<String> {
     let channel = Channel::open()?;
     let family = channel.family()?;
-    let mut told = Told::default();
+    let mut told = Report::default();
     for question in Question::ALL {
         match channel.ask(&question.message(family, name)) {
             Ok(reply) => question.keep(&reply, &mut told),
@@ -37,7 +37,7 @@ pub fn ask(name: &str, topic: Topic) -> io::Result<EthtoolState> {
     let channel = Channel::open()?;
     let question = Question::about(topic);
     let reply = channel.ask(&question.message(channel.family()?, name))?;
-    let mut told = Told::default();
+    let mut told = Report::default();
     question.keep(&reply, &mut told);
     told.state(topic).ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }

@@ -2,7 +2,7 @@
 
 use super::ReadError;
 
-/// `io_priority TID` is what ioprio_get(2) tells of thread TID, as a decimal number. It is kept in a capture when a
+/// `io_priority TID` is what ioprio_get(2) returns for thread TID, as a decimal number. It is kept in a capture when a
 /// reader has asked for it.
 pub(crate) const IO_PRIORITY: &str = "io_priority ";
 

@@ -19,7 +19,7 @@ pub(crate) const IRQBALANCE: &str = "irqbalance ";
 /// Folder of the sockets.
 pub(crate) const FOLDER: &str = "/run/irqbalance";
 
-/// Versions before 1.9.4 sleep for a whole round, 10 s, after they were told something, and do not answer meanwhile.
+/// Versions before 1.9.4 sleep for a whole round, 10 s, after a command, and do not answer meanwhile.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Its answer names the CPUs that it leaves alone, and is some hundred bytes long, with 4096 CPUs some 10 KiB.

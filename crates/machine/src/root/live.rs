@@ -8,11 +8,11 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::folders::Folders;
+use super::folder_cache::FolderCache;
 use super::guest_name::{self, GUEST_NAME};
 use super::io_priority::{self, IO_PRIORITY};
 use super::irqbalance_socket::{self, IRQBALANCE};
-use super::{ReadError, Source, boot_evidence, ethtool_netlink, paths, whole};
+use super::{ReadError, Source, boot_evidence, descriptor, ethtool_netlink, paths};
 
 /// The facts that are no files. All are kept in a capture.
 ///
@@ -38,7 +38,7 @@ pub const FACTS: [&str; 12] = [
     "module_parameters",
 ];
 
-/// `ethtool NAME` is what the driver of network interface NAME tells of its channels, interrupt coalescing and rings,
+/// `ethtool NAME` is what the driver of network interface NAME reports of its channels, interrupt coalescing and rings,
 /// as JSON. It is kept in a capture when a reader has asked for it.
 pub(crate) const ETHTOOL: &str = "ethtool ";
 
@@ -57,15 +57,15 @@ fn cpu_latency_limit_us() -> Result<String, ReadError> {
 /// The file system of this process.
 #[derive(Default)]
 pub(super) struct Live {
-    folders: RwLock<Folders>,
+    folders: RwLock<FolderCache>,
 }
 
 impl Live {
-    fn folders(&self) -> RwLockReadGuard<'_, Folders> {
+    fn folders(&self) -> RwLockReadGuard<'_, FolderCache> {
         self.folders.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn folders_to_change(&self) -> RwLockWriteGuard<'_, Folders> {
+    fn folders_to_change(&self) -> RwLockWriteGuard<'_, FolderCache> {
         self.folders.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,7 +78,7 @@ impl Live {
 
 impl Source for Live {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let answer = self.open_for(path, OFlags::RDONLY).and_then(|file| whole::content(file, path));
+        let answer = self.open_for(path, OFlags::RDONLY).and_then(|file| descriptor::content(file, path));
         answer.map_err(|e| ReadError::from_io(path, &e.into()))
     }
 
@@ -98,7 +98,7 @@ impl Source for Live {
         let error = |e: Errno| ReadError::from_io(path, &e.into());
         let folder = self.open_for(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(error)?;
         // The kernel's own lists are as long as the machine is large.
-        let names = whole::names(&folder, usize::MAX).map_err(error)?;
+        let names = descriptor::names(&folder, usize::MAX).map_err(error)?;
         self.folders_to_change().listed(path, folder);
         Ok(names)
     }
@@ -106,8 +106,8 @@ impl Source for Live {
     fn resolve(&self, path: &str) -> Result<String, ReadError> {
         let error = |e: Errno| ReadError::from_io(path, &e.into());
         let place = self.open_for(path, OFlags::PATH).map_err(error)?;
-        // The kernel has followed the links already; it tells where it came to.
-        match whole::place(&place) {
+        // The kernel has followed the links already, and knows where they led.
+        match descriptor::place(&place) {
             Some(place) => Ok(place),
             None => paths::resolve(path, |prefix| self.link(prefix).ok(), |whole| self.exists(whole)),
         }

@@ -44,7 +44,7 @@ pub(super) fn locate(path: &Path) -> Result<Located<'_>, ReadError> {
     }
 }
 
-/// Follows every link of `path`; `link` tells the target of a prefix that is a link. `..` at the top stays there.
+/// Follows every link of `path`; `link` returns the target of a prefix that is a link. `..` at the top stays there.
 pub(crate) fn resolve(
     path: &str,
     link: impl Fn(&str) -> Option<String>,

@@ -81,7 +81,7 @@ mod tests {
     use crate::Tree;
 
     #[test]
-    fn figures_of_the_firmware_and_what_it_does_not_tell() {
+    fn figures_of_the_firmware_and_what_it_does_not_report() {
         let dir = format!("{NODES}/node2/access0/initiators");
         let tree = Tree::new()
             .link(&format!("{dir}/node0"), "../../../node0")

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpus::Cpu;
 use super::{CPUS, Gaps, numbered};
-use crate::{CpuSet, Notes, ReadError, Root};
+use crate::{CpuSet, FactId, Notes, ReadError, Root};
 
 /// What a cache holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,8 +42,8 @@ impl Cache {
     }
 }
 
-/// Cores that are read one after the other, and may tell of each other. Fixed: which files are read must not depend on
-/// the machine that reads, or a capture would lack some on another one.
+/// Cores that are read one after the other, and may know of each other. Fixed: which files are read must not depend on
+/// the machine that reads, or a capture would miss some on another one.
 const CORES_AT_ONCE: usize = 32;
 
 /// Most threads that read: files of sysfs are printed under few locks, but no map is worth a whole large machine.
@@ -52,14 +52,14 @@ const MOST_THREADS: usize = 8;
 /// Reads the caches of the online CPUs, each once, by level, kind and CPUs.
 pub(crate) fn read(root: &Root, cpus: &[Cpu], online: &CpuSet, notes: &mut Notes) -> Vec<Cache> {
     let portions = portions(cpus, online);
-    let (mut told, mut gaps) = (Told::default(), Gaps::default());
-    for (caches, failed) in in_parallel(&portions, |cpus| Told::of(root, cpus, online)) {
+    let (mut told, mut gaps) = (KnownCaches::default(), Gaps::default());
+    for (caches, failed) in in_parallel(&portions, |cpus| KnownCaches::of(root, cpus, online)) {
         for cache in caches {
             told.add(cache);
         }
         failed.into_iter().for_each(|(fact, cpu, why)| gaps.note(fact, cpu, why));
     }
-    gaps.tell(notes);
+    gaps.report(&[(CACHES, FactId::Caches)], notes);
     let mut caches = told.caches;
     caches.sort_by(|a, b| (a.level, a.kind, &a.cpus).cmp(&(b.level, b.kind, &b.cpus)));
     caches
@@ -105,13 +105,16 @@ fn in_parallel<T: Send>(portions: &[Vec<u32>], work: impl Fn(&[u32]) -> T + Sync
     answers.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
+/// Caches of a CPU, as a missing fact.
+const CACHES: &str = "caches";
+
 /// A fact that is missing on a CPU, and why.
 type Failed = (&'static str, u32, String);
 
-/// The caches so far, and what they tell about CPUs to come. The kernel enters the CPUs that share a cache on both sides
+/// The caches so far, and what they say about CPUs to come. The kernel enters the CPUs that share a cache on both sides
 /// (cache_shared_cpu_map_setup in drivers/base/cacheinfo.c), so that a cache of 64 CPUs is read once.
 #[derive(Default)]
-struct Told {
+struct KnownCaches {
     caches: Vec<Cache>,
     /// Places in `caches` by level, kind and first CPU.
     places: BTreeMap<(u32, CacheType, Option<u32>), Vec<usize>>,
@@ -122,7 +125,7 @@ struct Told {
     failed: Vec<Failed>,
 }
 
-/// What CPUs with equal folders told.
+/// What CPUs with equal folders reported.
 #[derive(Default)]
 struct Folder {
     /// By index and CPU: the place of the cache that a CPU to come shares.
@@ -134,7 +137,7 @@ struct Folder {
     masks_only: bool,
 }
 
-impl Told {
+impl KnownCaches {
     /// The caches of these CPUs, and what failed.
     fn of(root: &Root, cpus: &[u32], online: &CpuSet) -> (Vec<Cache>, Vec<Failed>) {
         let mut told = Self::default();
@@ -150,12 +153,12 @@ impl Told {
         let dir = format!("{CPUS}/cpu{cpu}/cache");
         let names = match root.list(&dir) {
             Ok(names) => names,
-            Err(e) => return self.failed.push(("caches", cpu, e.to_string())),
+            Err(e) => return self.failed.push((CACHES, cpu, e.to_string())),
         };
         let indexes = numbered(&names, "index");
         let mut folder = self.folders.remove(&names).unwrap_or_default();
         // CPUs that share every cache of this one; none if one of them could not be read, or the first level is not reported
-        // (then the other CPU may well tell it).
+        // (then the other CPU may well report it).
         let (mut share_all, mut has_first_level): (Option<CpuSet>, bool) = (None, false);
         for index in indexes.iter() {
             let place = match folder.places.get(&(index, cpu)) {
@@ -224,7 +227,7 @@ fn one(
     Ok(Cache { level, kind, bytes, cpus })
 }
 
-/// The CPUs that share a cache. Kernels before 2.6.26 tell only masks: the first one that does is enough to know.
+/// The CPUs that share a cache. Kernels before 2.6.26 print only masks: the first one that does is enough to know.
 fn sharers(root: &Root, dir: &str, masks_only: &mut bool) -> Result<CpuSet, ReadError> {
     if !*masks_only {
         match root.cpu_list(format!("{dir}/shared_cpu_list")) {
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_another_cpu_told_is_not_read_again_and_odd_ones_are() {
+    fn a_cache_that_another_cpu_reported_is_not_read_again_and_odd_ones_are() {
         let mut tree = Tree::new();
         // CPUs 0 and 1 share both caches; CPU 2 has another folder (no index 1), in which index 0 is its own.
         for (cpu, map) in [(0, "3"), (1, "3")] {
@@ -358,7 +361,7 @@ mod tests {
         let mut notes = Notes::new();
         let caches = read(&Root::from_tree(tree), &cpus, &(0..400).collect(), &mut notes);
         let of_level = |level| caches.iter().filter(|cache| cache.level == level).count();
-        assert_eq!((of_level(1), of_level(3)), (200, 25), "CPU 277 tells what CPU 77 does not");
+        assert_eq!((of_level(1), of_level(3)), (200, 25), "CPU 277 reports what CPU 77 does not");
         let missing = notes.into_vec();
         assert_eq!(missing.iter().map(|m| m.fact.as_str()).collect::<Vec<_>>(), ["a cache of CPU 77"]);
     }

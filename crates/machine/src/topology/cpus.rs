@@ -5,7 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{CPUS, Gaps, numbered};
-use crate::{CpuSet, Notes, ReadError, Root};
+use crate::{CpuSet, FactId, Missing, Notes, ReadError, Root};
+
+/// The package of a CPU, as a missing fact.
+const PACKAGE: &str = "package";
+/// The SMT siblings of a CPU, likewise.
+const SIBLINGS: &str = "siblings";
 
 /// One CPU as the scheduler sees it: a hardware thread.
 ///
@@ -50,7 +55,13 @@ pub(crate) struct Cpus {
 
 /// Reads all CPUs that are present; `node` and `allowed` are filled in later.
 pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
-    let Some(names) = notes.keep("CPUs", root.list(CPUS)) else { return Cpus::default() };
+    let names = match root.list(CPUS) {
+        Ok(names) => names,
+        Err(why) => {
+            notes.add(Missing::new("CPUs", why).identified(FactId::Cpus));
+            return Cpus::default();
+        }
+    };
     let folders = numbered(&names, "cpu");
     let present = root.cpu_list(format!("{CPUS}/present"));
     let present = old_kernels_lack_it(present, "CPUs present", notes);
@@ -60,14 +71,15 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
         Ok(online) => online,
         Err(e) => {
             if !e.is_absent() {
-                notes.missing("CPUs online (read from each CPU's folder instead)", e);
+                let fact = "CPUs online (read from each CPU's folder instead)";
+                notes.add(Missing::new(fact, e).identified(FactId::Cpus));
             }
             online_by_folder(root, &folders)
         }
     };
     let mut gaps = Gaps::default();
     let mut packages = Vec::new();
-    let mut told = Told::default();
+    let mut told = KnownCores::default();
     let mut cpus = Vec::new();
     for id in present.as_ref().unwrap_or(&folders).union(&online).iter() {
         let is_online = online.contains(id);
@@ -76,7 +88,7 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
             false => Cpu { id, online: false, ..Cpu::default() },
         });
     }
-    gaps.tell(notes);
+    gaps.report(&[(PACKAGE, FactId::Package), (SIBLINGS, FactId::Siblings)], notes);
     packages.sort();
     let offline = root.cpu_list(format!("{CPUS}/offline"));
     let offline = old_kernels_lack_it(offline, "CPUs offline", notes);
@@ -103,11 +115,11 @@ fn online_by_folder(root: &Root, folders: &CpuSet) -> CpuSet {
     folders.iter().filter(is_online).collect()
 }
 
-/// What CPUs that were read before tell about those to come: a map of a thousand CPUs reads half the files.
+/// What CPUs that were read before say about those to come: a map of a thousand CPUs reads half the files.
 #[derive(Default)]
-struct Told {
+struct KnownCores {
     /// Cores of CPUs to come: the kernel takes threads for siblings only if they have package, die, cluster and core in
-    /// common, and tells each of them the same set (match_smt in arch/x86/kernel/smpboot.c, drivers/base/topology.c).
+    /// common, and reports the same set for each of them (match_smt in arch/x86/kernel/smpboot.c, drivers/base/topology.c).
     cores: HashMap<u32, Core>,
     /// Files that a CPU does not have; a kernel shows them for every CPU or for none.
     lacking: HashSet<&'static str>,
@@ -126,8 +138,8 @@ struct Core {
     siblings: Option<CpuSet>,
 }
 
-impl Told {
-    /// The core of a CPU: as one of its threads told, else as its own files tell.
+impl KnownCores {
+    /// The core of a CPU: as one of its threads reported, else as its own files say.
     fn core(&mut self, root: &Root, dir: &str, id: u32, online: &CpuSet, gaps: &mut Gaps) -> Core {
         if let Some(core) = self.cores.remove(&id) {
             return core;
@@ -135,11 +147,11 @@ impl Told {
         let (lists, masks) = (["core_cpus_list", "thread_siblings_list"], ["core_cpus", "thread_siblings"]);
         let siblings = root.cpu_set(dir, &lists, &masks);
         let core = Core {
-            package: gaps.keep("package", id, root.number::<i64>(format!("{dir}/physical_package_id"))),
+            package: gaps.keep(PACKAGE, id, root.number::<i64>(format!("{dir}/physical_package_id"))),
             id: told(gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")))),
             // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
-            siblings: gaps.keep("siblings", id, siblings.map(|set| set.intersection(online))),
-            // Kernels before 5.3 and 5.16 tell no die and no cluster: nothing to note.
+            siblings: gaps.keep(SIBLINGS, id, siblings.map(|set| set.intersection(online))),
+            // Kernels before 5.3 and 5.16 report no die and no cluster: nothing to note.
             die: told(self.number(root, dir, "die_id")),
             // x86 prints 65535 (BAD_APICID) where it knows none.
             cluster: told(self.number(root, dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
@@ -172,7 +184,7 @@ impl Told {
     }
 
     /// The highest frequency. Not every CPU needs to have a frequency policy: only where there is none at all, and the
-    /// first CPU does not have it, the others are not asked.
+    /// first CPU does not have it, the others are not read.
     fn max_frequency(&mut self, root: &Root, cpu: &str) -> Option<u64> {
         if self.has_frequencies == Some(false) {
             return None;
@@ -192,7 +204,7 @@ fn read_online(
     id: u32,
     online: &CpuSet,
     packages: &mut Vec<CpuSet>,
-    told_before: &mut Told,
+    told_before: &mut KnownCores,
     gaps: &mut Gaps,
 ) -> Cpu {
     let cpu = format!("{CPUS}/cpu{id}");
@@ -205,7 +217,7 @@ fn read_online(
         // The kernel prints -1 when the firmware does not report it; what it then calls a package is only the core.
         Some(..0) => {
             let why = format!("{dir}/physical_package_id: -1, the firmware does not report the package");
-            gaps.note("package", id, why);
+            gaps.note(PACKAGE, id, why);
         }
         _ if packages.iter().any(|package| package.contains(id)) => {}
         _ => {
@@ -275,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_the_folders_tell_who_is_online() {
+    fn without_a_list_the_folders_show_who_is_online() {
         let tree = Tree::new().file(&format!("{CPUS}/cpu2/online"), "0\n");
         let tree = with_topology(tree, 0, "0", "0", "1", "3");
         let tree = with_topology(tree, 1, "0", "1", "2", "3");

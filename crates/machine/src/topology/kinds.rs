@@ -12,7 +12,7 @@ use crate::{CpuSet, Root};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CoreKind {
-    /// As the kernel calls it: `cpu_core` and `cpu_atom` (the PMUs of x86), `capacity 446` (arm), or what tells them
+    /// As the kernel calls it: `cpu_core` and `cpu_atom` (the PMUs of x86), `capacity 446` (arm), or what distinguishes them
     /// apart: `base 2.50 GHz`.
     pub name: String,
     /// The online CPUs of that kind.

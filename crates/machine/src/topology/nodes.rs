@@ -8,7 +8,7 @@ use super::access::{self, Access, MemorySideCache};
 use super::cpus::Cpu;
 use super::memory::{self, HugePages};
 use super::{CPUS, NODES, numbered};
-use crate::{CpuSet, Notes, ReadError, Root};
+use crate::{CpuSet, FactId, Missing, Notes, ReadError, Root};
 
 /// One NUMA node that is online. It may have no CPUs (CXL, HBM, GPU memory) or no memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,10 +37,8 @@ pub(crate) fn read(root: &Root, online: &CpuSet, cpus: &mut [Cpu], notes: &mut N
     let names = match root.list(NODES) {
         Ok(names) => names,
         Err(e) => {
-            notes.missing(
-                "NUMA nodes",
-                format!("{e} (a kernel without CONFIG_NUMA treats all memory as equally near)"),
-            );
+            let why = format!("{e} (a kernel without CONFIG_NUMA treats all memory as equally near)");
+            notes.add(Missing::new("NUMA nodes", why).identified(FactId::Nodes));
             return Vec::new();
         }
     };
@@ -62,9 +60,14 @@ fn one(root: &Root, id: u32, ids: &CpuSet, online: &CpuSet, notes: &mut Notes) -
     let distances = root.read(format!("{dir}/distance")).and_then(|text| {
         parse_distances(&text, ids).map_err(|why| ReadError::malformed(format!("{dir}/distance"), why))
     });
+    let unread = |why: ReadError| {
+        let fact = format!("CPUs of node {id}");
+        notes.add(Missing::new(fact, why).identified(FactId::CpusOfNode(id)));
+        CpuSet::default()
+    };
     Node {
         id,
-        cpus: notes.keep(format!("CPUs of node {id}"), cpus).unwrap_or_default().intersection(online),
+        cpus: cpus.unwrap_or_else(unread).intersection(online),
         memory_bytes: notes.keep(format!("memory of node {id}"), memory),
         distances: notes.keep(format!("distances of node {id}"), distances).unwrap_or_default(),
         free_bytes,
@@ -114,17 +117,16 @@ fn give_each_cpu_its_node(root: &Root, nodes: &[Node], cpus: &mut [Cpu], notes: 
         }
     }
     if !contested.is_empty() {
-        notes.missing(
-            format!("node of CPUs {contested}"),
-            format!("several nodes claim them in {NODES}/node*/cpulist: the firmware's tables are wrong"),
-        );
+        let why =
+            format!("several nodes claim them in {NODES}/node*/cpulist: the firmware's tables are wrong");
+        notes.add(Missing::new(format!("node of CPUs {contested}"), why).identified(FactId::NodeOfCpus));
     }
     if let Some(first) = unclaimed.first() {
         let why = match node_of_folder(root, first) {
             Some(node) => format!("{CPUS}/cpu{first}/node{node}: node {node} is not online"),
             None => format!("no {NODES}/node*/cpulist names them"),
         };
-        notes.missing(format!("node of CPUs {unclaimed}"), why);
+        notes.add(Missing::new(format!("node of CPUs {unclaimed}"), why).identified(FactId::NodeOfCpus));
     }
 }
 
@@ -136,7 +138,7 @@ fn node_of_folder(root: &Root, cpu: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Missing, Tree};
+    use crate::Tree;
 
     fn with_node(tree: Tree, id: u32, cpus: &str, kib: u64, distance: &str) -> Tree {
         let dir = format!("{NODES}/node{id}");

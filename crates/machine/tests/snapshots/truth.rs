@@ -133,7 +133,7 @@ pub fn facts_of(machine: &Machine, truth: &Truth) -> Facts {
     for node in &machine.nodes {
         say(format!("node {} cpus", node.id), node.cpus.to_list());
         say(format!("node {} memory", node.id), node.memory_bytes.map_or("-".into(), |b| b.to_string()));
-        // lstopo tells no distances where there is but one node.
+        // lstopo prints no distances where there is but one node.
         if machine.nodes.len() > 1 && !node.distances.is_empty() {
             let row: Vec<_> = node.distances.iter().map(|(to, d)| format!("{to}:{d}")).collect();
             say(format!("node {} distances", node.id), row.join(" "));

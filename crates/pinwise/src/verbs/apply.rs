@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use change::apply::{self, ActForeseen, Applied, ApplyOptions, Foreseen, NotLeftAlone, SettingDone};
 use change::record::Reverter;
 use change::{Hand, LiveKernel, confirm, ledger};
-use machine::kept::{Manner, NotKept};
+use machine::persistence::{Manner, NotKept};
 use machine::processes::owners;
 use machine::{Class, Fault, Plan, Planned, Root};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window::length;
-use crate::{bar, interrupt, notes};
+use crate::{interrupt, notes, progress_bar};
 
 pub mod target;
 
@@ -154,12 +154,12 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         apply::no_other_holds(&ledger::ledger_dir()?, root, &LiveKernel::new(), plan)?;
     }
     let deadline = args.confirm_within.map(|within| arm(&mut hand, within)).transpose()?;
-    let bar = bar::bar(
+    let bar = progress_bar::bar(
         "{bar:30} {pos}/{len} settings, {eta} left",
         plan.settings.len() as u64,
         notes::is_terminal() && plan.settings.len() > MANY,
     );
-    let mut tell = |done: &SettingDone| {
+    let mut on_done = |done: &SettingDone| {
         bar.inc(1);
         if args.format == Format::Text {
             bar.suspend(|| note!("{}", report::plan_text::done(done)));
@@ -171,7 +171,7 @@ fn apply(args: &Args, root: &Root, plan: &Plan) -> Result<Answer, Fault> {
         not_left_alone.iter().for_each(|kept| note!("pinwise: {}", report::plan_text::not_left_alone(kept)));
     }
     let options = ApplyOptions { keep_going: args.keep_going, persist: args.manner() };
-    let applied = apply::apply(&mut hand, root, plan, options, &stop, &mut tell);
+    let applied = apply::apply(&mut hand, root, plan, options, &stop, &mut on_done);
     bar.finish_and_clear();
     hand.finish()?;
     conclude(args, &applied, &not_left_alone, deadline)

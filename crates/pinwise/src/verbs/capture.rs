@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use machine::processes::Server;
 use machine::{Class, Fault, Machine, Root};
 
-use crate::brought;
+use crate::measured_distances;
 use crate::notes::note;
 use crate::output::Answer;
 
@@ -34,7 +34,7 @@ pub struct Args {
 
 /// Reads the machine through a recording root and writes what was read.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    let root = Root::recording(brought::distances(Root::live(), args.distances.as_deref())?);
+    let root = Root::recording(measured_distances::add(Root::live(), args.distances.as_deref())?);
     let machine = Machine::read(&root);
     for asked in &args.process {
         Server::read(&root, asked)?;

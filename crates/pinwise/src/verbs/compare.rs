@@ -8,8 +8,8 @@ use report::case::compare_text;
 use study::Facts;
 use study::comparison::{self, Side};
 
+use crate::case_facts;
 use crate::format::Format;
-use crate::opened;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise compare`.
@@ -31,7 +31,8 @@ pub struct Args {
 /// Reads the cases and prints the sheet. Nothing is written into them.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let names = names(&args.cases)?;
-    let facts: Vec<Facts> = args.cases.iter().map(|dir| opened::facts(dir)).collect::<Result<_, Fault>>()?;
+    let facts: Vec<Facts> =
+        args.cases.iter().map(|dir| case_facts::read(dir)).collect::<Result<_, Fault>>()?;
     let sides: Vec<Side<'_>> = names
         .iter()
         .zip(&facts)
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases_are_called_by_the_last_part_that_tells_them_apart() {
+    fn cases_are_named_by_the_last_part_in_which_they_differ() {
         let of = |dirs: &[&str]| names(&dirs.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(of(&["cases/a/", "cases/b"]).unwrap(), ["a", "b"]);
         assert_eq!(of(&["x/a", "y/a"]).unwrap(), ["x/a", "y/a"]);

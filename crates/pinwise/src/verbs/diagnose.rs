@@ -1,13 +1,13 @@
 //! `pinwise diagnose`: what is wrong with a running server, ranked, with the next command.
 
-mod collecting;
+mod situation;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use advise::diagnosis::{self, Diagnosis};
-use machine::{Class, Fault, Machine, Root, foreign};
+use machine::{Class, Fault, Machine, Root, untrusted};
 use probe::Situation;
 use report::account::diagnosis_text::{self, Wanted};
 use serde::Serialize;
@@ -108,7 +108,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         (None, Some(ring)) => replay::read(ring, &args.part())?,
         (None, None) => {
             let stop = interrupt::flag()?;
-            collecting::collect(&Root::live(), args.process.as_deref(), args.window, &stop)?
+            situation::collect(&Root::live(), args.process.as_deref(), args.window, &stop)?
         }
     };
     if let Some(file) = &args.keep {
@@ -139,16 +139,17 @@ fn read(file: &Path) -> Result<Situation, Fault> {
         let machine = Machine::read(&Root::at(file)?);
         return Ok(Situation { target: file.display().to_string(), machine, ..Situation::default() });
     }
-    let text = foreign::read_text(file, MOST_BYTES).map_err(|e| Fault::io(file.display(), &e, remedy))?;
+    let text =
+        untrusted::file::read_text(file, MOST_BYTES).map_err(|e| Fault::io(file.display(), &e, remedy))?;
     let not_kept = |why: &dyn std::fmt::Display| Fault::new(Class::Usage, file.display(), why, remedy);
     let situation: Situation = serde_json::from_slice(text.as_bytes()).map_err(|why| not_kept(&why))?;
-    // A situation of an older pinwise may lack any part but its name: without one it is another JSON file.
+    // In a situation of an older pinwise any part but the name may be missing. Without a name it is some other JSON file.
     if situation.target.is_empty() { Err(not_kept(&"it does not say what it is of")) } else { Ok(situation) }
 }
 
 /// Whether a file begins as a JSON object does. No archive does.
 fn begins_as_json(file: &Path) -> io::Result<bool> {
     let mut first = [0; 1];
-    let read = foreign::open_found(file)?.read(&mut first)?;
+    let read = untrusted::file::open_found(file)?.read(&mut first)?;
     Ok(read == 1 && first == *b"{")
 }

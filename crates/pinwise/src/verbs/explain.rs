@@ -39,11 +39,11 @@ pub struct Args {
     format: Format,
 }
 
-/// Explains, and proves when asked to; the answer is no when a finding was not proved.
+/// Explains, and with `--prove` proves; the answer is no when a finding was not proved.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     // A proof runs the commands of the case.
     let case = if args.prove { Case::open_own(&args.case)? } else { Case::open(&args.case)? };
-    case.mended.iter().for_each(|mended| note!("pinwise: {mended}"));
+    case.repairs.iter().for_each(|repair| note!("pinwise: {repair}"));
     if !args.prove {
         return explain(&case, args);
     }
@@ -134,7 +134,7 @@ fn explain(case: &Case, args: &Args) -> Result<Answer, Fault> {
     Ok(Answer::Done)
 }
 
-/// This arm against the one that was asked for, or the baseline.
+/// This arm against the requested one, or the baseline.
 fn one_explained(facts: &Facts, arm: &str, args: &Args) -> Result<Explanation, Fault> {
     let baseline = facts.study.arms.iter().find(|arm| arm.role == Role::Baseline).map(|arm| arm.name.clone());
     let against = args.against.clone().or(baseline).unwrap_or_default();

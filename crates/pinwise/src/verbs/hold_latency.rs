@@ -1,6 +1,5 @@
 //! The hidden verb `pinwise hold-latency`: what holds the knob cpu-dma-latency, until undo ends it.
 
-use change::hold;
 use machine::Fault;
 
 use crate::output::Answer;
@@ -18,5 +17,5 @@ pub struct Args {
 
 /// Holds it; ends by a signal, or because it cannot be held.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
-    Err(hold::hold(args.limit_us))
+    Err(change::hold_latency(args.limit_us))
 }

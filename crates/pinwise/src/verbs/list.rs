@@ -118,7 +118,7 @@ fn knobs() -> Vec<Row> {
 
 /// The named shapes; their files say what they are, and are their own documentation.
 fn shapes() -> Result<Vec<Row>, Fault> {
-    let all = rehearse::shape::named::ALL.iter();
+    let all = rehearse::shape::catalogue::ALL.iter();
     all.map(|(name, text)| {
         Ok(Row { id: name, title: rehearse::Shape::find(name)?.about, docs: text, knob: None })
     })

@@ -12,8 +12,8 @@ use machine::{Fault, Machine, Root};
 use report::map::machine_text;
 use report::map::picture::{self, Heat};
 
-use crate::brought;
 use crate::format::Format;
+use crate::measured_distances;
 use crate::output::{self, Answer};
 use form::{Form, no_such_form};
 use part::PartFlags;
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Some(path) => Root::at(path)?,
         None => Root::live(),
     };
-    let root = brought::distances(root, args.distances.as_deref())?;
+    let root = measured_distances::add(root, args.distances.as_deref())?;
     if let Some(asked) = &args.process {
         output::to(to, &server::render(&root, asked, args.format)?)?;
         return Ok(Answer::Done);

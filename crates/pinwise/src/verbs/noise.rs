@@ -6,7 +6,7 @@ mod progress;
 use std::time::Duration;
 
 use advise::noise::Verdict;
-use change::own;
+use change::calling_thread;
 use machine::{Class, CpuSet, Fault, Machine, Root};
 use probe::noise::{self, Noise, Plan, Policy, Round, Surroundings};
 use serde::Serialize;
@@ -147,17 +147,17 @@ struct Host {
 
 impl Surroundings for Host {
     fn enter(&self, cpu: u32) -> Result<(), Fault> {
-        own::run_on(&CpuSet::single(cpu))?;
+        calling_thread::run_on(&CpuSet::single(cpu))?;
         match self.policy {
             Policy::Other => Ok(()),
-            Policy::Fifo => own::run_as_fifo(),
+            Policy::Fifo => calling_thread::run_as_fifo(),
         }
     }
 
     fn begins(&self, round: &Round<'_>) -> Duration {
         let others = self.usable.difference(round.cpus);
         // Where it cannot keep off it stays: it sleeps all the longer.
-        let keeps_off = !others.is_empty() && own::run_on(&others).is_ok();
+        let keeps_off = !others.is_empty() && calling_thread::run_on(&others).is_ok();
         self.progress.begins(round);
         Duration::from_millis(if keeps_off { 200 } else { 1_000 })
     }

@@ -7,10 +7,10 @@ use machine::{Class, Fault, Plan};
 use serde::Serialize;
 use study::case::quoted;
 
+use crate::case_facts;
+use crate::escape;
 use crate::format::Format;
-use crate::guard;
 use crate::notes::note;
-use crate::opened;
 use crate::output::{self, Answer};
 
 /// Flags of `pinwise plan`.
@@ -45,7 +45,7 @@ struct Document<'a> {
 /// # Errors
 /// The case cannot be read; nothing of it is worth keeping.
 pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
-    let facts = opened::facts(dir)?;
+    let facts = case_facts::read(dir)?;
     let findings = advise::examine(&facts);
     let mut planning = advise::plan(&facts, &findings, supported);
     planning.left_out.iter().for_each(|why| note!("pinwise: left out: {why}"));
@@ -65,7 +65,7 @@ pub fn of_case(dir: &Path, supported: bool) -> Result<Planning, Fault> {
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     let planning = of_case(&args.case, args.supported)?;
     let text = match args.format {
-        Format::Text => guard::toml(planning.plan.to_toml()?),
+        Format::Text => escape::toml(planning.plan.to_toml()?),
         Format::Json => output::pretty(&Document { plan: &planning.plan, left_out: &planning.left_out })?,
     };
     output::to(args.output.as_deref(), &text)?;

@@ -1,10 +1,10 @@
 //! The verbs that studies start: the built-in servers, and the load.
 
-use load::echo::{self, server::EchoOptions};
-use load::packets::sink::{self, SinkOptions};
-use load::queue::{self, server::QueueOptions};
-use load::spinner::server::{self as spinner, SpinOptions};
-use load::string::server::{self, ServerOptions};
+use load::workloads::latency::server::{self as echo, EchoOptions};
+use load::workloads::packets::sink::{self, SinkOptions};
+use load::workloads::queue_fill::server::{self as queue, QueueOptions};
+use load::workloads::spin::server::{self as spinner, SpinOptions};
+use load::workloads::string::server::{self, ServerOptions};
 use machine::Fault;
 
 use crate::output::{self, Answer};
@@ -12,7 +12,7 @@ use crate::output::{self, Answer};
 /// Flags that the load crate reads itself, so that what it writes it can read back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// See the load crate: from_args of ServerOptions, EchoOptions, SpinOptions, SinkOptions, QueueOptions, and drive::flags::from_args
+    /// See the load crate: from_args of ServerOptions, EchoOptions, SpinOptions, SinkOptions, QueueOptions, and generator::flags::from_args
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,
 }
@@ -25,11 +25,11 @@ pub fn serve(args: &Args) -> Result<Answer, Fault> {
 
 /// Sends back what it gets until SIGTERM.
 pub fn echo(args: &Args) -> Result<Answer, Fault> {
-    echo::server::serve(&EchoOptions::from_args(&args.flags)?)?;
+    echo::serve(&EchoOptions::from_args(&args.flags)?)?;
     Ok(Answer::Done)
 }
 
-/// Spins, and tells who asks what was taken from it, until SIGTERM.
+/// Spins until SIGTERM, and reports on request how much time was taken from it.
 pub fn spin(args: &Args) -> Result<Answer, Fault> {
     spinner::serve(&SpinOptions::from_args(&args.flags)?)?;
     Ok(Answer::Done)
@@ -43,13 +43,13 @@ pub fn packet_sink(args: &Args) -> Result<Answer, Fault> {
 
 /// Keeps messages in memory until SIGTERM.
 pub fn queue(args: &Args) -> Result<Answer, Fault> {
-    queue::server::serve(&QueueOptions::from_args(&args.flags)?)?;
+    queue::serve(&QueueOptions::from_args(&args.flags)?)?;
     Ok(Answer::Done)
 }
 
 /// Drives a server and prints one JSON document.
 pub fn drive(args: &Args) -> Result<Answer, Fault> {
-    let document = load::drive::run(&args.flags)?;
+    let document = load::generator::run(&args.flags)?;
     output::json(&document)?;
     Ok(Answer::Done)
 }

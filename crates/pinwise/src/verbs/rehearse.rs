@@ -1,6 +1,6 @@
 //! `pinwise rehearse`: a guest in the shape of a machine, and a command in it.
 
-mod inside;
+mod checks;
 mod show;
 mod trial;
 
@@ -16,7 +16,7 @@ use crate::format::Format;
 use crate::interrupt;
 use crate::notes::note;
 use crate::output::{self, Answer};
-pub use inside::{Args as InsideArgs, run as run_inside};
+pub use checks::{Args as InsideArgs, run as run_inside};
 use show::Show;
 
 /// Flags of `pinwise rehearse`.
@@ -96,7 +96,7 @@ enum Kind {
 
 /// What programs read.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct Document<'a> {
     shape: &'a str,
     kernel: &'a str,
     userland: &'static str,
@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         bring_back(&outcome, folder)?;
     }
     if args.format == Format::Json {
-        output::json(&told(args, &guest, &outcome))?;
+        output::json(&document(args, &guest, &outcome))?;
     }
     Ok(Answer::Exit(u8::try_from(outcome.exit).unwrap_or(u8::MAX)))
 }
@@ -165,14 +165,14 @@ fn guest(args: &Args) -> Result<Guest, Fault> {
     Ok(guest)
 }
 
-/// That the guest has a card by which connections come in, and a first process that tells when somebody listens.
+/// Fails unless the guest has a network card for incoming connections, and a first process that reports when the port is listened on.
 fn can_be_forwarded(args: &Args, guest: &Guest, port: u16) -> Result<(), Fault> {
     let (cause, remedy) = match (guest.shape().nics.is_empty(), is_debian(args)) {
         (false, false) => return Ok(()),
         (true, _) => {
             (format!("{} has no network card", guest.shape().name), "choose a shape with one: --like small")
         }
-        (_, true) => ("a Debian root does not tell when somebody listens".into(), "take busybox"),
+        (_, true) => ("a Debian root does not report when somebody listens".into(), "take busybox"),
     };
     Err(Fault::new(Class::Usage, format!("--forward {port}"), cause, remedy))
 }
@@ -202,8 +202,8 @@ fn script(command: &[String]) -> String {
     }
 }
 
-fn told<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Told<'a> {
-    Told {
+fn document<'a>(args: &'a Args, guest: &'a Guest, outcome: &'a Outcome) -> Document<'a> {
+    Document {
         shape: &guest.shape().name,
         kernel: &outcome.release,
         userland: match is_debian(args) {

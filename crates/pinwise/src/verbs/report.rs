@@ -38,8 +38,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
             Fault { remedy, ..fault }
         })?;
     }
-    for mended in &case.mended {
-        note!("pinwise: {mended}");
+    for repair in &case.repairs {
+        note!("pinwise: {repair}");
     }
     // What was expected was answered by the study; showing it again is done.
     conclusion::conclude_with(&case, args.format, args.output.as_deref()).map(|_| Answer::Done)

@@ -40,8 +40,8 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
         Err(fault) if args.reboot => return Err(reboots::give_up(&args.case, fault)),
         case => case?,
     };
-    for mended in &case.mended {
-        note!("pinwise: {mended}");
+    for repair in &case.repairs {
+        note!("pinwise: {repair}");
     }
     if let Some(MoreBlocks(blocks)) = args.blocks {
         add(&mut case, blocks)?;

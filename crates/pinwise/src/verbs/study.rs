@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use machine::{CpuSet, Fault};
 use study::Expectation;
-use study::case::begun;
-use study::engine::needs;
+use study::case::abandoned;
 use study::engine::prepare::{Draft, Request, free_dir};
+use study::engine::requirements;
 
 use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
-use crate::{discarded, guard, interrupt, pilot, reboots, screening};
+use crate::{discarded_case, escape, interrupt, pilot, reboots, screening};
 
 /// Flags of `pinwise study`. Each says one key of a recipe; `--print-recipe` shows the whole.
 #[derive(Debug, clap::Args)]
@@ -173,19 +173,19 @@ enum Better {
 /// Makes the case, runs it, and says what came out.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     if args.print_schema {
-        output::json(&study::recipe::schema())?;
+        output::text(study::recipe::SCHEMA)?;
         return Ok(Answer::Done);
     }
     let recipe = flags::recipe(args)?;
     if args.print_recipe {
-        output::text(&guard::toml(recipe.concealed()?.0.to_toml()?))?;
+        output::text(&escape::toml(recipe.concealed()?.0.to_toml()?))?;
         return Ok(Answer::Done);
     }
-    needs::check(&recipe)?;
+    requirements::check(&recipe)?;
     let name = if recipe.server.is_unnamed() { "string-server" } else { "server" };
     let cases = Path::new("cases");
     reboots::may_begin(&recipe, args.reboot)?;
-    for left in begun::sweep(args.output.as_deref().unwrap_or(&cases.join(name))) {
+    for left in abandoned::sweep(args.output.as_deref().unwrap_or(&cases.join(name))) {
         note!("pinwise: removed what a study that was killed at its start had left: {}", left.display());
     }
     let dir = args.output.clone().unwrap_or_else(|| free_dir(cases, name));
@@ -199,7 +199,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let (draft, seen) = pilot::run(Draft::new(request)?, args.anyway, &interrupted)?;
     let (draft, chosen) = screening::run(draft, &interrupted)?;
     let mut case = draft.create(seen.as_ref(), chosen.as_ref())?;
-    reboots::foretell(&case, args.reboot);
+    reboots::announce(&case, args.reboot);
     reboots::run(&mut case, &interrupted, args.reboot, args.format)
-        .map_err(|fault| discarded::unbegun(&mut case, fault))
+        .map_err(|fault| discarded_case::unbegun(&mut case, fault))
 }

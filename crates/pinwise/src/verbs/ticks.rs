@@ -34,7 +34,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Counts for the window, then tells.
+/// Counts for the window and prints the result.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
     // An instance of tracefs goes at the end.
     let stop = interrupt::flag_of_changes()?;
@@ -47,10 +47,10 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     let seen = ticks.end();
     drop(spin);
-    tell(&seen, args.format)
+    print(&seen, args.format)
 }
 
-fn tell(seen: &TicksSeen, format: Format) -> Result<Answer, Fault> {
+fn print(seen: &TicksSeen, format: Format) -> Result<Answer, Fault> {
     match format {
         Format::Json => output::json(seen)?,
         Format::Text => output::text(&seen.to_string())?,
@@ -58,7 +58,7 @@ fn tell(seen: &TicksSeen, format: Format) -> Result<Answer, Fault> {
     Ok(Answer::Done)
 }
 
-/// CPUs that are not online have no tick; where it is not known which are, all are taken.
+/// CPUs that are offline have no tick. Where it is unknown which are online, all are accepted.
 pub fn exist(asked: &CpuSet, online: &CpuSet) -> Result<(), Fault> {
     let wrong = asked.difference(online);
     if asked.is_empty() || (!wrong.is_empty() && !online.is_empty()) {

@@ -2,17 +2,17 @@
 
 mod account;
 mod args;
+mod bpf_fault;
 mod counters;
 mod folded;
-pub(super) mod joining;
-mod judging;
 mod live;
+pub(super) mod new_processes;
 mod perfetto;
 mod record;
-mod refused;
 pub(super) mod replay;
+mod sheet;
 pub(super) mod target;
-mod tell;
+mod verdict;
 
 use std::io::IsTerminal as _;
 
@@ -27,10 +27,10 @@ use crate::window::{self, Ended};
 pub(super) use account::account;
 pub use args::Args;
 use args::Form;
-use joining::Joining;
-use judging::Judging;
+use new_processes::NewProcesses;
+use sheet::Sheet;
 use target::Watched;
-use tell::Sheet;
+use verdict::Judging;
 
 /// Counts for the window, judges, prints.
 pub fn run(args: &Args) -> Result<Answer, Fault> {
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     }
     let is_live = is_live(args);
     // Opened first: a place that does not take the output is reported before the window, not after it.
-    let place = if is_live || args.record.is_some() { None } else { Some(tell::place(args)?) };
+    let place = if is_live || args.record.is_some() { None } else { Some(sheet::place(args)?) };
     let counting = match Counting::begin(&watched.target(), &machine, &args.trace_points()) {
         Ok(counting) => counting,
         Err(missing) => return counters::run(args, &root, &watched, &stop, missing, place),
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<Answer, Fault> {
     let target = watched.for_programs();
     let everything = watched.is_everything();
     let sheet = Sheet { target: &target, everything, how, recorded: None, diagnosis, account };
-    tell::sheet(args, &watched.title(), sheet, place)?;
+    sheet::write(args, &watched.title(), sheet, place)?;
     Ok(Answer::Done)
 }
 
@@ -93,15 +93,15 @@ fn count(
     watched: &Watched,
     stop: &std::sync::atomic::AtomicBool,
 ) -> (Account, &'static str) {
-    let mut joining = Joining::begin();
+    let mut new_processes = NewProcesses::begin();
     let ended = window::pass(args.length(), stop, || {
         counting.harvest();
-        joining.look(watched, root, |numbers| counting.add(numbers)) != Some(false)
+        new_processes.look(watched, root, |numbers| counting.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone {
         note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     counting.stop();
-    let account = account(&mut counting, &joining, root, machine, watched, args.cpu.as_ref());
+    let account = account(&mut counting, &new_processes, root, machine, watched, args.cpu.as_ref());
     (account, counting.means())
 }

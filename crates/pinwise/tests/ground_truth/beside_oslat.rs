@@ -68,8 +68,8 @@ fn json(command: &mut Command) -> Option<Value> {
 fn by_pinwise() -> Gaps {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pinwise"));
     command.args(["noise", "--fifo", "--format", "json", "--cpu", &CPU.to_string()]);
-    let told = json(command.args(["--for", &format!("{SECONDS}s")])).unwrap();
-    let cpu = &told["cpus"][0];
+    let reported = json(command.args(["--for", &format!("{SECONDS}s")])).unwrap();
+    let cpu = &reported["cpus"][0];
     Gaps { share: cpu["share"].as_f64().unwrap(), longest_us: cpu["longest_gap_ns"].as_f64().unwrap() / 1e3 }
 }
 
@@ -82,8 +82,8 @@ fn by_oslat() -> Gaps {
     command.args(["--quiet", "--cpu-list", &CPU.to_string(), "--duration", &format!("{SECONDS}")]);
     command.args(["--rtprio", &TOOLS.to_string()]);
     json(command.arg(format!("--json={}", file.display())));
-    let told: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-    let thread = &told["thread"]["0"];
+    let reported: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let thread = &reported["thread"]["0"];
     let buckets = thread["histogram"].as_object().unwrap();
     let steps: f64 = buckets.values().map(|count| count.as_f64().unwrap()).sum();
     let short = buckets.get("1").and_then(Value::as_f64).unwrap_or(0.0);
@@ -139,7 +139,7 @@ fn finds_little_else((who, measure): Tool) -> bool {
     gaps.share < stolen * (1.0 + OFF) + OF_ORDINARY_TASKS + OF_INTERRUPTS_AND_HOST
 }
 
-/// Other real-time tasks of the machine take what they like, and no tool is to blame for telling of it: then it is measured once more. What a tool
+/// Other real-time tasks of the machine take what they like, and a tool that reports them is right: then it is measured once more. What a tool
 /// adds of its own is there each time.
 fn meets_a_thief(tool: Tool) {
     let found = (0..TRIES).any(|_| finds_little_else(tool));

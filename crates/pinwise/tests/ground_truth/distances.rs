@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use machine::distances::CorePair;
 use machine::{CpuSet, Distances, Fault, Machine, Root};
-use probe::distances::{Cores, Memory, Plan, Surroundings, measure, spin};
+use probe::distance_measurement::{Cores, Memory, Plan, Surroundings, measure, spin};
 
 struct Here;
 
 impl Surroundings for Here {
     fn enter(&self, cpu: u32) -> Result<(), Fault> {
-        change::own::run_on(&CpuSet::single(cpu))
+        change::calling_thread::run_on(&CpuSet::single(cpu))
     }
 
     fn passes(&self, _what: &str, _done: f64) {}
@@ -49,8 +49,8 @@ fn between(machine: &Machine, (a, b): (u32, u32), answer_after_spins: u32) -> Op
         ..Plan::default()
     };
     for _ in 0..ATTEMPTS {
-        let told = run(&plan, machine);
-        let pairs = [(a, b), (b, a)].map(|(from, to)| told.pair(from, to).unwrap().clone());
+        let result = run(&plan, machine);
+        let pairs = [(a, b), (b, a)].map(|(from, to)| result.pair(from, to).unwrap().clone());
         if pairs.iter().all(is_sharp) {
             return Some(pairs.map(|pair| pair.ns.median));
         }
@@ -84,9 +84,9 @@ fn turn_ns((cpu, other): (u32, u32)) -> f64 {
             };
             median((0..2_000).map(one).collect())
         });
-        let told = measured.join().unwrap();
+        let result = measured.join().unwrap();
         stop.store(true, Ordering::Relaxed);
-        told
+        result
     })
 }
 
@@ -173,10 +173,10 @@ fn memory(machine: &Machine, chase_bytes: Option<u64>) -> f64 {
         time: Some(Duration::from_secs(3)),
         ..Plan::default()
     };
-    let told = run(&plan, machine).memory.unwrap();
-    let near = told.cells.iter().filter_map(|cell| cell.latency_ns).map(|told| told.median);
+    let result = run(&plan, machine).memory.unwrap();
+    let near = result.cells.iter().filter_map(|cell| cell.latency_ns).map(|result| result.median);
     let nearest = near.fold(f64::INFINITY, f64::min);
-    assert!(nearest.is_finite(), "{told:?}");
+    assert!(nearest.is_finite(), "{result:?}");
     nearest
 }
 
@@ -193,9 +193,9 @@ fn by_index(lines: usize) -> f64 {
         }
         began.elapsed().as_nanos() as f64 / 1_000.0
     };
-    let told = median((0..3_000).map(batch).collect());
+    let result = median((0..3_000).map(batch).collect());
     std::hint::black_box(at);
-    told
+    result
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn namespaces() -> usize {
 }
 
 /// Why it cannot be tried here.
-fn lacking() -> Option<&'static str> {
+fn missing() -> Option<&'static str> {
     match () {
         () if !rustix::process::geteuid().is_root() => Some("network namespaces need root"),
         () if Command::new("ip").arg("-V").output().is_err() => Some("iproute2 is not installed"),
@@ -35,7 +35,7 @@ fn lacking() -> Option<&'static str> {
 #[test]
 #[ignore = "ground truth: needs root, iproute2 and half a minute; run by `make test`"]
 fn limit_and_namespaces_last_for_their_trials_also_when_pinwise_is_killed() {
-    if let Some(why) = lacking() {
+    if let Some(why) = missing() {
         return eprintln!("skipped: {why}");
     }
     let before_us = limit_us();
@@ -82,7 +82,7 @@ fn limit_and_namespaces_last_for_their_trials_also_when_pinwise_is_killed() {
 #[test]
 #[ignore = "ground truth: needs root and iproute2; run by `make test`"]
 fn namespaces_that_are_there_already_are_left_alone() {
-    if let Some(why) = lacking() {
+    if let Some(why) = missing() {
         return eprintln!("skipped: {why}");
     }
     let ip = |words: &str| Command::new("ip").args(words.split(' ')).status().unwrap().success();

@@ -109,10 +109,10 @@ fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() 
     assert!((first - holds as f64).abs() <= 8.0, "{first}, and the limit holds {holds}");
     let more = &cliff(&result, "more")["breaks"];
     let slower = slower_from(&bench, cliff(&result, "more")["shown"].as_u64().unwrap(), first as usize);
-    // Where the disk of the swap file is a cache of the host's, swapping takes no time, and there is nothing that times could tell.
+    // Where the disk of the swap file is a cache of the host's, swapping takes no time, and times show nothing.
     let is_costly = slower >= LEAST_COST;
     match more["spot"]["nth"].as_f64() {
-        // The first pages swapped cost little: on a busy host the times tell them from its own noise some operations later.
+        // The first pages swapped cost little: on a busy host they stand out from its noise only some operations later.
         Some(nth) => {
             assert!((nth - holds as f64).abs() <= 16.0, "{nth}, and the limit holds {holds}: {more:#}")
         }
@@ -156,7 +156,7 @@ fn a_queue_breaks_where_its_limit_says_by_swapping_and_without_swap_is_killed() 
 
 #[test]
 #[ignore = "ground truth: needs root; run by `make test`"]
-fn a_server_that_is_killed_for_memory_before_it_listens_is_told_to_be() {
+fn a_server_killed_for_memory_before_it_listens_is_reported_as_such() {
     if !may() {
         return;
     }
@@ -168,9 +168,9 @@ fn a_server_that_is_killed_for_memory_before_it_listens_is_told_to_be() {
     std::fs::write(&recipe, server).unwrap();
     let output =
         bench.run(&["study", &recipe.display().to_string(), "-o", &bench.case().display().to_string()]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(5), "{told}");
-    assert!(told.contains("killed for memory") && told.contains("60 MiB"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{reported}");
+    assert!(reported.contains("killed for memory") && reported.contains("60 MiB"), "{reported}");
     bench.nothing_is_changed();
 }
 

@@ -1,4 +1,4 @@
-//! What misleads a study, made by hand: a CPU that is busy with something else, too little of it, a server that places itself, a load
+//! What misleads a study, made on purpose: a CPU that is busy with something else, too little of it, a server that places itself, a load
 //! that cannot show anything. No false sentence may be said of any of them, and each answer must be of use.
 //!
 //! A busy machine may hide a cause: then *undecided* is right, and what may never be said is asserted all the same.
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use machine::CpuSet;
 use serde_json::Value;
 
-use crate::pinwise::{Bench, slow_cpus, told};
+use crate::pinwise::{Bench, slow_cpus, summary};
 use crate::processes::Killed;
 use crate::watched::Limited;
 
@@ -62,7 +62,7 @@ fn a_busy_task_on_the_loads_cpu_does_not_make_the_servers_slow() {
     let bench = Bench::new();
     let result = study(&bench, &["--work-us", "5", "--anyway"]);
     drop(busy);
-    assert!(!slow_cpus(&result).contains(&0), "{}", told(&result));
+    assert!(!slow_cpus(&result).contains(&0), "{}", summary(&result));
     assert!(!title(&result).contains("CPU 0 is slow"), "{}", title(&result));
 }
 
@@ -84,7 +84,7 @@ fn a_quota_comes_first_in_the_answer() {
     let bench = Bench::new();
     let result = study(&bench, &["--server", &server, "--load", "string", "--anyway"]);
     assert!(title(&result).contains("quota of 0.4"), "{}", title(&result));
-    assert!(slow_cpus(&result).is_empty(), "{}", told(&result));
+    assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
 }
 
 /// It runs on CPU 0 whatever it is given.
@@ -100,7 +100,7 @@ fn a_server_that_places_itself_is_said_to_and_no_placement_is_better() {
     let contrasts = result["contrasts"]["against_baseline"].as_array().unwrap();
     let of = |arm: &str| contrasts.iter().find(|contrast| contrast["arm"] == arm).unwrap();
     assert_eq!(of("cpu 1")["verdict"], "not-as-asked", "{contrasts:#?}");
-    assert!(!slow_cpus(&result).contains(&1), "{}", told(&result));
+    assert!(!slow_cpus(&result).contains(&1), "{}", summary(&result));
     let out = bench.run(&["plan", &bench.case().display().to_string()]);
     let plan = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(!plan.contains("value = \"1\""), "{plan}");
@@ -135,11 +135,11 @@ mod soak {
         // A server that never sleeps long: half of the CPU is the other task's.
         let result = study(&bench, &["--work-us", "300"]);
         drop(busy);
-        assert!(!slow_cpus(&result).contains(&0), "{}", told(&result));
+        assert!(!slow_cpus(&result).contains(&0), "{}", summary(&result));
         let said = slow_cpus(&result) == [1]
             || result["answer"]["tone"] == "undecided"
             || title(&result).contains("load");
-        assert!(said, "{}: {}", title(&result), told(&result));
+        assert!(said, "{}: {}", title(&result), summary(&result));
     }
 
     /// A task above all others on CPU 1: nothing else runs there, but for what the kernel keeps for ordinary tasks.
@@ -153,7 +153,7 @@ mod soak {
         let bench = Bench::new();
         let result = study(&bench, &["--work-us", "300", "--anyway"]);
         drop(hog);
-        assert!(!slow_cpus(&result).contains(&0), "{}", told(&result));
+        assert!(!slow_cpus(&result).contains(&0), "{}", summary(&result));
         assert!(
             !title(&result).contains("CPU 0 is slow") && !title(&result).contains("No difference"),
             "{}",
@@ -173,7 +173,7 @@ mod soak {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         let result: Value = serde_json::from_slice(&out.stdout).unwrap();
         is_of_use(&result);
-        assert!(slow_cpus(&result).is_empty(), "{}", told(&result));
+        assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
         let claimed = result["contrasts"]["against_baseline"].as_array().unwrap().iter();
         // Pinned to the one CPU that there is, and not: the same.
         let claimed: Vec<&Value> = claimed
@@ -211,7 +211,7 @@ mod soak {
         }
         let result: Value = serde_json::from_slice(&out.stdout).unwrap();
         is_of_use(&result);
-        assert!(slow_cpus(&result).is_empty(), "{}", told(&result));
+        assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
     }
 
     /// More threads than a study could place one by one.
@@ -249,6 +249,6 @@ mod soak {
         let result = study(&bench, &[]);
         ended.store(true, Ordering::Relaxed);
         waves.into_iter().for_each(|wave| wave.join().unwrap());
-        assert!(slow_cpus(&result).is_empty(), "{}", told(&result));
+        assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
     }
 }

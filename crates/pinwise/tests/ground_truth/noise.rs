@@ -26,23 +26,23 @@ fn document(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The JSON of a measurement; `None` where the kernel could not be asked, which is said.
+/// The JSON of a measurement; `None` where the kernel offers no events, which is printed.
 fn noise(words: &[&str]) -> Option<Value> {
     let output = command(words).args(["--format", "json"]).output().unwrap();
     if output.status.code() == Some(3) {
         eprintln!("skipped: {}", String::from_utf8_lossy(&output.stderr));
         return None;
     }
-    let told = document(&output);
-    if told["joined_to"] != "events" {
-        eprintln!("skipped: {}", told["missing"]);
+    let measured = document(&output);
+    if measured["joined_to"] != "events" {
+        eprintln!("skipped: {}", measured["missing"]);
         return None;
     }
-    Some(told)
+    Some(measured)
 }
 
-fn cpu(told: &Value, number: u64) -> &Value {
-    told["cpus"].as_array().unwrap().iter().find(|cpu| cpu["cpu"] == number).unwrap()
+fn cpu(measured: &Value, number: u64) -> &Value {
+    measured["cpus"].as_array().unwrap().iter().find(|cpu| cpu["cpu"] == number).unwrap()
 }
 
 fn cause<'a>(cpu: &'a Value, name: &str) -> &'a Value {
@@ -55,8 +55,8 @@ fn number(value: &Value) -> f64 {
 }
 
 /// What holds for every measurement, whatever happened in it.
-fn adds_up(told: &Value) {
-    for cpu in told["cpus"].as_array().unwrap() {
+fn adds_up(measured: &Value) {
+    for cpu in measured["cpus"].as_array().unwrap() {
         let sum = |list: &str, key: &str| -> f64 {
             cpu[list].as_array().unwrap().iter().map(|entry| number(&entry[key])).sum()
         };
@@ -67,7 +67,7 @@ fn adds_up(told: &Value) {
         assert_eq!(over_time, gap_ns);
         let by_share = number(&cpu["share"]) * number(&cpu["window_s"]) * 1e9;
         assert!((by_share - gap_ns).abs() <= 1e-6 * gap_ns + 1.0, "{by_share} {gap_ns}");
-        assert!(number(&cpu["window_s"]) >= number(&told["asked_s"]));
+        assert!(number(&cpu["window_s"]) >= number(&measured["asked_s"]));
     }
 }
 
@@ -76,10 +76,10 @@ fn adds_up(told: &Value) {
 fn a_timer_storm_is_found_on_its_cpu_at_its_rate_and_on_no_other() {
     const RATE: f64 = 5_000.0;
     let Some(storm) = crate::storms::start(1, RATE as u32) else { return };
-    let Some(told) = noise(&["--cpu", "0-1", "--for", "3s", "--fifo"]) else { return };
+    let Some(measured) = noise(&["--cpu", "0-1", "--for", "3s", "--fifo"]) else { return };
     drop(storm);
-    adds_up(&told);
-    let (stormed, other) = (cpu(&told, 1), cpu(&told, 0));
+    adds_up(&measured);
+    let (stormed, other) = (cpu(&measured, 1), cpu(&measured, 0));
     let seconds = number(&stormed["window_s"]);
     let ticks_per_s = number(&stormed["ticks_per_s"]);
     // Its own tick and timers of tasks come beside; expiries that fall together are one interrupt.
@@ -104,8 +104,8 @@ impl Thief {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let steals = move || {
-            change::own::run_on(&CpuSet::single(cpu)).unwrap();
-            change::own::run_as_fifo().unwrap();
+            change::calling_thread::run_on(&CpuSet::single(cpu)).unwrap();
+            change::calling_thread::run_as_fifo().unwrap();
             let (mut due, mut slices) = (Instant::now(), Vec::with_capacity(10_000));
             while !stopped.load(Ordering::Relaxed) {
                 due += PERIOD;
@@ -146,11 +146,11 @@ fn a_thief_of_known_slices_is_named_with_its_time() {
         return eprintln!("skipped: real-time priority needs root");
     }
     let thief = Thief::on(1);
-    let told = noise(&["--cpu", "1", "--for", "3s"]);
+    let measured = noise(&["--cpu", "1", "--for", "3s"]);
     let slice_ns = thief.stop();
-    let Some(told) = told else { return };
-    adds_up(&told);
-    let cpu = cpu(&told, 1);
+    let Some(measured) = measured else { return };
+    adds_up(&measured);
+    let cpu = cpu(&measured, 1);
     let slices = number(&cpu["window_s"]) / PERIOD.as_secs_f64();
     let tasks = cpu["tasks"].as_array().unwrap();
     let took_ns: f64 =
@@ -166,9 +166,9 @@ fn a_thief_of_known_slices_is_named_with_its_time() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn the_tick_makes_a_gap_each_time_and_is_known_inside_it() {
-    let Some(told) = noise(&["--cpu", "0", "--for", "4s", "--fifo"]) else { return };
-    adds_up(&told);
-    let cpu = cpu(&told, 0);
+    let Some(measured) = noise(&["--cpu", "0", "--for", "4s", "--fifo"]) else { return };
+    adds_up(&measured);
+    let cpu = cpu(&measured, 0);
     let (ticks, tick) = (number(&cpu["ticks"]), cause(cpu, "tick"));
     assert!(number(&tick["events"]) >= 0.97 * ticks, "{tick} of {ticks}");
     // Several ticks can fall into one gap when the fair server gives the CPU to others.
@@ -195,7 +195,7 @@ fn cpus_that_are_not_there_and_lengths_that_are_none_are_usage_faults() {
 }
 
 #[test]
-fn a_signal_ends_it_with_the_code_that_is_documented_and_nothing_is_told() {
+fn a_signal_ends_it_with_the_documented_code_and_no_output() {
     let first = Machine::read(&Root::live()).usable().first().unwrap().to_string();
     let child = command(&["--cpu", &first, "--for", "60s"]).spawn().unwrap();
     let tasks = format!("/proc/{}/task", child.id());
@@ -221,12 +221,16 @@ fn without_root_gaps_are_measured_and_counts_of_proc_stand_beside_them() {
     let Ok(output) = run(&["--for", "300ms", "--format", "json"]) else {
         return eprintln!("skipped: the binary lies where others cannot run it");
     };
-    let told = document(&output);
-    if told["joined_to"] == "events" {
+    let measured = document(&output);
+    if measured["joined_to"] == "events" {
         return eprintln!("skipped: here everybody may load programs into the kernel");
     }
-    assert!(told["missing"].to_string().contains("what happens inside of gaps"), "{}", told["missing"]);
-    for cpu in told["cpus"].as_array().unwrap() {
+    assert!(
+        measured["missing"].to_string().contains("what happens inside of gaps"),
+        "{}",
+        measured["missing"]
+    );
+    for cpu in measured["cpus"].as_array().unwrap() {
         assert!(cpu["causes"].as_array().unwrap().is_empty() && cpu["entry_and_exit_ns"].is_null());
         assert!(number(&cpu["window_s"]) >= 0.3 && cpu["gaps"].is_u64());
     }

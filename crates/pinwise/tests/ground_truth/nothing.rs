@@ -1,6 +1,6 @@
 //! Nothing is wrong: pinwise must say so.
 
-use crate::pinwise::{Bench, SHORT_TRIALS, findings, slow_cpus, told};
+use crate::pinwise::{Bench, SHORT_TRIALS, findings, slow_cpus, summary};
 use crate::testbed::Testbed;
 
 #[test]
@@ -10,8 +10,8 @@ fn an_even_machine_has_no_slow_cpu() {
     let bench = Bench::new();
     // This machine is a guest on a shared host, whose other tenants may well slow one CPU by a few per cent for a minute.
     let result = bench.study(&bed, &["--margin", "0.08"]);
-    assert!(slow_cpus(&result).is_empty(), "{}", told(&result));
-    assert!(findings(&result).is_empty(), "{}", told(&result));
+    assert!(slow_cpus(&result).is_empty(), "{}", summary(&result));
+    assert!(findings(&result).is_empty(), "{}", summary(&result));
 }
 
 #[test]

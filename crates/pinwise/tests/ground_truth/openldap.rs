@@ -1,4 +1,4 @@
-//! slapd from Debian's package: studied by the recipes that we ship, asked with wrong passwords, and killed in the middle of a trial.
+//! slapd from Debian's package: studied by the recipes that we ship, bound to with wrong passwords, and killed in the middle of a trial.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -80,7 +80,7 @@ impl Bench {
         self.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Studies until CPU `slow` is among those that `named` reads from the result ([`slow_cpus`], [`worse_cpus`]), and no other. On a shared host *undecided* is an honest answer to a noisy minute, and is asked
+    /// Studies until CPU `slow` is among those that `named` reads from the result ([`slow_cpus`], [`worse_cpus`]), and no other. On a shared host *undecided* is an honest answer to a noisy minute, and is measured
     /// again, three times at most; a wrong answer is not, and neither is silence each time about a quiet machine. `held` says
     /// whether the CPU was slow all the while: where it was not, silence is right.
     pub fn study_until_named(
@@ -99,8 +99,8 @@ impl Bench {
             if named == [u64::from(slow)] {
                 return Some(result);
             }
-            assert!(named.is_empty(), "CPU {slow} was made slow: {}", told(&result));
-            eprintln!("CPU {slow} was made slow, and nothing is decided: {}", told(&result));
+            assert!(named.is_empty(), "CPU {slow} was made slow: {}", summary(&result));
+            eprintln!("CPU {slow} was made slow, and nothing is decided: {}", summary(&result));
             if held() && !is_noisy(&result) {
                 silent.push(result);
             }
@@ -127,7 +127,7 @@ impl Bench {
             assert!(matches!(out.status.code(), Some(0 | 1)), "{stderr}");
             let result: Value = serde_json::from_slice(&out.stdout).unwrap();
             let found = findings(&result);
-            assert!(found.iter().all(|(_, _, standing)| standing != "refuted"), "{}", told(&result));
+            assert!(found.iter().all(|(_, _, standing)| standing != "refuted"), "{}", summary(&result));
             if found.iter().any(|(name, _, standing)| name == rule && standing == "proved") {
                 assert_eq!(out.status.code(), Some(0), "{stderr}");
                 return true;
@@ -145,7 +145,7 @@ const FEW_BLOCKS: [&str; 2] = ["--blocks", "10"];
 /// A quarter of the usual trial.
 pub const SHORT_TRIALS: [&str; 4] = ["--window", "0.3", "--warm-up", "0.1"];
 
-/// Whether not even a fifth of the server's CPU time could be seen to go: then the host is the cause. (The baseline beside itself tells
+/// Whether not even a fifth of the server's CPU time could be seen to go: then the host is the cause. (The baseline beside itself shows
 /// nothing here: unpinned on an uneven machine it is a mixture, however quiet the host is.)
 fn is_noisy(result: &Value) -> bool {
     result["contrasts"]["control"]["outcome"]["outcome"] != "seen"
@@ -172,7 +172,7 @@ pub fn findings(result: &Value) -> Vec<(String, Option<u64>, String)> {
 }
 
 /// What a failing assertion prints.
-pub fn told(result: &Value) -> String {
+pub fn summary(result: &Value) -> String {
     format!(
         "trust {}\n{:#}\n{:#?}",
         result["trust"],

@@ -8,7 +8,7 @@ use machine::CpuSet;
 use crate::pinwise::{Bench, SHORT_TRIALS};
 use crate::processes::Killed;
 
-/// The built-in string server, started by hand.
+/// The built-in string server, started manually.
 struct Server(Killed);
 
 impl Server {

@@ -18,7 +18,7 @@ const TRIALS: usize = 24;
 /// Two placements within this share of each other count as equally good: noise of a guest on a shared host.
 const AS_GOOD: f64 = 0.08;
 
-/// The recipe without what tells the two studies apart: a storm on CPU 1, and the steering of receive work as factors.
+/// The recipe without that in which the two studies differ: a storm on CPU 1, and the steering of receive work as factors.
 fn recipe(bed: &Testbed, blocks: usize) -> String {
     let steering = |netns: &str, device: &str| {
         format!(

@@ -1,7 +1,7 @@
 //! rps_cpus steers the receive work of both veth ends onto CPU k. Feasibility: -49 to -54 % on k. Server and load both pay for it, so
 //! that k is not said to be slow for the server: the cause is named and proved.
 
-use crate::pinwise::{Bench, findings, told, worse_cpus};
+use crate::pinwise::{Bench, findings, summary, worse_cpus};
 use crate::testbed::Testbed;
 
 fn names_the_cpu_and_the_mechanism(cpu: u32) {
@@ -14,9 +14,9 @@ fn names_the_cpu_and_the_mechanism(cpu: u32) {
     assert!(
         named.iter().any(|(rule, on, _)| rule == "receive-softirq" && *on == Some(u64::from(cpu))),
         "{}",
-        told(&result)
+        summary(&result)
     );
-    assert!(named.iter().all(|(_, on, _)| *on == Some(u64::from(cpu))), "{}", told(&result));
+    assert!(named.iter().all(|(_, on, _)| *on == Some(u64::from(cpu))), "{}", summary(&result));
     assert!(bench.prove("receive-softirq"), "moving the steering must move the slowness");
     assert_eq!(bed.steering(), before, "the steering must be as it was found");
 }

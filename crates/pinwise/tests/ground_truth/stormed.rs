@@ -1,6 +1,6 @@
 //! A storm of 10,000 timer interrupts a second on CPU k, made outside pinwise. Feasibility: -24 to -30 % on k.
 
-use crate::pinwise::{Bench, findings, slow_cpus, told};
+use crate::pinwise::{Bench, findings, slow_cpus, summary};
 use crate::storms;
 use crate::testbed::Testbed;
 
@@ -20,9 +20,9 @@ fn names_the_cpu_and_the_mechanism(cpu: u32) {
     assert!(
         named.iter().any(|(rule, on, _)| rule == "interrupts" && *on == Some(u64::from(cpu))),
         "{}",
-        told(&result)
+        summary(&result)
     );
-    assert!(named.iter().all(|(rule, ..)| rule != "receive-softirq"), "{}", told(&result));
+    assert!(named.iter().all(|(rule, ..)| rule != "receive-softirq"), "{}", summary(&result));
     drop(storm);
 }
 

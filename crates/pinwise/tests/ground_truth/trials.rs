@@ -149,7 +149,7 @@ fn a_server_that_pins_itself_elsewhere_is_misplaced() {
 
 #[test]
 #[ignore = "ground truth: needs two CPUs and some seconds; run by `make test`"]
-fn a_command_of_brief_processes_has_a_busy_share_and_says_what_it_cannot_tell() {
+fn a_command_of_brief_processes_has_a_busy_share_and_says_what_it_cannot_measure() {
     let script = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); (:); done; echo rate 5";
     let load = format!(
         "metric = \"rate_per_s\"\n[load]\ndriver = \"command\"\ncommand = \"sh -c '{script}'\"\n\
@@ -159,8 +159,8 @@ fn a_command_of_brief_processes_has_a_busy_share_and_says_what_it_cannot_tell() 
     let [trial] = &trials_of(&bench, &load, apart(), resumed)[..] else { panic!("one trial") };
     let as_run = &trial["as_run"];
     assert!(share(&as_run["load_busy_cpus"]) > 0.0, "{trial:#}");
-    let told = trial["missing"].as_array().unwrap().iter().any(|m| m["fact"] == "demand of the load");
-    assert!(as_run["load_demand"].is_object() || told, "{trial:#}");
+    let reported = trial["missing"].as_array().unwrap().iter().any(|m| m["fact"] == "demand of the load");
+    assert!(as_run["load_demand"].is_object() || reported, "{trial:#}");
 }
 
 /// Takes connections and never answers; needs Python.

@@ -18,8 +18,8 @@ fn verified(bench: &Bench, cpu: u32) -> (serde_json::Value, Option<i32>) {
     let (case, path) = (bench.case().display().to_string(), path.display().to_string());
     let out = bench.run(&["verify", &case, "--plan", &path, "--format", "json"]);
     let stderr = String::from_utf8_lossy(&out.stderr);
-    let told = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
-    (told, out.status.code())
+    let reported = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
+    (reported, out.status.code())
 }
 
 #[test]
@@ -31,18 +31,21 @@ fn a_plan_that_makes_it_worse_is_never_called_a_gain() {
     let bench = Bench::new();
     // The study is only there to be verified: two blocks claim nothing.
     bench.study(&bed, &["--blocks", "2"]);
-    let (told, code) = verified(&bench, 0);
-    assert_eq!((told["holds"].as_bool(), code), (Some(false), Some(1)), "{told:#}");
-    let verdict = &told["contrast"]["verdict"];
+    let (reported, code) = verified(&bench, 0);
+    assert_eq!((reported["holds"].as_bool(), code), (Some(false), Some(1)), "{reported:#}");
+    let verdict = &reported["contrast"]["verdict"];
     // On a noisy host nothing may be decided; the other way round it never is.
-    assert!(verdict == "worse" || verdict == "undecided" || told["trust"]["is"] != "sound", "{told:#}");
-    assert_eq!(told["trials"], "verify/0001");
+    assert!(
+        verdict == "worse" || verdict == "undecided" || reported["trust"]["is"] != "sound",
+        "{reported:#}"
+    );
+    assert_eq!(reported["trials"], "verify/0001");
     assert!(
         bench.case().join("verdict.json").is_file()
             && bench.case().join("verify/0001/trials.jsonl").is_file()
     );
     assert_eq!(bed.steering(), before, "the machine must be as it was found");
-    eprintln!("a server on the CPU that receives: {}", told["contrast"]);
+    eprintln!("a server on the CPU that receives: {}", reported["contrast"]);
 }
 
 /// Timer interrupts a second on CPU 0, where the server is. Feasibility: -24 to -30 %.
@@ -95,9 +98,9 @@ fn planned(bench: &Bench, bed: &Testbed) -> bool {
     false
 }
 
-/// Whether the same placement, run twice in each block, is not known to a tenth.
-fn is_noisy(told: &Value) -> bool {
-    let end = |at: usize| told["a_a"]["interval"][at].as_f64();
+/// Whether the interval of the same placement, run twice in each block, is wider than a tenth.
+fn is_noisy(reported: &Value) -> bool {
+    let end = |at: usize| reported["a_a"]["interval"][at].as_f64();
     match (end(0), end(1)) {
         (Some(low), Some(high)) => low < 0.9 || high > 1.1,
         _ => true,
@@ -109,9 +112,9 @@ fn verdict(bench: &Bench) -> Value {
     let case = bench.case().display().to_string();
     let out = bench.run(&["verify", &case, "--format", "json"]);
     let stderr = String::from_utf8_lossy(&out.stderr);
-    let told: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
-    assert_eq!(told["holds"].as_bool(), Some(out.status.code() == Some(0)), "{told:#}");
-    told
+    let reported: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
+    assert_eq!(reported["holds"].as_bool(), Some(out.status.code() == Some(0)), "{reported:#}");
+    reported
 }
 
 #[test]
@@ -130,35 +133,35 @@ fn a_server_that_is_moved_off_a_storm_gains_and_into_one_does_not() {
     assert_eq!(server.cpus(), "1", "the study says to leave CPU 0");
 
     let rate = storms::Rate::of(0);
-    let mut told = Vec::new();
-    while told.len() < ATTEMPTS && !told.last().is_some_and(holds) {
-        told.push(verdict(&bench));
+    let mut reported = Vec::new();
+    while reported.len() < ATTEMPTS && !reported.last().is_some_and(holds) {
+        reported.push(verdict(&bench));
     }
-    for told in &told {
-        assert_ne!(told["contrast"]["verdict"], "worse", "{told:#}");
+    for reported in &reported {
+        assert_ne!(reported["contrast"]["verdict"], "worse", "{reported:#}");
     }
-    match told.last().filter(|told| holds(told)) {
-        Some(told) => eprintln!("off the storm: {}", told["contrast"]),
+    match reported.last().filter(|reported| holds(reported)) {
+        Some(reported) => eprintln!("off the storm: {}", reported["contrast"]),
         None if !rate.is_at_least(RATE_PER_S) => eprintln!("the kernel held the storm back"),
         // On a host that others use silence is an honest answer, if the same placement twice differs as much.
-        None if told.iter().all(is_noisy) => eprintln!("the host is too noisy"),
-        None => panic!("the gain was not seen in {ATTEMPTS} verifications: {told:#?}"),
+        None if reported.iter().all(is_noisy) => eprintln!("the host is too noisy"),
+        None => panic!("the gain was not seen in {ATTEMPTS} verifications: {reported:#?}"),
     }
 
     // The same placement is the wrong one when the storm is on the other CPU.
     drop(storm);
     let Some(_storm) = storms::start(1, RATE_PER_S) else { return };
-    let told = verdict(&bench);
+    let reported = verdict(&bench);
     assert!(
-        !holds(&told) && told["contrast"]["verdict"] != "better",
-        "it was moved into the storm: {told:#}"
+        !holds(&reported) && reported["contrast"]["verdict"] != "better",
+        "it was moved into the storm: {reported:#}"
     );
-    eprintln!("into the storm: {}", told["contrast"]);
+    eprintln!("into the storm: {}", reported["contrast"]);
     let undone = bench.run(&["undo"]);
     assert!(undone.status.success(), "{}", String::from_utf8_lossy(&undone.stdout));
     assert_eq!(server.cpus(), "0");
 }
 
-fn holds(told: &Value) -> bool {
-    told["holds"] == true
+fn holds(reported: &Value) -> bool {
+    reported["holds"] == true
 }

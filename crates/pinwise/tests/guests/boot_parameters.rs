@@ -1,4 +1,4 @@
-//! What took effect of what was asked at boot, by the word of kernels that were booted so.
+//! Which boot parameters took effect, according to kernels that were booted with them.
 
 use machine::Machine;
 use machine::kernel::boot::BootParameter;
@@ -32,9 +32,9 @@ fn max_cstate_of_one_and_of_zero_leave_the_same_states() {
         let Some(machine) = booted("deep-idle", &format!("processor.max_cstate={asked}")) else { return };
         // Published: max_cstate=0 really sets 1.
         assert_eq!(states(&machine), ["POLL", "C1"], "{asked}");
-        let told = parameter(&machine, "processor.max_cstate");
-        assert_eq!(told.took_effect, Some(true), "{told:?}");
-        let now = told.now.as_deref().unwrap();
+        let reported = parameter(&machine, "processor.max_cstate");
+        assert_eq!(reported.took_effect, Some(true), "{reported:?}");
+        let now = reported.now.as_deref().unwrap();
         assert!(now.starts_with("acpi_idle, deepest state C1"), "{now}");
         assert_eq!(word.is_some(), now.contains("0 is taken as 1"), "{now}");
     }
@@ -42,7 +42,7 @@ fn max_cstate_of_one_and_of_zero_leave_the_same_states() {
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_latency_limit_that_is_held_is_told_and_keeps_deep_states_away() {
+fn a_latency_limit_that_is_held_is_reported_and_keeps_deep_states_away() {
     let Some(guest) = guest::like("deep-idle") else { return };
     let script = "\
         usage() { cat /sys/devices/system/cpu/cpu*/cpuidle/state$1/usage | paste -s -d+ | busybox bc; }\n\
@@ -68,14 +68,17 @@ const SLIPS: &str = "nohz=off nohz_ful=2-3 isolcpu=3 skew_tick=1 isolcpus=3 nosm
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_tick_that_never_stops_a_slip_of_the_pen_and_what_no_file_tells() {
+fn a_tick_that_never_stops_a_slip_of_the_pen_and_what_no_file_shows() {
     let Some(machine) = booted("plain", SLIPS) else { return };
     let tick = parameter(&machine, "nohz");
     assert_eq!((tick.took_effect, tick.now.as_deref()), (Some(true), Some("the tick never stops")));
     for (slip, meant) in [("nohz_ful", "nohz_full"), ("isolcpu", "isolcpus")] {
-        let told = parameter(&machine, slip);
-        assert_eq!(told.took_effect, Some(false), "{told:?}");
-        assert!(told.now.as_deref().unwrap().contains(&format!("{meant} was probably meant")), "{told:?}");
+        let reported = parameter(&machine, slip);
+        assert_eq!(reported.took_effect, Some(false), "{reported:?}");
+        assert!(
+            reported.now.as_deref().unwrap().contains(&format!("{meant} was probably meant")),
+            "{reported:?}"
+        );
     }
     assert_eq!(
         machine.kernel.unknown_parameters.as_deref(),
@@ -85,9 +88,9 @@ fn a_tick_that_never_stops_a_slip_of_the_pen_and_what_no_file_tells() {
         ("procesor.max_cstate", "no module procesor; processor.max_cstate was probably meant"),
         ("processor.max_cstates", "module processor has no such parameter"),
     ] {
-        let told = parameter(&machine, slip);
-        assert_eq!(told.took_effect, Some(false), "{told:?}");
-        assert!(told.now.as_deref().unwrap().contains(says), "{told:?}");
+        let reported = parameter(&machine, slip);
+        assert_eq!(reported.took_effect, Some(false), "{reported:?}");
+        assert!(reported.now.as_deref().unwrap().contains(says), "{reported:?}");
     }
     let takers = machine.kernel.module_parameters.as_ref().unwrap();
     let of = |name: &str| takers.get(name).copied();

@@ -1,4 +1,4 @@
-//! Distances of a machine of four nodes: each cell is there, and the memory lies where it was asked for, by the kernel's own word.
+//! Distances of a machine of four nodes: each cell is there, and the memory lies where it was requested, according to the kernel.
 //! Figures of an emulated machine mean nothing and are not looked at.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use crate::guest;
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn four_nodes_have_sixteen_cells_and_memory_lies_where_it_was_asked_for() {
     let Some(guest) = guest::like("artemis") else { return };
-    // While it measures, the guest's shell looks at where its memory lies: /proc/PID/numa_maps is told by other code of the kernel
-    // than what pinwise asks.
+    // While it measures, the guest's shell looks at where its memory lies: /proc/PID/numa_maps is produced by other kernel code than what pinwise
+    // calls.
     let script = "\
         pinwise noise --memory --for 6s --format json > memory.json & pid=$!\n\
         while kill -0 $pid 2>/dev/null; do\n\

@@ -20,7 +20,7 @@ fn each_has_the_shape_of_its_name() {
 }
 
 #[test]
-fn isolation_is_told_by_the_kernel_that_was_asked_for_it() {
+fn isolation_is_reported_by_the_kernel_that_was_booted_with_it() {
     let machine = kept("artemis-isolated");
     assert_same("artemis-isolated", &machine, &Shape::find("artemis").unwrap());
     let asked = CpuSet::from_list("1-23").unwrap();

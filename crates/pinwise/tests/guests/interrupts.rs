@@ -87,7 +87,7 @@ fn refused(guest: &rehearse::Guest, name: &str) {
     assert_eq!(guest::text(&outcome, "before"), guest::text(&outcome, "after"), "{name}");
     let status: serde_json::Value = serde_json::from_str(&guest::text(&outcome, "status.json")).unwrap();
     assert!(status["sessions"].as_array().is_none_or(Vec::is_empty), "{name}: {status:#}");
-    // Debian's kernels have no CONFIG_GENERIC_IRQ_DEBUGFS: which lines are managed is not known, and said not to be.
+    // Debian's kernels have no CONFIG_GENERIC_IRQ_DEBUGFS: which lines are managed is unknown, and reported as unknown.
     let machine = guest::machine(&outcome, "map.json");
     assert_eq!(named(&machine, name).managed, None);
     let missing =

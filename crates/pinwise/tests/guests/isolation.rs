@@ -29,21 +29,21 @@ fn what_is_isolated_and_what_a_partition_leaves() {
         rmdir part
         pinwise map --format json > /rehearsal/files/after.json",
     );
-    let told = |name: &str| guest::machine(&outcome, name);
-    let before = told("before.json");
+    let reported = |name: &str| guest::machine(&outcome, name);
+    let before = reported("before.json");
     assert_eq!(before.kernel.isolated, cpus("3"));
     assert!(before.missing.iter().all(|missing| !missing.fact.contains("isolat")), "{:?}", before.missing);
     // Its first process runs where the scheduler balances.
     assert_eq!(before.usable(), cpus("0-2").unwrap());
     for kind in ["root", "isolated"] {
-        let outside = told(&format!("outside-{kind}.json"));
+        let outside = reported(&format!("outside-{kind}.json"));
         assert!(
             !outside.usable().contains(1) && !outside.usable().contains(2),
             "{kind}: {:?}",
             outside.limits
         );
         assert!(outside.usable().contains(0), "{kind}: {:?}", outside.limits);
-        let inside = told(&format!("inside-{kind}.json"));
+        let inside = reported(&format!("inside-{kind}.json"));
         assert_eq!(
             (&inside.limits.cpuset_cpus, inside.usable()),
             (&cpus("1-2"), cpus("1-2").unwrap()),
@@ -53,5 +53,5 @@ fn what_is_isolated_and_what_a_partition_leaves() {
         // 6.1 says nothing of partitions in its list of isolated CPUs, and neither do we.
         assert_eq!(inside.kernel.isolated, cpus("3"), "{kind}");
     }
-    assert_eq!(told("after.json").limits.cpuset_cpus, before.limits.cpuset_cpus);
+    assert_eq!(reported("after.json").limits.cpuset_cpus, before.limits.cpuset_cpus);
 }

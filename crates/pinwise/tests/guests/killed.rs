@@ -86,7 +86,7 @@ fn plan(root: &Root, sleepers: &Sleepers) -> Plan {
     Plan { purpose: Some("a test".into()), settings, ..Plan::default() }
 }
 
-fn told(what: &str, tried: &Tried) {
+fn report(what: &str, tried: &Tried) {
     let Tried { points, chosen, restored, whole, .. } = tried;
     assert_eq!(restored, chosen, "{what}: of {points} points");
     println!(
@@ -116,17 +116,17 @@ fn inside() {
     let begun = Instant::now();
     let on_the_way = |line: &str| println!("after {:.0} s: {line}", begun.elapsed().as_secs_f64());
     let victim =
-        |most| Victim { plan: &plan, command: &command, most, whole_step: WHOLE_STEP, told: &on_the_way };
+        |most| Victim { plan: &plan, command: &command, most, whole_step: WHOLE_STEP, progress: &on_the_way };
     println!("{} settings of {} kinds", plan.settings.len(), killing::kinds(&plan));
-    told("apply", &victim(OF_APPLY).at_each_point(&[], &["apply", &path]));
-    told("undo", &victim(OF_UNDO).at_each_point(&[&["apply", &path]], &["undo"]));
+    report("apply", &victim(OF_APPLY).at_each_point(&[], &["apply", &path]));
+    report("undo", &victim(OF_UNDO).at_each_point(&[&["apply", &path]], &["undo"]));
 }
 
 #[test]
 #[ignore = "boots a guest under QEMU; for who sets PINWISE_TEST_KILLED_GUEST"]
 fn a_guest_of_two_nodes_is_as_it_was_whatever_point_is_the_last() {
     if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped: system calls are told apart on x86_64 alone");
+        eprintln!("skipped: system calls are distinguished on x86_64 alone");
         return;
     }
     if std::env::var_os(ASKED).is_none() {

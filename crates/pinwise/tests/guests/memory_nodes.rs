@@ -82,7 +82,7 @@ fn memory_of_two_nodes_is_moved_to_a_third_and_comes_back() {
 /// lies where it was first read or unpacked, by chance on either node: the study runs a copy that was written on the pinned CPU's.
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_study_tells_how_much_memory_was_local() {
+fn a_study_reports_how_much_memory_was_local() {
     let Some(guest) = guest::like("two-node-smt") else { return };
     let outcome = guest::run(
         &guest,

@@ -66,7 +66,7 @@ fn messages_go_over_rdma_and_not_over_tcp() {
         ),
     );
     let number = |name: &str| guest::text(&outcome, name).trim().parse::<u64>().unwrap();
-    // A message each way, and what answers it: more is not known of every kernel.
+    // A message each way, and what answers it: more cannot be said of every kernel.
     assert!(number("alone") >= 400, "{}", number("alone"));
     assert_eq!(number("tcp.before"), number("tcp.after"), "{}", guest::text(&outcome, "client.said"));
     assert!(number("studied") >= number("alone") + 400, "{} {}", number("alone"), number("studied"));

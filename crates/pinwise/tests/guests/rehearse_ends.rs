@@ -103,7 +103,7 @@ fn wait_until_gone(pid: u32) {
     }
 }
 
-fn told(out: &Output, code: i32, words: &[&str]) {
+fn failed_with(out: &Output, code: i32, words: &[&str]) {
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(code), "{stderr}");
     for word in words {
@@ -113,11 +113,11 @@ fn told(out: &Output, code: i32, words: &[&str]) {
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_kernel_that_does_not_boot_is_told_with_its_last_words() {
+fn a_kernel_that_does_not_boot_is_reported_with_its_last_output() {
     let Some(cache) = Cache::new() else { return };
     let out = cache.run(&["--cmdline", "root=/dev/none rdinit=/none"], "true");
     let words = ["guest plain", "ended before its first process", "console", "Kernel panic", "--kernel"];
-    told(&out, 5, &words);
+    failed_with(&out, 5, &words);
     assert_eq!(cache.runs(), ["lock"]);
 }
 
@@ -126,16 +126,20 @@ fn a_kernel_that_does_not_boot_is_told_with_its_last_words() {
 fn a_command_that_hangs_is_ended_at_its_limit() {
     let Some(cache) = Cache::new() else { return };
     let out = cache.run(&["--limit", "3"], "echo before it hung; sleep 1000");
-    told(&out, 5, &["had not ended after 3 s", "it last printed: before it hung", "console", "--limit"]);
+    failed_with(
+        &out,
+        5,
+        &["had not ended after 3 s", "it last printed: before it hung", "console", "--limit"],
+    );
     assert_eq!(cache.runs(), ["lock"]);
 }
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_guest_that_goes_away_is_told() {
+fn a_guest_that_goes_away_is_reported() {
     let Some(cache) = Cache::new() else { return };
     let out = cache.run(&[], "echo here; poweroff -f; sleep 1000");
-    told(&out, 5, &["ended before its command did", "console"]);
+    failed_with(&out, 5, &["ended before its command did", "console"]);
     assert_eq!(cache.runs(), ["lock"]);
 }
 
@@ -162,7 +166,7 @@ fn kill_9_ends_the_guest_and_the_next_start_removes_its_files() {
     assert_eq!(cache.runs().len(), 2, "what was killed cannot have removed its folder");
     // Ends before it boots, and after it has looked for what was left.
     let out = cache.run(&["--file", "/nonexistent/file"], "true");
-    told(&out, 6, &["/nonexistent/file", "name a file or folder that can be read"]);
+    failed_with(&out, 6, &["/nonexistent/file", "name a file or folder that can be read"]);
     assert_eq!(cache.runs(), ["lock"]);
 }
 
@@ -192,7 +196,7 @@ fn with_room(cache: &Cache, size: &str, script: &str) -> Option<Output> {
 fn no_room_for_what_is_booted() {
     let Some(cache) = Cache::new() else { return };
     let Some(out) = with_room(&cache, "2m", "true") else { return };
-    told(&out, 6, &["initrd", "No space left on device", "set PINWISE_CACHE to a folder with room"]);
+    failed_with(&out, 6, &["initrd", "No space left on device", "set PINWISE_CACHE to a folder with room"]);
 }
 
 #[test]
@@ -202,7 +206,7 @@ fn no_room_for_what_a_guest_writes_is_an_error_and_no_hang() {
     // For what is booted, which holds pinwise itself, and some more.
     let pinwise_mib = std::fs::metadata(env!("CARGO_BIN_EXE_pinwise")).unwrap().len() >> 20;
     let room = format!("{}m", 2 * pinwise_mib + 130);
-    // What the guest writes to its files, it can remove again, even after a while, and then tell how it went.
+    // What the guest writes to its files, it can remove again, even after a while, and then report its exit code.
     let script = "dd if=/dev/zero of=here bs=1M count=2000 && exit 1; sleep 3; rm here; exit 7";
     let Some(out) = with_room(&cache, &room, script) else { return };
     assert_eq!(out.status.code(), Some(7), "{}", String::from_utf8_lossy(&out.stderr));
@@ -212,5 +216,5 @@ fn no_room_for_what_a_guest_writes_is_an_error_and_no_hang() {
         "dd if=/dev/zero of=here bs=1M count={pinwise_mib}; dd if=/dev/zero of=/dev/vda bs=1M count=400 conv=fsync"
     );
     let Some(out) = with_room(&cache, &room, &script) else { return };
-    told(&out, 6, &["No space left on device", "set PINWISE_CACHE to a folder with room"]);
+    failed_with(&out, 6, &["No space left on device", "set PINWISE_CACHE to a folder with room"]);
 }

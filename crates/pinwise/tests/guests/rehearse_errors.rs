@@ -56,7 +56,7 @@ fn a_shape_that_nobody_knows() {
 #[test]
 fn a_file_that_is_no_kernel() {
     if rehearse::Guest::lacks_program().is_some() {
-        eprintln!("skipped: without QEMU and busybox that is what is told");
+        eprintln!("skipped: without QEMU and busybox that is what is reported");
         return;
     }
     for (path, code, words) in [
@@ -78,7 +78,7 @@ fn no_qemu() {
 #[test]
 fn a_cache_that_is_no_folder() {
     if rehearse::Guest::lacks_program().is_some() {
-        eprintln!("skipped: without QEMU and busybox that is what is told");
+        eprintln!("skipped: without QEMU and busybox that is what is reported");
         return;
     }
     let out = rehearse(&["--like", "plain"], |command| _ = command.env("PINWISE_CACHE", "/dev/null/cache"));

@@ -18,9 +18,9 @@ fn release() -> String {
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
 fn a_guest_runs_the_kernel_of_this_machine() {
-    let lacks = Guest::lacks_program()
+    let missing = Guest::lacks_program()
         .or_else(|| Kernel::find("running", &mut |_| {}).err().map(|why| why.to_string()));
-    if let Some(why) = lacks {
+    if let Some(why) = missing {
         return eprintln!("skipped: {why}");
     }
     let out = rehearse("uname -r");
@@ -29,10 +29,10 @@ fn a_guest_runs_the_kernel_of_this_machine() {
 }
 
 #[test]
-fn without_its_image_the_cause_and_the_remedy_are_told() {
+fn without_its_image_the_cause_and_the_remedy_are_reported() {
     let image = format!("/boot/vmlinuz-{}", release());
     if Guest::lacks_program().is_some() || std::path::Path::new(&image).exists() {
-        return eprintln!("skipped: {image} is there, or QEMU or busybox is not, which is told first");
+        return eprintln!("skipped: {image} is there, or QEMU or busybox is not, which is reported first");
     }
     let out = rehearse("true");
     let stderr = String::from_utf8_lossy(&out.stderr);

@@ -1,4 +1,4 @@
-//! Whether a machine has the shape that was asked for, and in what it differs.
+//! Whether a machine has the requested shape, and in what it differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -9,14 +9,14 @@ use rehearse::shape::DiskKind;
 
 /// Fails with every difference.
 pub fn assert_same(name: &str, machine: &Machine, asked: &Shape) {
-    let told = Shape::of(machine).unwrap_or_else(|why| panic!("{name}: {why}"));
+    let reported = Shape::of(machine).unwrap_or_else(|why| panic!("{name}: {why}"));
     let mut differences = Vec::new();
-    let sides = [(&told, machine.online()), (asked, asked.present().difference(&asked.offline))];
+    let sides = [(&reported, machine.online()), (asked, asked.present().difference(&asked.offline))];
     let [told_face, asked_face] = sides.map(|(shape, online)| Face::of(shape, &online));
     told_face.compare(&asked_face, &mut differences);
     compare(&mut differences, "possible CPUs", &machine.possible, &Some(asked.possible()));
     compare(&mut differences, "present CPUs", &machine.present, &Some(asked.present()));
-    compare(&mut differences, "packages", &packages_told(machine), &asked_face.packages);
+    compare(&mut differences, "packages", &reported_packages(machine), &asked_face.packages);
     memory(&mut differences, machine, asked);
     assert!(differences.is_empty(), "{name} is not as asked:\n  {}", differences.join("\n  "));
 }
@@ -78,24 +78,28 @@ impl Face {
     }
 }
 
-fn packages_told(machine: &Machine) -> BTreeSet<CpuSet> {
+fn reported_packages(machine: &Machine) -> BTreeSet<CpuSet> {
     machine.packages.iter().cloned().collect()
 }
 
-/// A node has memory where it was asked for, and what the kernel manages is no more than what was plugged.
+/// A node has memory where it was requested, and what the kernel manages is no more than what was plugged.
 fn memory(differences: &mut Vec<String>, machine: &Machine, asked: &Shape) {
     for node in &asked.nodes {
-        let told = machine.nodes.iter().find(|told| told.id == node.id).and_then(|told| told.memory_bytes);
+        let reported = machine
+            .nodes
+            .iter()
+            .find(|reported| reported.id == node.id)
+            .and_then(|reported| reported.memory_bytes);
         let fits = |bytes: u64| (bytes > 0) == (node.memory_mb > 0) && bytes <= node.memory_mb << 20;
-        if !told.is_some_and(fits) {
+        if !reported.is_some_and(fits) {
             differences
-                .push(format!("memory of node {}: {told:?} bytes, asked {} MB", node.id, node.memory_mb));
+                .push(format!("memory of node {}: {reported:?} bytes, asked {} MB", node.id, node.memory_mb));
         }
     }
 }
 
-fn compare<T: PartialEq + Debug>(differences: &mut Vec<String>, what: &str, told: &T, asked: &T) {
-    if told != asked {
-        differences.push(format!("{what}: {told:?}, asked {asked:?}"));
+fn compare<T: PartialEq + Debug>(differences: &mut Vec<String>, what: &str, reported: &T, asked: &T) {
+    if reported != asked {
+        differences.push(format!("{what}: {reported:?}, asked {asked:?}"));
     }
 }

@@ -1,4 +1,4 @@
-//! `pinwise map` in a guest is the shape that was asked for.
+//! `pinwise map` in a guest is the requested shape.
 
 use rehearse::Shape;
 

@@ -9,7 +9,7 @@ const SWAPPED_OUT: &str = "awk '/^pswpout/ {print $2}' /proc/vmstat";
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn swap_is_told_with_what_of_it_is_used() {
+fn swap_is_reported_with_how_much_is_used() {
     let Some(_) = guest::like("plain") else { return };
     let small = rehearse::Shape::find("plain").unwrap().with_memory_mb(256);
     let guest = Guest::of(small).program_as("pinwise", env!("CARGO_BIN_EXE_pinwise"));

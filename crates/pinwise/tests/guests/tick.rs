@@ -84,21 +84,22 @@ fn a_plan_is_tried_before_the_reboot() {
             .arg(&plan)
             .output()
             .unwrap();
-        let told: Value = serde_json::from_slice(&done.stdout)
+        let reported: Value = serde_json::from_slice(&done.stdout)
             .unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&done.stderr)));
-        (done.status.code(), told)
+        (done.status.code(), reported)
     };
-    let (code, told) = rehearse(&format!("{QUIET} irqaffinity=0-1"));
-    assert_eq!((code, &told["holds"]), (Some(0), &Value::Bool(true)), "{told:#}");
-    let effects: Vec<_> = told["checks"].as_array().unwrap().iter().map(|check| &check["effect"]).collect();
+    let (code, reported) = rehearse(&format!("{QUIET} irqaffinity=0-1"));
+    assert_eq!((code, &reported["holds"]), (Some(0), &Value::Bool(true)), "{reported:#}");
+    let effects: Vec<_> =
+        reported["checks"].as_array().unwrap().iter().map(|check| &check["effect"]).collect();
     // Four parameters, the ticks of CPUs 2 and 3, the interrupts.
-    assert_eq!(effects, ["took-effect"; 7], "{told:#}");
-    assert_eq!(told["left_over"], Value::Array(Vec::new()));
+    assert_eq!(effects, ["took-effect"; 7], "{reported:#}");
+    assert_eq!(reported["left_over"], Value::Array(Vec::new()));
     let changed: Vec<_> =
-        told["changed"].as_array().unwrap().iter().map(|fact| fact["fact"].as_str().unwrap()).collect();
+        reported["changed"].as_array().unwrap().iter().map(|fact| fact["fact"].as_str().unwrap()).collect();
     assert!(changed.contains(&"kernel.isolated") && changed.contains(&"kernel.nohz_full"), "{changed:?}");
 
-    let (code, told) = rehearse("isolcpus=2-3 rcu_nocps=2-3");
-    assert_eq!((code, &told["holds"]), (Some(1), &Value::Bool(false)), "{told:#}");
-    assert_eq!(told["checks"][1]["effect"], "no-effect", "{told:#}");
+    let (code, reported) = rehearse("isolcpus=2-3 rcu_nocps=2-3");
+    assert_eq!((code, &reported["holds"]), (Some(1), &Value::Bool(false)), "{reported:#}");
+    assert_eq!(reported["checks"][1]["effect"], "no-effect", "{reported:#}");
 }

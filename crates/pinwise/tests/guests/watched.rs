@@ -104,15 +104,15 @@ fn a_kernel_that_is_locked_down_is_named_and_proc_is_read() {
         &format!(
             "{FUNCTIONS}
             on 1 \"$spin\"; victim=$!
-            # Where the kernel cannot tell, its verifier's words are all that there is.
+            # Without securityfs only the verifier's message shows the lockdown.
             test ! -e /sys/kernel/security/lockdown
             pinwise watch --process $victim --for 2s --format json > blind 2> blind.said
             mount -t securityfs none /sys/kernel/security
-            pinwise watch --process $victim --for 2s --format json > told 2> told.said
+            pinwise watch --process $victim --for 2s --format json > informed 2> informed.said
             pinwise noise --cpu 2 --for 1s --format json > noise 2> noise.said"
         ),
     );
-    for name in ["blind", "told"] {
+    for name in ["blind", "informed"] {
         let said = guest::text(&outcome, &format!("{name}.said"));
         assert!(
             said.contains("the kernel is locked down") && said.contains("lockdown=integrity"),
@@ -129,7 +129,7 @@ fn a_kernel_that_is_locked_down_is_named_and_proc_is_read() {
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn a_kernel_that_is_locked_down_for_integrity_only_tells_everything() {
+fn a_kernel_that_is_locked_down_for_integrity_only_reports_everything() {
     let Some(guest) = guest::like("plain") else { return };
     a_thief_is_named(guest.cmdline("lockdown=integrity"));
 }
@@ -164,7 +164,7 @@ fn a_cpu_that_goes_and_comes_back_leaves_the_sums_whole() {
 
 #[test]
 #[ignore = "boots guests under QEMU; .ci/run runs it"]
-fn why_a_tick_goes_on_is_told() {
+fn why_a_tick_goes_on_is_reported() {
     let Some(guest) = guest::like("plain") else { return };
     let outcome = guest::run(
         &guest.cmdline("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3"),
@@ -183,8 +183,8 @@ fn why_a_tick_goes_on_is_told() {
     assert_eq!(kept[0]["dependency"], "SCHED", "{kept:#?}");
 }
 
-/// Fills more than there is memory for; once told to, it touches pages one after the other, each after it has asked mincore(2) (27 on x86-64)
-/// whether that page is in memory, and tells how many were not. What of the program itself was swapped out meanwhile is back after the first
+/// Fills more than there is memory for; on request it touches pages one after the other, each after it has asked mincore(2) (27 on x86-64)
+/// whether that page is in memory, and prints how many were not. What of the program itself was swapped out meanwhile is back after the first
 /// pages, which do not count.
 const SWAPPED: &str = r#"
     my ($pages, $missing, $sum, $in) = (70000, 0, 0, "\0");

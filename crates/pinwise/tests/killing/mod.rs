@@ -35,8 +35,8 @@ pub struct Victim<'a> {
     pub most: usize,
     /// At one of so many of these the whole machine is compared, and not the settings of the plan alone.
     pub whole_step: usize,
-    /// Hears of each point that was tried.
-    pub told: &'a dyn Fn(&str),
+    /// Called with a line on each point that was tried.
+    pub progress: &'a dyn Fn(&str),
 }
 
 /// What came of it.
@@ -96,7 +96,7 @@ impl Victim<'_> {
             let whole = tried.restored % self.whole_step == 0;
             let took = self.restored(&before, whole, point);
             tried.longest = tried.longest.max(took);
-            (self.told)(&format!(
+            (self.progress)(&format!(
                 "{words:?}, point {point}: {ended:?}, taken back in {:.1} s",
                 took.as_secs_f64()
             ));
@@ -141,13 +141,13 @@ impl Victim<'_> {
             .output()
             .unwrap();
         let took = begun.elapsed();
-        let told = String::from_utf8_lossy(&out.stdout);
+        let reported = String::from_utf8_lossy(&out.stdout);
         let said = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.success(), "undo after point {point}: {told}{said}");
-        assert_eq!(readings(&Root::live(), self.plan), before.0, "after point {point}: {told}");
-        assert!(placed().is_empty(), "after point {point}: {:?}: {told}", placed());
+        assert!(out.status.success(), "undo after point {point}: {reported}{said}");
+        assert_eq!(readings(&Root::live(), self.plan), before.0, "after point {point}: {reported}");
+        assert!(placed().is_empty(), "after point {point}: {:?}: {reported}", placed());
         if whole {
-            before.1.assert_still_so(&format!("after point {point}: {told}"));
+            before.1.assert_still_so(&format!("after point {point}: {reported}"));
         }
         took
     }

@@ -39,7 +39,7 @@ const TO_WRITE: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_T
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It was killed at the point that was asked for.
+    /// It was killed at the requested point.
     Killed,
     /// It ended by itself before.
     ByItself {

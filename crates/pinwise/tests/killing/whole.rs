@@ -84,7 +84,7 @@ impl Whole {
         panic!("{when}\n{}", differing.join("\n"));
     }
 
-    /// What differs, a line each. Processes come and go, so what only one of the two has is told by the facts alone.
+    /// What differs, a line each. Processes come and go, so what only one of the two has is compared by the facts alone.
     fn differing(&self, now: &Self) -> Vec<String> {
         let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(300).collect::<String>();
         let is_same = |pid: Option<u32>| pid.is_none_or(|pid| self.starts.get(&pid) == now.starts.get(&pid));

@@ -3,7 +3,7 @@
 /// `enum event_kind`.
 pub(crate) mod event_kind {
     pub(crate) const SWITCH: u8 = 0;
-    pub(crate) const UNTOLD: u8 = 1;
+    pub(crate) const UNREPORTED: u8 = 1;
     pub(crate) const CAME: u8 = 2;
     pub(crate) const TASK: u8 = 3;
     pub(crate) const BORN: u8 = 4;
@@ -21,7 +21,7 @@ pub(crate) mod event_flags {
     pub(crate) const PREV_THROTTLED: u32 = 2;
     pub(crate) const NEXT_OF_KERNEL: u32 = 4;
     pub(crate) const NEXT_OF_TARGET: u32 = 8;
-    pub(crate) const NEXT_NOT_TOLD: u32 = 16;
+    pub(crate) const NEXT_NOT_REPORTED: u32 = 16;
 }
 
 /// In the detail of an interrupt: the handler said that its device had not asked for it.
@@ -51,7 +51,7 @@ records! {
         idle_at_ns: u64,
         idle_until_ns: u64,
         dropped: u64,
-        untold: u64,
+        unreported: u64,
         watched: u64,
         idle_state: u32,
         waiting: i32,
@@ -59,7 +59,7 @@ records! {
         spare: [u64; 5],
     }
 
-    Mark = "mark" { state: u32, waits_on: u32, wake_told: u32, spare: u32, }
+    Mark = "mark" { state: u32, waits_on: u32, wake_reported: u32, spare: u32, }
 
     EventControl = "event_control" { began_ns: u64, ended_ns: u64, lost_marks: u64, }
 }
@@ -74,7 +74,7 @@ pub(crate) mod mark_state {
 #[cfg(test)]
 pub(crate) const NUMBERS: &[(&str, usize)] = &[
     ("EVENT_SWITCH", event_kind::SWITCH as usize),
-    ("EVENT_UNTOLD", event_kind::UNTOLD as usize),
+    ("EVENT_UNREPORTED", event_kind::UNREPORTED as usize),
     ("EVENT_CAME", event_kind::CAME as usize),
     ("EVENT_TASK", event_kind::TASK as usize),
     ("EVENT_BORN", event_kind::BORN as usize),
@@ -90,7 +90,7 @@ pub(crate) const NUMBERS: &[(&str, usize)] = &[
     ("PREV_THROTTLED", event_flags::PREV_THROTTLED as usize),
     ("NEXT_OF_KERNEL", event_flags::NEXT_OF_KERNEL as usize),
     ("NEXT_OF_TARGET", event_flags::NEXT_OF_TARGET as usize),
-    ("NEXT_NOT_TOLD", event_flags::NEXT_NOT_TOLD as usize),
+    ("NEXT_NOT_REPORTED", event_flags::NEXT_NOT_REPORTED as usize),
     ("MARK_AWAY", mark_state::AWAY as usize),
     ("MARK_WAITING", mark_state::WAITING as usize),
 ];

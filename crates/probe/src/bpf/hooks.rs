@@ -12,7 +12,7 @@ const fn hook(name: &'static str, without: Option<&'static str>) -> Hook {
     Hook { program: name, trace_point: name, without }
 }
 
-/// Who is born. Without this and the next there is nothing to tell: they fail the loading.
+/// Who is born. Without this and the next nothing is known: they fail the loading.
 pub(super) const BIRTHS: &[Hook] = &[hook("sched_process_fork", None)];
 
 /// Who waits for which CPU.
@@ -22,7 +22,7 @@ pub(super) const RUN_QUEUES: &[Hook] =
 /// Who is woken.
 pub(super) const WOKEN: &[Hook] = &[hook("sched_wakeup", None), hook("sched_wakeup_new", None)];
 
-/// Who wakes whom.
+/// Who wakes which thread.
 pub(super) const WAKES: &[Hook] = &[hook("sched_waking", None)];
 
 /// The same where only the target's threads are asked about.

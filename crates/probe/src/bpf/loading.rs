@@ -30,13 +30,13 @@ pub(super) struct Programs {
     pub(super) object: &'static Object,
     /// How large each table is made.
     pub(super) tables: Vec<(&'static str, u32)>,
-    /// Those that only the set for raw trace points can be told the size of.
+    /// Those whose size is set for raw trace points only.
     pub(super) raw_tables: Vec<(&'static str, u32)>,
     /// Constants of the programs.
     pub(super) numbers: Vec<(&'static str, u32)>,
     /// Constants that only the set for trace points with types has.
     pub(super) typed_bytes: Vec<(&'static str, Vec<u8>)>,
-    /// Without these there is nothing to tell: they fail the loading. sched_switch comes last, when all else is there.
+    /// Without these nothing is known: they fail the loading. sched_switch comes last, when all else is there.
     pub(super) core: Vec<&'static Hook>,
     /// The others, left out where the kernel has no such trace point.
     pub(super) others: Vec<&'static Hook>,
@@ -64,7 +64,7 @@ pub(crate) struct Loaded {
 struct Attached {
     program: &'static str,
     /// What the kernel reports it in, open: to be read again and again.
-    told: Option<File>,
+    fdinfo: Option<File>,
 }
 
 impl Programs {
@@ -90,7 +90,7 @@ impl Programs {
         }
     }
 
-    /// Loads and attaches everything. Nothing is counted or handed out before the tables say so.
+    /// Loads and attaches everything. Nothing is counted or reported before the tables say so.
     ///
     /// # Errors
     /// When the kernel has no BPF, does not permit it, or does not have what everything rests on: what, why and the remedy.
@@ -159,10 +159,10 @@ impl Loaded {
                 false => self.attach(hook.program, hook.trace_point, btf),
             };
             if let Err(why) = attached {
-                let told = hook.without.map(|what| {
+                let missing = hook.without.map(|what| {
                     Missing::new(what, format_args!("trace point {}: {}", hook.trace_point, reasons(&why)))
                 });
-                self.missing.extend(told);
+                self.missing.extend(missing);
             }
         }
         if !programs.follows_threads {
@@ -198,8 +198,8 @@ impl Loaded {
             _ => return Err(broken(format!("{program} is no program for a trace point"))),
         }
         let fd = loaded.fd()?.as_fd().as_raw_fd();
-        let told = File::open(format!("/proc/self/fdinfo/{fd}")).ok();
-        self.attached.push(Attached { program, told });
+        let fdinfo = File::open(format!("/proc/self/fdinfo/{fd}")).ok();
+        self.attached.push(Attached { program, fdinfo });
         Ok(())
     }
 
@@ -249,11 +249,11 @@ impl Loaded {
     /// How often the kernel left a program out because it was running already on that CPU, by program: those events are in no
     /// figure. Source: `recursion_misses` of /proc/self/fdinfo.
     pub(crate) fn misses(&self) -> BTreeMap<&'static str, u64> {
-        let mut told = [0; 1_024];
+        let mut text = [0; 1_024];
         let mut missed = BTreeMap::new();
-        for Attached { program, told: file } in &self.attached {
-            let read = file.as_ref().and_then(|file| file.read_at(&mut told, 0).ok()).unwrap_or(0);
-            match number_after(&told[..read], b"recursion_misses:") {
+        for Attached { program, fdinfo: file } in &self.attached {
+            let read = file.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
+            match number_after(&text[..read], b"recursion_misses:") {
                 Some(count) if count > 0 => missed.insert(*program, count),
                 _ => None,
             };
@@ -355,9 +355,9 @@ mod tests {
 
     #[test]
     fn a_number_is_found_by_the_word_at_the_beginning_of_its_line() {
-        let told = b"pos:\t0\nrun_cnt:\t9\nrecursion_misses:\t77\nverified_insns:\t1\n";
-        assert_eq!(number_after(told, b"recursion_misses:"), Some(77));
-        assert_eq!(number_after(told, b"misses:"), None);
+        let text = b"pos:\t0\nrun_cnt:\t9\nrecursion_misses:\t77\nverified_insns:\t1\n";
+        assert_eq!(number_after(text, b"recursion_misses:"), Some(77));
+        assert_eq!(number_after(text, b"misses:"), None);
         assert_eq!(number_after(b"recursion_misses:\tx", b"recursion_misses:"), None);
         assert_eq!(number_after(b"", b"recursion_misses:"), None);
     }

@@ -8,9 +8,9 @@ mod records;
 mod accounting;
 mod cpu_tables;
 mod entries;
+mod event_programs;
 mod event_records;
 mod function_tables;
-mod handing_out;
 mod hooks;
 mod loading;
 mod lock_records;
@@ -28,12 +28,12 @@ mod tables;
 
 pub(crate) use accounting::{Options, Sizes, load};
 pub(crate) use cpu_tables::CpuTables;
+pub(crate) use event_programs::{EventPrograms, EventTables};
 pub(crate) use event_records::{
     EventControl, EventCpu, EventHead, EventStretch, EventSwitch, EventWake, Mark, NOT_HANDLED, event_flags,
     event_kind, mark_state,
 };
 pub(crate) use function_tables::FunctionTables;
-pub(crate) use handing_out::{EventTables, HandingOut};
 pub(crate) use loading::Loaded;
 pub(crate) use lock_records::{LockKey, LockSum, lock_kind, wait_end};
 pub(crate) use lock_sums::{LockTables, load as load_locks};

@@ -16,7 +16,7 @@ pub(super) static ACCOUNT: Object = Object {
     raw: Some(include_bytes_aligned!("../../bpf/account.raw_tp.o")),
 };
 
-/// Hands events out one by one.
+/// Reports events one by one.
 pub(super) static EVENTS: Object = Object {
     typed: include_bytes_aligned!("../../bpf/events.tp_btf.o"),
     raw: Some(include_bytes_aligned!("../../bpf/events.raw_tp.o")),

@@ -137,7 +137,7 @@ records! {
     CpuHead = "cpu_head" {
         switches: u64,
         interrupted_ns: u64,
-        untold: u32,
+        unreported: u32,
         moved: u32,
         idle_state: u32,
         woken: u32,

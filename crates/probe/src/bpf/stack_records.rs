@@ -29,7 +29,7 @@ records! {
         lost_stacks: u64,
         lost_sums: u64,
         lost_ns: u64,
-        untold: u64,
+        unreported: u64,
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Event> {
         }
         kind::IDLE => What::Idle { state: head.number, ns: EventStretch::from_bytes(bytes)?.ns },
         kind::LOST => What::Lost {
-            untold: (head.number != 0).then_some(head.number),
+            unreported: (head.number != 0).then_some(head.number),
             ns: EventStretch::from_bytes(bytes)?.ns,
         },
         kind::FREQUENCY => What::Frequency { khz: head.number },
@@ -52,8 +52,8 @@ fn about_a_task(event: &EventSwitch) -> Option<What> {
     };
     let prev = event.prev_tid;
     Some(match event.head.kind {
-        kind::SWITCH => What::Switch { prev, left, next: task, told: !has(flags::NEXT_NOT_TOLD) },
-        kind::UNTOLD => What::Untold { prev, next: task },
+        kind::SWITCH => What::Switch { prev, left, next: task, reported: !has(flags::NEXT_NOT_REPORTED) },
+        kind::UNREPORTED => What::Unreported { prev, next: task },
         kind::CAME => What::Came(task),
         kind::TASK => What::Met(task),
         kind::BORN => What::Born { parent: prev, task },
@@ -96,13 +96,13 @@ mod tests {
             of_kernel: false,
             of_target: true,
         };
-        let what = What::Switch { prev: 7, left: Left::Waits(2), next, told: true };
+        let what = What::Switch { prev: 7, left: Left::Waits(2), next, reported: true };
         assert_eq!(event, Event { at_ns: 1_000, cpu: 3, what });
         let left = |flags| match decode(&switch(kind::SWITCH, flags)).unwrap().what {
-            What::Switch { left, told, .. } => (left, told),
+            What::Switch { left, reported, .. } => (left, reported),
             other => panic!("{other:?}"),
         };
-        assert_eq!(left(flags::PREV_PREEMPTED | flags::NEXT_NOT_TOLD), (Left::Preempted, false));
+        assert_eq!(left(flags::PREV_PREEMPTED | flags::NEXT_NOT_REPORTED), (Left::Preempted, false));
         assert_eq!(left(flags::PREV_PREEMPTED | flags::PREV_THROTTLED), (Left::Throttled, true));
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let tick = decode(&stretch(kind::INTERRUPT, 0)).unwrap().what;
         assert_eq!(tick, What::Interrupt { source: Source::Tick, line: None, handled: true, ns: 500 });
         let lost = decode(&stretch(kind::LOST, 0)).unwrap().what;
-        assert_eq!(lost, What::Lost { untold: Some(32), ns: 500 });
+        assert_eq!(lost, What::Lost { unreported: Some(32), ns: 500 });
         assert_eq!(decode(&stretch(kind::IDLE, 0)).unwrap().what, What::Idle { state: 32, ns: 500 });
     }
 

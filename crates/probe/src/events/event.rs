@@ -27,11 +27,11 @@ pub enum What {
         /// The task that got the CPU.
         next: Task,
         /// Whether the end of that slice is reported as well: if not, it is of no concern to the target.
-        told: bool,
+        reported: bool,
     },
-    /// The kernel did not tell this switch; it was found out later. Nobody knows how the task before left, nor whether there was
+    /// The kernel did not report this switch; it was found out later. Nobody knows how the task before left, nor whether there was
     /// another in between.
-    Untold {
+    Unreported {
         /// Number of the task that was seen to get the CPU last.
         prev: u32,
         /// The task that had it when it was found out.
@@ -80,9 +80,9 @@ pub enum What {
     },
     /// Who had this CPU is not known, but for the one that had it at the end.
     Lost {
-        /// The thread that turned out to have it, where the kernel did not tell its coming; `None` where switches found no room in
+        /// The thread that turned out to have it, where the kernel did not report its coming; `None` where switches found no room in
         /// the ring.
-        untold: Option<u32>,
+        unreported: Option<u32>,
         /// How long.
         ns: u64,
     },

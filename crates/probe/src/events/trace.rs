@@ -40,7 +40,7 @@ impl Trace {
         let mut tasks = BTreeMap::new();
         for event in &self.events {
             if let What::Switch { next: task, .. }
-            | What::Untold { next: task, .. }
+            | What::Unreported { next: task, .. }
             | What::Came(task)
             | What::Met(task)
             | What::Born { task, .. } = event.what

@@ -1,16 +1,16 @@
-//! Handing out that goes on in the kernel.
+//! Programs in the kernel that report events, while they run.
 
 use std::collections::BTreeMap;
 
 use machine::{CpuSet, Machine, Missing};
 
 use super::event::Event;
-use super::taking::Taking;
+use super::ring_consumer::RingConsumer;
 use super::trace::Trace;
 use crate::account::collect::target::{full, possible_cpus, same_numbers, threads_of};
 use crate::account::{Target, TracePoints};
 use crate::bpf::{
-    EventControl, EventCpu, EventTables, HandingOut, Loaded, Mark, Record, mark_state, thread_state,
+    EventControl, EventCpu, EventPrograms, EventTables, Loaded, Mark, Record, mark_state, thread_state,
 };
 use crate::clock;
 
@@ -34,15 +34,15 @@ pub struct Plan {
     pub cpus: Option<CpuSet>,
     /// Which trace points are used.
     pub trace_points: TracePoints,
-    /// Memory for events, bytes. What comes when it is full is left out, and told.
+    /// Memory for events, bytes. What comes when it is full is left out, and reported.
     pub memory_bytes: u64,
 }
 
-/// Programs in the kernel that hand out events; they end with this.
+/// Programs in the kernel that report events; they end with this.
 pub struct Tracing {
     loaded: Loaded,
     tables: EventTables,
-    taking: Taking,
+    consumer: RingConsumer,
     everything: bool,
     began_ns: u64,
     memory_bytes: u64,
@@ -57,7 +57,7 @@ impl Tracing {
     pub fn begin(plan: &Plan, machine: &Machine) -> Result<Self, Missing> {
         same_numbers(&plan.target)?;
         let everything = plan.target == Target::Everything;
-        let handing_out = HandingOut {
+        let programs = EventPrograms {
             cpus: possible_cpus(machine),
             ring_bytes: ring_bytes(machine.online().len() as u64),
             marks: 4_096,
@@ -67,10 +67,10 @@ impl Tracing {
             typed: plan.trace_points == TracePoints::Best,
             types: plan.trace_points.types().cloned(),
         };
-        let mut loaded = handing_out.load()?;
-        let (mut tables, ring) = EventTables::open(&mut loaded, handing_out.cpus)?;
+        let mut loaded = programs.load()?;
+        let (mut tables, ring) = EventTables::open(&mut loaded, programs.cpus)?;
         let online = machine.online();
-        let cpus: Vec<u32> = online.iter().filter(|cpu| *cpu < handing_out.cpus).collect();
+        let cpus: Vec<u32> = online.iter().filter(|cpu| *cpu < programs.cpus).collect();
         let wanted = |cpu: &&u32| plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(**cpu));
         let watched: Vec<u32> = cpus.iter().filter(wanted).copied().collect();
         for cpu in &watched {
@@ -84,15 +84,15 @@ impl Tracing {
             tables.wanted.insert(number, meant, 0).map_err(full)?;
         }
         let most = plan.memory_bytes / size_of::<Event>() as u64;
-        let taking = Taking::start(ring, most as usize)?;
+        let consumer = RingConsumer::start(ring, most as usize)?;
         let memory_bytes = plan.memory_bytes;
         let mut tracing =
-            Self { loaded, tables, taking, everything, began_ns: 0, memory_bytes, cpus: watched };
+            Self { loaded, tables, consumer, everything, began_ns: 0, memory_bytes, cpus: watched };
         tracing.start(&plan.target)?;
         Ok(tracing)
     }
 
-    /// Marks the threads that are there, lets the programs hand out, and has all tasks named.
+    /// Marks the threads that are there, lets the programs report events, and has all tasks named.
     fn start(&mut self, target: &Target) -> Result<(), Missing> {
         self.loaded.walk_tasks()?;
         self.loaded.walk_tasks()?;
@@ -136,10 +136,10 @@ impl Tracing {
 
     /// Whether the memory for events is used up: nothing more is kept.
     pub fn is_full(&self) -> bool {
-        self.taking.is_full()
+        self.consumer.is_full()
     }
 
-    /// Ends the handing out; everything that was taken.
+    /// Ends the tracing; everything that was taken.
     pub fn end(mut self) -> Trace {
         let mut control = self.tables.control.get(0).unwrap_or_else(EventControl::zeroed);
         let ended_ns = clock::monotonic_ns();
@@ -147,7 +147,7 @@ impl Tracing {
         self.tables.control.set(0, &control);
         let missing = self.missing(control.lost_marks);
         let dropped = self.by_cpu(|cpu| cpu.dropped);
-        let (mut events, left_out) = self.taking.end();
+        let (mut events, left_out) = self.consumer.end();
         Trace::sort(&mut events);
         let mut trace = Trace {
             began_ns: self.began_ns,
@@ -183,9 +183,9 @@ impl Tracing {
             Missing::new(format_args!("some events of CPU {cpu}"), why)
         });
         missing.extend(dropped);
-        missing.extend(self.by_cpu(|cpu| cpu.untold).into_iter().map(|(cpu, count)| {
+        missing.extend(self.by_cpu(|cpu| cpu.unreported).into_iter().map(|(cpu, count)| {
             let why = format_args!(
-                "the kernel did not tell of {count}: slices were cut where the next event showed another task, and marked"
+                "the kernel did not report {count}: slices were cut where the next event showed another task, and marked"
             );
             Missing::new(format_args!("some switches on CPU {cpu}"), why)
         }));

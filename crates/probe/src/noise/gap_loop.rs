@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::cpu_sums::{CpuSums, OwnCpu};
 use super::record::Record;
-use super::seen::{OwnCpu, Seen};
 
 /// Steps by which the resolution is reported, and gaps by which the cost of keeping one is.
 const TRIAL_STEPS: usize = 20_000;
@@ -56,7 +56,7 @@ pub(super) fn try_out(cpu: &impl OwnCpu, record: &mut Record) -> OwnCost {
     let longest_read_ns = LONGEST_READ_NS.max(LONGEST_OF_MEDIAN * median_read_ns(cpu));
     let mut keeping = [0_u64; TRIAL_GAPS];
     record.begin(last_ns, last_ns + 1_000_000_000);
-    let mut seen = Seen::NONE;
+    let mut seen = CpuSums::NONE;
     for kept in &mut keeping {
         let before = seen;
         let settled = settle(cpu, &mut seen, cpu.now_ns(), longest_read_ns);
@@ -76,7 +76,7 @@ pub(super) fn try_out(cpu: &impl OwnCpu, record: &mut Record) -> OwnCost {
 /// Half of all readings of the record take at most this long, ns.
 fn median_read_ns(cpu: &impl OwnCpu) -> u64 {
     let mut reads = [0_u64; TRIAL_GAPS];
-    let mut seen = Seen::NONE;
+    let mut seen = CpuSums::NONE;
     for read in &mut reads {
         let from_ns = cpu.now_ns();
         cpu.read(&mut seen);
@@ -90,7 +90,7 @@ fn median_read_ns(cpu: &impl OwnCpu) -> u64 {
 /// Runs for a window, or until `stop` is raised. Makes no system call but the clock's, which is none where the vDSO has
 /// the clock, and asks for no memory.
 pub(super) fn run(cpu: &impl OwnCpu, record: &mut Record, cost: OwnCost, window_ns: u64, stop: &AtomicBool) {
-    let mut seen = Seen::NONE;
+    let mut seen = CpuSums::NONE;
     let quiet_ns = record.threshold_ns.max(cost.longest_read_ns);
     let settled = settle(cpu, &mut seen, cpu.now_ns(), quiet_ns);
     let until_ns = settled.after_ns.saturating_add(window_ns);
@@ -138,7 +138,7 @@ struct Settled {
 
 /// Reads the record until nothing happens meanwhile. So what is read belongs to the time up to `at_ns`, all of it. On a CPU that is
 /// never quiet for so long it is taken as it is after some tries: the window has to end.
-fn settle(cpu: &impl OwnCpu, into: &mut Seen, mut at_ns: u64, quiet_ns: u64) -> Settled {
+fn settle(cpu: &impl OwnCpu, into: &mut CpuSums, mut at_ns: u64, quiet_ns: u64) -> Settled {
     let mut tries = 0;
     loop {
         let moves = cpu.moves();
@@ -164,7 +164,7 @@ mod tests {
     /// A CPU whose clock moves by 30 ns with each look at it, and to which a script happens.
     struct Scripted {
         now_ns: Cell<u64>,
-        seen: Cell<Seen>,
+        seen: Cell<CpuSums>,
         /// When, how long, and how long a tick runs in it (0: none).
         script: Vec<(u64, u64, u64)>,
         next: Cell<usize>,
@@ -172,7 +172,7 @@ mod tests {
 
     impl Scripted {
         fn of(script: &[(u64, u64, u64)]) -> Self {
-            let (now_ns, seen) = (Cell::new(0), Cell::new(Seen::NONE));
+            let (now_ns, seen) = (Cell::new(0), Cell::new(CpuSums::NONE));
             Self { now_ns, seen, script: script.to_vec(), next: Cell::new(0) }
         }
 
@@ -203,7 +203,7 @@ mod tests {
             self.seen.get().net_ns.iter().sum()
         }
 
-        fn read(&self, into: &mut Seen) {
+        fn read(&self, into: &mut CpuSums) {
             *into = self.seen.get();
             self.happens();
         }
@@ -284,7 +284,7 @@ mod tests {
             self.0.moves()
         }
 
-        fn read(&self, into: &mut Seen) {
+        fn read(&self, into: &mut CpuSums) {
             self.0.read(into);
         }
     }

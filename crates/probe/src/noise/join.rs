@@ -1,6 +1,6 @@
 //! What a gap is made of.
 
-use super::seen::Seen;
+use super::cpu_sums::CpuSums;
 use crate::bpf::{SOURCE_SOFTIRQ, SOURCES};
 
 /// Rows into which gaps are split: the sources, then these.
@@ -20,7 +20,7 @@ pub(super) struct Joined {
     /// Length, ns.
     pub(super) length_ns: u64,
     /// What was counted.
-    pub(super) seen: Seen,
+    pub(super) seen: CpuSums,
     /// Time by row, ns: handlers net of each other, slices of other tasks, steal, unexplained.
     pub(super) net_ns: [u64; ROWS],
     /// Entry and exit of each row's events, ns: what is left of a gap that has events.
@@ -32,10 +32,10 @@ pub(super) struct Joined {
 impl Joined {
     /// An empty gap, to be filled.
     pub(super) const NONE: Self =
-        Self { length_ns: 0, seen: Seen::NONE, net_ns: [0; ROWS], around_ns: [0; ROWS], beyond_ns: 0 };
+        Self { length_ns: 0, seen: CpuSums::NONE, net_ns: [0; ROWS], around_ns: [0; ROWS], beyond_ns: 0 };
 
     /// Joins a gap to what was counted inside it. `stolen_ns` is what of it the hypervisor is known to have had at most.
-    pub(super) fn of(length_ns: u64, seen: Seen, stolen_ns: u64) -> Self {
+    pub(super) fn of(length_ns: u64, seen: CpuSums, stolen_ns: u64) -> Self {
         let mut joined = Self { length_ns, seen, ..Self::NONE };
         let mut left_ns = length_ns;
         for source in 0..SOURCES {
@@ -126,8 +126,8 @@ mod tests {
     const DEVICE: usize = Source::Device as usize;
     const TIMER: usize = Source::SoftirqTimer as usize;
 
-    fn seen(events: &[(usize, u64, u64)]) -> Seen {
-        let mut seen = Seen::NONE;
+    fn seen(events: &[(usize, u64, u64)]) -> CpuSums {
+        let mut seen = CpuSums::NONE;
         for (source, count, net_ns) in events {
             (seen.counts[*source], seen.net_ns[*source]) = (*count, *net_ns);
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn nothing_inside_is_unexplained_and_known_steal_is_not() {
-        let joined = Joined::of(7_000, Seen::NONE, 0);
+        let joined = Joined::of(7_000, CpuSums::NONE, 0);
         assert_eq!((joined.net_ns[UNEXPLAINED], joined.events(UNEXPLAINED), sum(&joined)), (7_000, 1, 7_000));
         let stolen = Joined::of(50_000, seen(&[(TICK, 1, 8_000)]), 90_000);
         assert_eq!((stolen.net_ns[STEAL], sum(&stolen), stolen.beyond_ns), (42_000, 50_000, 0));

@@ -1,7 +1,7 @@
 //! What a gap loop keeps. Everything has its room before the loop begins: keeping asks for no memory.
 
+use super::cpu_sums::CpuSums;
 use super::join::{Joined, ROWS, STEAL, UNEXPLAINED};
-use super::seen::Seen;
 use crate::account::{Distribution, Source};
 
 /// Parts of the window, for the picture over time.
@@ -50,7 +50,7 @@ pub(super) struct Gap {
     pub(super) joined: Joined,
 }
 
-/// Gaps without an event since the last tick: their cause may be told by the next.
+/// Gaps without an event since the last tick: the next one may show their cause.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     eventless_ns: u64,
@@ -83,9 +83,9 @@ pub(super) struct Record {
     /// Events in steps that are no gap, and their time, ns.
     pub(super) small_events: [u64; Source::ALL.len()],
     pub(super) small_net_ns: u64,
-    /// Steal that the tick told of and that fits into no gap, ns.
+    /// Steal that the tick reported and that fits into no gap, ns.
     pub(super) unplaced_steal_ns: u64,
-    /// Gaps with switches, not all of which were told to the kernel's programs: their rest is taken for other tasks.
+    /// Gaps with switches, not all of which were reported to the kernel's programs: their rest is taken for other tasks.
     pub(super) gaps_unsure: u64,
     /// Gaps at whose end the record could not be read in quiet.
     pub(super) unsettled: u64,
@@ -151,7 +151,7 @@ impl Record {
     }
 
     /// A step of the loop that is no gap, in which something was counted.
-    pub(super) fn add_small(&mut self, seen: &Seen) {
+    pub(super) fn add_small(&mut self, seen: &CpuSums) {
         for (sum, count) in self.small_events.iter_mut().zip(&seen.counts) {
             *sum += count;
         }
@@ -163,7 +163,7 @@ impl Record {
     }
 
     /// A gap, with what was counted inside.
-    pub(super) fn add_gap(&mut self, began_ns: u64, length_ns: u64, seen: Seen) {
+    pub(super) fn add_gap(&mut self, began_ns: u64, length_ns: u64, seen: CpuSums) {
         let ticked = seen.counts[Source::Tick as usize] > 0;
         let stolen_ns = if ticked { self.place_steal(seen.steal_ns) } else { seen.steal_ns };
         let joined = Joined::of(length_ns, seen, stolen_ns);
@@ -262,8 +262,8 @@ mod tests {
 
     const TICK: usize = Source::Tick as usize;
 
-    fn tick(net_ns: u64, steal_ns: u64) -> Seen {
-        let mut seen = Seen { steal_ns, ..Seen::NONE };
+    fn tick(net_ns: u64, steal_ns: u64) -> CpuSums {
+        let mut seen = CpuSums { steal_ns, ..CpuSums::NONE };
         (seen.counts[TICK], seen.net_ns[TICK]) = (1, net_ns);
         seen
     }
@@ -282,7 +282,7 @@ mod tests {
     fn rows_and_bins_add_up_to_the_gaps() {
         let mut record = begun();
         record.add_gap(1_001_000, 20_000, tick(8_000, 0));
-        record.add_gap(1_105_000, 2_000, Seen::NONE);
+        record.add_gap(1_105_000, 2_000, CpuSums::NONE);
         record.add_gap(2_195_000, 150_000, tick(8_000, 0));
         assert_eq!((record.gaps, record.gap_ns, record.above), (3, 172_000, [3, 2, 1, 0]));
         assert_eq!(sum_of_rows(&record), 172_000);
@@ -302,8 +302,8 @@ mod tests {
     #[test]
     fn steal_goes_to_the_gaps_without_an_event_before_the_tick_that_tells_of_it() {
         let mut record = begun();
-        record.add_gap(1_100_000, 50_000, Seen::NONE);
-        record.add_gap(1_200_000, 4_000, Seen::NONE);
+        record.add_gap(1_100_000, 50_000, CpuSums::NONE);
+        record.add_gap(1_200_000, 4_000, CpuSums::NONE);
         record.add_gap(1_300_000, 20_000, tick(8_000, 52_000));
         assert_eq!((record.rows[STEAL].net_ns, record.rows[UNEXPLAINED].net_ns), (52_000, 2_000));
         assert_eq!(record.rows[TICK].around_ns, 12_000);
@@ -322,7 +322,7 @@ mod tests {
     fn the_longest_are_kept() {
         let mut record = begun();
         for length_ns in (0..100).map(|n| 1_001 + (n * 37) % 100) {
-            record.add_gap(1_000_000 + length_ns * 7, length_ns, Seen::NONE);
+            record.add_gap(1_000_000 + length_ns * 7, length_ns, CpuSums::NONE);
         }
         let mut kept: Vec<u64> = record.longest.iter().map(|gap| gap.joined.length_ns).collect();
         kept.sort_unstable();
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_new_window_forgets_the_old_one() {
         let mut record = begun();
-        record.add_gap(1_100_000, 50_000, Seen::NONE);
+        record.add_gap(1_100_000, 50_000, CpuSums::NONE);
         record.begin(5_000_000, 6_200_000);
         assert_eq!((record.gaps, record.lengths.count(), sum_of_rows(&record)), (0, 0, 0));
         assert_eq!(record.bin_ns(), 10_000);

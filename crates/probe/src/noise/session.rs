@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use machine::procfs::pid_status;
 use machine::{Class, CpuSet, Fault, Machine, Missing, Root};
 
+use super::cpu_sums::LiveCpu;
 use super::gap_loop::{self, OwnCost};
 use super::record::Record;
+use super::results::{CpuNoise, JoinedTo, LineNoise, Noise, Policy, TaskNoise};
 use super::rounds::rounds;
-use super::seen::LiveCpu;
-use super::sheet::{CpuNoise, JoinedTo, LineNoise, Noise, Policy, TaskNoise};
-use super::told;
+use super::summary;
 use crate::account::{Account, Counting, Names, Snapshot, Target, TaskAccount, TracePoints};
 use crate::bpf::CpuTables;
 use crate::meter::Meter;
@@ -54,7 +54,7 @@ pub trait Surroundings: Sync {
     /// It may not run there, or not with that policy.
     fn enter(&self, cpu: u32) -> Result<(), Fault>;
 
-    /// A round begins: the calling thread is to keep off its CPUs, if there are others. Tells how often it wants to be called.
+    /// A round begins: the calling thread is to keep off its CPUs, if there are others. Returns how often it wants to be called.
     fn begins(&self, round: &Round<'_>) -> Duration;
 
     /// This much of the round has passed.
@@ -86,11 +86,11 @@ pub fn measure(
         for (number, cpus) in rounds.iter().enumerate() {
             session.round(&Round { number, of: rounds.len(), cpus }, surroundings, stop)?;
         }
-        Ok(session.tell(rounds.clone()))
+        Ok(session.result(rounds.clone()))
     })
 }
 
-/// Tells a loop to begin.
+/// Lets a loop begin.
 struct Go {
     tables: Option<Arc<CpuTables>>,
 }
@@ -225,21 +225,21 @@ impl Session<'_> {
         counts: &BTreeMap<u32, BTreeMap<String, u64>>,
     ) {
         let joined = lines.is_some();
-        let mut told = told::cpu(done.cpu, &done.record, done.cost, joined);
-        told.preempted = done.preempted;
+        let mut of_cpu = summary::cpu(done.cpu, &done.record, done.cost, joined);
+        of_cpu.preempted = done.preempted;
         if let Some((before, after)) = lines {
-            told.lines = lines_between(done.cpu, before, after, self.machine);
+            of_cpu.lines = lines_between(done.cpu, before, after, self.machine);
         } else {
-            told.counts = counts.get(&done.cpu).cloned().unwrap_or_default();
-            let ticks = told.counts.get("LOC").copied();
-            told.ticks = ticks;
-            told.ticks_per_s = ticks.map(|ticks| ticks as f64 / told.window_s);
+            of_cpu.counts = counts.get(&done.cpu).cloned().unwrap_or_default();
+            let ticks = of_cpu.counts.get("LOC").copied();
+            of_cpu.ticks = ticks;
+            of_cpu.ticks_per_s = ticks.map(|ticks| ticks as f64 / of_cpu.window_s);
         }
         self.missing.extend(not_sure(&done));
-        self.cpus.push(told);
+        self.cpus.push(of_cpu);
     }
 
-    fn tell(mut self, rounds: Vec<CpuSet>) -> Noise {
+    fn result(mut self, rounds: Vec<CpuSet>) -> Noise {
         let joined_to = if self.counting.is_some() { JoinedTo::Events } else { JoinedTo::Counts };
         if let Some(mut counting) = self.counting.take() {
             counting.stop();
@@ -297,7 +297,7 @@ fn not_sure(done: &Done) -> Vec<Missing> {
     }
     if record.gaps_unsure > 0 {
         let why = format_args!(
-            "{} gaps hold a switch that the kernel did not tell of; what no interrupt has of them is taken for other tasks",
+            "{} gaps hold a switch that the kernel did not report; what no interrupt has of them is taken for other tasks",
             record.gaps_unsure
         );
         missing.push(Missing::new(format_args!("a part of the slices of other tasks on CPU {cpu}"), why));

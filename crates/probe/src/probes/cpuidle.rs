@@ -95,7 +95,7 @@ fn book(root: &Root, states: &[State], into: &mut Rows) {
     for state in states {
         for (path, what, unit) in [(&state.usage, "entries", "events"), (&state.time, "time", "us")] {
             match into.read(root, path).map(|text| text.trim().parse::<u64>()) {
-                // Two states of one name on one CPU are added up: nobody could tell their rows apart.
+                // Two states of one name on one CPU are added up: their rows could not be distinguished.
                 Ok(Ok(value)) => {
                     *rows.entry((&state.name, what, unit)).or_default().entry(state.cpu).or_insert(0) +=
                         value;

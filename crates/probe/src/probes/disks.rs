@@ -18,7 +18,7 @@ impl Probe for Disks {
             title: "bytes that disks read and wrote, and their requests",
             docs: "System rows of the whole machine: 'requests DISK' (reads and writes that were completed), 'read DISK' and 'written DISK' \
                 (bytes). Disks that were never used since boot are left out, and so are partitions. What a disk on top of others does \
-                (dm-0, md0) counts there and again below. The kernel does not tell who read or wrote.",
+                (dm-0, md0) counts there and again below. The kernel does not say who read or wrote.",
             files: &[DISKSTATS],
             dear: false,
         }

@@ -1,6 +1,6 @@
 //! Energy of packages and memory (RAPL), from /sys/class/powercap.
 
-use machine::energy::{self, EnergyZone};
+use machine::power::energy::{self, EnergyZone};
 use machine::{FactId, Missing, Root};
 
 use super::{About, Probe};

@@ -31,9 +31,9 @@ impl Probe for Memory {
             title: "swapping and reclaim of the machine; memory, faults and throttling of the server's own cgroup",
             docs: "System rows of /proc/vmstat: pswpin and pswpout (pages swapped in and out), pgmajfault, pgsteal_direct, allocstall, \
                 compact_stall (direct compaction), thp_fault_alloc and thp_fault_fallback (huge pages). The kernel \
-                does not tell whose pages they were: a few dozen stray ones mean nothing. Where the watched process has a memory cgroup of \
+                does not say whose pages they were: a few dozen stray ones mean nothing. Where the watched process has a memory cgroup of \
                 its own, rows of that: 'server pgmajfault' (faults that had to read), 'server usage' and 'server swap' (bytes, in the series \
-                only); and where it has a cpu cgroup of its own, 'server throttled' (us). Version 1 does not tell pages swapped in and out by \
+                only); and where it has a cpu cgroup of its own, 'server throttled' (us). Version 1 does not count pages swapped in and out by \
                 cgroup. Unused memory that a program keeps (garbage) looks like memory in use.",
             files: &[VMSTAT, "/sys/fs/cgroup/*/memory.stat", "/sys/fs/cgroup/*/cpu.stat"],
             dear: false,

@@ -152,7 +152,7 @@ mod tests {
             (system("listen overflows"), system("retransmitted"), system("segments sent")),
             (Some(2), Some(2), Some(200))
         );
-        assert_eq!(system("timeouts"), None, "this kernel does not tell");
+        assert_eq!(system("timeouts"), None, "this kernel does not report it");
         let dropped = seen.counter("network", "backlog dropped").unwrap();
         assert_eq!(dropped.by_cpu.get(&0), Some(&2));
         assert_eq!(seen.counter("network", "squeezed").unwrap().by_cpu.get(&2), Some(&2));

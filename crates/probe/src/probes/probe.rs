@@ -9,7 +9,7 @@ use crate::rows::{Rows, because};
 pub struct About {
     /// Name in rows and findings: lower case, stays for ever.
     pub id: &'static str,
-    /// What it tells, in one line.
+    /// What it reads, in one line.
     pub title: &'static str,
     /// What it reads, what the rows mean, and how they mislead.
     pub docs: &'static str,

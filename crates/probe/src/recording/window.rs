@@ -55,13 +55,13 @@ impl Recording {
         let last = frames.iter().position(|frame| frame.at_ns >= to_ns);
         if first.is_none() {
             let late_ns = frames[0].end_ns().saturating_sub(from_ns);
-            if is_worth_telling(late_ns, to_ns - from_ns) {
+            if is_worth_reporting(late_ns, to_ns - from_ns) {
                 notes.missing("window start", format!("sampling began {} after it", time(late_ns)));
             }
         }
         if last.is_none() {
             let early_ns = to_ns.saturating_sub(frames[frames.len() - 1].at_ns);
-            if is_worth_telling(early_ns, to_ns - from_ns) {
+            if is_worth_reporting(early_ns, to_ns - from_ns) {
                 notes.missing("window end", format!("sampling ended {} before it", time(early_ns)));
             }
         }
@@ -131,7 +131,7 @@ impl Recording {
 
 /// Whether a part of a window that was not sampled matters: a reading takes some hundred us by itself, so that a window that is cut to
 /// the samples always begins within one.
-fn is_worth_telling(unseen_ns: u64, window_ns: u64) -> bool {
+fn is_worth_reporting(unseen_ns: u64, window_ns: u64) -> bool {
     unseen_ns >= 1_000_000 || unseen_ns.saturating_mul(100) >= window_ns
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use machine::{Class, Fault, Missing, foreign};
+use machine::{Class, Fault, Missing, untrusted};
 use serde::de::DeserializeOwned;
 
 use super::entry::Entry;
@@ -113,7 +113,7 @@ impl Skimmed {
     /// without compression, bytes.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged: what was handed out before is sound. The first of `each`.
+    /// When the file cannot be read, or is damaged: what was returned before is sound. The first of `each`.
     pub(super) fn read(
         &self,
         wanted: impl Fn(&Head) -> bool,
@@ -123,7 +123,7 @@ impl Skimmed {
         else {
             return Ok(());
         };
-        let mut file = BufReader::new(foreign::open_found(&self.path)?);
+        let mut file = BufReader::new(untrusted::file::open_found(&self.path)?);
         file.seek_relative(MAGIC.len() as i64)?;
         let packed: u64 = self.frames.iter().map(|head| u64::from(head.bytes)).sum();
         let most = (LONGEST_ENTRY_BYTES as u64).saturating_add(packed.saturating_mul(MOST_COMPRESSED));
@@ -158,9 +158,9 @@ fn unreadable(segment: &Path, error: &io::Error) -> Fault {
     }
 }
 
-/// Reads the session and the heads, of which there may be so many; tells of a torn end. `None` where not even the session is whole.
+/// Reads the session and the heads, of which there may be so many; reports a torn end. `None` where not even the session is whole.
 fn skim(path: &Path, most_heads: usize) -> io::Result<(Option<Skimmed>, Option<Missing>)> {
-    let mut file = foreign::open_found(path)?;
+    let mut file = untrusted::file::open_found(path)?;
     let length = file.metadata()?.len();
     let torn = || {
         let why = "it ends in the middle: the recorder was killed, the disk was full, or it is being written";

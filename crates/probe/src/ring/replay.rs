@@ -10,7 +10,7 @@ use super::frame::{Head, Kind};
 use super::reader::{Ring, Skimmed};
 use super::session::Session;
 use super::wall_clock::utc;
-use crate::account::{Account, ThreadAccount, Whole};
+use crate::account::{Account, IntervalSum, ThreadAccount};
 
 /// So many gaps are reported one by one.
 const MOST_GAPS: u64 = 1_000;
@@ -83,7 +83,7 @@ pub struct Replayed {
 /// What was added up so far, and where it ended.
 #[derive(Default)]
 struct Together {
-    whole: Whole,
+    whole: IntervalSum,
     missing: Vec<Missing>,
     first_unix_ns: Option<u64>,
     last: Option<Head>,
@@ -98,7 +98,7 @@ struct Together {
 
 impl Ring {
     /// Adds the intervals of a range together; `each` sees them one by one. Recordings of another target than the last one's are
-    /// left out, and told. `None` when nothing was recorded in the range.
+    /// left out, and reported. `None` when nothing was recorded in the range.
     pub fn replay(&self, range: Range, each: impl FnMut(&Interval)) -> Option<Replayed> {
         self.replay_within(TABLES, range, each)
     }
@@ -123,7 +123,7 @@ impl Ring {
             }
             if before.is_none_or(|before| !before.is_same(&segment.session)) {
                 sessions += 1;
-                // What was missing in a session is told by its last entry.
+                // What was missing in a session is in its last entry.
                 together.missing.append(&mut of_session);
             }
             together.add(segment, before, range, &mut of_session, &mut each);
@@ -134,7 +134,7 @@ impl Ring {
         let last = together.last?;
         let mut account = together.whole.account();
         account.missing = without_repetition(together.missing);
-        account.tell_detail();
+        account.note_detail();
         Some(Replayed {
             session,
             from_unix_ns: together.first_unix_ns.unwrap_or(0),
@@ -155,7 +155,7 @@ impl Together {
         }
     }
 
-    /// Tells how many gaps are not in the list.
+    /// Reports how many gaps are not in the list.
     fn tell_gaps(&mut self) {
         let more = self.gaps.saturating_sub(MOST_GAPS);
         if more > 0 {

@@ -89,7 +89,7 @@ fn replay(folder: &Path, range: Range) -> Replayed {
 
 /// The same seconds without a file.
 fn added_up(seconds: impl Iterator<Item = u64>) -> Account {
-    let mut whole = crate::account::Whole::default();
+    let mut whole = crate::account::IntervalSum::default();
     seconds.for_each(|second| whole.add(interval(second, 20)));
     whole.account()
 }
@@ -109,12 +109,12 @@ fn what_was_recorded_comes_back() {
         Ring::open(folder.path()).unwrap().replay(Range::ALL, |one| seen.push(one.account.threads.len()));
     let all = all.unwrap();
     let mut expected = added_up(0..30);
-    let mut told = all.account.clone();
-    for account in [&mut expected, &mut told] {
+    let mut reported = all.account.clone();
+    for account in [&mut expected, &mut reported] {
         account.threads.sort_by_key(|thread| thread.tid);
         account.together = None;
     }
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(
         (all.intervals, all.sessions, all.from_unix_ns, all.to_unix_ns),
         (30, 1, UNIX_NS, ends_unix_ns(29))
@@ -277,8 +277,8 @@ fn a_recording_of_another_target_is_left_out_and_told() {
     record(folder.path(), PLENTY, session("b", 0, "8"), 10..15);
     let last = replay(folder.path(), Range::ALL);
     assert_eq!((last.intervals, last.session.title.as_str()), (5, "process 8"));
-    let told = "2026-11-21 10:00:00 UTC to 2026-11-21 10:00:05 UTC: process 7: another target";
-    assert!(facts(&last)[0].starts_with(told), "{:?}", facts(&last));
+    let reported = "2026-11-21 10:00:00 UTC to 2026-11-21 10:00:05 UTC: process 7: another target";
+    assert!(facts(&last)[0].starts_with(reported), "{:?}", facts(&last));
 }
 
 #[test]
@@ -483,9 +483,13 @@ fn many_gaps_are_told_by_their_number() {
     for second in 0..3_000 {
         recorder.add(&interval(second * 2, 1), ends_unix_ns(second * 2)).unwrap();
     }
-    let told = facts(&replay(folder.path(), Range::ALL));
-    assert_eq!(told.len(), 1_001);
-    assert!(told.iter().any(|fact| fact.starts_with("1999 more stretches of time")), "{:?}", told.last());
+    let reported = facts(&replay(folder.path(), Range::ALL));
+    assert_eq!(reported.len(), 1_001);
+    assert!(
+        reported.iter().any(|fact| fact.starts_with("1999 more stretches of time")),
+        "{:?}",
+        reported.last()
+    );
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn what_was_not_sampled_of_a_window_is_told_where_it_matters() {
     for (n, frame) in recording.frames.iter_mut().enumerate() {
         (frame.at_ns, frame.took_ns) = ((10 + 100 * n as u64) * MS, MS / 2);
     }
-    let told = |from_ns: u64, to_ns: u64| {
+    let reported = |from_ns: u64, to_ns: u64| {
         let seen = recording.window(from_ns, to_ns).missing;
         let of =
             |fact: &str| seen.iter().find(|missing| missing.fact == fact).map(|missing| missing.why.clone());
@@ -261,8 +261,8 @@ fn what_was_not_sampled_of_a_window_is_told_where_it_matters() {
     };
     // Cut to the samples: the first and the last reading themselves are all that is beyond.
     let (from_ns, to_ns) = recording.span_ns().unwrap();
-    assert_eq!(told(from_ns, to_ns), (None, None));
-    let (start, end) = told(from_ns - MS / 2, to_ns + MS / 2);
+    assert_eq!(reported(from_ns, to_ns), (None, None));
+    let (start, end) = reported(from_ns - MS / 2, to_ns + MS / 2);
     assert_eq!(start.as_deref(), Some("sampling began 1 ms after it"));
     assert_eq!(end.as_deref(), Some("sampling ended 1 ms before it"));
     // Half a millisecond of a window of 40.

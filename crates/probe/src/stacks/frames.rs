@@ -30,7 +30,7 @@ mod tests {
         let stack = ["bpf_prog_1", "__traceiter_sched_switch", "__schedule", "schedule", "futex_do_wait"]
             .map(String::from);
         assert_eq!(without_the_switch(&stack), &stack[3..]);
-        assert_eq!(without_the_switch(&stack[3..]), &stack[3..], "it was not told");
+        assert_eq!(without_the_switch(&stack[3..]), &stack[3..], "it was not reported");
         assert_eq!(without_the_switch(&[]), &[] as &[String]);
     }
 }

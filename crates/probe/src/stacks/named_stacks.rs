@@ -6,7 +6,7 @@ use aya::maps::{HashMap, MapData};
 use machine::Missing;
 
 use super::frames::Frames;
-use super::naming::{FunctionNames, Naming, UNKNOWN};
+use super::symbolization::{FunctionNames, Naming, UNKNOWN};
 use crate::bpf::{STACK_NO_CODE, StackFrames, stack_hash};
 
 /// Frames as the kernel has them: addresses, the innermost first.

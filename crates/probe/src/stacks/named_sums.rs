@@ -4,7 +4,7 @@ use machine::Missing;
 
 use super::frames::Frames;
 use super::named_stacks::NamedStacks;
-use super::naming::Naming;
+use super::symbolization::Naming;
 use crate::bpf::{StackKey, StackSum, StackTables};
 
 /// All sums, and their stacks by name.

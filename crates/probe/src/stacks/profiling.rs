@@ -5,9 +5,9 @@ use std::mem::offset_of;
 use machine::Missing;
 
 use super::named_sums::NamedSums;
-use super::naming::Naming;
 use super::profile::Profile;
-use super::wanted::want;
+use super::symbolization::Naming;
+use super::target::want;
 use crate::account::Target;
 use crate::account::collect::target::same_numbers;
 use crate::bpf::{Loaded, Record as _, StackControl, StackTables, load_profile};

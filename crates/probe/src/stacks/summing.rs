@@ -6,9 +6,9 @@ use machine::Missing;
 
 use super::frames::without_the_switch;
 use super::named_sums::NamedSums;
-use super::naming::Naming;
+use super::symbolization::Naming;
+use super::target::want;
 use super::time::{Doing, StackTime, TimeByStack};
-use super::wanted::want;
 use crate::account::collect::target::{full, same_numbers};
 use crate::account::{Target, task_name};
 use crate::bpf::{Loaded, Record, StackControl, StackKey, StackSum, StackTables, load_stacks};
@@ -95,22 +95,22 @@ impl Summing {
         let control = self.control();
         let said = |count: u64, fact: &str, why: String| (count > 0).then(|| Missing::new(fact, why));
         let lost =
-            format!("a table was full, or the kernel did not tell them: {} times", control.lost_stacks);
+            format!("a table was full, or the kernel did not report them: {} times", control.lost_stacks);
         let full = format!(
             "a table was full: {} of them, {} ms, are left out",
             control.lost_sums,
             control.lost_ns / 1_000_000
         );
-        let untold = format!(
+        let unreported = format!(
             "the kernel did not report {}: what is shown there may be of another state",
-            control.untold
+            control.unreported
         );
         let threads = format!("a table was full: {} are left out", control.lost_threads);
         let said = [
             said(control.lost_threads, "threads", threads),
             said(control.lost_stacks, "some stacks", lost),
             said(control.lost_sums, "some times by stack", full),
-            said(control.untold, "some switches", untold),
+            said(control.unreported, "some switches", unreported),
         ];
         let misses = self.loaded.misses().into_iter().map(|(program, count)| {
             Missing::new(

@@ -20,7 +20,7 @@ pub enum Doing {
     Asleep,
     /// It waits in a way that no signal ends: disk, swap, a lock of the kernel.
     Blocked,
-    /// The kernel did not tell a switch in between.
+    /// The kernel did not report a switch in between.
     NotTold,
 }
 
@@ -37,7 +37,7 @@ impl Doing {
         }
     }
 
-    /// In words, as `pinwise watch` tells it.
+    /// In words, as `pinwise watch` shows it.
     pub fn words(self) -> &'static str {
         match self {
             Self::OnCpu => "on a CPU",

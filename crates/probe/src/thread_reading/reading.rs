@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use machine::ThreadRef;
 
-/// Readings of one thread since it began. What a file did not tell is `None`.
+/// Readings of one thread since it began. What a file did not show is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadReading {
     /// Which thread, with its start time.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What still needs the tick: a bit of `enum tick_dep_bits` (include/linux/tick.h), as the field `dependency` of the
-/// tracepoint timer:tick_stop tells it.
+/// tracepoint timer:tick_stop reports it.
 ///
 /// The kernel names one at a time, the first that it finds in the order of this list (check_tick_dependency in
 /// kernel/time/tick-sched.c): a CPU can have others too.

@@ -49,15 +49,15 @@ pub fn parse(text: &str) -> Result<TickStops, Malformed> {
 
 /// `{ common_cpu:          2, success:          0, dependency:          4 } hitcount:        508`
 fn entry(number: usize, line: &str) -> Result<TickStop, Malformed> {
-    let lacks = |what: &str| Malformed::new(number, line, format_args!("the entry has no {what}"));
+    let without = |what: &str| Malformed::new(number, line, format_args!("the entry has no {what}"));
     let inner = line.strip_prefix('{').and_then(|rest| rest.split_once('}'));
-    let (keys, values) = inner.ok_or_else(|| lacks("closing '}'"))?;
+    let (keys, values) = inner.ok_or_else(|| without("closing '}'"))?;
     let key = |name: &str| keys.split(',').find_map(|pair| field(pair, name));
-    let cpu = key("common_cpu").or_else(|| key("cpu")).ok_or_else(|| lacks("CPU"))?;
+    let cpu = key("common_cpu").or_else(|| key("cpu")).ok_or_else(|| without("CPU"))?;
     let cpu = decimal(number, "common_cpu", cpu)?;
-    let success = decimal(number, "success", key("success").ok_or_else(|| lacks("success"))?)?;
-    let dependency = decimal(number, "dependency", key("dependency").ok_or_else(|| lacks("dependency"))?)?;
-    let times = field(values, "hitcount").ok_or_else(|| lacks("hitcount"))?;
+    let success = decimal(number, "success", key("success").ok_or_else(|| without("success"))?)?;
+    let dependency = decimal(number, "dependency", key("dependency").ok_or_else(|| without("dependency"))?)?;
+    let times = field(values, "hitcount").ok_or_else(|| without("hitcount"))?;
     Ok(TickStop {
         cpu: u32::try_from(cpu).map_err(|e| Malformed::new(number, line, e))?,
         stopped: success != 0,

@@ -85,7 +85,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         self.held = None;
-        // If it fails, the next start sweeps it: there is nobody to tell here.
+        // If it fails, the next start sweeps it: nobody here could report it.
         let _ = fs::remove_dir(&self.path);
     }
 }
@@ -160,8 +160,8 @@ mod tests {
         let none = Instance::make(tracefs.path()).unwrap_err();
         assert!(none.why.contains("no such file"), "{none:?}");
         fs::create_dir(tracefs.path().join("instances")).unwrap();
-        let lacks = Instance::make(tracefs.path()).unwrap_err();
-        assert!(lacks.fact.ends_with("/tracing_on"), "{lacks:?}");
+        let missing = Instance::make(tracefs.path()).unwrap_err();
+        assert!(missing.fact.ends_with("/tracing_on"), "{missing:?}");
         assert!(names(&tracefs.path().join("instances")).is_empty());
     }
 

@@ -61,8 +61,8 @@ impl StopCounter {
 fn offered(tracefs: &Path) -> Result<(), Missing> {
     let event = tracefs.join(EVENT);
     fs::metadata(&event).map_err(|e| missing(&event, &e))?;
-    let lacks = "the kernel has no histogram triggers - it takes CONFIG_HIST_TRIGGERS";
-    fs::metadata(event.join("hist")).map(|_| ()).map_err(|_| Missing::new(event.display(), lacks))
+    let why = "the kernel has no histogram triggers - it takes CONFIG_HIST_TRIGGERS";
+    fs::metadata(event.join("hist")).map(|_| ()).map_err(|_| Missing::new(event.display(), why))
 }
 
 /// The trigger, with a table that holds every answer of every CPU.

@@ -110,9 +110,9 @@ fn reasons_are_those_of_the_cpu_and_the_most_frequent_is_first() {
 #[test]
 fn what_the_kernel_left_out_is_missing_beside_what_it_counted() {
     let mut missing = Vec::new();
-    let stops = told(Ok(TickStops { entries: vec![], dropped: 9 }), &mut missing);
+    let stops = known(Ok(TickStops { entries: vec![], dropped: 9 }), &mut missing);
     assert!(stops.is_some() && missing[0].why.contains("9 answers"), "{missing:?}");
-    assert!(told(Ok(TickStops::default()), &mut Vec::new()).is_some());
+    assert!(known(Ok(TickStops::default()), &mut Vec::new()).is_some());
 }
 
 #[test]

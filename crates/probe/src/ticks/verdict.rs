@@ -1,5 +1,6 @@
 //! What counts of ticks mean, decided and said in words. Pure.
 
+use machine::wording::counted;
 use serde::{Deserialize, Serialize};
 
 use super::{CpuTicks, KeptFor};
@@ -94,8 +95,7 @@ pub fn words(verdict: Verdict, seen: &CpuTicks) -> String {
 /// `more than one task can run on this CPU (SCHED, 508 times); ...`; empty where there are none.
 fn reasons(kept: &[KeptFor]) -> String {
     let one = |kept: &KeptFor| {
-        let times = if kept.times == 1 { "time" } else { "times" };
-        format!("{} ({}, {} {times})", kept.dependency.words(), kept.dependency, kept.times)
+        format!("{} ({}, {})", kept.dependency.words(), kept.dependency, counted(kept.times, "time"))
     };
     kept.iter().map(one).collect::<Vec<_>>().join("; ")
 }

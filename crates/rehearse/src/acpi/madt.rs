@@ -51,14 +51,14 @@ pub fn table(layout: &Layout) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::named;
+    use crate::shape::catalogue;
 
     fn of(name: &str) -> Vec<u8> {
-        table(&Layout::of(&named::find(name).unwrap().unwrap()).unwrap())
+        table(&Layout::of(&catalogue::find(name).unwrap().unwrap()).unwrap())
     }
 
     #[test]
-    fn the_sum_of_all_bytes_is_zero_and_the_length_is_told() {
+    fn the_sum_of_all_bytes_is_zero_and_the_length_is_right() {
         let table = of("artemis");
         assert_eq!(table.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)), 0);
         assert_eq!(u32::from_le_bytes(table[4..8].try_into().unwrap()) as usize, table.len());

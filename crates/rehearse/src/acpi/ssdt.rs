@@ -1,4 +1,4 @@
-//! A table that gives each CPU idle states (ACPI specification, 8.4.1.1, `_CST`), which QEMU's own tables lack.
+//! A table that gives each CPU idle states (ACPI specification, 8.4.1.1, `_CST`). QEMU's own tables have none.
 
 use acpi_tables::Aml;
 use acpi_tables::aml::{BufferData, Name, Package, Path, Scope};
@@ -38,7 +38,7 @@ fn state(state: &IdleState) -> Vec<u8> {
 }
 
 /// A resource template of one register (ACPI specification, 6.4.3.7): the halt instruction for type 1, a port for the
-/// others. Written out, because the builder of the library tells a wrong length for it.
+/// others. Written out, because the library's builder writes a wrong length for it.
 fn register(depth: u8) -> Vec<u8> {
     const FIXED_HARDWARE: u8 = 0x7f;
     const SYSTEM_IO: u8 = 1;
@@ -68,11 +68,11 @@ impl Aml for Raw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::named;
+    use crate::shape::catalogue;
 
     #[test]
     fn each_processor_has_its_scope_and_the_sum_is_zero() {
-        let shape = named::find("deep-idle").unwrap().unwrap();
+        let shape = catalogue::find("deep-idle").unwrap().unwrap();
         let table = table(&Layout::of(&shape).unwrap(), &shape.idle_states);
         assert_eq!(table.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)), 0);
         let text = String::from_utf8_lossy(&table).into_owned();

@@ -32,9 +32,9 @@ pub(super) fn open(folder: &Path, port: u16) -> Result<(), Fault> {
     };
     let command =
         format!("hostfwd_add {} tcp:127.0.0.1:{port}-{}:{port}\n", qemu::FIRST_CARD, qemu::FIRST_ADDRESS);
-    let told = ask(&monitor(folder), &command)
+    let answer = ask(&monitor(folder), &command)
         .map_err(|why| failed(format!("QEMU's monitor does not answer: {why}")))?;
-    match refusal(&told) {
+    match refusal(&answer) {
         None => Ok(()),
         Some(why) => Err(failed(format!("QEMU cannot forward it: {why}"))),
     }
@@ -65,8 +65,8 @@ fn until_prompt(stream: &mut UnixStream, until: Instant) -> io::Result<String> {
 
 /// What the monitor says against a command. It gives the command back first, a character and its way to the cursor at a time, on a line
 /// of its own; nothing else is printed where all went well.
-fn refusal(told: &str) -> Option<String> {
-    let lines: Vec<&str> = told.lines().skip(1).map(str::trim).collect();
+fn refusal(answer: &str) -> Option<String> {
+    let lines: Vec<&str> = answer.lines().skip(1).map(str::trim).collect();
     let said = lines.join(" ");
     let said = said.trim_end_matches(PROMPT.trim_end()).trim();
     (!said.is_empty()).then(|| said.to_string())
@@ -80,7 +80,7 @@ mod tests {
     fn a_monitor_that_says_nothing_has_done_it() {
         let echo = "h\u{1b}[K\u{1b}[Dho\u{1b}[K\r\n";
         assert_eq!(refusal(&format!("{echo}(qemu) ")), None);
-        let told = format!("{echo}could not set up host forwarding rule 'tcp:127.0.0.1:80-:80'\r\n(qemu) ");
-        assert!(refusal(&told).unwrap().starts_with("could not set up"));
+        let answer = format!("{echo}could not set up host forwarding rule 'tcp:127.0.0.1:80-:80'\r\n(qemu) ");
+        assert!(refusal(&answer).unwrap().starts_with("could not set up"));
     }
 }

@@ -45,7 +45,7 @@ enum Ended {
     TooLong,
     /// The command printed more than anybody reads.
     TooMuch,
-    /// Somebody asked for an end.
+    /// Somebody stopped it.
     Stopped,
 }
 
@@ -203,8 +203,8 @@ impl<'a> Prepared<'a> {
             let cause = format!("did not take on its shape: {}", why.trim().replace('\n', "; "));
             return Err(self.fault(cause, "try another kernel (--kernel), or leave that out of the shape"));
         }
-        let told = exchange::read_text(&self.folder.shared("exit")).ok();
-        let Some(exit) = told.and_then(|text| text.trim().parse().ok()) else {
+        let exit = exchange::read_text(&self.folder.shared("exit")).ok();
+        let Some(exit) = exit.and_then(|text| text.trim().parse().ok()) else {
             cache::room(self.folder.path())?;
             return Err(self.fault("ended before its command did".into(), "see its console for why"));
         };

@@ -50,11 +50,11 @@ pub fn release(image: &[u8]) -> Result<String, String> {
 pub fn unpack(image: &[u8]) -> Result<Vec<u8>, String> {
     setup_header(image)?;
     if u16::from_le_bytes(field(image, PROTOCOL)?) < 0x208 {
-        return Err("is of a boot protocol before 2.08, which does not tell where its payload is".into());
+        return Err("is of a boot protocol before 2.08, which does not say where its payload is".into());
     }
     let sectors = match image[SETUP_SECTORS] {
         0 => 4,
-        told => usize::from(told),
+        setup => usize::from(setup),
     };
     let from = (sectors + 1) * SECTOR + u32::from_le_bytes(field(image, PAYLOAD_OFFSET)?) as usize;
     let length = u32::from_le_bytes(field(image, PAYLOAD_LENGTH)?) as usize;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_told() {
+    fn what_is_no_image_is_reported() {
         assert!(unpack(b"#!/bin/sh").unwrap_err().contains("no x86 kernel image"));
         assert!(unpack(&image(b"plain")).unwrap_err().contains("neither gzip, xz nor zstd"));
         let mut cut = image(&zstd::encode_all(b"\x7fELF".as_slice(), 1).unwrap());

@@ -72,7 +72,7 @@ pub fn pack(kernel: &Kernel, named: &[String]) -> Result<Packed, Fault> {
     let kept: BTreeSet<String> = chosen.iter().map(|path| name_of(path)).collect();
     files.push(("modules.alias".into(), aliases(&read("modules.alias")?, &kept).into_bytes()));
     files.push(("modules.builtin".into(), read("modules.builtin")?.into_bytes()));
-    // What the kernel has beside what was taken along: pinwise tells by it which boot parameters no module takes.
+    // All modules of the kernel, copied or not: from it pinwise knows which boot parameters no module takes.
     files.push(("modules.order".into(), table.paths().into_bytes()));
     if let Ok(parameters) = fs::read(kernel.modules.join("modules.builtin.modinfo")) {
         files.push(("modules.builtin.modinfo".into(), parameters));

@@ -45,7 +45,7 @@ fn of_folder(asked: &str, folder: &Path) -> Result<Kernel, Fault> {
     Ok(Kernel { name: asked.into(), image, modules, config, release })
 }
 
-/// Fetches a package and makes a kernel of it; `complete` is written last, and tells the release.
+/// Fetches and unpacks a kernel package; `complete` is written last, and holds the release.
 fn fetch(named: &str, folder: &Path) -> Result<(), Fault> {
     let package = resolve(named)?;
     match fs::remove_dir_all(folder) {
@@ -103,16 +103,16 @@ pub(crate) fn tool(name: &str) -> PathBuf {
     below.into_iter().find(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Runs a tool to its end; its last words become the cause when it fails.
+/// Runs a tool to its end; when it fails, its last output becomes the cause.
 pub(crate) fn run(command: &mut Command) -> Result<String, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let lacks = |e: std::io::Error| {
+    let failed = |e: std::io::Error| {
         let remedy =
             format!("install {name}; or name a kernel of this machine (--kernel running, --kernel PATH)");
         Fault::new(Class::MachineLacks, &name, e, remedy)
     };
     // Its answers are read.
-    let done = command.env("LC_ALL", "C").output().map_err(lacks)?;
+    let done = command.env("LC_ALL", "C").output().map_err(failed)?;
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_that_apt_does_not_know_is_told_and_leaves_nothing() {
+    fn a_package_that_apt_does_not_know_is_reported_and_leaves_nothing() {
         let kernels = tempfile::tempdir().unwrap();
         let why = find_in(kernels.path(), "of-no-flavour", &mut |_| {}).unwrap_err();
         assert_eq!(why.class, Class::MachineLacks);

@@ -4,7 +4,7 @@ use machine::diff::{self, Difference};
 
 use super::verdict::Seen;
 
-/// What was asked, and what became of the words themselves: the checks tell of it.
+/// What was requested, and which words the kernel took: the checks report these.
 const ASKED: [&str; 4] =
     ["kernel.boot", "kernel.cmdline", "kernel.module_parameters", "kernel.unknown_parameters"];
 
@@ -20,8 +20,8 @@ pub(super) struct Facts {
 }
 
 /// Compares the boots. The two without the plan have the same inputs: where they differ, the fact says nothing about the
-/// plan, unless the second one shows exactly what the plan made of it.
-pub(super) fn told(seen: &Seen<'_>) -> Result<Facts, String> {
+/// plan, unless the second one shows exactly what it was under the plan.
+pub(super) fn compare(seen: &Seen<'_>) -> Result<Facts, String> {
     let mut changed = steady(diff::between(seen.before, seen.with)?);
     let (left_over, moves_by_itself): (Vec<_>, Vec<_>) =
         steady(diff::between(seen.before, seen.after)?).into_iter().partition(|fact| changed.contains(fact));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     fn of([before, with, after]: [&Machine; 3]) -> Facts {
-        told(&Seen { before, with, after, without_tick: Vec::new(), control: None }).unwrap()
+        compare(&Seen { before, with, after, without_tick: Vec::new(), control: None }).unwrap()
     }
 
     fn names(differences: &[Difference]) -> Vec<&str> {

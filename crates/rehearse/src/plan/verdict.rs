@@ -24,7 +24,7 @@ pub enum Effect {
     WasSoBefore,
     /// The kernel says that it is not so.
     NoEffect,
-    /// Nothing that the kernel shows tells.
+    /// The kernel shows nothing by which to decide.
     NotTold,
     /// The control was not seen either: the trial proves nothing.
     Insensitive,
@@ -39,7 +39,7 @@ pub struct Check {
     pub effect: Effect,
     /// What was seen.
     pub evidence: String,
-    /// The file, or the trial, that tells.
+    /// The file, or the trial, that shows it.
     pub source: String,
 }
 
@@ -88,12 +88,12 @@ pub struct Seen<'a> {
 /// Judges a plan.
 ///
 /// # Errors
-/// In words, when a machine cannot be compared, which is a fault of pinwise.
+/// In words, when a machine cannot be compared, which is a bug in pinwise.
 pub fn judge(plan: &BootParameters, seen: &Seen<'_>) -> Result<Verdict, String> {
     let mut checks = parameters(plan, seen);
     checks.extend(ticks(seen));
     checks.extend(interrupts(plan, seen));
-    let Facts { left_over, moves_by_itself, changed } = facts::told(seen)?;
+    let Facts { left_over, moves_by_itself, changed } = facts::compare(seen)?;
     let any = |effect| checks.iter().any(|check| check.effect == effect);
     let against = any(Effect::NoEffect) || any(Effect::Insensitive) || !left_over.is_empty();
     let holds = any(Effect::TookEffect) && !against;
@@ -179,7 +179,7 @@ fn ticks(seen: &Seen<'_>) -> Vec<Check> {
     seen.without_tick.iter().map(check).collect()
 }
 
-/// With `irqaffinity=`, lines that run elsewhere than on the CPUs that the kernel made of it: it adds the CPU that it
+/// With `irqaffinity=`, lines that run elsewhere than on the CPUs that the kernel derived from it: it adds the CPU that it
 /// booted on (kernel/irq/irqdesc.c, init_irq_default_affinity).
 fn interrupts(plan: &BootParameters, seen: &Seen<'_>) -> Vec<Check> {
     let with = seen.with;
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stray_are_told() {
+    fn lines_that_stray_are_reported() {
         let line = |irq, asked: &str, effective: &str| machine::irqs::Irq {
             irq,
             affinity: CpuSet::from_list(asked).ok(),
@@ -320,7 +320,7 @@ mod tests {
             ..Default::default()
         };
         let mut machine = with("irqaffinity", "1", Some(true));
-        // Asked was CPU 1 alone; the kernel added the CPU that it booted on.
+        // CPU 1 alone was requested; the kernel added the CPU that it booted on.
         machine.kernel.tunables.insert("irq.default_smp_affinity".into(), "3".into());
         machine.irqs = vec![line(4, "0-1", "1"), line(9, "0-7", "3")];
         let verdict = judged("irqaffinity=1", &machine, Vec::new(), None);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_without_the_kernels_own_mask_are_not_told() {
+    fn interrupts_without_the_kernels_own_mask_are_not_judged() {
         let verdict = judged("irqaffinity=2", &with("irqaffinity", "2", None), Vec::new(), None);
         assert_eq!(verdict.checks[1].effect, Effect::NotTold);
     }

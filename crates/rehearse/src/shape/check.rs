@@ -1,4 +1,4 @@
-//! Whether a guest of a shape can be made at all, told before anything is started.
+//! Whether a guest of a shape can be made at all: checked before anything is started.
 
 use std::collections::BTreeSet;
 
@@ -152,11 +152,11 @@ impl Shape {
 
 #[cfg(test)]
 mod tests {
-    use super::super::named;
+    use super::super::catalogue;
     use super::*;
 
     fn spoilt(spoil: impl FnOnce(&mut Shape)) -> String {
-        let mut shape = named::find("two-node-smt").unwrap().unwrap();
+        let mut shape = catalogue::find("two-node-smt").unwrap().unwrap();
         spoil(&mut shape);
         shape.check().unwrap_err().to_string()
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use machine::{Class, CpuSet, Fault, foreign};
+use machine::{Class, CpuSet, Fault, untrusted};
 use serde::Deserialize;
 
 use super::{Core, Disk, IdleState, Nic, Node, Shape};
@@ -62,7 +62,7 @@ const LONGEST_BYTES: u64 = 64 << 20;
 /// # Errors
 /// When it cannot be read, is malformed (with line and column), or describes what cannot be made.
 pub(super) fn read(path: &Path) -> Result<Shape, Fault> {
-    let text = foreign::read_text(path, LONGEST_BYTES)
+    let text = untrusted::file::read_text(path, LONGEST_BYTES)
         .map_err(|e| Fault::io(path.display(), &e, "name a shape file that can be read"))?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
     parse(&name, &text)
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_told_by_place() {
+    fn what_is_malformed_is_reported_by_place() {
         assert!(fault("about = 'a'\ncores = 3").contains("line 2"), "{}", fault("about = 'a'\ncores = 3"));
         assert!(fault("about = 'a'\nsockets = 3\ncores = []").contains("unknown field `sockets`"));
         let rows = "about = 'a'\ndistances = [[10, 20]]\n[[node]]\nid = 0\nmemory_mb = 64\n[[cores]]\nnode = 0\ncpus = [[0]]";

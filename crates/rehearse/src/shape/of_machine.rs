@@ -101,7 +101,7 @@ impl Nodes {
         };
         let distance = |from: &machine::topology::nodes::Node, to: u32| match from.distances.get(&to) {
             _ if from.id == to => 10,
-            Some(told) => (*told).clamp(11, 254),
+            Some(reported) => (*reported).clamp(11, 254),
             None => 20,
         };
         let list = listed.iter().map(|node| Node {
@@ -114,8 +114,8 @@ impl Nodes {
 
     /// Number in the guest; the first node for a CPU whose node is not reported, where there are nodes.
     fn of_cpu(&self, node: Option<u32>) -> Option<u32> {
-        let told = node.and_then(|node| self.numbers.get(&node).copied());
-        told.or(self.list.first().map(|first| first.id))
+        let reported = node.and_then(|node| self.numbers.get(&node).copied());
+        reported.or(self.list.first().map(|first| first.id))
     }
 
     fn of_device(&self, node: Option<u32>) -> Option<u32> {
@@ -141,7 +141,7 @@ fn known_cores(machine: &Machine, nodes: &Nodes) -> Vec<Core> {
     cores
 }
 
-/// Kernels tell no dies of many machines that have several nodes a package; QEMU wants a place for each node.
+/// On many machines with several nodes a package the kernel reports no dies; QEMU needs a die for each node.
 fn split_dies(cores: &mut [Core]) {
     let mut nodes: BTreeMap<(u32, u32), BTreeSet<Option<u32>>> = BTreeMap::new();
     for core in cores.iter() {
@@ -226,14 +226,14 @@ fn few<T>(mut devices: Vec<T>, what: &str, differs: &mut Vec<String>) -> Vec<T> 
 }
 
 fn idle_states(machine: &Machine, differs: &mut Vec<String>) -> Vec<IdleState> {
-    let told: Vec<u64> = machine
+    let reported: Vec<u64> = machine
         .idle
         .states
         .iter()
         .filter(|state| state.name != "POLL")
         .filter_map(|s| s.exit_latency_us)
         .collect();
-    if told.is_empty() {
+    if reported.is_empty() {
         return Vec::new();
     }
     if machine.online().len() > MOST_CPUS_WITH_IDLE_STATES {
@@ -243,10 +243,11 @@ fn idle_states(machine: &Machine, differs: &mut Vec<String>) -> Vec<IdleState> {
         ));
         return Vec::new();
     }
-    if told.len() > MOST_IDLE_STATES {
-        differs.push(format!("{MOST_IDLE_STATES} idle states of {}: ACPI has no more types", told.len()));
+    if reported.len() > MOST_IDLE_STATES {
+        differs.push(format!("{MOST_IDLE_STATES} idle states of {}: ACPI has no more types", reported.len()));
     }
-    let kept = told.iter().take(MOST_IDLE_STATES - 1).chain(told.iter().skip(MOST_IDLE_STATES - 1).last());
+    let kept =
+        reported.iter().take(MOST_IDLE_STATES - 1).chain(reported.iter().skip(MOST_IDLE_STATES - 1).last());
     let state = |(depth, us): (u8, &u64)| IdleState {
         depth,
         exit_latency_us: u16::try_from(*us).unwrap_or(u16::MAX),
@@ -257,7 +258,7 @@ fn idle_states(machine: &Machine, differs: &mut Vec<String>) -> Vec<IdleState> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::named;
+    use crate::shape::catalogue;
 
     /// The machine that Linux shows where it runs on this shape.
     fn machine_like(shape: &Shape) -> Machine {
@@ -310,7 +311,7 @@ mod tests {
             "memoryless-node",
             "plain",
         ] {
-            let shape = named::find(name).unwrap().unwrap();
+            let shape = catalogue::find(name).unwrap().unwrap();
             let again = Shape::of(&machine_like(&shape)).unwrap();
             assert_eq!(places(&again), places(&shape), "{name}");
             let table =
@@ -323,7 +324,7 @@ mod tests {
     #[test]
     fn cpus_that_are_not_online_get_a_place_and_a_word() {
         for name in ["offline-cpus", "sparse"] {
-            let shape = named::find(name).unwrap().unwrap();
+            let shape = catalogue::find(name).unwrap().unwrap();
             let again = Shape::of(&machine_like(&shape)).unwrap();
             assert_eq!(
                 (again.possible(), &again.absent, &again.offline),
@@ -335,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_hole_in_what_is_there_becomes_offline_with_a_word() {
-        let mut machine = machine_like(&named::find("plain").unwrap().unwrap());
+        let mut machine = machine_like(&catalogue::find("plain").unwrap().unwrap());
         machine.cpus.remove(2);
         machine.present = Some([0, 1, 3].into_iter().collect());
         let shape = Shape::of(&machine).unwrap();
@@ -349,7 +350,7 @@ mod tests {
 
     #[test]
     fn nodes_with_holes_are_renumbered_with_a_word() {
-        let mut machine = machine_like(&named::find("two-node-smt").unwrap().unwrap());
+        let mut machine = machine_like(&catalogue::find("two-node-smt").unwrap().unwrap());
         machine.nodes[1].id = 8;
         machine.nodes[0].distances = BTreeMap::from([(0, 10), (8, 40)]);
         machine.nodes[1].distances = BTreeMap::from([(0, 40), (8, 10)]);

@@ -2,7 +2,7 @@
 //!
 //! The root is an image that is made once for each list of packages and never written to: a guest lays a tmpfs over it.
 
-mod making;
+mod image;
 mod sources;
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use super::program::Program;
 use crate::Kernel;
 use crate::cache::{self, Lock};
 
-pub use making::check;
+pub use image::check;
 
 /// What every root has: systemd, and what it takes to look at a machine and to load its drivers.
 const PACKAGES: [&str; 7] = ["systemd-sysv", "dbus", "udev", "kmod", "iproute2", "procps", "util-linux"];
@@ -67,7 +67,7 @@ pub(crate) fn root(packages: &[String], making: &mut dyn FnMut(&str)) -> Result<
     let sources = sources::read()?;
     let image = roots.join(format!("{}.squashfs", name(&sources.suite, &packages)));
     if !image.exists() {
-        making::make(&sources, &packages, &image, making)?;
+        image::make(&sources, &packages, &image, making)?;
     }
     Ok(image)
 }

@@ -29,7 +29,7 @@ impl Program {
     /// reads is left out.
     ///
     /// # Errors
-    /// When it cannot be read, or its loader cannot tell its libraries.
+    /// When it cannot be read, or its loader cannot list its libraries.
     pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>, Fault> {
         let path = located(&self.path)?;
         let bytes = read(&path)?;
@@ -65,24 +65,24 @@ pub fn interpreter(program: &[u8]) -> Option<String> {
     String::from_utf8(asked.to_vec()).ok()
 }
 
-/// Loaders that are asked. A program names its own, and asking it means running it.
+/// Loaders that may be run. A program names its own loader, and listing libraries means running it.
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
 
 /// What the loader says that a program needs, itself included. The loader only lists; the program does not run.
 fn libraries(loader: &str, program: &Path) -> Result<Vec<PathBuf>, Fault> {
-    let lacks = |why: &dyn std::fmt::Display| {
+    let unknown = |why: &dyn std::fmt::Display| {
         let cause = format!("its libraries are not known: {loader} --list: {why}");
         Fault::new(Class::MachineLacks, program.display(), cause, "use a program that is linked statically")
     };
     if !LOADERS.contains(&loader) {
-        return Err(lacks(&"it is no loader that pinwise knows, and is not run"));
+        return Err(unknown(&"it is no loader that pinwise knows, and is not run"));
     }
-    let listed = Command::new(loader).arg("--list").arg(program).output().map_err(|e| lacks(&e))?;
+    let listed = Command::new(loader).arg("--list").arg(program).output().map_err(|e| unknown(&e))?;
     if !listed.status.success() {
-        return Err(lacks(&String::from_utf8_lossy(&listed.stderr).trim()));
+        return Err(unknown(&String::from_utf8_lossy(&listed.stderr).trim()));
     }
     let mut paths = listed_paths(&String::from_utf8_lossy(&listed.stdout))
-        .map_err(|name| lacks(&format!("{name} not found")))?;
+        .map_err(|name| unknown(&format!("{name} not found")))?;
     paths.push(PathBuf::from(loader));
     Ok(paths)
 }

@@ -131,7 +131,7 @@ pub struct View {
     /// Whether colours may be used.
     pub colour: bool,
     /// What was done last: the file that was written.
-    pub told: String,
+    pub message: String,
 }
 
 /// Keys, for the last row.
@@ -153,8 +153,8 @@ pub fn draw(screen: &mut Frame<'_>, judged: &Judged, arrangement: &Arrangement, 
     let strip = strip::rows(account, arrangement, view.colour, area.width);
     let strip_rows = (strip.len() as u16).min((area.height / 3).max(1));
     // What was done, or why not, may take more than a row.
-    let told = wrap(&view.told, usize::from(area.width).max(1));
-    let last_rows = (told.len() as u16).min((area.height / 3).max(1));
+    let message = wrap(&view.message, usize::from(area.width).max(1));
+    let last_rows = (message.len() as u16).min((area.height / 3).max(1));
     let parts = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(strip_rows),
@@ -171,7 +171,7 @@ pub fn draw(screen: &mut Frame<'_>, judged: &Judged, arrangement: &Arrangement, 
     let shown: Vec<Line<'_>> = body.into_iter().skip(from).take(usize::from(parts[3].height)).collect();
     screen.render_widget(Paragraph::new(shown), parts[3]);
     let dim = Style::new().add_modifier(Modifier::DIM);
-    let last = if view.told.is_empty() { vec![KEYS.to_string()] } else { told };
+    let last = if view.message.is_empty() { vec![KEYS.to_string()] } else { message };
     let last: Vec<Line<'_>> = last.into_iter().map(|row| Line::from(Span::styled(row, dim))).collect();
     screen.render_widget(Paragraph::new(last), parts[4]);
 }
@@ -233,11 +233,11 @@ fn broken(line: &str, width: usize) -> String {
     let further = indent + 3;
     let room = width.saturating_sub(further).max(1);
     let lines = wrap(line, room);
-    let told = lines
+    let indented = lines
         .iter()
         .enumerate()
         .map(|(place, part)| format!("{:1$}{part}\n", "", if place == 0 { indent } else { further }));
-    told.collect()
+    indented.collect()
 }
 
 #[cfg(test)]

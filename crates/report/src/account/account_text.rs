@@ -3,9 +3,9 @@
 mod interrupts;
 mod nearness;
 mod paging;
+mod row_limit;
 pub(crate) mod takers;
 mod threads;
-mod truncated;
 
 use advise::diagnosis::Diagnosis;
 use probe::account::Account;
@@ -14,7 +14,7 @@ use crate::account::diagnosis_text;
 pub use crate::account::diagnosis_text::Wanted;
 use crate::visible::one_line;
 use crate::{absent, number};
-use truncated::SHOWN;
+use row_limit::SHOWN;
 
 /// A part of the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub fn render(account: &Account, diagnosis: &Diagnosis, title: &str, wanted: Wan
     text
 }
 
-/// One part, with at most so many rows of a table; empty when there is nothing to tell.
+/// One part, with at most so many rows of a table; empty when there is nothing to show.
 pub(crate) fn section(account: &Account, section: Section, most: usize) -> String {
     match section {
         Section::Sum => threads::sum(account),

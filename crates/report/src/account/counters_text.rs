@@ -1,4 +1,4 @@
-//! What the counters of /proc tell about a window, for people: how often, not how long.
+//! What the counters of /proc show of a window, for people: how often, not how long.
 
 use probe::observation::{Counter, Observation, ThreadSeen};
 

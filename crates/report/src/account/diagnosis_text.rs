@@ -1,7 +1,7 @@
 //! A diagnosis for people: one sentence that says which limit holds, the causes that matter, what was ruled out, what was not seen.
 
 use advise::diagnosis::{Cause, Certainty, Diagnosis, Limit, ServerTime, abouts};
-use machine::Setting;
+use machine::{Setting, wording};
 use probe::account::Distribution;
 use probe::requests::PortRequests;
 
@@ -139,8 +139,8 @@ fn length(ns: f64) -> String {
 fn percent(share: f64) -> String {
     match share {
         _ if !share.is_finite() => "n/a".into(),
-        _ if share > 0.0 && share < 0.0995 => format!("{:.1} %", share * 100.0),
-        _ => format!("{:.0} %", share * 100.0),
+        _ if share > 0.0 => wording::percent(share),
+        _ => wording::whole_percent(share),
     }
 }
 

@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn times_have_three_digits_and_their_unit() {
-        let told = [940, 12_345, 1_200_000, 3_050_000_000, 123_456].map(time);
-        assert_eq!(told, ["940 ns", "12.3 us", "1.20 ms", "3.05 s", "123 us"]);
+        let shown = [940, 12_345, 1_200_000, 3_050_000_000, 123_456].map(time);
+        assert_eq!(shown, ["940 ns", "12.3 us", "1.20 ms", "3.05 s", "123 us"]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Where the threads of a server waited for each other.
 
+use machine::wording::{plural, whole_percent};
 use probe::account::Part;
 use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
 
 use crate::account::figures::time;
-use crate::account::profile_text::{percent, short};
+use crate::account::profile_text::short;
 use crate::number::grouped;
 use crate::visible::one_line;
 
@@ -46,13 +47,13 @@ fn line(futex: &Futex) -> String {
     if let Some((share, held_us)) = futex.share_by_waiters().zip(futex.mean_held_us()) {
         words += &format!(
             "; {} by threads that wait there themselves; held for {held_us:.1} us each time",
-            percent(share)
+            whole_percent(share)
         );
         let away =
             [(futex.holder_asleep_ns, "asleep or blocked"), (futex.holder_waiting_ns, "waiting for a CPU")];
         for (ns, how) in away {
             if ns > 0 && futex.held_ns > 0 {
-                words += &format!(", {} of it {how}", percent(futex.share_of_held(ns)));
+                words += &format!(", {} of it {how}", whole_percent(futex.share_of_held(ns)));
             }
         }
     }
@@ -61,8 +62,7 @@ fn line(futex: &Futex) -> String {
 
 fn waits_of(part: &Part, how: &str) -> String {
     let count = grouped(part.count as f64, 0);
-    let noun = if part.count == 1 { "wait" } else { "waits" };
-    format!("{count} {noun} {how} ({})", time(part.total_ns))
+    format!("{count} {} {how} ({})", plural("wait", part.count), time(part.total_ns))
 }
 
 /// `57 %: waits in main > fetch > lock; released in main > store > unlock`: the share of the waiting of which stacks were taken.
@@ -75,7 +75,7 @@ fn stacks(stacks: &WaitStacks, sampled_ns: u64) -> Option<String> {
     let sides: Vec<String> =
         [side(&stacks.waiter, "waits"), side(&stacks.releaser, "released")].into_iter().flatten().collect();
     let share = stacks.waits.total_ns as f64 / sampled_ns.max(1) as f64;
-    (!sides.is_empty()).then(|| format!("{}: {}", percent(share.min(1.0)), sides.join("; ")))
+    (!sides.is_empty()).then(|| format!("{}: {}", whole_percent(share.min(1.0)), sides.join("; ")))
 }
 
 #[cfg(test)]

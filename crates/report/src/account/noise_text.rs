@@ -164,14 +164,14 @@ fn alone(cause: &CauseNoise) -> String {
 fn counts(cpu: &CpuNoise) -> String {
     let mut moved: Vec<(&String, &u64)> = cpu.counts.iter().collect();
     moved.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let told: Vec<String> = moved
+    let listed: Vec<String> = moved
         .iter()
         .take(SHOWN)
         .map(|(row, times)| format!("{} {}", one_line(row), count(**times)))
         .collect();
-    match told.is_empty() {
+    match listed.is_empty() {
         true => String::new(),
-        false => format!("  counted by /proc meanwhile, not joined: {}\n", told.join(", ")),
+        false => format!("  counted by /proc meanwhile, not joined: {}\n", listed.join(", ")),
     }
 }
 
@@ -210,13 +210,13 @@ fn longest(cpu: &CpuNoise, joined_to: JoinedTo) -> String {
 }
 
 fn parts(gap: &LongGap) -> String {
-    let told = |part: &GapPart| match part.cause {
+    let listed = |part: &GapPart| match part.cause {
         Cause::Source(_) if part.events > 1 => {
             format!("{} x {} {}", part.events, part.cause.words(), time(part.net_ns))
         }
         _ => format!("{} {}", part.cause.words(), time(part.net_ns)),
     };
-    let mut parts: Vec<String> = gap.parts.iter().take(PARTS_SHOWN).map(told).collect();
+    let mut parts: Vec<String> = gap.parts.iter().take(PARTS_SHOWN).map(listed).collect();
     if let Some(rest) = gap.parts.len().checked_sub(PARTS_SHOWN).filter(|rest| *rest > 0) {
         parts.push(format!("{rest} more"));
     }

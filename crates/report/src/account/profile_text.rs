@@ -1,5 +1,6 @@
 //! What a server did on CPUs, by function.
 
+use machine::wording::whole_percent;
 use probe::stacks::{Profile, Sampled};
 
 use crate::case::table::wrap::cut;
@@ -24,13 +25,13 @@ pub(crate) fn lines(profile: &Profile, all: bool) -> Vec<String> {
     let in_user = own.saturating_sub(profile.in_kernel);
     let calls = named(&profile.calls, share, |name| format!("in {name}"));
     let faults = (share(profile.in_page_faults) >= NAMED)
-        .then(|| format!("{} in page faults", percent(share(profile.in_page_faults))));
+        .then(|| format!("{} in page faults", whole_percent(share(profile.in_page_faults))));
     let mut lines = vec![format!(
         "its own CPU time, by {own} samples (within {}): {} in user space{}, {} in the kernel{}",
-        percent(half_width(own)),
-        percent(share(in_user)),
+        whole_percent(half_width(own)),
+        whole_percent(share(in_user)),
         brackets(named(&profile.user, share, str::to_string)),
-        percent(share(profile.in_kernel)),
+        whole_percent(share(profile.in_kernel)),
         brackets(calls.into_iter().chain(faults).collect()),
     )];
     if all {
@@ -64,7 +65,7 @@ fn named(
 }
 
 fn one(function: &Sampled, share: impl Fn(u64) -> f64, words: impl Fn(&str) -> String) -> String {
-    format!("{} {}", percent(share(function.samples)), words(&short(&function.name)))
+    format!("{} {}", whole_percent(share(function.samples)), words(&short(&function.name)))
 }
 
 /// The name of a function on one line, cut where it is long.
@@ -74,11 +75,6 @@ pub(crate) fn short(function: &str) -> String {
 
 fn brackets(parts: Vec<String>) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
-}
-
-/// `57 %`.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use study::comparison::{Comparison, Curve, Figure, Point, SharedArm};
 use study::recipe::Fill;
 use study::statistics::scaling::{Estimate, Scaling};
 
+use crate::case::result_words;
 use crate::case::table::Style;
 use crate::case::table::columns::{Cell, Colour, Head, Row, Table, print};
 use crate::case::table::wrap::wrap;
-use crate::case::told;
 use crate::display_width;
 use crate::{number, visible};
 
@@ -149,7 +149,7 @@ impl Sheet<'_> {
         }
         for curve in curves {
             let words = match &curve.law {
-                Some(law) => told::knee_and_peak(law),
+                Some(law) => result_words::knee_and_peak(law),
                 None => format!("no law: {}", curve.why.as_deref().unwrap_or("it was not fitted")),
             };
             self.paragraph("  ", &format!("{}: {words}", self.name(curve.case)));

@@ -1,5 +1,6 @@
 //! What the controls of a study say, in words that terminal and page share.
 
+use machine::wording::plural;
 use study::evidence::{ArmStanding, Control, ControlKind, ControlOutcome, QuotaTaken, Unseen};
 use study::{Direction, Evidence, Misplaced, Trust};
 
@@ -14,14 +15,9 @@ pub fn trust(trust: Trust) -> String {
             unsigned(ratio)
         ),
         Trust::TooFew { blocks, needed } => {
-            format!("{blocks} complete {}, and a claim takes {needed}", blocks_word(blocks))
+            format!("{blocks} complete {}, and a claim takes {needed}", plural("block", blocks))
         }
     }
-}
-
-/// `block` or `blocks`.
-fn blocks_word(blocks: usize) -> &'static str {
-    if blocks == 1 { "block" } else { "blocks" }
 }
 
 /// A ratio as a change without its sign.
@@ -153,8 +149,7 @@ pub fn misplaced(how: &Misplaced) -> String {
 
 /// `CPU 3`, `CPUs 0-1`.
 pub fn cpus(cpus: &machine::CpuSet) -> String {
-    let unit = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{unit} {}", cpus.to_list())
+    format!("{} {}", plural("CPU", cpus.len()), cpus.to_list())
 }
 
 /// The quota that held the server back.

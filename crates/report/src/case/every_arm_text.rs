@@ -1,7 +1,7 @@
 //! What costs the server time in every arm of a study, for people.
 
 use advise::diagnosis::Limit;
-use advise::explanation::everywhere::{EveryArm, Everywhere};
+use advise::explanation::common_causes::{CommonCause, EveryArm};
 
 use crate::case::explanation_words::{cause_name, first_remedy};
 use crate::case::table::wrap::hanging;
@@ -49,7 +49,7 @@ pub fn causes(every: &EveryArm) -> Vec<CauseWords> {
     every.causes.iter().map(cause).collect()
 }
 
-fn cause(cause: &Everywhere) -> CauseWords {
+fn cause(cause: &CommonCause) -> CauseWords {
     let shares = || cause.share_by_arm.values().copied();
     let (least, most) = (shares().fold(f64::INFINITY, f64::min), shares().fold(0.0, f64::max));
     let what = format!(
@@ -91,11 +91,11 @@ mod tests {
 
     use super::*;
 
-    fn cause(rule: &str, path: &str) -> Everywhere {
+    fn cause(rule: &str, path: &str) -> CommonCause {
         let subject = Subject::Cgroup { path: path.into() };
         let example = Cause::seen(rule, subject, 0.3, "").remedy(Remedy::by_hand("Raise it"));
         let share_by_arm = BTreeMap::from([("a".to_string(), 0.24), ("b".to_string(), 0.31)]);
-        Everywhere { id: example.id.clone(), costs: Costs::Quota, share_by_arm, example }
+        CommonCause { id: example.id.clone(), costs: Costs::Quota, share_by_arm, example }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What makes the difference between two arms, as text: the waterfall, the claims, what is left unexplained.
 
-use advise::explanation::observing::Observing;
+use advise::explanation::observer_effect::ObserverEffect;
 use advise::explanation::{Basis, Explanation};
 
-use crate::case::explanation_words::{self as words, Sureness, ToldStep};
+use crate::case::explanation_words::{self as words, ShownStep, Sureness};
 use crate::case::table::wrap::hanging;
 use crate::number;
 use crate::visible::one_line;
@@ -48,20 +48,21 @@ pub fn summary(explanations: &[Explanation]) -> String {
 }
 
 fn summary_line(explanation: &Explanation) -> Option<String> {
-    let told = words::told(explanation);
-    let most = told.steps.iter().find(|step| step.sureness == Sureness::Shown)?;
+    let shown = words::shown_terms(explanation);
+    let most = shown.steps.iter().find(|step| step.sureness == Sureness::Shown)?;
     let basis = explanation.basis;
     let parts = words::parts(basis, most.step);
     let parts = if parts.is_empty() { String::new() } else { format!(" ({parts})") };
     let arms = format!("{} against {}", one_line(&explanation.arm), one_line(&explanation.against));
-    let change = if told.change.is_empty() { String::new() } else { format!(" {} a request,", told.change) };
+    let change =
+        if shown.change.is_empty() { String::new() } else { format!(" {} a request,", shown.change) };
     let by = words::signed(basis, most.by());
     Some(format!("{arms}:{change} {} {by}{parts}", words::term(most.step.term)))
 }
 
 /// What observing cost each arm, in one sentence; nothing where nothing was observed.
-pub fn observing(costs: &[Observing]) -> String {
-    let of = |cost: &Observing| {
+pub fn observing(costs: &[ObserverEffect]) -> String {
+    let of = |cost: &ObserverEffect| {
         format!("{} {}", one_line(&cost.arm), number::change_with_interval(cost.ratio, cost.interval))
     };
     let arms: Vec<String> = costs.iter().map(of).collect();
@@ -73,13 +74,13 @@ pub fn observing(costs: &[Observing]) -> String {
 
 fn waterfall(explanation: &Explanation) -> Vec<String> {
     let basis = explanation.basis;
-    let told = words::told(explanation);
-    let (named, others): (Vec<&ToldStep>, Vec<&ToldStep>) =
-        told.steps.iter().partition(|step| step.sureness.is_named());
-    let scale = Scale::of(told.from, named.iter().map(|step| step.by()));
+    let shown = words::shown_terms(explanation);
+    let (named, others): (Vec<&ShownStep>, Vec<&ShownStep>) =
+        shown.steps.iter().partition(|step| step.sureness.is_named());
+    let scale = Scale::of(shown.from, named.iter().map(|step| step.by()));
     let mut lines =
-        vec![row(&explanation.against, &words::value(basis, told.from), &scale.total(told.from), "", "")];
-    let mut at = told.from;
+        vec![row(&explanation.against, &words::value(basis, shown.from), &scale.total(shown.from), "", "")];
+    let mut at = shown.from;
     for step in named {
         lines.push(row(
             &format!("  {}", words::term(step.step.term)),
@@ -91,7 +92,7 @@ fn waterfall(explanation: &Explanation) -> Vec<String> {
         at += step.by();
     }
     for sureness in [Sureness::MayBeChance, Sureness::Small] {
-        let bundle: Vec<&&ToldStep> = others.iter().filter(|step| step.sureness == sureness).collect();
+        let bundle: Vec<&&ShownStep> = others.iter().filter(|step| step.sureness == sureness).collect();
         let rest: f64 = bundle.iter().map(|step| step.by()).sum();
         if !bundle.is_empty() {
             let name = format!("  {}", sureness.words());
@@ -105,19 +106,19 @@ fn waterfall(explanation: &Explanation) -> Vec<String> {
         }
         at += rest;
     }
-    let interval = told.total.map(|change| words::interval(basis, change)).unwrap_or_default();
+    let interval = shown.total.map(|change| words::interval(basis, change)).unwrap_or_default();
     lines.push(row(
         &explanation.arm,
-        &words::value(basis, told.to),
-        &scale.total(told.to),
+        &words::value(basis, shown.to),
+        &scale.total(shown.to),
         &interval,
-        &told.change,
+        &shown.change,
     ));
     lines
 }
 
 /// The terms that share a line.
-fn members(basis: Basis, bundle: &[&&ToldStep]) -> String {
+fn members(basis: Basis, bundle: &[&&ShownStep]) -> String {
     let members = bundle
         .iter()
         .map(|step| format!("{} {}", words::term(step.step.term), words::signed(basis, step.by())));

@@ -3,13 +3,13 @@
 //! Names from outside are escaped here already ([`one_line`]); escaping them once more changes nothing.
 
 mod sentences;
-mod told;
+mod shown_terms;
 
 pub use sentences::{
     OBSERVING, basis_note, cause_name, claim, closing, first_remedy, functions, heading, latency, load,
     no_claim, wakeups, work,
 };
-pub use told::{Sureness, Told, ToldStep, told};
+pub use shown_terms::{ShownStep, ShownTerms, Sureness, shown_terms};
 
 use advise::explanation::Basis;
 use advise::explanation::term::{Part, Term};
@@ -39,7 +39,7 @@ pub fn in_unit(basis: Basis, value: f64) -> f64 {
     }
 }
 
-/// As many digits as tell: one of a percentage, two of what is below 10 us.
+/// As many digits as mean something: one of a percentage, two of what is below 10 us.
 fn digits(basis: Basis, value: f64) -> usize {
     match value.abs() {
         _ if basis == Basis::Window => 1,
@@ -76,8 +76,8 @@ pub fn interval(basis: Basis, change: &Change) -> String {
 /// The parts that make most of a step: `softirq NET_RX +6.22 us, the load -1.10 us`.
 pub fn parts(basis: Basis, step: &Step) -> String {
     let all = step.change.difference().abs();
-    let tells = |by: f64| by != 0.0 && by.abs() >= PART * all;
-    let named = step.parts.iter().filter(|part| part.part != Part::Rest && tells(part.change.difference()));
+    let matters = |by: f64| by != 0.0 && by.abs() >= PART * all;
+    let named = step.parts.iter().filter(|part| part.part != Part::Rest && matters(part.change.difference()));
     let words = named
         .take(PARTS)
         .map(|part| format!("{} {}", part_words(&part.part), signed(basis, part.change.difference())));
@@ -126,6 +126,6 @@ fn sleep_words(reason: SleepReason) -> &'static str {
 }
 
 #[cfg(test)]
-pub(crate) mod made;
+pub(crate) mod examples;
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ pub enum Tone {
     Even,
     /// The trials do not decide it.
     Undecided,
-    /// Nothing can be told from these trials, however many there are.
+    /// Nothing can be concluded from these trials, however many there are.
     NoClaim,
 }
 

@@ -57,7 +57,7 @@ impl Row {
     pub fn title(&self) -> String {
         match (self.is_time, self.probe.as_str()) {
             (true, _) => format!("{} time", self.name),
-            (_, "interrupts") => advise::row::words(&self.name, &self.label),
+            (_, "interrupts") => advise::interrupt_rows::words(&self.name, &self.label),
             (_, "softirqs") => format!("{} softirq", self.name),
             _ => self.name.clone(),
         }

@@ -10,7 +10,7 @@ const LOCAL_SHARE: &str = "memory_local_share";
 /// Most arms that are named.
 const MOST_ARMS: usize = 8;
 
-/// One sentence; `None` on a machine with one node, and where no trial tells it.
+/// One sentence; `None` on a machine with one node, and where no trial reports it.
 pub fn sentence(facts: &Facts) -> Option<String> {
     let nodes = facts.machine.nodes.len();
     let known = |arm: &study::evidence::ArmSummary| {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use advise::Step;
 use advise::next_steps::Server;
+use machine::wording::plural;
 use serde::Serialize;
 use study::case::{quoted, resume_command};
 
@@ -74,8 +75,7 @@ fn why(step: &Step) -> String {
             .into(),
         Step::SeeDisturbance => "Something other than the placement moves the figure. See what else runs:".into(),
         Step::WatchCpus { cpus } => {
-            let some = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-            format!("See what takes time on {some} {cpus}:")
+            format!("See what takes time on {} {cpus}:", plural("CPU", cpus.len()))
         }
         Step::StudyOwnServer => {
             "The built-in server is a stand-in for yours, so that there is nothing to apply. Study your own:".into()

@@ -22,8 +22,8 @@ use crate::case::headline::{self, Headline, Tone, sentence_start};
 use crate::case::locality_words;
 use crate::case::next_steps;
 use crate::case::notes;
+use crate::case::result_words;
 use crate::case::screening_words;
-use crate::case::told;
 use crate::case::unpinned;
 use crate::{absent, number, visible};
 use columns::{Cell, Colour};
@@ -135,13 +135,16 @@ impl Page {
     fn controls(&mut self, facts: &Facts) {
         let evidence = &facts.evidence;
         self.heading("Controls");
-        let told = |contrast: &Option<study::Contrast>| match contrast {
-            Some(c) => told::contrast(c),
+        let contrast_words = |contrast: &Option<study::Contrast>| match contrast {
+            Some(c) => result_words::contrast(c),
             None => "not available: no complete block yet, or no such arm in this study".into(),
         };
-        self.paragraph("  baseline, twice        ", &format!("must not differ; {}", told(&evidence.a_a)));
+        self.paragraph(
+            "  baseline, twice        ",
+            &format!("must not differ; {}", contrast_words(&evidence.a_a)),
+        );
         let (name, must, control) = match &evidence.control {
-            None => ("positive control", "must be worse", told(&None)),
+            None => ("positive control", "must be worse", contrast_words(&None)),
             Some(control) => (
                 control_words::control_name(control),
                 "must be worse",

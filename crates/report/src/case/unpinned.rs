@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
+use machine::wording::plural;
 use study::statistics::summary::{self, Summary};
 use study::{Evidence, Role, Verdict};
 
@@ -93,7 +94,7 @@ fn uneven_cpus(evidence: &Evidence, cpus_used: &[(u32, f64)]) -> Option<String> 
         .any(|c| c.cpu.is_some_and(|cpu| used.contains(cpu)));
     let share: f64 = cpus_used.iter().filter(|(cpu, _)| slow.contains(*cpu)).map(|(_, share)| share).sum();
     (!slow.is_empty() && (others || used.len() > slow.len())).then(|| {
-        let name = if slow.len() == 1 { "slow CPU" } else { "slow CPUs" };
+        let name = plural("slow CPU", slow.len());
         format!("it spent {} of its time on the {name} {slow} and the rest on others", number::share(share))
     })
 }

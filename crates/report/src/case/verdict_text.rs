@@ -44,7 +44,7 @@ fn answer(verified: &Verified) -> String {
         (Trust::Sound, Some(Verdict::Equal)) => {
             "There is no gain: the plan makes no difference that matters".into()
         }
-        (Trust::Sound, Some(_)) => "Undecided: the trials do not tell whether there is a gain".into(),
+        (Trust::Sound, Some(_)) => "Undecided: the trials do not show whether there is a gain".into(),
     }
 }
 

@@ -7,10 +7,11 @@ mod shade;
 
 use machine::Distances;
 use machine::distances::{Buffer, CoreDistances, CorePair, MemoryCell, MemoryDistances};
+use machine::wording::counted;
 
 use crate::case::table::Style;
 use crate::grid::{Side, lines};
-use crate::map::machine_text::{counted, size};
+use crate::map::machine_text::size;
 use crate::visible::one_line;
 use crate::{absent, number};
 use figures::{figure, with_interval};

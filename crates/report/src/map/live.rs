@@ -176,7 +176,7 @@ impl Row {
     }
 }
 
-/// Shares of the time that passed; `None` when none did, as ticks of 10 ms tell it.
+/// Shares of the time that passed; `None` when none did by ticks of 10 ms.
 fn share(times: &BTreeMap<String, i64>) -> Option<Share> {
     let of = |name: &str| times.get(name).copied().unwrap_or(0).max(0) as f64;
     let (busy, steal) = (BUSY.iter().map(|name| of(name)).sum::<f64>(), of("steal"));

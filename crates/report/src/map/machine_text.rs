@@ -12,9 +12,9 @@ mod lines;
 mod memory;
 mod power;
 pub mod process;
+mod quantities;
 mod runs_here;
 mod topology;
-mod words;
 
 use machine::devices::Device;
 use machine::diff::Difference;
@@ -22,8 +22,8 @@ use machine::{Machine, Missing};
 
 use crate::visible;
 use lines::wrapped;
-pub use words::size;
-pub(crate) use words::{counted, cpus};
+pub(crate) use quantities::cpus;
+pub use quantities::size;
 
 /// Renders the whole map. Names from the machine are made safe to show on a terminal.
 pub fn render(machine: &Machine) -> String {
@@ -40,8 +40,8 @@ pub fn render(machine: &Machine) -> String {
         runs_here::kernel_threads(machine),
         missing(&machine.missing),
     ];
-    let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
-    visible::lines(&told.join("\n")).into_owned()
+    let filled: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
+    visible::lines(&filled.join("\n")).into_owned()
 }
 
 /// One part of the map in full.

@@ -9,13 +9,13 @@ use probe::events::{Comm, Event, Task, What};
 
 use super::file::File;
 use super::moments::Moment;
-use super::not_watched::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::proto::{
     CpuState, FtraceEvent, FtraceEventBundle, Happened, IrqHandlerEntry, IrqHandlerExit, SchedSwitch,
     SchedWaking, TaskNewtask, Vector, signed,
 };
 use super::states;
 use super::tracks::Tracks;
+use super::unwatched_task::{NOT_WATCHED, NOT_WATCHED_NAME};
 
 /// Events of a CPU that are written as one packet.
 const BUNDLE: usize = 512;
@@ -26,7 +26,7 @@ const TIMER_VECTOR: u32 = 0xec;
 /// include/uapi/linux/sched.h: CLONE_THREAD, by which a new thread is distinguished from a new process.
 const A_THREAD: u64 = 0x0001_0000;
 
-/// As cpu_idle tells that a CPU is awake.
+/// The state by which cpu_idle reports a CPU that is awake.
 const AWAKE: u32 = u32::MAX;
 
 /// irqreturn: the handler did its work, or had none.
@@ -69,14 +69,14 @@ impl<'a> Ftrace<'a> {
                 None => Ok(()),
             },
             Moment::Begins(event) => match event.what {
-                What::Switch { prev, left, next, told } => {
+                What::Switch { prev, left, next, reported } => {
                     if self.of(event.cpu).current.is_some_and(|current| current != prev) {
                         self.cut(event, prev, file)?;
                     }
-                    let next = told.then_some(next);
+                    let next = reported.then_some(next);
                     self.switch(event, prev, states::reported(left), next, file)
                 }
-                What::Untold { prev, next } => {
+                What::Unreported { prev, next } => {
                     tracks.cut(
                         event.cpu,
                         event.at_ns,

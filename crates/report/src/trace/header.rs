@@ -7,11 +7,11 @@ use machine::Machine;
 use probe::events::{Task, Trace};
 
 use super::file::File;
-use super::not_watched::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::proto::{
     Clock, ClockSnapshot, Data, FtraceCpuStats, FtraceEventBundle, FtraceStats, Process, ProcessTree,
     SystemInfo, Thread, Utsname, clock, signed,
 };
+use super::unwatched_task::{NOT_WATCHED, NOT_WATCHED_NAME};
 
 const START_OF_TRACE: u32 = 1;
 const END_OF_TRACE: u32 = 2;
@@ -99,7 +99,7 @@ fn tree(of: impl Iterator<Item = Task>, all: &BTreeMap<u32, Task>) -> ProcessTre
     tree
 }
 
-/// Perfetto tells its user of events that were dropped between the two.
+/// Perfetto shows its user the events that were dropped between the two.
 fn stats(trace: &Trace, phase: u32) -> FtraceStats {
     let dropped = |cpu: &u32| match phase {
         END_OF_TRACE => trace.dropped.get(cpu).copied().unwrap_or(0),

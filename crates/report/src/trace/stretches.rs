@@ -88,26 +88,26 @@ impl<'a> Stretches<'a> {
             return Ok(());
         }
         let at_ns = event.at_ns;
-        let (prev, next, told) = match event.what {
+        let (prev, next, reported) = match event.what {
             What::Woken { tid, .. } => return self.waits(tid, "waits in the run queue", at_ns, file, tracks),
             What::Born { task, .. } => {
                 return self.waits(task.tid, "waits in the run queue", at_ns, file, tracks);
             }
-            What::Switch { prev, left, next, told } => (Some((prev, left)), next, told),
-            What::Lost { untold, .. } => return self.cut(at_ns, "events were lost", untold, file),
-            What::Untold { next, .. } | What::Came(next) => (None, next, true),
+            What::Switch { prev, left, next, reported } => (Some((prev, left)), next, reported),
+            What::Lost { unreported, .. } => return self.cut(at_ns, "events were lost", unreported, file),
+            What::Unreported { next, .. } | What::Came(next) => (None, next, true),
             _ => return Ok(()),
         };
         self.gets(next.tid, event.cpu, at_ns, file)?;
         if let Some((prev, left)) = prev.filter(|(_, left)| could_run_on(*left)) {
             let name = match left {
                 Left::Throttled => "throttled".to_string(),
-                _ if told => format!("preempted by {}", self.name(next.tid)),
+                _ if reported => format!("preempted by {}", self.name(next.tid)),
                 _ => "preempted".to_string(),
             };
             self.waits(prev, &name, at_ns, file, tracks)?;
         }
-        self.cpus.entry(event.cpu).or_default().comes(told.then_some(next.tid), at_ns);
+        self.cpus.entry(event.cpu).or_default().comes(reported.then_some(next.tid), at_ns);
         Ok(())
     }
 

@@ -5,8 +5,8 @@ use probe::account::Source;
 use probe::events::{Event, Left, What};
 use prost::Message as _;
 
-use super::not_watched::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::proto::{Data, FtraceEvent, Happened, Kind, Packet, TrackEvent};
+use super::unwatched_task::{NOT_WATCHED, NOT_WATCHED_NAME};
 use super::*;
 
 const SUSPENDED_NS: u64 = 1_000_000;
@@ -21,7 +21,7 @@ fn at(at_ns: u64, what: What) -> Event {
 }
 
 fn switch(at_ns: u64, prev: u32, left: Left, next: probe::events::Task) -> Event {
-    at(at_ns, What::Switch { prev, left, next, told: true })
+    at(at_ns, What::Switch { prev, left, next, reported: true })
 }
 
 fn trace(events: Vec<Event>) -> Trace {
@@ -169,7 +169,7 @@ fn interrupts_nest_and_those_without_a_form_have_a_track() {
         at(1_300, interrupt(Source::Tick, None, 200)),
         at(2_000, interrupt(Source::Reschedule, None, 50)),
     ])));
-    let told: Vec<(u64, &str)> = ftrace(&packets)
+    let named: Vec<(u64, &str)> = ftrace(&packets)
         .iter()
         .map(|event| {
             let name = match event.event.as_ref().unwrap() {
@@ -192,7 +192,7 @@ fn interrupts_nest_and_those_without_a_form_have_a_track() {
         (1_500, "end of timer"),
         (1_500, "end of softirq"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(named, expected);
     assert_eq!(slices(&packets), [(2_000, 2_050, "IPI: reschedule".to_string(), vec![])]);
 }
 
@@ -200,7 +200,7 @@ fn interrupts_nest_and_those_without_a_form_have_a_track() {
 fn a_switch_that_was_not_told_cuts_the_slice_and_is_marked() {
     let packets = packets(&written(&trace(vec![
         switch(1_000, 0, Left::Waits(0), task(11, "a", false)),
-        at(2_000, What::Untold { prev: 11, next: task(12, "b", false) }),
+        at(2_000, What::Unreported { prev: 11, next: task(12, "b", false) }),
         switch(3_000, 12, Left::Waits(1), task(0, "swapper/1", false)),
     ])));
     assert_eq!(
@@ -214,13 +214,13 @@ fn a_switch_that_was_not_told_cuts_the_slice_and_is_marked() {
 }
 
 #[test]
-fn how_long_a_slice_was_before_an_untold_switch_may_not_be_known() {
+fn how_long_a_slice_was_before_an_unreported_switch_may_not_be_known() {
     let (victim, thief) = (task(11, "victim", true), task(12, "thief", false));
     let packets = packets(&written(&trace(vec![
         at(100, What::Came(victim)),
         switch(1_000, 11, Left::Preempted, thief),
-        at(1_001, What::Lost { untold: Some(11), ns: 2_999 }),
-        at(4_000, What::Untold { prev: 12, next: victim }),
+        at(1_001, What::Lost { unreported: Some(11), ns: 2_999 }),
+        at(4_000, What::Unreported { prev: 12, next: victim }),
         switch(4_000, 11, Left::Preempted, thief),
     ])));
     let not_watched = (NOT_WATCHED + 1) as i32;
@@ -239,7 +239,7 @@ fn how_long_a_slice_was_before_an_untold_switch_may_not_be_known() {
 fn where_events_were_dropped_the_slice_is_cut_too() {
     let mut trace = trace(vec![
         switch(1_000, 0, Left::Waits(1), task(11, "a", false)),
-        at(1_500, What::Lost { untold: None, ns: 1_000 }),
+        at(1_500, What::Lost { unreported: None, ns: 1_000 }),
         at(2_400, What::Came(task(12, "b", false))),
         switch(3_000, 12, Left::Waits(1), task(13, "c", false)),
     ]);
@@ -266,10 +266,11 @@ fn where_events_were_dropped_the_slice_is_cut_too() {
 
 #[test]
 fn what_is_of_no_concern_is_drawn_as_that() {
-    let untold = What::Switch { prev: 11, left: Left::Waits(1), next: task(12, "other", false), told: false };
+    let unreported =
+        What::Switch { prev: 11, left: Left::Waits(1), next: task(12, "other", false), reported: false };
     let packets = packets(&written(&trace(vec![
         at(100, What::Came(task(11, "a", true))),
-        at(500, untold),
+        at(500, unreported),
         at(700, What::Came(task(13, "c", false))),
         switch(900, 13, Left::Preempted, task(11, "a", true)),
     ])));
@@ -284,8 +285,8 @@ fn what_is_of_no_concern_is_drawn_as_that() {
 fn times_are_monotonic_and_those_of_the_kernels_tracer_are_said_to_be_boottime() {
     let packets = packets(&written(&trace(Vec::new())));
     let Some(Data::ClockSnapshot(clocks)) = &packets[0].data else { panic!("{:?}", packets[0]) };
-    let told: Vec<_> = clocks.clocks.iter().map(|clock| (clock.clock_id, clock.timestamp)).collect();
-    assert_eq!(told, [(Some(3), Some(100)), (Some(6), Some(100 + SUSPENDED_NS))]);
+    let readings: Vec<_> = clocks.clocks.iter().map(|clock| (clock.clock_id, clock.timestamp)).collect();
+    assert_eq!(readings, [(Some(3), Some(100)), (Some(6), Some(100 + SUSPENDED_NS))]);
     assert_eq!((clocks.primary_trace_clock, packets[0].sequence_flags), (Some(3), Some(1)));
 }
 

@@ -61,9 +61,9 @@ impl Tracks {
             {
                 end(file, at_ns, OF_CPU + u64::from(*cpu), &[])
             }
-            Moment::Begins(Event { at_ns, cpu, what: What::Lost { untold, .. } }) => {
+            Moment::Begins(Event { at_ns, cpu, what: What::Lost { unreported, .. } }) => {
                 let track = self.of_cpu(file, *at_ns, *cpu)?;
-                let why = if untold.is_some() { "not reported by the kernel" } else { "events lost" };
+                let why = if unreported.is_some() { "not reported by the kernel" } else { "events lost" };
                 begin(file, *at_ns, track, why, &[])
             }
             Moment::Ends(Event { cpu, what: What::Lost { .. }, .. }, at_ns) => {

@@ -11,7 +11,7 @@ pub struct Cache<'a>(pub u32, pub &'a str, pub u32, pub &'a dyn Fn(u32) -> CpuSe
 /// Where a CPU is: package, die, core.
 pub type Place = (u32, u32, u32);
 
-/// What is the same way told of every CPU, and the nodes.
+/// What holds of every CPU alike, and the nodes.
 pub struct Shape<'a> {
     pub cpus: CpuSet,
     pub place: &'a dyn Fn(u32) -> Place,

@@ -40,7 +40,7 @@ fn a_cause_is_named_where_nobody_knows_who_meets_it() {
     );
     assert!(!named.title.contains("is slow"), "{named:#?}");
     let unnamed = headline::read(&facts, &[]);
-    assert!(unnamed.title.contains("do not tell whose CPU is the cause"), "{unnamed:#?}");
+    assert!(unnamed.title.contains("do not show whose CPU is the cause"), "{unnamed:#?}");
 }
 
 proptest! {

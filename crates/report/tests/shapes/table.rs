@@ -185,7 +185,7 @@ fn a_housekeeping_cpu_without_time_left_is_a_note() {
     let of_cpu_1 = |arm: &study::Arm| arm.cpu == Some(1);
     let arm = facts.study.arms.iter_mut().find(|arm| of_cpu_1(arm)).unwrap();
     let cpus = machine::CpuSet::single(0);
-    arm.placement.housekeeping = Some(machine::placement::Housekeeping { cpus, settings: Vec::new() });
+    arm.placement.housekeeping = Some(machine::plan::Housekeeping { cpus, settings: Vec::new() });
     let name = arm.name.clone();
     let note = "housekeeping CPU 0 was 97 % busy in 'cpu 1'";
     assert!(!flat(&render(&facts, &[], at(120))).contains(note), "how busy it was is not known");

@@ -71,9 +71,9 @@ fn main() {
             problem.best_name,
             needed(&ours),
             needed(&random),
-            told(halving, ">4000"),
+            shown(halving, ">4000"),
             needed(&tpe),
-            told(exhaustive, &format!(">{}", 6 * problem.pass())),
+            shown(exhaustive, &format!(">{}", 6 * problem.pass())),
         );
         eprintln!("{name}: {:.0} s", began.elapsed().as_secs_f64());
     }
@@ -108,7 +108,7 @@ fn rising(budgets: &[usize], share: impl Fn(usize) -> f64) -> Option<usize> {
     budgets.iter().copied().find(|budget| share(*budget) >= SURE)
 }
 
-fn told(trials: Option<usize>, otherwise: &str) -> String {
+fn shown(trials: Option<usize>, otherwise: &str) -> String {
     trials.map_or(otherwise.into(), |trials| trials.to_string())
 }
 

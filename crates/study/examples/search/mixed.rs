@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use pinwise_study::search::{Ask, Factor, Searcher, Settings, Space};
 use pinwise_study::simulated::{Mixed, Noise, Trials};
 use pinwise_study::statistics::draws::Draws;
+use pinwise_study::statistics::linear::eliminate;
 
 use crate::rivals::Measured;
 use crate::{Track, needed, share};
@@ -47,8 +48,8 @@ pub fn measure(runs: u64, seed: u64, alone: bool) {
             });
             eprintln!("{name}: {way} is good after {}", by_then.join(", "));
         }
-        let told: Vec<String> = tracks.iter().map(|tracks| needed(tracks)).collect();
-        println!("| {name} | {} | {} |", sizes.iter().product::<usize>(), told.join(" | "));
+        let cells: Vec<String> = tracks.iter().map(|tracks| needed(tracks)).collect();
+        println!("| {name} | {} | {} |", sizes.iter().product::<usize>(), cells.join(" | "));
     }
 }
 
@@ -196,14 +197,15 @@ fn best_by_model(truth: &Mixed, rows: &[Vec<usize>], gains: &[f64], pairs: bool)
         0.1 + 0.006 * same + if pairs { 0.0003 * same * (same - 1.0) / 2.0 } else { 0.0 }
     };
     let mean = gains.iter().sum::<f64>() / gains.len() as f64;
-    let matrix: Vec<Vec<f64>> = rows
+    let mut matrix: Vec<Vec<f64>> = rows
         .iter()
         .enumerate()
         .map(|(i, a)| {
             rows.iter().enumerate().map(|(j, b)| common(a, b) + if i == j { NOISE } else { 0.0 }).collect()
         })
         .collect();
-    let weights = solved(matrix, gains.iter().map(|gain| gain - mean).collect());
+    let mut weights: Vec<f64> = gains.iter().map(|gain| gain - mean).collect();
+    eliminate(&mut matrix, &mut weights);
     let figure =
         |levels: &[usize]| rows.iter().zip(&weights).map(|(row, w)| w * common(levels, row)).sum::<f64>();
     // Climbs from the best rows, one or two factors at a time: the model has no term of three.
@@ -236,21 +238,4 @@ fn climbed(
         at = best.1;
     }
     at
-}
-
-/// Solves a symmetric positive definite system by elimination.
-fn solved(mut matrix: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
-    for i in 0..b.len() {
-        for j in i + 1..b.len() {
-            let part = matrix[j][i] / matrix[i][i];
-            let (above, below) = matrix.split_at_mut(j);
-            below[0][i..].iter_mut().zip(&above[i][i..]).for_each(|(x, y)| *x -= part * y);
-            b[j] -= part * b[i];
-        }
-    }
-    for i in (0..b.len()).rev() {
-        let known: f64 = (i + 1..b.len()).map(|j| matrix[i][j] * b[j]).sum();
-        b[i] = (b[i] - known) / matrix[i][i];
-    }
-    b
 }

@@ -122,7 +122,7 @@ fn run(tail: Tail, slower: f64, requests: usize, luck: &mut Luck) -> Counts {
     for _ in 0..requests {
         let pause = if luck.uniform() < pauses { PAUSED * long } else { 1.0 };
         let us = 1000.0 * slower * pause * (0.3 * luck.normal()).exp();
-        // Three digits, as a histogram tells them apart.
+        // Three digits, as a histogram distinguishes them.
         let step = 10f64.powf((us.log10().floor() - 2.0).max(0.0));
         *counts.entry(((us / step).round() * step) as u64).or_default() += 1;
     }

@@ -110,7 +110,7 @@ pub fn trials(
     trials
 }
 
-/// The trial with what the dose of its arm took, as the kernel would tell it.
+/// The trial with what the dose of its arm took, as the kernel would report it.
 pub fn with_what_was_taken(arms: &[Arm], trial: Trial) -> Trial {
     let arm = arms.iter().find(|arm| arm.name == trial.arm);
     let dose_taken_share = arm.and_then(|arm| arm.placement.dose.as_ref()).map(|dose| dose.share());

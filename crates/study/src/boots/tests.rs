@@ -1,4 +1,4 @@
-//! Studies across boots on a machine that is not there: it is started again, killed and disobeyed at every point.
+//! Studies across boots on a machine that is not there: it is rebooted, killed and disobeyed at every point.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -9,7 +9,7 @@ use machine::{Class, Fault};
 use super::*;
 use crate::arm::tests::alike;
 use crate::case::Case;
-use crate::engine::boot_words::{BootLoader, prepare};
+use crate::engine::boot_parameters::{BootLoader, prepare};
 use crate::engine::prepare::resolve;
 use crate::engine::{self, Ended, Planned, Trials};
 use crate::recipe::Recipe;
@@ -129,7 +129,7 @@ fn one_boot(dir: &Path, machine: &mut Machine, restarts: Restarts) -> Result<boo
     }
 }
 
-/// Runs a study to its end. Whoever is killed is started again, with the machine where `restarts` says so.
+/// Runs a study to its end. A process that is killed is restarted; the machine is rebooted, too, where `restarts` says so.
 fn played(study: &Resolved, machine: &mut Machine, restarts: bool) -> Case {
     let dir = tempfile::tempdir().unwrap();
     drop(Case::create(dir.path(), study.clone()).unwrap());
@@ -238,23 +238,23 @@ fn what_does_not_go_across_boots_is_refused() {
             "all say the words",
         ),
     ] {
-        let told = refused(&text);
-        assert!(told.contains(why), "{text}: {told}");
+        let cause = refused(&text);
+        assert!(cause.contains(why), "{text}: {cause}");
     }
     let unit = format!("[server]\nrunning = \"nginx.service\"\nport = 80\n{boot}");
     assert_eq!(study(&unit).boots_to_run(&[]), 3 * 8);
 }
 
 #[test]
-fn a_kernel_that_was_installed_meanwhile_is_told() {
+fn a_kernel_that_was_installed_meanwhile_is_noted() {
     let study = study(TWO_LEVELS);
     let mut case = played(&study, &mut Machine { kernel: "6.1", ..Machine::default() }, false);
-    let told = |case: &Case| {
+    let is_noted = |case: &Case| {
         crate::evidence::of_case(&study, &case.trials).notes.iter().any(|note| note.contains("6.1, 6.12"))
     };
-    assert!(!told(&case));
+    assert!(!is_noted(&case));
     case.trials.last_mut().unwrap().boot.as_mut().unwrap().kernel = "6.12".into();
-    assert!(told(&case));
+    assert!(is_noted(&case));
 }
 
 #[test]
@@ -331,8 +331,8 @@ fn words_of_other_levels_are_amiss_and_those_of_the_machine_are_not() {
     assert_eq!(amiss(&study, &[], &now("quiet isolcpus=3")), None);
     assert_eq!(amiss(&study, &[], &now("quiet nosmt")).as_deref(), Some("the kernel runs with 'nosmt'"));
     assert_eq!(amiss(&study, &words, &now("nosmt x mitigations=off")), None);
-    let lacking = amiss(&study, &words, &now("mitigations=offf nosmt"));
-    assert_eq!(lacking.as_deref(), Some("the kernel runs without 'mitigations=off'"));
+    let missing = amiss(&study, &words, &now("mitigations=offf nosmt"));
+    assert_eq!(missing.as_deref(), Some("the kernel runs without 'mitigations=off'"));
 }
 
 proptest::proptest! {

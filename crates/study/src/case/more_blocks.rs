@@ -3,7 +3,7 @@
 use machine::{Class, Fault};
 
 use super::Resolved;
-use super::added::{Added, Line};
+use super::added_blocks::{Added, Line};
 use super::resolved::bounded_blocks;
 use crate::arm::Role;
 use crate::boots;

@@ -6,8 +6,8 @@ use load::string::work::rounds_for;
 use machine::Fault;
 use serde::{Deserialize, Serialize};
 
-use super::added::Added;
-use super::asked::{Asked, Found, Line};
+use super::added_blocks::Added;
+use super::search_log::{Asked, Found, Line};
 use crate::arm::Arm;
 use crate::boots::Boots;
 use crate::design::Order;

@@ -1,4 +1,4 @@
-//! `secrets.toml`: what `study.toml` and all that is made of it conceal, in a file of its own, so that a case can be given away without it.
+//! `secrets.toml`: what `study.toml` and all that is written from it conceal, in a file of its own, so that a case can be given away without it.
 
 use std::io;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::asked::Asked;
+use super::search_log::Asked;
 use super::*;
 use crate::arm::each_cpu_in_turn;
 use crate::boots::Boots;
@@ -59,7 +59,7 @@ fn a_case_cut_anywhere_in_its_last_line_loses_only_that_trial() {
     for cut in last + 1..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
         let read = Case::open(dir.path()).unwrap();
-        assert_eq!((read.trials.len(), read.mended.len()), (2, 1), "cut at {cut}");
+        assert_eq!((read.trials.len(), read.repairs.len()), (2, 1), "cut at {cut}");
         drop(read);
         let mut resumed = Case::resume(dir.path()).unwrap();
         assert_eq!(resumed.next().unwrap().position, 2);
@@ -111,7 +111,8 @@ fn blocks_that_are_added_or_confirm_a_search_are_bounded_too() {
     let write =
         |name: &str, line: &str, times: usize| fs::write(dir.path().join(name), line.repeat(times)).unwrap();
     write(STUDY, &toml::to_string(&study).unwrap(), 1);
-    let added = added::Line { first_block: 2, made_unix_s: 0, order: vec![vec![0]; 399], boots: Vec::new() };
+    let added =
+        added_blocks::Line { first_block: 2, made_unix_s: 0, order: vec![vec![0]; 399], boots: Vec::new() };
     write(ADDED, &(serde_json::to_string(&added).unwrap() + "\n"), 1);
     let fault = Case::open(dir.path()).unwrap_err();
     assert!(fault.object.ends_with("added.jsonl:1") && fault.cause.contains("401 blocks"), "{fault}");
@@ -137,7 +138,7 @@ fn a_second_writer_is_kept_out() {
 }
 
 #[test]
-fn no_case_and_an_existing_case_are_told_apart() {
+fn no_case_and_an_existing_case_are_distinguished() {
     let dir = tempfile::tempdir().unwrap();
     assert!(Case::open(dir.path()).unwrap_err().cause.contains("no case"));
     drop(Case::create(dir.path(), resolved()).unwrap());
@@ -160,7 +161,7 @@ fn added_blocks_are_there_again_and_a_torn_addition_counts_as_none() {
     for cut in 1..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
         let read = Case::open(dir.path()).unwrap();
-        assert_eq!((read.study.order.len(), read.mended.len()), (2, 1), "cut at {cut}");
+        assert_eq!((read.study.order.len(), read.repairs.len()), (2, 1), "cut at {cut}");
     }
     let mut resumed = Case::resume(dir.path()).unwrap();
     resumed.add_blocks(3, 9).unwrap();

@@ -44,8 +44,8 @@ fn differing_keys(sides: &[Side<'_>]) -> Vec<String> {
         let values: Vec<&str> =
             flat.iter().map(|keys| keys.get(key).map_or("absent", String::as_str)).collect();
         if values.windows(2).any(|pair| pair[0] != pair[1]) {
-            let told = sides.iter().zip(values).map(|(side, value)| format!("{} {value}", side.name));
-            notes.push(format!("the recipes differ in {key}: {}", told.collect::<Vec<_>>().join("; ")));
+            let by_side = sides.iter().zip(values).map(|(side, value)| format!("{} {value}", side.name));
+            notes.push(format!("the recipes differ in {key}: {}", by_side.collect::<Vec<_>>().join("; ")));
         }
     }
     notes
@@ -78,17 +78,17 @@ fn own_work(sides: &[Side<'_>]) -> Option<String> {
     if known.windows(2).all(|pair| pair[0].1 == pair[1].1) {
         return None;
     }
-    let told: Vec<String> = known.iter().map(|(name, rounds)| format!("{name} {rounds}")).collect();
+    let by_side: Vec<String> = known.iter().map(|(name, rounds)| format!("{name} {rounds}")).collect();
     Some(format!(
-        "the built-in server's work was measured out on each machine, in time: rounds a request are {}. So the figures tell how \
+        "the built-in server's work was measured out on each machine, in time: rounds a request are {}. So the figures show how \
          each machine scales, not how fast its CPUs are",
-        told.join(", ")
+        by_side.join(", ")
     ))
 }
 
 fn levels(sides: &[Side<'_>]) -> Option<String> {
     let of = |side: &Side<'_>| side.facts.evidence.precision.alpha;
     let differ = sides.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]));
-    let told: Vec<String> = sides.iter().map(|side| format!("{} {}", side.name, 1.0 - of(side))).collect();
-    differ.then(|| format!("the intervals of the laws are at different levels: {}", told.join(", ")))
+    let by_side: Vec<String> = sides.iter().map(|side| format!("{} {}", side.name, 1.0 - of(side))).collect();
+    differ.then(|| format!("the intervals of the laws are at different levels: {}", by_side.join(", ")))
 }

@@ -7,7 +7,7 @@ use load::thief::{PERIOD_US, ThiefOptions};
 use machine::{Dose, Missing};
 use probe::{Observation, Party};
 
-use super::demand;
+use super::observation::demand;
 
 /// Its output in a trial's folder: how its threads are scheduled.
 const LOG: &str = "dose.log";
@@ -30,7 +30,7 @@ pub(super) fn taken_share(dose: &Dose, observation: &Observation) -> Result<f64,
     let tree =
         tree.ok_or_else(|| missing("it did not run in the measured window: see dose.log of the trial"))?;
     let cpus = demand::cpus_of(tree)
-        .ok_or_else(|| missing("the kernel does not tell the CPU time of its threads"))?;
+        .ok_or_else(|| missing("the kernel does not report the CPU time of its threads"))?;
     Ok(cpus / dose.cpus.len().max(1) as f64)
 }
 

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_already_and_what_the_machine_lacks_is_left_out() {
+    fn what_is_there_already_and_what_the_machine_does_not_have_is_left_out() {
         let root = Root::from_tree(
             Tree::new()
                 .file("/sys/devices/system/cpu/online", "0-3\n")
@@ -65,13 +65,13 @@ mod tests {
                 .file("/proc/sys/vm/stat_interval", "1\n"),
         );
         let moved = settings(&root, &CpuSet::from_list("0-1").unwrap());
-        let told: Vec<String> = moved.iter().map(|s| format!("{} = {}", s.object(), s.value)).collect();
+        let shown: Vec<String> = moved.iter().map(|s| format!("{} = {}", s.object(), s.value)).collect();
         let expected = [
             "workqueue-cpus of machine = 0-1",
             "irq-affinity of 38 = 0-1",
             "vm-stat-interval of machine = 120",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(shown, expected);
         assert!(settings(&Root::from_tree(Tree::new()), &CpuSet::single(0)).is_empty());
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use change::{Hand, Launch, Launched, Undone, own};
+use change::{Hand, Launch, Launched, Undone, calling_thread};
 use load::children::{self, CpuTime};
 use load::{Command, Outcome, Server, ServerSpec};
 use machine::knobs::guest::{self, OF_SERVER};
@@ -18,17 +18,17 @@ use machine::{
 };
 use probe::{Party, Recording, Sampler};
 
-use super::accounting::{self, Accounting};
-use super::conclude::{Run, conclude, write_json};
-use super::data::Data;
-use super::locality::Nodes;
+use super::conclusion::{Run, conclude, write_json};
+use super::observation::accounting::{self, Accounting};
+use super::server_data::Data;
 use super::swap::Areas;
-use super::{Planned, Trials, dose, durable, housekeeping, pair, prepare, still_placed};
+use super::{Planned, Trials, dose, fsync, housekeeping, netns_pair, online_cpus, prepare};
 use crate::boots::Booted;
 use crate::case::{Case, Resolved};
-use crate::observed::Observed;
+use crate::observed_blocks::Observed;
 use crate::recipe::{Recipe, Secrets};
 use crate::trial::{Parts, Trial};
+use crate::trial_figures::memory_locality::Nodes;
 
 /// How often a running trial is looked at, beside its end. Rare enough not to disturb, often enough that Ctrl-C feels prompt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -63,7 +63,7 @@ impl LiveTrials {
     /// Trials of `case` on `machine`, this one; `exe` is the pinwise binary that serves as built-in server and load.
     ///
     /// # Errors
-    /// As [`Case::revealed`]; the machine tells of no CPU; the ledger cannot be begun.
+    /// As [`Case::revealed`]; the machine reports no CPU; the ledger cannot be begun.
     pub fn new(
         case: &Case,
         exe: PathBuf,
@@ -100,7 +100,7 @@ impl LiveTrials {
 
     /// Ends the session; fails when something could not be taken back.
     pub fn finish(mut self) -> Result<(), Fault> {
-        let spread = own::run_on(&self.allowed);
+        let spread = calling_thread::run_on(&self.allowed);
         all_taken_back(&self.hand.undo_all())?;
         self.hand.finish().and(spread)
     }
@@ -113,11 +113,11 @@ impl LiveTrials {
     ) -> Result<Trial, Fault> {
         let dir = folder.path();
         let placement = &planned.arm.placement;
-        pair::make(&mut recipe, &mut self.hand)?;
+        netns_pair::make(&mut recipe, &mut self.hand)?;
         let server = self.data.prepared(self.server_spec(&recipe), &mut self.hand, &self.interrupted)?;
         let began = Instant::now();
         // Our own threads keep off the server's CPU, where the placement leaves us another.
-        own::run_on(&self.observer_cpus(placement))?;
+        calling_thread::run_on(&self.observer_cpus(placement))?;
         let mut not_as_asked = Vec::new();
         let (of_server, of_machine): (Vec<&Setting>, Vec<&Setting>) =
             placement.settings.iter().partition(|s| s.target == SERVER || s.target.starts_with(OF_SERVER));
@@ -160,7 +160,7 @@ impl LiveTrials {
         let stopped = server.stop();
         let server_stop_s = server_ended.elapsed().as_secs_f64();
         // First, because a server or load that lost its CPU may have failed of it.
-        still_placed::cpus_are_there(&self.root, placement)?;
+        online_cpus::cpus_are_there(&self.root, placement)?;
         let (outcome, load_cpu_time, recording) = match (run, killed) {
             // What came of it then says less than why.
             (run, Some(killed)) if !run.as_ref().is_err_and(|f| f.class == Class::Interrupted) => {
@@ -225,7 +225,7 @@ impl LiveTrials {
         })
     }
 
-    /// Puts one setting in force; tells in words when it reads back otherwise.
+    /// Puts one setting in force; says in words where it reads back otherwise.
     fn set(&mut self, setting: &Setting) -> Result<Vec<String>, Fault> {
         let mut not_as_asked = Vec::new();
         for act in knobs::acts(&self.root, setting)? {
@@ -240,7 +240,7 @@ impl LiveTrials {
         Ok(not_as_asked)
     }
 
-    /// Moves the kernel's own work as far as it goes; tells in words what stays.
+    /// Moves the kernel's own work as far as it goes; says in words what stays.
     fn keep_house(&mut self, placement: &Placement) -> Result<Vec<String>, Fault> {
         let Some(moved) = &placement.housekeeping else { return Ok(Vec::new()) };
         let settings = match moved.settings.is_empty() {
@@ -251,8 +251,8 @@ impl LiveTrials {
         for setting in settings.iter().filter(|setting| !placement.sets(setting)) {
             match self.set(setting) {
                 // By the setting's name, which the plan goes by.
-                Ok(told) => {
-                    stays.extend(told.into_iter().map(|told| format!("{}: {told}", setting.object())))
+                Ok(reasons) => {
+                    stays.extend(reasons.into_iter().map(|why| format!("{}: {why}", setting.object())))
                 }
                 // A managed interrupt, a thread that ended meanwhile, no permission: the rest is moved all the same.
                 Err(fault)
@@ -339,7 +339,7 @@ impl LiveTrials {
         let observer_cpus = self.observer_cpus(placement);
         std::thread::scope(|scope| {
             let sampling = scope.spawn(|| {
-                own::run_on(&observer_cpus)?;
+                calling_thread::run_on(&observer_cpus)?;
                 Ok::<_, Fault>(sampler.run(&over, every))
             });
             let before = children::cpu_time();
@@ -416,7 +416,7 @@ impl Trials for LiveTrials {
         let trial = self.run_placed(planned, recipe, &dir);
         let taken_back = all_taken_back(&self.hand.undo_to(mark));
         // What is still in force matters more than a trial that failed, after which the study would go on.
-        let on_disk = durable::sync_folder(&dir, self.folder_of(planned));
+        let on_disk = fsync::sync_folder(&dir, self.folder_of(planned));
         let trial = taken_back.and(trial).and_then(|trial| on_disk.map(|()| trial));
         // A server or a load that fails may say what it was given.
         trial.map_err(|fault| self.secrets.kept_out_of(fault))
@@ -444,7 +444,7 @@ fn with_account(
     Ok(trial)
 }
 
-/// What a load failed of: the end of its server, where that comes at once, and else what the load itself tells.
+/// What a load failed of: the end of its server, where that comes at once, and else what the load itself reports.
 fn cause_of(server: &mut Server, of_load: Fault) -> Fault {
     let until = Instant::now() + SEEN_TO_END;
     loop {

@@ -8,39 +8,31 @@ use machine::{Class, Fault};
 use crate::arm::Arm;
 use crate::boots::{self, Booted, Group, Next};
 use crate::case::{Case, resume_command};
-use crate::observed;
+use crate::case_search::Searching;
+use crate::observed_blocks;
 use crate::schedule::{self, AfterFailure, Slot};
-use crate::searching::Searching;
 use crate::trial::Trial;
 
-mod accounting;
-pub mod as_run;
-pub mod boot_words;
-mod conclude;
-pub mod data;
-mod demand;
+pub mod boot_parameters;
+mod conclusion;
 mod dose;
-mod durable;
-mod energy;
+mod fsync;
 mod housekeeping;
+pub mod ledger_purpose;
 pub mod live;
-mod locality;
-mod misplaced;
-pub mod needs;
-mod pair;
+mod netns_pair;
+mod observation;
+mod online_cpus;
 pub mod pilot;
-pub mod placed;
 pub mod prepare;
 pub mod prove;
+pub mod requirements;
 pub mod screening;
+pub mod server_data;
 mod short_trials;
 mod small_study;
-mod softirq;
-mod starved;
-mod still_placed;
 mod swap;
 pub mod verify;
-pub mod window;
 
 /// One trial that is to be run.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +110,7 @@ pub fn run(
     let mut search = Searching::of(case)?;
     let booted = trials.booted();
     let of_observed = |case: &Case, observes: bool| {
-        if observes { observed::expected(&case.study) } else { case.observed.len() }
+        if observes { observed_blocks::expected(&case.study) } else { case.observed.len() }
     };
     let observes = trials.observes();
     let total = |case: &Case| schedule::expected(&case.study, &case.trials) + of_observed(case, observes);
@@ -175,25 +167,25 @@ pub fn run(
 }
 
 /// The observed trial that comes before what would come next.
-fn next_observed(case: &Case, next: &Next) -> Option<observed::Slot> {
+fn next_observed(case: &Case, next: &Next) -> Option<observed_blocks::Slot> {
     let deciding = match next {
         Next::Run(slot) => Some(slot.block),
         Next::Boot(..) => return None,
         Next::Nothing => None,
     };
-    observed::next(&case.study, &case.trials, &case.observed, deciding)
+    observed_blocks::next(&case.study, &case.trials, &case.observed, deciding)
 }
 
 /// Runs one observed trial. One that fails is kept with its cause and not run again: nothing is decided by it.
 fn run_observed(
     case: &mut Case,
     trials: &mut dyn Trials,
-    slot: observed::Slot,
+    slot: observed_blocks::Slot,
     events: &mut dyn FnMut(Event<'_>),
     total: &dyn Fn(&Case) -> usize,
 ) -> Result<(), Fault> {
     let (index, arm) = (case.observed.len(), case.study.arms[slot.arm].clone());
-    let observed::Slot { block, position, .. } = slot;
+    let observed_blocks::Slot { block, position, .. } = slot;
     let planned = Planned { index, block, position, attempt: 0, arm: &arm, observed: true };
     events(Event::TrialBegan(planned));
     let trial = match trials.run(&planned, &case.observed_dir(index)) {
@@ -211,13 +203,14 @@ fn run_observed(
 /// Fails when the kernel runs without words that this arm was studied with: a proof or a verification does not go across boots.
 fn runs_as_booted(arm: &Arm, booted: Option<&Booted>) -> Result<(), Fault> {
     let words = &arm.placement.boot_words;
-    let Some(lacking) = booted.map(|now| now.lacks(words)).filter(|lacking| !lacking.is_empty()) else {
+    let Some(missing) = booted.map(|now| now.missing_words(words)).filter(|missing| !missing.is_empty())
+    else {
         return Ok(());
     };
     Err(Fault::new(
         Class::MachineLacks,
         format!("{}: kernel parameters", arm.name),
-        format!("the kernel runs without '{}', with which it was studied", lacking.join(" ")),
+        format!("the kernel runs without '{}', with which it was studied", missing.join(" ")),
         "boot it with them (a plan with a setting of boot-parameters, pinwise apply, a restart), and ask again then",
     ))
 }
@@ -272,7 +265,7 @@ mod tests {
     use super::*;
     use crate::arm::Role;
 
-    /// A machine whose figures are known and which fails when told to.
+    /// A machine whose figures are known and which fails on demand.
     struct Simulated {
         fail_at: Vec<usize>,
         seen: Vec<(usize, usize)>,

@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_millis(4_200);
 /// Rounds over the arms, as far as the time allows; the first is always run whole.
 const ROUNDS: usize = 2;
 
-/// Tells the order of a pilot from that of its study.
+/// Makes the order of a pilot differ from that of its study.
 const SALT: u64 = 0x7069_6c6f_7421_0001;
 
 /// The case of the pilot of `study` in `dir`: its arms, and short windows.
@@ -27,7 +27,7 @@ pub fn case(study: &Resolved, dir: &Path) -> Result<Case, Fault> {
     short_trials::case(study, pilot::arms(study), ROUNDS, SALT, dir)
 }
 
-/// Runs what there is time for. `interrupted` is asked before each trial.
+/// Runs what there is time for. `interrupted` is checked before each trial.
 ///
 /// # Errors
 /// A server or load that fails: then the study would, too. An interruption.

@@ -13,16 +13,17 @@ use machine::{Class, CpuSet, Fault, Machine, Notes, Root, Setting};
 
 use crate::arm::{self, Arm, Role};
 use crate::boots::{self, Boots};
-use crate::case::{Case, FORMAT, Resolved, begun};
+use crate::case::{Case, FORMAT, Resolved, abandoned};
+use crate::case_search;
 use crate::design;
-use crate::engine::{accounting, boot_words, housekeeping};
+use crate::engine::observation::accounting;
+use crate::engine::{boot_parameters, housekeeping};
 use crate::facts::Calibration;
 use crate::looks;
-use crate::observed;
+use crate::observed_blocks;
 use crate::pilot::Pilot;
 use crate::recipe::{Factor, Recipe};
 use crate::screening::Screening;
-use crate::searching;
 
 /// Fewest blocks of a study that names no number. Many short blocks, because on a shared host the machine itself drifts by
 /// tens of per cent within a minute: with 8 blocks two contrary ones hid a storm that takes a quarter of a CPU
@@ -126,7 +127,7 @@ impl Draft {
         for moved in study.arms.iter_mut().filter_map(|arm| arm.placement.housekeeping.as_mut()) {
             moved.settings = housekeeping::settings(&Root::live(), &moved.cpus);
         }
-        let made_in = boot_words::can_be_had(&study, &machine, &dir)?;
+        let made_in = boot_parameters::can_be_had(&study, &machine, &dir)?;
         if let Some(boots) = &mut study.boots {
             boots.made_in = made_in;
         }
@@ -140,7 +141,7 @@ impl Draft {
         let netns = namespaces(&study.recipe);
         // Its arms are not known yet.
         let of_search = match study.recipe.search {
-            Some(_) => searching::settings(&study.recipe, &machine)?,
+            Some(_) => case_search::settings(&study.recipe, &machine)?,
             None => Vec::new(),
         };
         Case::create_with(&dir, study, |case| {
@@ -159,7 +160,7 @@ impl Draft {
 }
 
 /// Writes the machine as it was read through the recording `root`: `machine/`, masked as captures are, and `machine.json`, whose kernel is
-/// what `machine/` tells, so that it has no secret of the command line. Interfaces, guests and cgroups have the names there that trials
+/// what `machine/` says, so that it has no secret of the command line. Interfaces, guests and cgroups have the names there that trials
 /// know them by.
 ///
 /// # Errors
@@ -199,7 +200,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
     let mut recipe = recipe.with_directions()?;
     let is_search = recipe.search.is_some();
     let arms =
-        if is_search { searching::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };
+        if is_search { case_search::controls(&recipe, machine)? } else { arm::of_recipe(&recipe, machine)? };
     recipe.expectations.iter().try_for_each(|expectation| expectation.check(&arms))?;
     // Rather than after the first trials, when it is an arm's turn.
     arms.iter().flat_map(|arm| &arm.placement.settings).try_for_each(|s| knobs::named(&s.knob).map(drop))?;
@@ -214,7 +215,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
             recipe.budget.looks = vec![usual_look(recipe.budget.blocks)];
         }
     }
-    recipe.budget.observed_blocks.get_or_insert(observed::usual(recipe.budget.blocks, across_boots));
+    recipe.budget.observed_blocks.get_or_insert(observed_blocks::usual(recipe.budget.blocks, across_boots));
     let (blocks, seed) = (recipe.budget.blocks, recipe.seed.unwrap_or_default());
     let (order, boots) = match across_boots {
         _ if is_search => (Vec::new(), None),
@@ -247,7 +248,7 @@ pub fn resolve(recipe: Recipe, machine: &Machine) -> Result<Resolved, Fault> {
 /// # Errors
 /// Boot parameters as a setting of trials, or keys that go with boots alone.
 fn across_boots(recipe: &Recipe, arms: &[Arm]) -> Result<bool, Fault> {
-    let is_boot = |factor: &Factor| matches!(factor, Factor::Boot { .. });
+    let is_boot = |factor: &Factor| matches!(factor, Factor::Boot(_));
     let across =
         recipe.factors.iter().any(is_boot) || arms.iter().any(|arm| !arm.placement.boot_words.is_empty());
     let set_in_trials =
@@ -276,7 +277,7 @@ fn across_boots(recipe: &Recipe, arms: &[Arm]) -> Result<bool, Fault> {
 
 /// A memory policy holds from the start of a server: one that runs already has had its start.
 fn without_memory(recipe: &Recipe, arms: &[Arm]) -> Result<(), Fault> {
-    let is_memory = |factor: &Factor| matches!(factor, Factor::Memory { .. });
+    let is_memory = |factor: &Factor| matches!(factor, Factor::Memory(_));
     let asked = arms.iter().any(|arm| arm.placement.memory.is_some()) || recipe.factors.iter().any(is_memory);
     match asked {
         false => Ok(()),
@@ -353,7 +354,7 @@ fn settings_of(root: &Root, prefix: &str, ids: &[&str]) -> Vec<Setting> {
     found
 }
 
-/// Adds how the machine's settings stand that arms set, whatever knob they are of: a plan tells what was before it.
+/// Adds how the machine's settings stand that arms set, whatever knob they are of: a plan says what was before it.
 fn add_what_arms_set<'a>(found: &mut Vec<Setting>, set: impl Iterator<Item = &'a Setting>) {
     let root = Root::live();
     for setting in set {
@@ -376,7 +377,7 @@ fn calibrate(cpu: Option<u32>) -> Calibration {
 
 /// A free folder name for a case in `base`: `cases/string-server-1`.
 pub fn free_dir(base: &Path, name: &str) -> PathBuf {
-    begun::numbered(base, name).find(|dir| !dir.exists()).unwrap_or_else(|| base.join(name))
+    abandoned::numbered(base, name).find(|dir| !dir.exists()).unwrap_or_else(|| base.join(name))
 }
 
 #[cfg(test)]
@@ -390,11 +391,11 @@ mod tests {
             assert!(knobs::find(id).is_some(), "{id}");
         }
         let steers = |id: &str| id.contains("irq") || ["rps-", "xps-"].iter().any(|of| id.starts_with(of));
-        let lacking = knobs::ALL
+        let missing = knobs::ALL
             .iter()
             .map(|knob| knob.about().id)
             .filter(|id| steers(id) && !STEERING.contains(id) && !STEERING_OF_INTERFACES.contains(id));
-        assert_eq!(lacking.collect::<Vec<_>>(), ["napi-defer-hard-irqs"], "which says when and not where");
+        assert_eq!(missing.collect::<Vec<_>>(), ["napi-defer-hard-irqs"], "which says when and not where");
     }
 
     #[test]

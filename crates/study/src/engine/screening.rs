@@ -9,7 +9,7 @@ use crate::arm::Arm;
 use crate::case::{Case, Resolved};
 use crate::screening::{self, Screening};
 
-/// Tells the order of a screening from that of its study.
+/// Makes the order of a screening differ from that of its study.
 const SALT: u64 = 0x7363_7265_656e_0001;
 
 /// The case of the screening of `arms`, of `study`, in `dir`.
@@ -116,9 +116,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (machine, study, mut case) = of_24_cpus(dir.path());
         let mut simulated = Simulated { ran: Vec::new() };
-        let mut told = Vec::new();
+        let mut progress = Vec::new();
         let chosen =
-            run(&mut case, &mut simulated, &machine, &|| false, &mut |done, of| told.push((done, of)))
+            run(&mut case, &mut simulated, &machine, &|| false, &mut |done, of| progress.push((done, of)))
                 .unwrap();
         let mut first: Vec<u32> = simulated.ran[..24].to_vec();
         first.sort_unstable();
@@ -127,7 +127,7 @@ mod tests {
         again.sort_unstable();
         assert_eq!(again, [5, 9]);
         assert_eq!((chosen.slow, chosen.failed.to_list()), (vec![5], "7".into()));
-        assert_eq!((told[23], told[24]), ((24, 24), (1, 2)));
+        assert_eq!((progress[23], progress[24]), ((24, 24), (1, 2)));
         // What is studied then: the slow one, and two that stand for all others.
         let narrowed = resolve(chosen_recipe(&study, &machine, &case), &machine).unwrap();
         let tried: Vec<u32> = narrowed.arms.iter().filter_map(|arm| arm.cpu).collect();

@@ -37,7 +37,7 @@ pub(super) fn case(
     )
 }
 
-/// Runs one trial of the arm at `at` and keeps it in the case. `interrupted` is asked before.
+/// Runs one trial of the arm at `at` and keeps it in the case. `interrupted` is checked before.
 ///
 /// # Errors
 /// A server or load that fails; an interruption.

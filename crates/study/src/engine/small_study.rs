@@ -16,7 +16,7 @@ fn blocks_for(claims: usize, recipe: &Recipe) -> usize {
     needed.max(USUAL_BLOCKS.min(recipe.budget.blocks))
 }
 
-/// Makes its case in the folder `below/name` of `case`. `salt` tells its order from that of the study's own trials.
+/// Makes its case in the folder `below/name` of `case`. `salt` makes its order differ from that of the study's own trials.
 ///
 /// # Errors
 /// As [`Case::revealed`] and [`Case::create_below`].

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use load::Headroom;
 use serde::{Deserialize, Serialize};
 
-use crate::arm::{Arm, Role};
+use crate::arm::{Arm, BaselineCopy, Role};
 use crate::statistics::summary::{self, Summary};
 use crate::trial::Trial;
 
@@ -16,6 +16,9 @@ pub struct ArmSummary {
     pub arm: String,
     /// Its role.
     pub role: Role,
+    /// Which copy of the baseline it is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<BaselineCopy>,
     /// The CPU that it tries, if it tries one.
     pub cpu: Option<u32>,
     /// The deciding figure over its trials.
@@ -32,6 +35,13 @@ pub struct ArmSummary {
     pub cpus_used: BTreeMap<u32, f64>,
     /// Other figures, median over the trials.
     pub others: BTreeMap<String, f64>,
+}
+
+impl ArmSummary {
+    /// As [`Arm::title`].
+    pub fn title(&self) -> &str {
+        self.copy.as_ref().map_or(&self.arm, |copy| &copy.of)
+    }
 }
 
 /// The figure of an arm in each block: of several trials in one boot their geometric mean.
@@ -65,6 +75,7 @@ pub(super) fn of_arm(arm: &Arm, trials: &[Trial], metric: &str) -> Option<ArmSum
     Some(ArmSummary {
         arm: arm.name.clone(),
         role: arm.role,
+        copy: arm.copy.clone(),
         cpu: arm.cpu,
         figure,
         by_block,

@@ -103,7 +103,7 @@ fn of_arm(arm: &Arm, trials: &[Trial]) -> Option<ArmCliff> {
                 None => moved.push((words.clone(), 1)),
             }
         }
-        // The order in which a trial tells them is kept among equals.
+        // The order in which a trial lists them is kept among equals.
         moved.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         Typical { before_us: of(|b| b.before_us), after_us: of(|b| b.after_us), moved, spot }
     });

@@ -9,7 +9,7 @@ use super::Verdict;
 use super::comparison::{Comparison, Judged};
 use super::gains::Gains;
 use crate::arm::{Arm, Role};
-use crate::model::{At, Fitted, Model, Terms};
+use crate::linear_model::{At, Fitted, Model, Terms};
 use crate::recipe::MOST_ARMS;
 
 /// What the level of a factor does, averaged over the levels of all others; or how that depends on the level of another.
@@ -71,15 +71,15 @@ impl Factors {
     }
 }
 
-/// One effect that the arms can tell: which, and the weights of the arms.
-struct Told {
+/// One effect that the arms determine: which, and the weights of the arms.
+struct Estimable {
     of: At,
     with: Option<At>,
     weights: Vec<f64>,
 }
 
 /// The effects of `arms`, whose gains by block are `gains`; none where there are fewer than two factors, more arms than a study tries, or
-/// too few to tell all effects.
+/// too few to determine all effects.
 pub(super) fn of(comparison: &Comparison, arms: &[Arm], gains: &[Gains]) -> Vec<Effect> {
     let tried: Vec<(&Arm, &Gains)> = arms
         .iter()
@@ -100,10 +100,10 @@ pub(super) fn of(comparison: &Comparison, arms: &[Arm], gains: &[Gains]) -> Vec<
     let model = Model::new(&factors.sizes(), Terms::that_fit(&factors.sizes(), choices.len()));
     let Some(fitted) = model.fitted(&choices) else { return Vec::new() };
     let (main, interactions) = (main_effects(&fitted, &factors), interactions(&fitted, &factors));
-    let by_block = |told: &Told| -> Vec<f64> {
+    let by_block = |estimable: &Estimable| -> Vec<f64> {
         (0..comparison.blocks)
             .map(|block| {
-                told.weights.iter().zip(&tried).map(|(weight, (_, gains))| weight * gains[block]).sum()
+                estimable.weights.iter().zip(&tried).map(|(weight, (_, gains))| weight * gains[block]).sum()
             })
             .collect()
     };
@@ -112,21 +112,22 @@ pub(super) fn of(comparison: &Comparison, arms: &[Arm], gains: &[Gains]) -> Vec<
         .flat_map(|family| {
             let rows: Vec<Vec<f64>> = family.iter().map(by_block).collect();
             let judged = comparison.judged(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
-            let effects = family.into_iter().zip(judged).filter_map(|(told, judged)| Some((told, judged?)));
+            let effects =
+                family.into_iter().zip(judged).filter_map(|(estimable, judged)| Some((estimable, judged?)));
             effects
-                .map(|(told, judged)| effect(&factors, &told, judged, comparison.blocks))
+                .map(|(estimable, judged)| effect(&factors, &estimable, judged, comparison.blocks))
                 .collect::<Vec<_>>()
         })
         .collect()
 }
 
-fn effect(factors: &Factors, told: &Told, judged: Judged, blocks: usize) -> Effect {
+fn effect(factors: &Factors, estimable: &Estimable, judged: Judged, blocks: usize) -> Effect {
     let first = |at: At| factors.level((at.0, 0));
     Effect {
-        factor: factors.names[told.of.0].clone(),
-        level: factors.level(told.of),
-        against: first(told.of),
-        with: told.with.map(|at| [factors.names[at.0].clone(), factors.level(at), first(at)]),
+        factor: factors.names[estimable.of.0].clone(),
+        level: factors.level(estimable.of),
+        against: first(estimable.of),
+        with: estimable.with.map(|at| [factors.names[at.0].clone(), factors.level(at), first(at)]),
         blocks,
         ratio: judged.ratio,
         interval: judged.interval,
@@ -144,15 +145,17 @@ fn others(factors: &Factors) -> impl Iterator<Item = At> {
         .flat_map(|(factor, size)| (1..size).map(move |level| (factor, level)))
 }
 
-fn main_effects(fitted: &Fitted, factors: &Factors) -> Vec<Told> {
-    let told = |of: At| Told { of, with: None, weights: fitted.main_effect((of.0, 0), of) };
-    others(factors).map(told).collect()
+fn main_effects(fitted: &Fitted, factors: &Factors) -> Vec<Estimable> {
+    let main_effect = |of: At| Estimable { of, with: None, weights: fitted.main_effect((of.0, 0), of) };
+    others(factors).map(main_effect).collect()
 }
 
-fn interactions(fitted: &Fitted, factors: &Factors) -> Vec<Told> {
+fn interactions(fitted: &Fitted, factors: &Factors) -> Vec<Estimable> {
     let all: Vec<At> = others(factors).collect();
     let pairs = all.iter().flat_map(|a| all.iter().filter(move |b| b.0 > a.0).map(move |b| (*a, *b)));
     pairs
-        .filter_map(|(of, with)| Some(Told { of, with: Some(with), weights: fitted.interaction(of, with)? }))
+        .filter_map(|(of, with)| {
+            Some(Estimable { of, with: Some(with), weights: fitted.interaction(of, with)? })
+        })
         .collect()
 }

@@ -17,7 +17,7 @@ pub(super) fn of(evidence: &Evidence, trials: &[Trial]) -> Vec<String> {
     let mut notes = Vec::new();
     if evidence.incomplete_blocks > 0 {
         notes.push(format!(
-            "{} block(s) lack a value for some arm and are left out",
+            "{} block(s) have no value for some arm and are left out",
             evidence.incomplete_blocks
         ));
     }

@@ -1,15 +1,15 @@
 //! Quantiles of latency over all requests of an arm together, beside the comparison of per-trial quantiles: pure.
 //!
-//! The signed-rank interval over blocks decides, here too. It tells what happens in a typical trial; what happens to the slowest of
-//! all requests is told by these, for which there is no exact interval.
+//! The signed-rank interval over blocks decides, here too. It shows what happens in a typical trial; what happens to the slowest of
+//! all requests is shown by these, for which there is no exact interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use load::latency;
 use machine::Missing;
 
+use super::case_evidence::is_fresh;
 use super::gains::complete_blocks;
-use super::of_case::is_fresh;
 use super::{Evidence, Pooled, PooledRatio};
 use crate::arm::{Arm, Role};
 use crate::case::Resolved;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_candidate_is_told_against_both_baselines_together() {
+    fn every_candidate_is_compared_with_both_baselines_together() {
         let counts = |_: usize, arm: &str| match arm {
             "cpu 0" => vec![(300, 100)],
             "unpinned A" => vec![(50, 100)],
@@ -209,10 +209,10 @@ mod tests {
         let found = pooled(&study, &trials, &latencies);
         let [found] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((found.quantile, found.blocks, found.samples), (0.9, BLOCKS, SAMPLES));
-        let told: Vec<_> =
+        let ratios: Vec<_> =
             found.against_baseline.iter().map(|r| (r.arm.as_str(), r.ratio, r.interval)).collect();
         assert_eq!(
-            told,
+            ratios,
             [
                 ("cpu 0", 2.0, Some((2.0, 2.0))),
                 ("cpu 1", 100.0 / 150.0, Some((100.0 / 150.0, 100.0 / 150.0)))

@@ -8,8 +8,8 @@ use super::{
     AlsoCompared, ArmCliff, ArmStanding, ArmSummary, Contrast, Control, Effect, Growth, Judgement, Pooled,
     Power, QuotaTaken, Trust, Verdict, Whose,
 };
-use crate::arm::{Role, baseline_title};
-use crate::case::asked::Found;
+use crate::arm::Role;
+use crate::case::search_log::Found;
 use crate::looks::Look;
 use crate::recipe::{Direction, Precision};
 
@@ -98,7 +98,7 @@ impl Evidence {
         self.worse_than_other_cpus(|whose| matches!(whose, Some(Whose::Load | Whose::Inseparable)))
     }
 
-    /// CPUs with which the figure is worse and whose counters may tell why: all but those where the load alone lost the time. Worst first.
+    /// CPUs with which the figure is worse and whose counters may show why: all but those where the load alone lost the time. Worst first.
     pub fn cpus_to_explain(&self) -> Vec<&Contrast> {
         self.worse_than_other_cpus(|whose| whose != Some(Whose::Load))
     }
@@ -113,7 +113,7 @@ impl Evidence {
     /// What tables call the baseline: `unpinned`, or the name that the recipe gives it.
     pub fn baseline(&self) -> &str {
         let first = self.arms.iter().find(|arm| arm.role == Role::Baseline);
-        first.map_or("baseline", |arm| baseline_title(&arm.arm))
+        first.map_or("baseline", ArmSummary::title)
     }
 
     /// The summary of an arm by name.

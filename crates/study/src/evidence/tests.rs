@@ -372,7 +372,7 @@ fn no_trials_give_no_evidence_and_no_panic() {
 
 /// A case may come from anybody: the time to fit its arms grows by the cube of their number.
 #[test]
-fn effects_are_told_of_as_many_arms_as_a_study_tries_and_no_more() {
+fn effects_are_computed_of_as_many_arms_as_a_study_tries_and_no_more() {
     let tried = |sizes: [usize; 2]| {
         let mut arms = all_alike(sizes[0] * sizes[1], &set("0-3")).unwrap();
         let candidates = arms.iter_mut().filter(|arm| arm.role == Role::Candidate);

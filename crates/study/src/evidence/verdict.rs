@@ -53,7 +53,7 @@ pub enum Whose {
     Load,
     /// The trials do not distinguish the two.
     Inseparable,
-    /// The trials have nothing that would tell.
+    /// The trials have nothing that would show it.
     Unknown,
 }
 

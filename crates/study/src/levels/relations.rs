@@ -62,7 +62,7 @@ mod tests {
         CpuSet::from_list(list).unwrap()
     }
 
-    fn told(tried: &str, machine: &Machine) -> Vec<(String, String, String)> {
+    fn listed(tried: &str, machine: &Machine) -> Vec<(String, String, String)> {
         let list = |cpus: Option<CpuSet>| cpus.map(|cpus| cpus.to_list()).unwrap_or_default();
         let levels = of(&set(tried), machine).into_iter();
         levels.map(|level| (level.name, list(level.server), list(level.load))).collect()
@@ -72,7 +72,7 @@ mod tests {
     fn on_two_cpus_server_and_load_are_tried_in_every_pair() {
         let expected = [("both on cpu 0", "0", "0"), ("both on cpu 1", "1", "1")];
         let expected = expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()));
-        assert_eq!(told("0-1", &alike(2)), expected);
+        assert_eq!(listed("0-1", &alike(2)), expected);
     }
 
     #[test]
@@ -83,11 +83,11 @@ mod tests {
             ("load on far node", "0", "1,3,5,7"),
         ];
         let expected = expected.map(|(a, b, c)| (a.to_string(), b.to_string(), c.to_string()));
-        assert_eq!(told("0-7", &two_nodes_of_two_cores_of_two_threads()), expected);
+        assert_eq!(listed("0-7", &two_nodes_of_two_cores_of_two_threads()), expected);
     }
 
     #[test]
     fn one_cpu_alone_has_no_relation() {
-        assert!(told("0", &alike(1)).is_empty());
+        assert!(listed("0", &alike(1)).is_empty());
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::{Class, Fault};
 
+use super::factor::{AllAlike, Key, Places};
 use super::{Factor, MOST_ARMS, Recipe, Search};
 use crate::statistics::signed_rank::MOST_BLOCKS;
 
@@ -47,7 +48,7 @@ impl Recipe {
         // What a key can be does not depend on factors, and with them each of many levels would be held against all.
         let without = Self { factors: Vec::new(), ..self.clone() };
         for factor in &self.factors {
-            if let Factor::Key { key, values } = factor {
+            if let Factor::Key(Key { key, values }) = factor {
                 for value in values {
                     without.with_keys(&BTreeMap::from([(key.clone(), value.clone())]))?;
                 }
@@ -90,7 +91,7 @@ impl Recipe {
                 0.0,
                 MOST_ARMS as f64,
             )?;
-            if let Factor::AllAlike { copies } = factor {
+            if let Factor::AllAlike(AllAlike { copies }) = factor {
                 range("factors.copies", *copies as f64, 1.0, 64.0)?;
             }
         }
@@ -136,8 +137,8 @@ impl Search {
             return self.check_levels_alone(recipe);
         }
         let fits = |factor: &Factor| {
-            matches!(factor, Factor::Memory { .. } | Factor::Knob { .. } | Factor::Key { .. })
-                || matches!(factor, Factor::Places { levels, .. }
+            matches!(factor, Factor::Memory(_) | Factor::Knob(_) | Factor::Key(_))
+                || matches!(factor, Factor::Places(Places { levels, .. })
                 if levels.iter().all(|place| {
                     place.server.is_none() && place.load.is_none() && place.housekeeping.is_none()
                 }))
@@ -162,7 +163,7 @@ impl Search {
             let remedy = "leave search.server and search.load out, or this";
             return wrong("CPUs are not to be searched, and numbers of them are named", remedy);
         }
-        let moves_work = |factor: &&Factor| matches!(factor, Factor::Places { levels, .. } if levels.iter().any(|place| place.housekeeping.is_some()));
+        let moves_work = |factor: &&Factor| matches!(factor, Factor::Places(Places { levels, .. }) if levels.iter().any(|place| place.housekeeping.is_some()));
         if let Some(factor) = recipe.factors.iter().find(moves_work) {
             return Err(Fault::new(
                 Class::Usage,

@@ -1,162 +1,168 @@
-//! Factors: what a study varies, and the levels of each.
+//! Factors: what a study varies. Each kind has a file of its own, with its options, its name and its levels on a machine. To add one: its
+//! file here, its variant, and its line in `kind`.
 
-use machine::CpuSet;
+use machine::{Class, CpuSet, Fault, Machine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+pub use self::all_alike::AllAlike;
+pub use self::boot::{Boot, BootLevel};
+pub use self::cores::Cores;
+pub use self::each_cpu::EachCpu;
+pub use self::fill::Fill;
+pub use self::key::Key;
+use self::kind::FactorKind;
+pub use self::knob::Knob;
+pub use self::memory::Memory;
+pub use self::nodes::Nodes;
+pub use self::places::Places;
+use crate::levels::Level;
 
-/// In which order the CPUs of a server that grows are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fill {
-    /// One thread of each core, node by node; then the other threads, in the same order of cores.
-    #[default]
-    CoresFirst,
-    /// All threads of a core before the next core, node by node.
-    SiblingsFirst,
-    /// One thread of a core of each node in turn; then the other threads.
-    Spread,
-}
-
-impl Fill {
-    /// The word in recipes and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Fill::CoresFirst => "cores first",
-            Fill::SiblingsFirst => "siblings first",
-            Fill::Spread => "spread over nodes",
-        }
-    }
-}
+mod all_alike;
+mod boot;
+mod cores;
+mod each_cpu;
+mod fill;
+mod key;
+mod kind;
+mod knob;
+mod memory;
+mod nodes;
+mod places;
 
 /// What is varied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Factor {
     /// The server on each of these CPUs in turn; none named: every CPU that pinwise may use.
-    EachCpu {
-        /// CPUs to try.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cpus: Option<CpuSet>,
-    },
+    EachCpu(EachCpu),
     /// All arms alike: shows what the study says when there is nothing to say.
-    AllAlike {
-        /// How many arms beside the two baselines.
-        copies: usize,
-    },
+    AllAlike(AllAlike),
     /// Places by name: CPUs of server and load as a pair, memory, knobs and keys together.
-    Places {
-        /// Name of the factor.
-        #[serde(default = "place")]
-        name: String,
-        /// The places.
-        levels: Vec<Place>,
-    },
+    Places(Places),
     /// The server on so many NUMA nodes: every choice of them.
-    Nodes {
-        /// Numbers of nodes to try; none: every number.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        sizes: Vec<usize>,
-    },
+    Nodes(Nodes),
     /// The server on so many CPUs, for a scaling curve.
-    Cores {
-        /// Numbers of CPUs; none: 1, 2, 3, 4, 6, 8, 12, 16 ... and all.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        counts: Vec<usize>,
-        /// Orders in which CPUs are taken, each with a curve of its own.
-        #[serde(default = "cores_first")]
-        fill: Vec<Fill>,
-    },
+    Cores(Cores),
     /// Where the server's memory comes from, in the form of numactl(8).
-    Memory {
-        /// `local`, `bind:0`, `interleave:0-3`, `preferred:1`.
-        policies: Vec<String>,
-    },
+    Memory(Memory),
     /// A knob at these values (`pinwise list knobs`).
-    Knob {
-        /// Its id.
-        knob: String,
-        /// Which of its objects; `server` for the server's process; none where there is only one.
-        #[serde(default = "machine")]
-        target: String,
-        /// Values in the knob's own form.
-        values: Vec<String>,
-    },
+    Knob(Knob),
     /// Words on the kernel's command line: trials of a level run under kernels that were booted with its words, each boot of them a unit
     /// of its own (docs/boot.md).
-    Boot {
-        /// Name of the factor.
-        #[serde(default = "boot")]
-        name: String,
-        /// The words.
-        levels: Vec<BootLevel>,
-    },
+    Boot(Boot),
     /// A key of the recipe at these values: arguments and environment of server and load, their number of connections, ...
-    Key {
-        /// `load.connections`, `server.env.GOMAXPROCS`, `variables.threads`.
-        key: String,
-        /// The values.
-        #[schemars(with = "Vec<serde_json::Value>")]
-        values: Vec<toml::Value>,
-    },
-}
-
-/// Words that the boot loader passes to the kernel beside those of the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BootLevel {
-    /// Name in tables; without one it is made from the words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The words, apart by blanks; none: as the machine boots by itself.
-    pub words: String,
-}
-
-fn boot() -> String {
-    "boot".into()
-}
-
-fn place() -> String {
-    "place".into()
-}
-
-fn machine() -> String {
-    machine::plan::MACHINE.into()
-}
-
-fn cores_first() -> Vec<Fill> {
-    vec![Fill::CoresFirst]
+    Key(Key),
 }
 
 impl Factor {
+    fn kind(&self) -> &dyn FactorKind {
+        match self {
+            Factor::EachCpu(kind) => kind,
+            Factor::AllAlike(kind) => kind,
+            Factor::Places(kind) => kind,
+            Factor::Nodes(kind) => kind,
+            Factor::Cores(kind) => kind,
+            Factor::Memory(kind) => kind,
+            Factor::Knob(kind) => kind,
+            Factor::Boot(kind) => kind,
+            Factor::Key(kind) => kind,
+        }
+    }
+
     /// How many levels it names, or objects of them; 0 where the machine says them.
     pub(super) fn named_levels(&self) -> usize {
-        match self {
-            Factor::EachCpu { .. } => 0,
-            Factor::AllAlike { copies } => *copies,
-            Factor::Places { levels, .. } => levels.len(),
-            Factor::Nodes { sizes } => sizes.len(),
-            Factor::Cores { counts, fill } => counts.len().saturating_mul(fill.len()),
-            Factor::Memory { policies } => policies.len(),
-            Factor::Knob { values, .. } => values.len(),
-            Factor::Boot { levels, .. } => levels.len(),
-            Factor::Key { values, .. } => values.len(),
-        }
+        self.kind().named_levels()
     }
 
     /// Name in tables.
     pub fn name(&self) -> String {
-        match self {
-            Factor::EachCpu { .. } => "cpu".into(),
-            Factor::AllAlike { .. } => "copy".into(),
-            Factor::Places { name, .. } | Factor::Boot { name, .. } => name.clone(),
-            Factor::Nodes { .. } => "nodes".into(),
-            Factor::Cores { .. } => "cores".into(),
-            Factor::Memory { .. } => "memory".into(),
-            Factor::Knob { knob, target, .. } if target == machine::plan::MACHINE => knob.clone(),
-            Factor::Knob { knob, target, .. } => format!("{knob} of {target}"),
-            Factor::Key { key, .. } => key.clone(),
+        self.kind().name()
+    }
+
+    /// Its levels on a machine. `load` is what the recipe's baseline gives the load, which a server that grows keeps off.
+    ///
+    /// # Errors
+    /// A level that this machine cannot have, two that are one, or none at all.
+    pub(crate) fn levels(&self, machine: &Machine, load: Option<&CpuSet>) -> Result<Vec<Level>, Fault> {
+        let levels = self.kind().levels(machine, load)?;
+        self.check_names(&levels)?;
+        self.kind().check_levels(&levels)?;
+        Ok(levels)
+    }
+
+    fn check_names(&self, levels: &[Level]) -> Result<(), Fault> {
+        let object = || format!("factor {}", self.name());
+        if levels.is_empty() {
+            return Err(Fault::new(Class::Usage, object(), "it has no level", "name at least one"));
+        }
+        for (i, level) in levels.iter().enumerate() {
+            if levels[..i].iter().any(|earlier| earlier.name == level.name) {
+                let cause = format!("two levels are called '{}'", level.name);
+                return Err(Fault::new(Class::Usage, object(), cause, "give each a name of its own"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    /// One of each kind: its options, its name in tables, and how many levels it names.
+    const EACH: [(&str, &str, &str, usize); 9] = [
+        ("each-cpu", "cpus = '0-1'", "cpu", 0),
+        ("all-alike", "copies = 2", "copy", 2),
+        ("places", "levels = [{ server = '0' }]", "place", 1),
+        ("nodes", "sizes = [1, 2]", "nodes", 2),
+        ("cores", "counts = [1, 2]\nfill = ['cores-first', 'spread']", "cores", 4),
+        ("memory", "policies = ['local']", "memory", 1),
+        ("knob", "knob = 'rps-cpus'\ntarget = 'eth0/rx-0'\nvalues = ['0', '3']", "rps-cpus of eth0/rx-0", 2),
+        ("boot", "levels = [{ words = '' }, { words = 'nosmt' }]", "boot", 2),
+        ("key", "key = 'load.connections'\nvalues = [1, 2, 4]", "load.connections", 3),
+    ];
+
+    fn kinds() -> BTreeSet<String> {
+        EACH.iter().map(|(kind, ..)| kind.to_string()).collect()
+    }
+
+    #[test]
+    fn every_kind_has_a_name_of_its_own_and_is_written_as_it_is_read() {
+        let mut names = BTreeSet::new();
+        for (kind, options, name, named_levels) in EACH {
+            let factor: Factor = toml::from_str(&format!("kind = '{kind}'\n{options}")).unwrap();
+            assert_eq!((factor.name().as_str(), factor.named_levels()), (name, named_levels), "{kind}");
+            assert!(names.insert(name), "{kind}: {name}");
+            let written = toml::to_string(&factor).unwrap();
+            assert!(written.starts_with(&format!("kind = \"{kind}\"\n")), "{written}");
+            assert_eq!(toml::from_str::<Factor>(&written).unwrap(), factor);
+            let unknown = format!("kind = '{kind}'\n{options}\nx = 1");
+            assert!(toml::from_str::<Factor>(&unknown).is_err(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_folder_the_list_the_schema_and_the_page_have_the_same_kinds() {
+        let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = std::fs::read_dir(crate_folder.join("src/recipe/factor")).unwrap();
+        let stem = |path: &Path| path.file_stem().unwrap().to_str().unwrap().replace('_', "-");
+        let mut files: BTreeSet<String> = folder.map(|entry| stem(&entry.unwrap().path())).collect();
+        // The trait, and the order in which CPUs are taken.
+        for file in ["kind", "fill"] {
+            assert!(files.remove(file), "{file}");
+        }
+        assert_eq!(files, kinds());
+        let schema = crate::recipe::schema();
+        let listed = schema["definitions"]["Factor"]["oneOf"].as_array().unwrap();
+        let kind = |of: &serde_json::Value| of["properties"]["kind"]["const"].as_str().unwrap().to_string();
+        assert_eq!(listed.iter().map(kind).collect::<BTreeSet<_>>(), kinds());
+        let page = std::fs::read_to_string(crate_folder.join("../../docs/study.md")).unwrap();
+        for kind in kinds() {
+            assert!(page.contains(&format!("\n| `{kind}` | ")), "docs/study.md has no line for {kind}");
         }
     }
 }

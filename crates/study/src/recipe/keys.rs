@@ -6,6 +6,7 @@ use load::LoadSpec;
 use machine::{Class, Fault};
 use toml::Value;
 
+use super::factor::Key;
 use super::{Factor, Recipe};
 
 /// What a level may change: all that concerns server and load, and nothing of how the study itself is made.
@@ -51,14 +52,14 @@ impl Recipe {
     pub(super) fn keys_of_levels(&self) -> Vec<(&str, &Value)> {
         let mut all = Vec::new();
         let of_factors = self.factors.iter().flat_map(|factor| match factor {
-            Factor::Places { levels, .. } => levels.as_slice(),
+            Factor::Places(places) => places.levels.as_slice(),
             _ => &[],
         });
         for place in self.mis_tuning.iter().chain([&self.baseline]).chain(of_factors) {
             all.extend(place.keys.iter().map(|(key, value)| (key.as_str(), value)));
         }
         for factor in &self.factors {
-            if let Factor::Key { key, values } = factor {
+            if let Factor::Key(Key { key, values }) = factor {
                 all.extend(values.iter().map(|value| (key.as_str(), value)));
             }
         }

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 
 use super::Recipe;
 
+/// The file beside the recipes, as [`schema`] made it; a test compares the two. What makes it is not needed at run time, and is not linked.
+pub const SCHEMA: &str = include_str!("../../../../recipes/recipe.schema.json");
+
 /// The schema of a recipe, in draft 7, which editors' TOML extensions (taplo, Even Better TOML) know.
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft07().with_transform(RecursiveTransform(fit_for_toml));

@@ -63,8 +63,9 @@ impl Secrets {
             let long = texts.iter().filter(|text| text.len() >= SHORTEST_BYTES);
             long.fold(quoted, |quoted, text| quoted.replace(text, secret::CONCEALED))
         };
-        let Fault { class, object, cause, remedy } = fault;
-        Fault { class, object: without(object), cause: without(cause), remedy: without(remedy) }
+        // Without its source, whose text is not looked through.
+        let Fault { class, object, cause, remedy, .. } = fault;
+        Fault::new(class, without(object), without(cause), without(remedy))
     }
 }
 

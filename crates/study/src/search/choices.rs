@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::count::Count;
+use super::big_count::Count;
 use crate::statistics::draws::Draws;
 
 /// How many choices there are.

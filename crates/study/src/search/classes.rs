@@ -1,13 +1,13 @@
-//! The placements of one machine that are worth telling apart: one class for all CPU sets that symmetry makes equal.
+//! The placements of one machine that are worth distinguishing: one class for all CPU sets that symmetry makes equal.
 
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
 
-use super::count::Count;
-use super::fill::Grain;
-use super::forms::{Form, Forms, LOAD, NEITHER, SERVER, Spread, canonical_on_tree};
-use super::names;
+use super::big_count::Count;
+use super::canonical_forms::{Form, Forms, LOAD, NEITHER, SERVER, Spread, canonical_on_tree};
+use super::class_names;
+use super::grain::Grain;
 use super::symmetry::Symmetry;
 
 /// How many CPUs the server and the load have. A load of 0 is a load that runs elsewhere or wherever it likes.
@@ -33,7 +33,7 @@ pub struct Key(Vec<u8>);
 /// One class, by the set in it that is to be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuClass {
-    /// What tells it from other classes.
+    /// What distinguishes it from other classes.
     pub key: Key,
     /// CPUs of the server: of the sets in the class one with low numbers.
     pub server: CpuSet,
@@ -106,7 +106,7 @@ impl Symmetry {
             Some(_) => self.list_at(grain, &sizes),
             None => Vec::new(),
         };
-        names::make_unique(&mut classes);
+        class_names::make_unique(&mut classes);
         let left_out = (Count::Exact(classes.len() as u128) != of).then(|| match chosen {
             Some(_) => format!("{} of {of} classes: {}", classes.len(), grain.words()),
             None => format!(
@@ -129,7 +129,7 @@ impl Symmetry {
         self.class(self.form(server, load))
     }
 
-    /// What tells the class of a placement from others.
+    /// What distinguishes the class of a placement from others.
     pub fn key_of(&self, server: &CpuSet, load: &CpuSet) -> Key {
         Key(self.form(server, load).states)
     }
@@ -158,7 +158,7 @@ impl Symmetry {
             seats.filter(|(_, state)| **state == who).map(|(cpu, _)| *cpu).collect()
         };
         let (server, load) = (with(SERVER), with(LOAD));
-        let name = names::of_pair(self, &server, &load);
+        let name = class_names::of_pair(self, &server, &load);
         CpuClass { server, load, sets: form.sets, name, key: Key(form.states) }
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::model::{Model, Seen};
+use super::gaussian_process::{Model, Seen};
 use super::race::Race;
 use super::space::Space;
 use crate::statistics::draws::Draws;

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use machine::CpuSet;
 
+use super::big_count::Count;
 use super::choices;
 use super::classes::{CpuClass, Key, Listed, Sizes};
-use super::count::Count;
 use super::features::Describer;
-use super::fill::Grain;
+use super::grain::Grain;
 use super::symmetry::Symmetry;
 use crate::statistics::draws::Draws;
 

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use machine::devices::{Device, DeviceKind};
 use machine::topology::caches::{Cache, CacheType};
+use machine::wording::counted;
 use machine::{Class, CpuSet, Fault, Machine};
 
-use super::alike;
-use super::group::{Group, Parts};
+use super::node_symmetry::{Group, Parts};
 use super::tree::{Level, Plan, Tree};
+use super::value_classes;
 
 /// Measured latencies of memory that differ by no more than this factor from the next count as the same.
 const SAME_LATENCY: f64 = 1.1;
@@ -26,7 +27,7 @@ pub struct Symmetry {
     pub(crate) group: Option<Group>,
     pub(crate) nodes: Vec<NodeAt>,
     choosable: CpuSet,
-    /// What tells CPUs and groups of CPUs from others like them, in words.
+    /// What distinguishes CPUs and groups of CPUs from others like them, in words.
     pub differences: Vec<String>,
     /// What made the symmetry smaller than it may be.
     pub notes: Vec<String>,
@@ -43,16 +44,16 @@ pub(crate) struct NodeAt {
 
 impl Symmetry {
     /// The symmetry of `machine` for what may run on its usable CPUs. `interrupts_per_s` is the measured rate by CPU;
-    /// without it the counts since boot tell.
+    /// without it the counts since boot decide.
     ///
     /// Fails when the machine has no CPU that may be used.
     pub fn of(machine: &Machine, interrupts_per_s: Option<&BTreeMap<u32, f64>>) -> Result<Self, Fault> {
-        Self::told_apart(machine, interrupts_per_s, machine.usable(), &BTreeMap::new())
+        Self::distinguished(machine, interrupts_per_s, machine.usable(), &BTreeMap::new())
     }
 
     /// As [`of`](Self::of), for what may run on `choosable` alone, where the CPUs of `apart` differ from others by what is known of
     /// each in words.
-    pub fn told_apart(
+    pub fn distinguished(
         machine: &Machine,
         interrupts_per_s: Option<&BTreeMap<u32, f64>>,
         choosable: CpuSet,
@@ -171,15 +172,11 @@ fn devices_of(machine: &Machine, node: u32) -> Vec<String> {
             false => *others.entry(format!("{:?}", device.kind).to_lowercase()).or_default() += 1,
         }
     }
-    words.extend(
-        others
-            .into_iter()
-            .map(|(kind, count)| format!("{count} {kind} device{}", if count == 1 { "" } else { "s" })),
-    );
+    words.extend(others.into_iter().map(|(kind, count)| counted(count, &format!("{kind} device"))));
     words
 }
 
-/// What tells a CPU from others like it.
+/// What distinguishes a CPU from others like it.
 fn marks(machine: &Machine, interrupts_per_s: Option<&BTreeMap<u32, f64>>) -> BTreeMap<u32, String> {
     let mut marks: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     let mut mark = |cpu: u32, words: String| marks.entry(cpu).or_default().push(words);
@@ -188,7 +185,7 @@ fn marks(machine: &Machine, interrupts_per_s: Option<&BTreeMap<u32, f64>>) -> BT
         Some(rates) => online.iter().map(|cpu| rates.get(cpu).copied().unwrap_or(0.0)).collect(),
         None => online.iter().map(|cpu| since_boot(machine, *cpu)).collect(),
     };
-    for (cpu, class) in online.iter().zip(alike::load_classes(&counts, interrupts_per_s.is_some())) {
+    for (cpu, class) in online.iter().zip(value_classes::load_classes(&counts, interrupts_per_s.is_some())) {
         if class > 0 {
             mark(*cpu, format!("serves {}-{} times its share of interrupts", 1u64 << class, 2u64 << class));
         }
@@ -214,7 +211,7 @@ fn memory_classes(machine: &Machine) -> BTreeMap<u32, usize> {
     let known: Vec<(u32, f64)> =
         machine.nodes.iter().filter_map(|node| Some((node.id, node.memory_bytes? as f64))).collect();
     let bytes: Vec<f64> = known.iter().map(|(_, bytes)| *bytes).collect();
-    known.iter().map(|(id, _)| *id).zip(alike::classes(&bytes, SAME_MEMORY)).collect()
+    known.iter().map(|(id, _)| *id).zip(value_classes::classes(&bytes, SAME_MEMORY)).collect()
 }
 
 /// What the distances are between: nodes with CPUs, groups of CPUs without a node, then nodes of memory alone.
@@ -259,8 +256,8 @@ fn labels(machine: &Machine) -> BTreeMap<(u32, u32), usize> {
     let mut labels = BTreeMap::new();
     for from in &machine.nodes {
         for to in &machine.nodes {
-            let told = from.distances.get(&to.id).copied();
-            let key = (told, measured.get(&(from.id, to.id)).copied());
+            let reported = from.distances.get(&to.id).copied();
+            let key = (reported, measured.get(&(from.id, to.id)).copied());
             let next = numbers.len() + 1;
             labels.insert((from.id, to.id), *numbers.entry(key).or_insert(next));
         }
@@ -276,7 +273,7 @@ fn measured_classes(machine: &Machine) -> BTreeMap<(u32, u32), usize> {
         .filter_map(|cell| Some(((cell.from, cell.memory), cell.latency_ns?.median)))
         .collect();
     let medians: Vec<f64> = known.iter().map(|(_, ns)| *ns).collect();
-    known.iter().map(|(pair, _)| *pair).zip(alike::classes(&medians, SAME_LATENCY)).collect()
+    known.iter().map(|(pair, _)| *pair).zip(value_classes::classes(&medians, SAME_LATENCY)).collect()
 }
 
 fn nodes_at(machine: &Machine) -> Vec<NodeAt> {

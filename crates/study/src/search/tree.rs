@@ -41,7 +41,7 @@ pub(crate) struct Kind {
     pub children: Vec<(usize, usize)>,
     /// For a CPU: whether it may be used at all.
     pub choosable: bool,
-    /// For a CPU: whether something tells it from an ordinary one.
+    /// For a CPU: whether something distinguishes it from an ordinary one.
     pub marked: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Plan {
     pub choosable: CpuSet,
     /// Sets of CPUs that have something in common, with a colour or none.
     pub groups: Vec<(Level, CpuSet, String)>,
-    /// What tells single CPUs from ordinary ones.
+    /// What distinguishes single CPUs from ordinary ones.
     pub marks: BTreeMap<u32, String>,
 }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_crosses_tells_its_cpus_apart() {
+    fn a_set_that_crosses_distinguishes_its_cpus() {
         let groups =
             vec![(Level::Node, set("0-1"), String::new()), (Level::LastCache, set("1-2"), String::new())];
         let tree = Tree::build(Plan { cpus: set("0-3"), choosable: set("0-3"), groups, ..Plan::default() });

@@ -5,10 +5,10 @@
 //! is the truth, [`Trials`] draws trials around it.
 
 mod landscape;
-mod machine_of;
+mod landscape_machine;
 mod mixed;
 mod noise;
-mod studied;
+mod study_machine;
 mod truth;
 
 #[cfg(test)]
@@ -17,5 +17,5 @@ mod tests;
 pub use landscape::{Landscape, MemoryPolicy, Noise, Published, Shape, Workload};
 pub use mixed::Mixed;
 pub use noise::Trials;
-pub use studied::{METRIC, Studied};
+pub use study_machine::{METRIC, Studied};
 pub use truth::Truth;

@@ -40,7 +40,7 @@ impl Landscape {
 }
 
 impl Truth {
-    /// The machine as a map would tell it.
+    /// The machine as a map would show it.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }

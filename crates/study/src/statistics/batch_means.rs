@@ -132,23 +132,23 @@ mod tests {
 
     #[test]
     fn independent_intervals_count_in_full() {
-        let (size, held, told) = over_runs(0.0, 400);
+        let (size, held, known) = over_runs(0.0, 400);
         assert!((300.0..=400.0).contains(&size), "{size}");
-        assert!(held >= 0.92 && told >= 290, "{held} {told}");
+        assert!(held >= 0.92 && known >= 290, "{held} {known}");
     }
 
     #[test]
     fn dependent_intervals_count_as_few() {
         // Theory: n (1 - kept) / (1 + kept): 1000 at 0.8 count as 111.
-        let (size, held, told) = over_runs(0.8, 1000);
+        let (size, held, known) = over_runs(0.8, 1000);
         assert!((80.0..170.0).contains(&size), "{size}");
-        assert!(held >= 0.88 && told >= 200, "{held} {told}");
+        assert!(held >= 0.88 && known >= 200, "{held} {known}");
     }
 
     #[test]
     fn a_run_shorter_than_its_memory_is_too_short() {
-        let (_, _, told) = over_runs(0.99, 100);
-        assert!(told < 100, "{told} of 300 were told");
+        let (_, _, known) = over_runs(0.99, 100);
+        assert!(known < 100, "{known} of 300 are known");
         assert_eq!(run_mean(&[]), RunMean::TooShort { intervals: 0 });
         assert_eq!(run_mean(&[1.0, 2.0]), RunMean::TooShort { intervals: 2 });
         let drifting: Vec<f64> = (0..100).map(f64::from).collect();

@@ -5,6 +5,7 @@ pub mod bootstrap;
 pub mod change_points;
 pub mod draws;
 pub mod holm;
+pub mod linear;
 pub mod looks;
 pub mod median_interval;
 pub mod normal;

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_and_too_few_values_beyond_are_told() {
+    fn too_few_blocks_and_too_few_values_beyond_are_reported() {
         let of = |blocks: usize| pool(&vec![vec![(1, 99), (7, 1)]; blocks]);
         assert!(why_not(&of(7), &of(7), 0.5).unwrap().contains("7 blocks; an interval takes 8"));
         assert_eq!(ratio_with_interval(&of(7), &of(7), 0.5, DRAWS), None);

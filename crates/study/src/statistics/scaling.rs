@@ -103,7 +103,7 @@ pub struct At {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Peak {
-    /// Not told: the interval of b touches 0, so there may be none.
+    /// Not known: the interval of b touches 0, so there may be none.
     NotTold,
     /// At so many CPUs.
     At {

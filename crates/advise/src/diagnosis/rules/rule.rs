@@ -15,7 +15,7 @@ pub struct About {
     pub title: &'static str,
     /// Which part of the server's time it takes.
     pub costs: Costs,
-    /// Shape, likely cause, how to tell it from what looks the same, where to look next: a paragraph.
+    /// Shape, likely cause, how to distinguish it from what looks the same, where to look next: a paragraph.
     pub docs: &'static str,
 }
 

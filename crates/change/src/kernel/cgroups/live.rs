@@ -22,7 +22,7 @@ impl Cgroups for LiveKernel {
 
     fn make_dir(&self, path: &Path) -> io::Result<()> {
         if !path.parent().is_some_and(|parent| pseudo_files::is_pseudo(parent).unwrap_or(false)) {
-            return Err(invalid("this is no place for a cgroup"));
+            return Err(invalid("a cgroup cannot be created here"));
         }
         fs::create_dir(path)
     }
@@ -48,7 +48,7 @@ impl Cgroups for LiveKernel {
         let mountinfo = fs::read_to_string("/proc/self/mountinfo")?;
         let mounts = mounts::parse(&mountinfo);
         let hierarchy = mounts::above(&mounts, near)
-            .ok_or_else(|| invalid(format!("{} lies in no cgroup hierarchy", near.display())))?;
+            .ok_or_else(|| invalid(format!("{} is not in a cgroup hierarchy", near.display())))?;
         let place = |text: &str| hierarchy.directory_of(text).map(PathBuf::from);
         let first = place(&fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
             .ok_or_else(|| invalid("its cgroup cannot be seen from here (container)"))?;

@@ -3,9 +3,9 @@
 use std::io;
 
 use super::Identity;
-use crate::ground::{Directory, Ground};
 use crate::kernel::emulated::{EmulatedKernel, namespace};
 use crate::kernel::network::Network as _;
+use crate::namespace::process_view::{Directory, ProcessView};
 use crate::subject::{Interface, Reference, Scope, Subject};
 
 impl Identity for EmulatedKernel {
@@ -17,9 +17,9 @@ impl Identity for EmulatedKernel {
         Ok(self.inner().ticks)
     }
 
-    fn ground(&self) -> io::Result<Ground> {
+    fn process_view(&self) -> io::Result<ProcessView> {
         let (pid, mounts, root) = self.inner().identities.stands;
-        Ok(Ground {
+        Ok(ProcessView {
             processes: namespace(pid),
             time: None,
             mounts: namespace(mounts),

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::OnceLock;
 
 use super::{Identity, subjects};
-use crate::ground::Ground;
 use crate::kernel::live::LiveKernel;
 use crate::namespace::netns;
+use crate::namespace::process_view::ProcessView;
 use crate::subject::{Reference, Subject};
 
 impl Identity for LiveKernel {
@@ -22,12 +22,12 @@ impl Identity for LiveKernel {
         Ok(s * ticks_per_s + ns * ticks_per_s / 1_000_000_000)
     }
 
-    fn ground(&self) -> io::Result<Ground> {
+    fn process_view(&self) -> io::Result<ProcessView> {
         // It does not change while this process runs. Why it is not known may: /proc can be mounted.
-        static KNOWN: OnceLock<Ground> = OnceLock::new();
+        static KNOWN: OnceLock<ProcessView> = OnceLock::new();
         match KNOWN.get() {
-            Some(ground) => Ok(*ground),
-            None => Ground::of_own().map(|ground| *KNOWN.get_or_init(|| ground)),
+            Some(view) => Ok(*view),
+            None => ProcessView::of_own().map(|view| *KNOWN.get_or_init(|| view)),
         }
     }
 

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_and_a_disk_have_an_identity_where_the_kernel_tells_one() {
+    fn a_line_and_a_disk_have_an_identity_where_the_kernel_reports_one() {
         let lines = fs::read_dir("/proc/irq").unwrap().flatten();
         let number = lines
             .filter_map(|line| line.file_name().to_str()?.parse::<u32>().ok())

@@ -36,7 +36,7 @@ pub fn make(path: &Path, bytes: u64) -> io::Result<()> {
     let pages = bytes / page;
     let last_page = pages.checked_sub(1).and_then(|last| u32::try_from(last).ok()).filter(|last| *last >= 9);
     let last_page =
-        last_page.ok_or_else(|| unfit(format!("a swap area has 10 pages to 2^32, and {pages} are none")))?;
+        last_page.ok_or_else(|| unfit(format!("a swap area has 10 to 2^32 pages, not {pages}")))?;
     has_room(path, bytes)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     write_zeros(&mut file, pages * page)?;
@@ -69,7 +69,7 @@ fn has_room(path: &Path, bytes: u64) -> io::Result<()> {
         false => {
             let [free, bytes, left] = [free, bytes, LEFT_FREE_BYTES].map(|bytes| bytes >> 20);
             let why = format!(
-                "{free} MiB are free in {}: too few for {bytes} MiB of swap and {left} MiB that stay free",
+                "{free} MiB are free in {}: not enough for {bytes} MiB of swap and {left} MiB that stay free",
                 folder.display()
             );
             Err(io::Error::new(io::ErrorKind::StorageFull, why))
@@ -94,7 +94,7 @@ fn is_ours(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match name.starts_with(NAME.0) && name.ends_with(NAME.1) {
         true => Ok(()),
-        false => Err(unfit("this is no name of a swap file of pinwise, which touches no others".into())),
+        false => Err(unfit("this is not the name of a swap file of pinwise, which touches no others".into())),
     }
 }
 

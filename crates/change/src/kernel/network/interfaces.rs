@@ -52,7 +52,7 @@ fn shown_in_sys() -> io::Result<Namespace> {
     shown.ok_or_else(|| io::Error::other("whose interfaces /sys shows cannot be determined"))
 }
 
-/// Inode number of the directory of the loopback interface in sysfs. It tells network namespaces apart: the interface lives
+/// Inode number of the directory of the loopback interface in sysfs. It distinguishes network namespaces: the interface lives
 /// as long as its namespace, and its number is the same in every mount.
 fn loopback() -> io::Result<u64> {
     Ok(fs::metadata(Path::new(INTERFACES).join("lo"))?.ino())

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use machine::BootLoader;
-use machine::boot_loader::{BOOT_FOLDERS, COMMAND_LINE};
+use machine::act::boot_loader::{BOOT_FOLDERS, COMMAND_LINE};
 
 use crate::kernel::program;
 
@@ -110,9 +110,7 @@ fn sync_folder() -> io::Result<()> {
 /// The folder is missing; the file is a link, which a new file would break. No draft is left then.
 fn replace(text: &str) -> io::Result<()> {
     if fs::symlink_metadata(COMMAND_LINE).is_ok_and(|file| file.is_symlink()) {
-        return Err(io::Error::other(
-            "it is a link: whoever made it has to change the file that it leads to",
-        ));
+        return Err(io::Error::other("it is a symbolic link: change the file that it points to"));
     }
     draft(text).and_then(|()| fs::rename(DRAFT, COMMAND_LINE)).inspect_err(|_| _ = remove_draft())?;
     sync_folder()

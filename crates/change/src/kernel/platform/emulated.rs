@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use machine::boot_loader::COMMAND_LINE;
+use machine::act::boot_loader::COMMAND_LINE;
 use machine::{BootLoader, CpuSet, GuestPin, PlatformFile, ProcessRef};
 
 use super::boot_lines::{self, line};

@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use machine::PlatformFile;
-use machine::platform_file::Told;
+use machine::act::platform_file::Notified;
 
 use super::PlacedFile;
 use crate::kernel::program::run;
@@ -29,7 +29,7 @@ pub fn place(file: &PlatformFile, content: &str) -> io::Result<()> {
     let path = path_of(file)?;
     let (draft, folders) = (draft_of(&path), missing_folders(&path));
     let placed = link(&path, &draft, &folders, content).and_then(|()| {
-        let reloaded = sync_folder(&path).and_then(|()| reload(file.told()));
+        let reloaded = sync_folder(&path).and_then(|()| reload(file.notified()));
         reloaded.inspect_err(|_| _ = fs::remove_file(&path))
     });
     let drafted = absent_is_fine(fs::remove_file(&draft));
@@ -63,7 +63,7 @@ pub fn displace(file: &PlatformFile, folders: &[PathBuf]) -> io::Result<()> {
     remove_folders(&path, folders)?;
     // It has to be gone for good before the ledger says so.
     sync_folder(&path)?;
-    reload(file.told())
+    reload(file.notified())
 }
 
 /// Removes empty folders above this file, the innermost first. A damaged ledger may name others, which stay.
@@ -93,7 +93,7 @@ fn is_not_in_use(profile: &Path) -> io::Result<()> {
 
 fn path_of(file: &PlatformFile) -> io::Result<PathBuf> {
     let unfit =
-        || io::Error::new(io::ErrorKind::InvalidInput, "this is no name that a session or unit can have");
+        || io::Error::new(io::ErrorKind::InvalidInput, "this is not a valid name of a session or unit");
     file.path().ok_or_else(unfit)
 }
 
@@ -133,10 +133,10 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
 }
 
 /// Has the program that reads the file read it again.
-fn reload(reader: Told) -> io::Result<()> {
+fn reload(reader: Notified) -> io::Result<()> {
     match reader {
-        Told::Nobody => Ok(()),
-        Told::Systemd => run("systemctl", &["daemon-reload"]).map(drop),
-        Told::BootLoader => run("update-grub", &[]).map(drop),
+        Notified::Nobody => Ok(()),
+        Notified::Systemd => run("systemctl", &["daemon-reload"]).map(drop),
+        Notified::BootLoader => run("update-grub", &[]).map(drop),
     }
 }

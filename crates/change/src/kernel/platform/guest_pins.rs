@@ -8,7 +8,7 @@ use machine::{CpuSet, GuestPin};
 
 use crate::kernel::program;
 
-/// Far longer than an answer takes. A guest whose monitor hangs would keep libvirt waiting for ever.
+/// Far longer than an answer takes. A guest whose monitor hangs would keep libvirt waiting forever.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The CPUs at present.
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// `TimedOut` when libvirt does not answer.
 pub fn get(pin: &GuestPin) -> io::Result<CpuSet> {
     let answer = virsh(&pin.question().ok_or_else(damaged)?)?;
-    pin.told(&answer)
+    pin.parse_answer(&answer)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, format!("virsh answers: {why}")))
 }
 
@@ -84,7 +84,7 @@ fn failure(said: &str) -> io::Error {
         _ if why.contains("authentication") || why.contains("Permission denied") => {
             io::Error::new(io::ErrorKind::PermissionDenied, why)
         }
-        _ if why.is_empty() => io::Error::other("virsh failed without a word"),
+        _ if why.is_empty() => io::Error::other("virsh failed without a message"),
         _ => io::Error::other(format!("libvirt: {why}")),
     }
 }
@@ -113,6 +113,6 @@ mod tests {
         );
         let refused = "error: failed to connect to the hypervisor\nerror: authentication unavailable: no polkit agent\n";
         assert_eq!(failure(refused).kind(), io::ErrorKind::PermissionDenied);
-        assert_eq!(failure("").to_string(), "virsh failed without a word");
+        assert_eq!(failure("").to_string(), "virsh failed without a message");
     }
 }

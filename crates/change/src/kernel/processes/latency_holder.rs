@@ -35,7 +35,7 @@ fn read_us(device: &mut File) -> io::Result<u32> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("the kernel reports {limit} us")))
 }
 
-/// Runs [`VERB`]: asks the kernel for a limit (µs), reports on standard output that it is in force, and waits to be
+/// Runs the verb `hold-latency`: asks the kernel for a limit (µs), reports on standard output that it is in force, and waits to be
 /// ended. Returns only on an error.
 pub fn hold(limit_us: u32) -> Fault {
     let asked = || {

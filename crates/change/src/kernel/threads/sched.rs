@@ -61,7 +61,7 @@ pub fn scheduling(tid: u32) -> io::Result<SchedulingState> {
         libc::SCHED_FIFO => Scheduling::Fifo { priority: attr.priority as i32 },
         libc::SCHED_RR => Scheduling::RoundRobin { priority: attr.priority as i32 },
         other => {
-            let why = format!("its scheduling policy, number {other}, is none that pinwise can put back");
+            let why = format!("pinwise cannot restore its scheduling policy, number {other}");
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
     };

@@ -33,7 +33,7 @@ pub(super) fn cpus(
     let possible = machine.possible.clone();
     let took = asked.zip(now).map(|(asked, now)| {
         let asked = possible.map_or(asked.clone(), |possible| asked.intersection(&possible));
-        // Partitions of cpusets are added to what was asked at boot.
+        // Partitions of cpusets are added to what was requested at boot.
         !asked.is_empty() && asked.is_subset(now)
     });
     let words = |set: &CpuSet| if set.is_empty() { "none".to_string() } else { set.to_list() };
@@ -51,8 +51,8 @@ pub(super) fn mask(asked: &str, tunable: &str, machine: &Machine, source: &'stat
     Effect { took: exact, ..effect }
 }
 
-/// RCU callbacks that left their CPU show by threads (`rcuop/N`). From 6.1 on, once any CPU is asked, every CPU gets such
-/// a thread (kernel/rcu/tree_nocb.h): that there are some tells that the kernel took the parameter, not for which CPUs.
+/// RCU callbacks that left their CPU show by threads (`rcuop/N`). From 6.1 on, once any CPU is named, every CPU gets such
+/// a thread (kernel/rcu/tree_nocb.h): that there are some shows that the kernel took the parameter, not for which CPUs.
 pub(super) fn offloaded(asked: &str, machine: &Machine) -> Effect {
     let source = "the kernel's rcuo threads";
     if machine.kernel_threads.is_empty() {

@@ -150,7 +150,7 @@ fn huge_pages(asked: &str, machine: &Machine) -> Effect {
         .collect();
     let words = machine.kernel.cmdline.as_deref().unwrap_or_default();
     let sizes = words.matches("hugepagesz=").count();
-    // Of which size is told by the word before: with several sizes it is left open.
+    // The word before gives the size: with several sizes it is left open.
     let met = asked.parse::<u64>().ok().filter(|_| sizes < 2).map(|asked| {
         machine.memory.huge_pages.iter().any(|pool| pool.total.is_some_and(|total| total >= asked))
     });

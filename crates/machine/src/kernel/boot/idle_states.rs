@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use crate::Machine;
-use crate::idle::IdleState;
+use crate::power::idle::IdleState;
 
 const SOURCE: &str = "/sys/devices/system/cpu/cpuidle, /sys/devices/system/cpu/cpu*/cpuidle";
 
@@ -56,7 +56,7 @@ pub(super) fn now(machine: &Machine, took: Option<bool>, word: Option<&str>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::idle::IdleState;
+    use crate::power::idle::IdleState;
 
     fn machine(driver: &str, states: &[&str]) -> Machine {
         let mut machine = Machine::default();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_held_is_told_beside() {
+    fn a_limit_that_is_held_is_reported_beside() {
         let mut held = machine("acpi_idle", &["POLL", "C1", "C2"]);
         held.power.latency_limit_us = Some(5);
         assert!(limit("processor.max_cstate", "2", &held).now.unwrap().contains("below 5 us"));

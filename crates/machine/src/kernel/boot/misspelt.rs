@@ -4,7 +4,7 @@ use super::Taker;
 use super::effect::Effect;
 use crate::Machine;
 
-/// Names that are worth a guess: those that one writes by hand for the sake of placement and latency.
+/// Names that are worth a guess: those that people set manually for placement and latency.
 const NAMES: &[&str] = &[
     "isolcpus",
     "nohz_full",
@@ -41,7 +41,7 @@ const NAMES: &[&str] = &[
 /// Shorter words are near to too much.
 const SHORTEST: usize = 4;
 
-/// A parameter that looks like a slip of the pen: the kernel hands what it does not know to the first process, save names
+/// A parameter that looks like a typo: the kernel hands what it does not know to the first process, save names
 /// with a dot, which it takes for those of modules that may come later and drops without a word (init/main.c,
 /// unknown_bootoption).
 pub(super) fn unknown(name: &str, machine: &Machine) -> Option<Effect> {
@@ -60,7 +60,7 @@ pub(super) fn unknown(name: &str, machine: &Machine) -> Option<Effect> {
     Some(Effect { now: Some(now), took: handed.map(|_| false), source: "/proc/1/environ (root)" })
 }
 
-/// A slip of the pen in the name of a module, or of its parameter.
+/// A typo in the name of a module, or of its parameter.
 fn of_module(name: &str, module: &str, meant: &str, machine: &Machine) -> Option<Effect> {
     let taker = machine.kernel.module_parameters.as_ref().and_then(|takers| takers.get(name));
     let (now, took, source) = match taker {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_told_by_what_the_first_process_got() {
+    fn a_typo_shows_by_what_the_first_process_got() {
         let mut machine = machine("nohz_ful=2-3 quiet");
         let first =
             |machine: &Machine| decode(machine).first().map(|p| (p.took_effect, p.now.clone().unwrap()));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_the_name_of_a_module_is_told_by_what_modules_there_are() {
+    fn a_typo_in_the_name_of_a_module_shows_by_what_modules_there_are() {
         let told = |word: &str, taker: Option<Taker>| {
             let mut machine = machine(&format!("{word}=1"));
             machine.kernel.unknown_parameters = Some(Vec::new());

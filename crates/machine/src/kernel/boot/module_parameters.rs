@@ -1,7 +1,7 @@
 //! Boot parameters with a dot (`processor.max_cstate=1`): whether this kernel has a module that takes them.
 //!
-//! The kernel never tells: it drops a name with a dot that it does not know without a word, for a module that may come
-//! later (init/main.c, unknown_bootoption). What it has is told by /sys/module and by the lists that lie beside its
+//! The kernel never reports it: it drops a name with a dot that it does not know without a word, for a module that may come
+//! later (init/main.c, unknown_bootoption). What it has is shown by /sys/module and by the lists that lie beside its
 //! modules (Documentation/kbuild/kbuild.rst).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,11 +174,11 @@ fn module_of(path: &str) -> Option<String> {
 }
 
 /// The fact `module_parameters`: `NAME=TAKER`, separated by blanks.
-pub(crate) fn told(takers: impl Iterator<Item = (String, Taker)>) -> String {
+pub(crate) fn encode(takers: impl Iterator<Item = (String, Taker)>) -> String {
     takers.map(|(name, taker)| format!("{name}={taker}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Decodes [`told`]; words of a newer pinwise are not reported.
+/// Decodes [`encode`]; words of a newer pinwise are not reported.
 pub(crate) fn parse(fact: &str) -> BTreeMap<String, Taker> {
     let known = [Taker::Module, Taker::NoParameter, Taker::NoModule, Taker::NoModuleSoCalled];
     let pairs = fact.split_whitespace().filter_map(|pair| pair.split_once('='));
@@ -249,7 +249,7 @@ mod tests {
             [Taker::Module, Taker::NoParameter, Taker::NoModule, Taker::NoModuleSoCalled, Taker::NotTold];
         let takers: BTreeMap<String, Taker> =
             all.into_iter().map(|taker| (format!("{taker}.x"), taker)).collect();
-        assert_eq!(parse(&told(takers.clone().into_iter())), takers);
+        assert_eq!(parse(&encode(takers.clone().into_iter())), takers);
         assert_eq!(parse("a.b=colour c d=").get("a.b"), Some(&Taker::NotTold));
         assert!(parse("").is_empty() && parse("a.b").is_empty());
     }

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 pub struct BootParameter {
     /// Name as it was written: `nohz_full`, `processor.max_cstate`.
     pub name: String,
-    /// What was asked; `None` for a word without a value (`nosmt`).
+    /// What was requested; `None` for a word without a value (`nosmt`).
     pub asked: Option<String>,
-    /// What is so now, in words; `None` when nothing that can be read tells.
+    /// What is so now, in words; `None` when nothing that can be read shows it.
     pub now: Option<String>,
     /// Whether it took effect; `None` when that is not known.
     pub took_effect: Option<bool>,
-    /// The file that tells, or why none does.
+    /// The file that shows it, or why none does.
     pub source: String,
 }

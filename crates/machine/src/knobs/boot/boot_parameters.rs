@@ -1,10 +1,10 @@
 //! What the boot loader passes to the kernel.
 
-use crate::boot_loader::{BootLoader, COMMAND_LINE};
+use crate::act::boot_loader::{BootLoader, COMMAND_LINE};
+use crate::act::platform_file::HEAD;
 use crate::kernel::boot;
 use crate::knobs::{About, Knob, MaySet, OwnerId, Target, no_such};
 use crate::plan::MACHINE;
-use crate::platform_file::HEAD;
 use crate::{Act, Class, Fault, PlatformFile, Root};
 
 /// The knob.

@@ -69,7 +69,7 @@ pub(in crate::knobs) struct Running {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::knobs) struct Member {
     pub(in crate::knobs) thread: ThreadRef,
-    /// What tells it from the others of its kind.
+    /// What distinguishes it from the others of its kind.
     pub(in crate::knobs) label: Option<String>,
     pub(in crate::knobs) cpus: CpuSet,
 }

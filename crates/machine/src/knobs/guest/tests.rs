@@ -124,7 +124,7 @@ fn guests_that_share_a_name_go_by_their_process() {
 }
 
 #[test]
-fn libvirt_is_told_of_its_own_guests() {
+fn libvirt_places_its_own_guests() {
     let words = |knob, target| told(&change(knob, target, "1", by_libvirt()).unwrap());
     let of = |verb: &str| format!("{verb} --domain {UUID} --live");
     assert_eq!(words("vcpu-affinity", "web 1/vcpu/1"), [format!("{} --vcpu 1 --cpulist 1", of("vcpupin"))]);
@@ -170,7 +170,7 @@ fn the_knobs_of_guests_are_known() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn what_is_not_there_is_reported() {
     for (target, value, why) in [
         ("db/vcpu/2", "1", "no such thread"),
         ("web/vcpu/0", "1", "no guest of that name"),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_irqbalance_that_runs_is_told_first() {
+    fn an_irqbalance_that_runs_gets_the_ban_first() {
         let root =
             Root::from_tree(with_irqbalance(Tree::new().file("/proc/irq/38/smp_affinity_list", "0-1\n")));
         let write = |value: &str| Act::WriteFile {

@@ -113,7 +113,7 @@ pub(in crate::knobs) mod tests {
     pub(in crate::knobs) const PROCESS: ProcessRef = ProcessRef { pid: 812, start_time_ticks: 300 };
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn only_what_differs_is_reported() {
         let root = root("SLEEP 10 IRQ 38 LOAD 0 DIFF 0 CLASS 0 IRQ 7 LOAD 0 DIFF 0 CLASS 0 BANNED 0");
         assert_eq!(IrqbalanceBannedIrqs.read(&root, "machine").unwrap(), "7,38");
         let acts = |value| IrqbalanceBannedIrqs.change(&root, "machine", value).unwrap();

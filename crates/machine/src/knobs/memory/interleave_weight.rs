@@ -71,7 +71,7 @@ impl Knob for InterleaveWeight {
     }
 }
 
-/// Whether the firmware has told the kernel the bandwidth of a node from its nearest CPUs (drivers/base/node.c, access class 1).
+/// Whether the firmware has reported the bandwidth of a node from its nearest CPUs (drivers/base/node.c, access class 1).
 fn knows_bandwidths(root: &Root) -> bool {
     const NODES: &str = "/sys/devices/system/node";
     let nodes = root.list(NODES).unwrap_or_default();

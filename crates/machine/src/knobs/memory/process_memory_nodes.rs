@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn where_memory_lies_is_told_and_where_it_is_to_lie_asked_for() {
+    fn where_memory_lies_is_reported_and_where_it_is_to_lie_asked_for() {
         let root = root("0-1\n");
         let targets = ProcessMemoryNodes.targets(&root).unwrap();
         assert_eq!(targets.iter().map(|target| target.id.as_str()).collect::<Vec<_>>(), ["7"]);

@@ -24,7 +24,7 @@ pub static KNOB: FileKnob = FileKnob {
     form: ON_OFF,
 };
 
-/// intel_pstate tells it inverted; the other drivers have a file for all of them.
+/// intel_pstate reports it inverted; the other drivers have a file for all of them.
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_and_what_cannot_be_known_is_told() {
+    fn what_has_no_name_and_what_cannot_be_known_is_reported() {
         assert!(IoPriorityKnob.read(&root(0x4010), "7").unwrap_err().cause.contains("16400"));
         let stat = "8 (s) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
         let captured = Root::from_tree(Tree::new().file("/proc/8/task/8/stat", stat));

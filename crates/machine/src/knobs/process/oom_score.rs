@@ -69,7 +69,7 @@ mod tests {
     use crate::{ProcessRef, Tree};
 
     #[test]
-    fn the_process_is_told_apart_and_the_range_held() {
+    fn the_process_is_distinguished_and_the_range_held() {
         let stat = "7 (s) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 300 0 0\n";
         let tree = Tree::new().file("/proc/7/stat", stat).file("/proc/7/task/7/stat", stat);
         let root = Root::from_tree(tree.file("/proc/7/oom_score_adj", "-17\n"));

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_thread_is_moved_and_told_apart_by_its_start() {
+    fn every_thread_is_moved_and_distinguished_by_its_start() {
         assert_eq!(
             ProcessAffinity.targets(&root()).unwrap(),
             [Target { id: "7".into(), what: "my (server)".into() }]
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_are_not_there_and_malformed_files_are_told() {
+    fn processes_that_are_not_there_and_malformed_files_are_reported() {
         assert!(ProcessAffinity.change(&root(), "10", "1").unwrap_err().cause.contains("no such process"));
         assert!(
             ProcessAffinity.change(&root(), "8", "1").unwrap_err().object.contains("/proc/8/task/8/stat")

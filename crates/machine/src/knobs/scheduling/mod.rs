@@ -1,4 +1,4 @@
-//! Who gets a CPU before whom.
+//! Which task gets a CPU first.
 
 pub mod autogroup;
 pub mod autogroup_nice;

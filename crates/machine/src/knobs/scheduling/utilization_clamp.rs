@@ -29,7 +29,7 @@ impl Knob for UtilizationClamp {
         &ABOUT
     }
 
-    /// None where the kernel was built without it, which the first process that can be read tells.
+    /// None where the kernel was built without it, as the first process that can be read shows.
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
         let targets = processes(root)?;
         let first =

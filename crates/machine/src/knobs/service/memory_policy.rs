@@ -1,9 +1,9 @@
 //! Memory nodes that a service takes its memory from, from its start on.
 
 use super::unit_drop_in::{file, last_of, services, text};
+use crate::act::platform_file::{Aspect, HEAD};
 use crate::knobs::memory::cpuset_mems::with_memory;
 use crate::knobs::{About, Knob, MaySet, Target};
-use crate::platform_file::{Aspect, HEAD};
 use crate::{Act, Class, Fault, Root};
 
 /// The knob.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_is_refused_and_told_what_is() {
+    fn what_is_no_policy_is_refused_with_the_form() {
         for bad in [
             "",
             "bind",

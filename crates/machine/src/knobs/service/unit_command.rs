@@ -1,8 +1,8 @@
 //! Command that a service is started with.
 
 use super::unit_drop_in::UnitDropIn;
+use crate::act::platform_file::Aspect;
 use crate::knobs::{About, MaySet};
-use crate::platform_file::Aspect;
 
 /// The knob.
 pub static KNOB: UnitDropIn = UnitDropIn {

@@ -1,7 +1,7 @@
 //! Knobs that are a drop-in of a systemd service: how it is started, from its next start on (systemd.unit(5)).
 
+use crate::act::platform_file::{Aspect, HEAD};
 use crate::knobs::{About, Knob, Target, no_such};
-use crate::platform_file::{Aspect, HEAD};
 use crate::{Act, Class, Fault, PlatformFile, Root, processes};
 
 /// A knob that is a file in the folder of a service's drop-ins.

@@ -1,4 +1,4 @@
-//! What irqbalance was told (irqbalance(1), version 1.9): which CPUs, lines and modules it keeps away from.
+//! How irqbalance is configured (irqbalance(1), version 1.9): which CPUs, lines and modules it keeps away from.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ impl Irqbalance {
         self.banned_cpus.as_ref().map(|banned| automatic.difference(banned)).unwrap_or_default()
     }
 
-    /// Whether it was told to leave a line alone.
+    /// Whether it has to leave a line alone.
     fn bans(&self, irq: &Irq, devices: &[Device]) -> bool {
         if self.banned_irqs.contains(&irq.irq) {
             return true;

@@ -1,4 +1,4 @@
-//! The irqbalance that runs, and what it was told since its start (irqbalance 1.7 and later).
+//! The irqbalance that runs, and its settings since its start (irqbalance 1.7 and later).
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ const COMM: &str = "irqbalance";
 
 /// The irqbalance that runs and can be spoken to; `None` where there is none, or where it cannot be seen.
 ///
-/// Version 1.6 dies when it is asked what it was told and keeps away from a line. Its socket has two slashes in its
-/// name as it was bound, and earlier ones lie in another folder, which tells them apart.
+/// Version 1.6 dies when its setup is queried while it keeps away from a line. Its socket has two slashes in its
+/// name as it was bound, and earlier ones lie in another folder, which distinguishes them.
 pub(crate) fn find(root: &Root) -> Option<ProcessRef> {
     let names = root.list(FOLDER).ok()?;
     let pids = names.iter().filter_map(|name| name.strip_prefix(COMM)?.strip_suffix(".sock")?.parse().ok());
@@ -46,7 +46,7 @@ pub(crate) fn why_none(root: &Root) -> String {
     }
 }
 
-/// The interrupts that irqbalance `process` was told to leave alone: by `--banirq` when it was started, or since.
+/// The interrupts that irqbalance `process` leaves alone on request: by `--banirq` when it was started, or since.
 ///
 /// Errors: it has ended, may be asked by root alone, or answers in another form.
 pub(crate) fn banned_by(root: &Root, process: &ProcessRef) -> Result<BTreeSet<u32>, ReadError> {

@@ -20,7 +20,7 @@ pub struct Owner {
     pub pid: Option<u32>,
     /// What its configuration says that bears on placement, each with its file.
     ///
-    /// Files tell what the next start will take: a daemon that was not restarted since may hold something else.
+    /// Files say what the next start will take: a daemon that was not restarted since may hold something else.
     pub settings: Vec<OwnerSetting>,
     /// The same decoded, for irqbalance.
     pub irqbalance: Option<Irqbalance>,

@@ -28,7 +28,7 @@ mod tests {
     use crate::Tree;
 
     #[test]
-    fn only_a_loaded_scheduler_is_told() {
+    fn only_a_loaded_scheduler_is_reported() {
         let of = |tree: Tree| read(&Root::from_tree(tree)).settings;
         assert!(of(Tree::new()).is_empty());
         assert!(of(Tree::new().file(STATE, "disabled\n")).is_empty());

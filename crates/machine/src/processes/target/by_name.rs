@@ -21,7 +21,7 @@ type Same<'a> = Vec<&'a Place>;
 /// # Errors
 /// Several are, which are named; none of its processes is there; refused files.
 pub(super) fn find(root: &Root, asked: &str) -> Result<Option<FoundServer>, Fault> {
-    // Without mounts there are no containers, and of guests /proc tells.
+    // Without mounts there are no containers, and guests are found in /proc.
     let mounts = mounts::read(root).map(cgroup_tree::trees).unwrap_or_default();
     let places = containers::places(root, &mounts);
     let containers = of_id(&places, asked);

@@ -156,7 +156,7 @@ fn containers_of_each_engine_by_their_whole_id_and_by_its_beginning() {
 }
 
 #[test]
-fn ids_without_letters_are_told_from_numbers_of_processes() {
+fn ids_without_letters_are_distinguished_from_numbers_of_processes() {
     let id = "1234567890123456789012345678901234567890123456789012345678901234";
     let tree = v2().file(&format!("{V2}/docker/{id}/cgroup.procs"), "30\n");
     assert_eq!(pids(&tree, &id[..12]), [30]);
@@ -301,7 +301,7 @@ fn guest(tree: Tree, pid: u32, cgroup: &str) -> Tree {
 }
 
 #[test]
-fn guests_by_the_name_that_their_cgroup_or_their_own_command_line_tells() {
+fn guests_by_the_name_in_their_cgroup_or_on_their_own_command_line() {
     let tree = guest(v2(), 500, "0::/machine.slice/machine-qemu\\x2d3\\x2ddb\\x2d1.scope\n");
     assert_eq!(pids(&tree, "db-1"), [500, 501]);
     let root = |name: &str| Root::from_tree(guest(v2(), 600, "0::/\n")).with_fact("guest_name 600", name);

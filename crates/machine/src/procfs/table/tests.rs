@@ -72,7 +72,7 @@ const X86: &str = "           CPU0       CPU1       \n 24:          1          0
     0   Non-maskable interrupts\nLOC:      60715      64596   Local timer interrupts\nERR:          2\nMIS:          0\n";
 
 #[test]
-fn counts_that_move_are_told_and_nothing_else_is() {
+fn counts_that_move_are_reported_and_nothing_else_is() {
     let mut reader = Reader::default();
     assert_eq!(reader.read(X86, 1), Outcome::Other);
     assert_eq!(reader.read(X86, 9), Outcome::Same);

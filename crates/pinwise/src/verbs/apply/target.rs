@@ -1,4 +1,4 @@
-//! Which processes the words of a plan mean: `server`, a systemd unit, a cgroup, a number.
+//! Which processes the target of a plan means: `server`, a systemd unit, a cgroup, a number.
 
 use machine::knobs::{MaySet, guest};
 use machine::plan::SERVER;

@@ -13,7 +13,7 @@ pub(super) enum Form {
     Json,
     /// A picture that needs nothing else.
     Svg,
-    /// One page: the picture, the sheet, the interrupt lines, what is not known.
+    /// One page: the picture, the sheet, the interrupt lines, what is unknown.
     Html,
 }
 

@@ -29,7 +29,7 @@ pub struct PartFlags {
 }
 
 impl PartFlags {
-    /// The part that was asked for; a fault when there is no such device.
+    /// The requested part; a fault when there is no such device.
     pub fn chosen<'a>(&self, machine: &'a Machine) -> Result<Option<Part<'a>>, Fault> {
         Ok(match self {
             PartFlags { irqs: true, .. } => Some(Part::Irqs),

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use change::own;
+use change::calling_thread;
 use indicatif::ProgressBar;
 use machine::own_folder::named;
 use machine::{Class, CpuSet, Fault, Machine, Root};
-use probe::distances::{self, Cores, Memory, Plan, Surroundings};
+use probe::distance_measurement::{self, Cores, Memory, Plan, Surroundings};
 
 use crate::format::Format;
 use crate::notes::note;
 use crate::output::{self, Answer};
-use crate::{bar, notes};
+use crate::{notes, progress_bar};
 
 /// What of them is wanted.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Whether distances are asked for at all.
+    /// Whether any distances were requested.
     ///
     /// # Errors
     /// They are to be kept, and none is to be measured.
@@ -46,7 +46,7 @@ impl Flags {
         }
     }
 
-    /// Whether there is a pair of CPUs to measure between; `are_named` tells whether the user named them.
+    /// Whether there is a pair of CPUs to measure between; `are_named` says whether the user named them.
     ///
     /// # Errors
     /// There is none.
@@ -70,7 +70,7 @@ impl Flags {
         }
     }
 
-    /// Measures, keeps, tells.
+    /// Measures, saves, prints.
     pub fn run(
         &self,
         cpus: CpuSet,
@@ -92,16 +92,16 @@ impl Flags {
             seed: since_1970.map_or(0, |since| since.as_nanos() as u64),
         };
         let host = Host::new();
-        let told = distances::measure(&plan, machine, root, &host, stop);
+        let measured = distance_measurement::measure(&plan, machine, root, &host, stop);
         host.bar.finish_and_clear();
-        let told = told?;
+        let measured = measured?;
         if let Some(path) = &self.save {
-            output::to(Some(path), &output::pretty(&told)?)?;
+            output::to(Some(path), &output::pretty(&measured)?)?;
             note!("pinwise: kept in {}; see it with 'pinwise map --distances {0}'", path.display());
         }
         match format {
-            Format::Json => output::json(&told)?,
-            Format::Text => output::text(&report::map::distances_text::render(&told, output::style()))?,
+            Format::Json => output::json(&measured)?,
+            Format::Text => output::text(&report::map::distances_text::render(&measured, output::style()))?,
         }
         Ok(Answer::Done)
     }
@@ -119,13 +119,13 @@ struct Host {
 impl Host {
     fn new() -> Self {
         let shown = notes::is_terminal();
-        Self { bar: bar::bar("{bar:30} {eta} left  {msg}", 1_000, shown) }
+        Self { bar: progress_bar::bar("{bar:30} {eta} left  {msg}", 1_000, shown) }
     }
 }
 
 impl Surroundings for Host {
     fn enter(&self, cpu: u32) -> Result<(), Fault> {
-        own::run_on(&CpuSet::single(cpu))
+        calling_thread::run_on(&CpuSet::single(cpu))
     }
 
     fn passes(&self, what: &str, done: f64) {

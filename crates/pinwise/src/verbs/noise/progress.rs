@@ -7,21 +7,21 @@ use probe::noise::Round;
 
 use crate::notes::note;
 use crate::window::WORTH_A_BAR;
-use crate::{bar, notes};
+use crate::{notes, progress_bar};
 
 /// Shows how far a measurement is.
 pub struct Progress {
     window: Duration,
     bar: ProgressBar,
-    tells_rounds: bool,
+    prints_rounds: bool,
 }
 
 impl Progress {
     /// Of rounds of this length.
     pub fn new(window: Duration) -> Self {
         let on_terminal = notes::is_terminal();
-        let bar = bar::bar("{bar:30} {eta} left  {msg}", window.as_millis() as u64, on_terminal);
-        Self { window, bar, tells_rounds: !on_terminal && window > WORTH_A_BAR }
+        let bar = progress_bar::bar("{bar:30} {eta} left  {msg}", window.as_millis() as u64, on_terminal);
+        Self { window, bar, prints_rounds: !on_terminal && window > WORTH_A_BAR }
     }
 
     /// A round begins.
@@ -34,7 +34,7 @@ impl Progress {
             String::new()
         };
         let words = format!("measuring CPU {}{rounds}", round.cpus);
-        if self.tells_rounds {
+        if self.prints_rounds {
             note!("{words}: {:.1} s", self.window.as_secs_f64());
         }
         self.bar.set_message(words);

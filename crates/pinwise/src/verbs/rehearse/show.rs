@@ -7,7 +7,7 @@ use rehearse::guest::Event;
 
 use crate::format::Format;
 use crate::notes::note;
-use crate::{bar, notes, output};
+use crate::{notes, output, progress_bar};
 
 /// Shows what happens.
 pub(super) struct Show {
@@ -30,7 +30,7 @@ impl Show {
     }
 
     fn of(stage: &'static str, is_passing_on: bool) -> Self {
-        let bar = notes::is_terminal().then(bar::spinner);
+        let bar = notes::is_terminal().then(progress_bar::spinner);
         if let Some(bar) = &bar {
             bar.enable_steady_tick(Duration::from_millis(120));
         }

@@ -22,7 +22,7 @@ const CHECKS: &str = "pinwise rehearsal-checks -o .";
 
 /// What programs read.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct Document<'a> {
     plan: &'a BootParameters,
     shape: &'a str,
     differs: &'a [String],
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, path: &Path, guest: &Guest, stop: &AtomicBool) ->
     let maps = [map(&before)?, map(&with)?, map(&after)?];
     let verdict = judged(&plan, &maps, &with)?;
     match args.format {
-        Format::Json => output::json(&Told {
+        Format::Json => output::json(&Document {
             plan: &plan,
             shape: &guest.shape().name,
             differs: &guest.shape().differs,

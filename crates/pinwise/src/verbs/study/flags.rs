@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use load::drive::Driven;
+use load::Driven;
 use load::{Command, CommandLoad, Extract, LoadSpec};
-use machine::{Class, CpuSet, Fault, Neighbour, Setting, foreign};
+use machine::{Class, CpuSet, Fault, Neighbour, Setting, untrusted};
 use study::Recipe;
+use study::recipe::factor::{AllAlike, EachCpu, Places};
 use study::recipe::place::Place;
 use study::recipe::{Direction, Factor};
 
@@ -23,7 +24,7 @@ pub(super) fn recipe(args: &Args) -> Result<Recipe, Fault> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
         Some(path) => {
-            let text = foreign::read_text(path, LONGEST_RECIPE_BYTES)
+            let text = untrusted::file::read_text(path, LONGEST_RECIPE_BYTES)
                 .map_err(|e| Fault::new(Class::Usage, path.display(), e, "name a recipe that can be read"))?;
             Recipe::from_toml(&text, &path.display().to_string())?
         }
@@ -100,7 +101,7 @@ fn second_server(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
     recipe.baseline.name = Some(FIRST_BUILD.into());
     let keys = BTreeMap::from([("server.command".to_string(), toml::Value::String(second.clone()))]);
     let level = Place { name: Some(SECOND_BUILD.into()), keys, ..Place::default() };
-    recipe.factors.push(Factor::Places { name: "server".into(), levels: vec![level] });
+    recipe.factors.push(Factor::Places(Places { name: "server".into(), levels: vec![level] }));
     Ok(())
 }
 
@@ -205,8 +206,8 @@ fn design_flags(args: &Args, recipe: &mut Recipe) -> Result<(), Fault> {
                 "leave one of them out",
             ));
         }
-        (Some(copies), None) => recipe.factors = vec![Factor::AllAlike { copies }],
-        (None, Some(cpus)) => recipe.factors = vec![Factor::EachCpu { cpus: Some(cpus.clone()) }],
+        (Some(copies), None) => recipe.factors = vec![Factor::AllAlike(AllAlike { copies })],
+        (None, Some(cpus)) => recipe.factors = vec![Factor::EachCpu(EachCpu { cpus: Some(cpus.clone()) })],
         (None, None) => {}
     }
     recipe.expectations.extend(args.expect.iter().cloned());

@@ -3,13 +3,13 @@
 use machine::{CpuSet, Machine, Missing, Root};
 use probe::account::{Account, Counting, Names, Nearness};
 
-use super::joining::Joining;
+use super::new_processes::NewProcesses;
 use super::target::Watched;
 
 /// What was counted up to now, by name and with how near the target's memory is; on these CPUs alone if any are named.
 pub(in crate::verbs) fn account(
     counting: &mut Counting,
-    joining: &Joining,
+    new_processes: &NewProcesses,
     root: &Root,
     machine: &Machine,
     watched: &Watched,
@@ -21,14 +21,18 @@ pub(in crate::verbs) fn account(
     }
     let mut names = Names::of(machine);
     names.learn(&snapshot);
-    let not_counted = not_counted(counting, joining, watched);
+    let not_counted = not_counted(counting, new_processes, watched);
     let account = Account::of(&snapshot, watched.is_everything(), &names, &not_counted);
     let nearness = Nearness::read(root, machine, || watched.processes_now(root), &account.cpus);
     counting.with_counted(account, cpus).with_nearness(nearness)
 }
 
-/// What is left out from the beginning: by the kernel, by who could not be taken in, by what was asked for.
-pub(super) fn not_counted(counting: &Counting, joining: &Joining, watched: &Watched) -> Vec<Missing> {
-    let missing = counting.missing().iter().chain(joining.refused()).cloned();
+/// What is left out from the beginning: what the kernel cannot count, processes that could not be added, and what the flags exclude.
+pub(super) fn not_counted(
+    counting: &Counting,
+    new_processes: &NewProcesses,
+    watched: &Watched,
+) -> Vec<Missing> {
+    let missing = counting.missing().iter().chain(new_processes.refused()).cloned();
     missing.chain(watched.elsewhere()).collect()
 }

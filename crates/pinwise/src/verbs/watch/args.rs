@@ -45,7 +45,7 @@ A flight recorder:
   pinwise watch --replay RING --series --format parquet -o threads.parquet
 
 The kernel sums up every event (BPF at its trace points; root, or CAP_BPF and CAP_PERFMON). Without that, the counters of
-/proc are shown, which tell how often something came but not how long it took. Ctrl-C ends the window early.")]
+/proc are shown, which say how often something came but not how long it took. Ctrl-C ends the window early.")]
 pub struct Args {
     /// The server: a process number, a systemd unit, the path of a cgroup, a container, a guest, a Kubernetes pod
     #[arg(long, alias = "pid", value_name = "PID|UNIT|CGROUP|CONTAINER|GUEST|POD")]
@@ -192,12 +192,12 @@ impl Args {
         let is_table = self.format.of_table().is_some();
         let to_table = "add --format csv or --format parquet";
         if self.series && !is_table {
-            return without("--series", "text and JSON tell the sum of all intervals", to_table);
+            return without("--series", "text and JSON show the sum of all intervals", to_table);
         }
         if self.table.is_some() && !is_table {
             return without(
                 "--table",
-                "text and JSON tell all tables, and traces and stacks have none",
+                "text and JSON show all tables, and traces and stacks have none",
                 to_table,
             );
         }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_types_is_told_from_what_is_none() {
+    fn a_file_of_types_is_distinguished_from_other_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("types");
         let refused = || holds_types(&path).unwrap_err();

@@ -27,7 +27,7 @@ struct Sheet<'a> {
     observation: &'a Observation,
 }
 
-/// Reads counters for the window, then tells in `place`; `why` is what kept the programs out of the kernel.
+/// Reads counters for the window, then writes them to `place`; `why` is what kept the programs out of the kernel.
 pub fn run(
     args: &Args,
     root: &Root,

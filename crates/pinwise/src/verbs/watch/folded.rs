@@ -8,10 +8,10 @@ use report::account::folded;
 use report::number;
 
 use super::args::Args;
-use super::joining::Joining;
-use super::refused::refused;
+use super::bpf_fault::refused;
+use super::new_processes::NewProcesses;
+use super::sheet;
 use super::target::Watched;
-use super::tell;
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::window::{self, Ended};
@@ -19,7 +19,7 @@ use crate::window::{self, Ended};
 /// Sums up for the window, then writes a line for each stack.
 pub fn run(args: &Args, root: &Root, watched: &Watched, stop: &AtomicBool) -> Result<Answer, Fault> {
     // Opened first: a place that does not take the output is reported before the window, not after it.
-    let place = tell::place(args)?;
+    let place = sheet::place(args)?;
     let remedy = "--format text shows the same times without stacks";
     let summing = Summing::begin(&watched.target()).map_err(|missing| refused(missing, remedy))?;
     let seen = sum_up(args, summing, root, watched, stop);
@@ -43,14 +43,14 @@ fn sum_up(
     watched: &Watched,
     stop: &AtomicBool,
 ) -> TimeByStack {
-    let mut joining = Joining::begin();
+    let mut new_processes = NewProcesses::begin();
     let ended = window::pass(args.length(), stop, || {
-        joining.look(watched, root, |numbers| summing.add(numbers)) != Some(false)
+        new_processes.look(watched, root, |numbers| summing.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone {
         note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     let mut seen = summing.end();
-    seen.missing.extend(joining.refused().cloned());
+    seen.missing.extend(new_processes.refused().cloned());
     seen
 }

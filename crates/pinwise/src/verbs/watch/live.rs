@@ -13,10 +13,10 @@ use report::account::account_screen::{self, Judged, Page, View};
 
 use super::account::not_counted;
 use super::args::Args;
-use super::joining::Joining;
-use super::judging::{Judging, Standing};
+use super::new_processes::NewProcesses;
+use super::sheet::{Sheet, without_steps};
 use super::target::Watched;
-use super::tell::{Sheet, without_steps};
+use super::verdict::{Judging, Standing};
 use crate::notes::note;
 use crate::output::{self, Answer};
 use crate::terminal;
@@ -51,7 +51,7 @@ pub fn run(
         watched,
         stop,
         seen: LookBack::over(LOOK_BACK),
-        joining: Joining::begin(),
+        new_processes: NewProcesses::begin(),
         standing: Judging::begin(root, watched).standing(root, machine),
         gone: false,
     };
@@ -72,7 +72,7 @@ struct Live<'a> {
     watched: &'a Watched,
     stop: &'a AtomicBool,
     seen: LookBack,
-    joining: Joining,
+    new_processes: NewProcesses,
     standing: Standing,
     gone: bool,
 }
@@ -80,14 +80,14 @@ struct Live<'a> {
 impl Live<'_> {
     fn read(&mut self) {
         let add = |numbers: &[u32]| self.counting.add(numbers);
-        self.gone |= self.joining.look(self.watched, self.root, add) == Some(false);
+        self.gone |= self.new_processes.look(self.watched, self.root, add) == Some(false);
         let mut snapshot = self.counting.read();
         if let Some(cpus) = &self.args.cpu {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
         let everything = self.watched.is_everything();
-        let missing = not_counted(&self.counting, &self.joining, self.watched);
+        let missing = not_counted(&self.counting, &self.new_processes, self.watched);
         let account = Account::of(&snapshot, everything, &self.names, &missing);
         let account = self.counting.with_counted(account, self.args.cpu.as_ref());
         self.counting.forget_ended();
@@ -149,14 +149,14 @@ impl Live<'_> {
         else {
             return if matches!(event, Event::Resize(..)) { Key::Changed } else { Key::Nothing };
         };
-        view.told.clear();
+        view.message.clear();
         match code {
             KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => return Key::Quit,
             KeyCode::Char('q') | KeyCode::Esc => return Key::Quit,
             KeyCode::Char('p') | KeyCode::Char(' ') => view.paused = !view.paused,
             KeyCode::Char('s') => view.sort = view.sort.next(),
             KeyCode::Char('t') => view.totals = !view.totals,
-            KeyCode::Char('f') => view.told = self.freeze(now),
+            KeyCode::Char('f') => view.message = self.freeze(now),
             KeyCode::Char(digit @ '1'..='6') => {
                 view.page = Page::ALL[usize::from(*digit as u8 - b'1')];
                 view.from = 0;

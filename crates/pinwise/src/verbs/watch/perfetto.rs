@@ -8,8 +8,8 @@ use probe::events::{Plan, Trace, Tracing};
 use report::number;
 
 use super::args::Args;
-use super::joining::Joining;
-use super::refused::refused;
+use super::bpf_fault::refused;
+use super::new_processes::NewProcesses;
 use super::target::Watched;
 use crate::notes::note;
 use crate::output::{self, Answer, Binary, Place};
@@ -53,17 +53,17 @@ pub fn run(
 }
 
 fn take(args: &Args, mut tracing: Tracing, root: &Root, watched: &Watched, stop: &AtomicBool) -> Trace {
-    let mut joining = Joining::begin();
+    let mut new_processes = NewProcesses::begin();
     let mut full = false;
     let ended = window::pass(args.length(), stop, || {
         full = tracing.is_full();
-        !full && joining.look(watched, root, |numbers| tracing.add(numbers)) != Some(false)
+        !full && new_processes.look(watched, root, |numbers| tracing.add(numbers)) != Some(false)
     });
     if ended == Ended::Gone && !full {
         note!("pinwise: {} has ended; this is what was seen until then", watched.title());
     }
     let mut trace = tracing.end();
-    trace.missing.extend(joining.refused().cloned());
+    trace.missing.extend(new_processes.refused().cloned());
     trace
 }
 

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::account::not_counted;
 use super::args::Args;
-use super::joining::Joining;
+use super::new_processes::NewProcesses;
 use super::target::Watched;
 use crate::notes::note;
 use crate::output::Answer;
@@ -52,14 +52,14 @@ pub fn run(
         watched,
         recorder: Recorder::open(ring, bound(args), session)?,
         before: None,
-        joining: Joining::begin(),
+        new_processes: NewProcesses::begin(),
         gone: false,
         failed: None,
     };
     let bound = machine_text::size(bound(args));
     note!("pinwise: recording {} into {}, at most {bound}; Ctrl-C ends it", watched.title(), ring.display());
     recording.go_on(began, stop);
-    recording.tell(began.elapsed());
+    recording.report(began.elapsed());
     match recording.failed {
         Some(fault) => Err(fault),
         None => Ok(Answer::Done),
@@ -75,7 +75,7 @@ struct Recording<'a> {
     recorder: Recorder,
     /// Everything up to the end of the last interval that was written.
     before: Option<Account>,
-    joining: Joining,
+    new_processes: NewProcesses,
     /// Whether the target has ended.
     gone: bool,
     /// Why the last interval could not be written.
@@ -111,7 +111,7 @@ impl Recording<'_> {
 
     fn look_again(&mut self) {
         let add = |numbers: &[u32]| self.counting.add(numbers);
-        let Some(there) = self.joining.look(self.watched, &self.root, add) else { return };
+        let Some(there) = self.new_processes.look(self.watched, &self.root, add) else { return };
         let gone = !there;
         if gone != self.gone {
             let what = match (gone, self.watched.can_come_again()) {
@@ -132,7 +132,7 @@ impl Recording<'_> {
             snapshot = snapshot.on(cpus);
         }
         self.names.learn(&snapshot);
-        let missing = not_counted(&self.counting, &self.joining, self.watched);
+        let missing = not_counted(&self.counting, &self.new_processes, self.watched);
         let now = Account::of(&snapshot, self.watched.is_everything(), &self.names, &missing);
         let now = self.counting.with_counted(now, self.args.cpu.as_ref());
         let before =
@@ -171,7 +171,7 @@ impl Recording<'_> {
         self.before = Some(now);
     }
 
-    fn tell(&self, length: Duration) {
+    fn report(&self, length: Duration) {
         let own = clock_gettime(ClockId::ProcessCPUTime);
         let own_s = own.tv_sec as f64 + own.tv_nsec as f64 / 1e9;
         note!(

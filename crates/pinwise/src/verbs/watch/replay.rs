@@ -11,15 +11,15 @@ use report::account::account_tables::When;
 use serde::Deserialize as _;
 
 use super::args::Args;
-use super::judging::judged;
-use super::tell::{self, Recorded, Sheet, Table};
+use super::sheet::{self, Recorded, Sheet, Table};
+use super::verdict::judged;
 use crate::output::Answer;
 
-/// Adds up what was asked for, or tells it interval by interval.
+/// Adds up the requested part of the ring, or writes it interval by interval.
 pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     let ring = Ring::open(folder)?;
     let range = asked(args).range(ring.last_unix_ns())?;
-    let place = tell::place(args)?;
+    let place = sheet::place(args)?;
     if args.series {
         let mut table = Table::begin(args, ring.is_of_everything(), place)?;
         let replayed =
@@ -32,7 +32,7 @@ pub fn run(args: &Args, folder: &Path) -> Result<Answer, Fault> {
     let Replayed { session, from_unix_ns, to_unix_ns, intervals, sessions, account } = replayed;
     let (account, diagnosis) = judged(&mut situation(&title, &session, account));
     let recorded = Some(Recorded { from_unix_ns, to_unix_ns, intervals, sessions });
-    tell::sheet(
+    sheet::write(
         args,
         &title,
         Sheet {
@@ -58,7 +58,7 @@ fn when(interval: &Interval) -> When {
     When { from_unix_ns: interval.from_unix_ns, to_unix_ns: interval.to_unix_ns }
 }
 
-/// Which part of a ring is asked for, as flags have it.
+/// The requested part of a ring, as the flags give it.
 pub struct Part<'a> {
     /// Only the last part.
     pub last: Option<Duration>,

@@ -1,6 +1,6 @@
 //! Who is watched.
 
-use machine::procfs::pid_memory;
+use machine::procfs::{pid_memory, pid_stat};
 use machine::{Class, CpuSet, Fault, Missing, Root, processes};
 use probe::account::{Account, Target};
 use serde::Serialize;
@@ -8,16 +8,16 @@ use serde::Serialize;
 /// A server, threads, or nobody in particular.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Watched {
-    /// What was asked for; `None` for everything.
+    /// What was requested; `None` for everything.
     asked: Option<String>,
     /// Processes when the window began.
     pids: Vec<u32>,
     /// Threads that were named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tids: Vec<u32>,
-    /// The systemd unit, if one was asked for.
+    /// The systemd unit, if one was requested.
     unit: Option<String>,
-    /// Directory of the cgroup, if a unit, cgroup, container or pod was asked for.
+    /// Directory of the cgroup, if a unit, cgroup, container or pod was requested.
     cgroup: Option<String>,
     /// The CPUs that are shown; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Finds what was asked for.
+    /// Finds what was requested.
     ///
     /// # Errors
     /// No such process, unit, cgroup, container, guest, pod or thread.
@@ -82,18 +82,18 @@ impl Watched {
             }
             // Those that a process starts are marked in the kernel: to look for them here would cost a pass over /proc.
             (Some(_), _) => {
-                let process = self.pids.first().filter(|pid| process_of(root, **pid).is_ok());
+                let process = self.pids.first().filter(|pid| has_living_thread(root, **pid));
                 Some(process.copied().into_iter().collect())
             }
             (None, true) => None,
             (None, false) => {
-                let alive = |tid: &&u32| process_of(root, **tid).is_ok();
+                let alive = |tid: &&u32| process_of(root, **tid).is_ok() && !has_exited(root, **tid);
                 (!self.tids.iter().any(|tid| alive(&tid))).then(Vec::new)
             }
         }
     }
 
-    /// The processes as they are now, those that they started since among them: a pass over /proc. Where the one that was asked for
+    /// The processes as they are now, those that they started since among them: a pass over /proc. Where the requested one
     /// has ended, those of the beginning, some of which may live on.
     pub fn processes_now(&self, root: &Root) -> Vec<u32> {
         let found = self.asked.as_ref().and_then(|asked| processes::find(root, asked).ok());
@@ -111,12 +111,12 @@ impl Watched {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// What was asked for, as `--process` has it.
+    /// What was requested, as `--process` gives it.
     pub fn asked(&self) -> Option<&str> {
         self.asked.as_deref()
     }
 
-    /// The processes, the one that was asked for first.
+    /// The processes, the requested one first.
     pub fn pids(&self) -> &[u32] {
         &self.pids
     }
@@ -144,6 +144,20 @@ impl Watched {
             (None, tids, _) => format!("{} threads", tids.len()),
         }
     }
+}
+
+/// Whether a thread of the process is alive. One whose parent does not wait for it stays in /proc as a zombie, and so does a first thread
+/// that exited before the others.
+fn has_living_thread(root: &Root, pid: u32) -> bool {
+    let has_others = |text: String| pid_stat::parse(&text).is_ok_and(|stat| stat.threads > 1);
+    process_of(root, pid).is_ok()
+        && (!has_exited(root, pid) || root.read(format!("/proc/{pid}/stat")).is_ok_and(has_others))
+}
+
+/// Whether a thread that /proc still lists is a zombie or dead.
+fn has_exited(root: &Root, tid: u32) -> bool {
+    let text = root.read(format!("/proc/{tid}/stat")).unwrap_or_default();
+    pid_stat::parse(&text).is_ok_and(|stat| matches!(stat.state, 'Z' | 'X'))
 }
 
 /// The process of a thread.
@@ -189,6 +203,24 @@ mod tests {
         assert!(!watched.can_come_again());
         assert_eq!(watched.look_again(&there), Some(vec![7]));
         assert_eq!(watched.look_again(&Root::from_tree(Tree::new())), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_zombie_has_ended_unless_other_threads_live() {
+        let stat = |state: &str, threads: u32| {
+            let text = format!(
+                "7 (x) {state} 1 7 7 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 {threads} 0 100 0 0 18446744073709551615 0 0\n"
+            );
+            let status = "Name:\tx\nTgid:\t7\nPid:\t7\n";
+            Root::from_tree(Tree::new().file("/proc/7/status", status).file("/proc/7/stat", text))
+        };
+        let watched = Watched::find(&stat("S", 1), Some("7"), &[]).unwrap();
+        for (root, is_there) in [(stat("S", 1), true), (stat("Z", 1), false), (stat("Z", 3), true)] {
+            assert_eq!(watched.look_again(&root) == Some(vec![7]), is_there);
+        }
+        let thread = Watched::find(&stat("S", 3), None, &[7]).unwrap();
+        assert_eq!(thread.look_again(&stat("S", 3)), None);
+        assert_eq!(thread.look_again(&stat("Z", 3)), Some(Vec::new()), "the thread itself has exited");
     }
 
     #[test]

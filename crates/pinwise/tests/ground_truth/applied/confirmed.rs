@@ -107,23 +107,26 @@ fn in_a_container_whose_session_began_outside_the_revert_comes_too() {
 
 #[test]
 #[ignore = "ground truth: needs root and ip netns; run by `make test`"]
-fn a_second_plan_is_told_of_the_first() {
+fn a_second_plan_is_refused_because_of_the_first() {
     let Some(plan) = BenchPlan::new() else { return };
     let before = plan.readings();
     let path = plan.path().display().to_string();
     plan.succeeds(&["apply", &path]);
     let second = plan.bench.run(&["apply", &path, "--confirm-within", "60s"]);
     // Everything is so already: what it asks for is held by the first all the same.
-    let told = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert_eq!(second.status.code(), Some(1), "{told}");
-    assert!(told.contains("has set it already") && told.contains("pinwise undo --session"), "{told}");
+    let reported = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(1), "{reported}");
+    assert!(
+        reported.contains("has set it already") && reported.contains("pinwise undo --session"),
+        "{reported}"
+    );
     plan.succeeds(&["undo"]);
     assert_eq!(plan.readings(), before);
 }
 
 #[test]
 #[ignore = "ground truth: needs root and ip netns; run by `make test`"]
-fn what_somebody_else_changes_is_left_and_told() {
+fn what_somebody_else_changes_is_left_and_reported() {
     let Some(plan) = BenchPlan::new() else { return };
     let path = plan.path().display().to_string();
     let swappiness = "/proc/sys/vm/swappiness";
@@ -148,7 +151,7 @@ fn what_somebody_else_changes_is_left_and_told() {
 #[ignore = "ground truth: needs root, ptrace and ip netns; run by `make test`"]
 fn an_apply_that_is_killed_in_the_middle_is_taken_back_by_itself() {
     if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped: system calls are told apart on x86_64 alone");
+        eprintln!("skipped: system calls are distinguished on x86_64 alone");
         return;
     }
     let Some(plan) = BenchPlan::new() else { return };
@@ -197,7 +200,7 @@ fn nothing_is_placed_for_good_until_it_is_confirmed() {
 /// A program of the name of one that sets such things.
 #[test]
 #[ignore = "ground truth: needs root and ip netns; run by `make test`"]
-fn who_may_set_it_anew_is_told_before_it_is_set() {
+fn who_may_set_it_again_is_reported_before_it_is_set() {
     let Some(plan) = BenchPlan::new() else { return };
     let plan = plan.only(&["swappiness", "oom-score"]);
     let path = plan.path().display().to_string();
@@ -219,8 +222,8 @@ fn who_may_set_it_anew_is_told_before_it_is_set() {
     let set = said.lines().position(|line| line.starts_with("swappiness of machine: "));
     assert!(line.is_some() && line < set, "{said}");
     assert!(!said.contains("oom-score of machine may"), "{said}");
-    let told = json["not_left_alone"].as_array().unwrap();
-    assert_eq!((told.len(), told[0]["knob"].as_str()), (1, Some("swappiness")), "{json:#}");
+    let reported = json["not_left_alone"].as_array().unwrap();
+    assert_eq!((reported.len(), reported[0]["knob"].as_str()), (1, Some("swappiness")), "{json:#}");
     let shown = String::from_utf8_lossy(&dry_run.stdout);
     assert!(shown.contains("RUNS HERE") && shown.contains("tuned (process "), "{shown}");
 }

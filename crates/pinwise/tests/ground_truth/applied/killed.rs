@@ -12,7 +12,7 @@ use crate::killing::{SYSCTL_D, Tried, Victim, placed};
 const EVERY_POINT: &str = "PINWISE_TEST_EVERY_POINT";
 
 /// So many are chosen otherwise, of the apply and of the undo.
-const CHOSEN: usize = 60;
+const CHOSEN: usize = 40;
 
 fn words(tried: &Tried) -> String {
     let Tried { points, restored, whole, .. } = tried;
@@ -24,7 +24,7 @@ fn words(tried: &Tried) -> String {
 fn at_each_point(plan: &BenchPlan, first: &[&[&str]], words: &[&str]) -> Tried {
     let command = |words: &[&str]| plan.command(words);
     let most = if std::env::var_os(EVERY_POINT).is_some() { usize::MAX } else { CHOSEN };
-    let victim = Victim { plan: &plan.plan, command: &command, most, whole_step: 1, told: &|_| {} };
+    let victim = Victim { plan: &plan.plan, command: &command, most, whole_step: 1, progress: &|_| {} };
     let tried = victim.at_each_point(first, words);
     assert_eq!((tried.restored, tried.whole), (tried.chosen, tried.chosen), "of {} points", tried.points);
     tried
@@ -34,7 +34,7 @@ fn at_each_point(plan: &BenchPlan, first: &[&[&str]], words: &[&str]) -> Tried {
 #[ignore = "ground truth: needs root, ptrace and ip netns; run by `make test`"]
 fn whatever_point_of_an_apply_is_its_last_undo_restores_the_machine() {
     if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped: system calls are told apart on x86_64 alone");
+        eprintln!("skipped: system calls are distinguished on x86_64 alone");
         return;
     }
     let Some(plan) = BenchPlan::new() else { return };
@@ -59,7 +59,7 @@ fn whatever_point_of_an_apply_is_its_last_undo_restores_the_machine() {
 #[ignore = "ground truth: needs root, ptrace and ip netns; run by `make test`"]
 fn no_point_of_an_apply_that_persists_leaves_a_file() {
     if !cfg!(target_arch = "x86_64") || !Path::new(SYSCTL_D).is_dir() {
-        eprintln!("skipped: it needs x86_64, where system calls are told apart, and {SYSCTL_D}");
+        eprintln!("skipped: it needs x86_64, where system calls are distinguished, and {SYSCTL_D}");
         return;
     }
     let Some(plan) = BenchPlan::new() else { return };

@@ -83,7 +83,7 @@ impl Libvirt {
     }
 
     /// What virsh prints, to success.
-    fn told(&self, arguments: &[&str]) -> String {
+    fn checked_virsh(&self, arguments: &[&str]) -> String {
         let out = self.virsh(arguments);
         assert!(out.status.success(), "virsh {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8_lossy(&out.stdout).into_owned()
@@ -97,22 +97,22 @@ impl Libvirt {
              <memballoon model='none'/></devices></domain>"
         );
         std::fs::write(path, xml).unwrap();
-        self.told(&["define", &path.display().to_string()]);
-        self.told(&["start", UUID, "--paused"]);
+        self.checked_virsh(&["define", &path.display().to_string()]);
+        self.checked_virsh(&["start", UUID, "--paused"]);
         let pid = self.within(Command::new("cat").arg(format!("/run/libvirt/qemu/{NAME}.pid")));
         String::from_utf8_lossy(&pid.stdout).trim().parse().unwrap()
     }
 
-    /// All that libvirt tells of where the guest's parts are.
+    /// All that libvirt reports about where the guest's parts are.
     fn pins(&self, scope: &str) -> String {
         let verbs = ["vcpupin", "emulatorpin", "iothreadinfo"];
-        verbs.iter().map(|verb| self.told(&[verb, UUID, scope])).collect()
+        verbs.iter().map(|verb| self.checked_virsh(&[verb, UUID, scope])).collect()
     }
 }
 
 #[test]
 #[ignore = "ground truth: needs root, QEMU and libvirt; run by `make test`"]
-fn libvirt_is_told_and_told_back() {
+fn libvirt_is_updated_and_reverted() {
     if !can_place() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Guests of this host, started by hand and by libvirt: a plan places their threads, and undo puts them back.
+//! Guests of this host, started manually and by libvirt: a plan places their threads, and undo puts them back.
 //!
 //! Nothing boots in them: their vCPUs stand still, and exist all the same.
 
@@ -16,12 +16,12 @@ fn can_place() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let field =
         |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
-    let lacks = [
+    let needs = [
         (!field("Uid:").starts_with("0\t"), "it needs root"),
         (!field("Cpus_allowed_list:").starts_with("0-"), "it needs CPUs 0 and 1"),
         (!is_installed("qemu-system-x86_64"), "QEMU is not installed (apt-get install qemu-system-x86)"),
     ];
-    let why = lacks.into_iter().find(|(lacks, _)| *lacks);
+    let why = needs.into_iter().find(|(is_missing, _)| *is_missing);
     why.iter().for_each(|(_, why)| eprintln!("skipped: {why}"));
     why.is_none()
 }

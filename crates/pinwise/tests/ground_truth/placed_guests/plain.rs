@@ -1,4 +1,4 @@
-//! A guest that was started by hand.
+//! A guest that was started manually.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -93,16 +93,16 @@ impl<T: Send + 'static> Actor<T> {
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let until = Until { stop: stop.clone(), deadline: Instant::now() + LONGEST };
-        let (tell, told) = mpsc::channel();
+        let (send_tid, receive_tid) = mpsc::channel();
         let (go, goes) = mpsc::channel::<()>();
         let body = move || {
             pin(cpu);
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            send_tid.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
             goes.recv().unwrap();
             job(&until)
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(body).unwrap();
-        let tid = told.recv().unwrap();
+        let tid = receive_tid.recv().unwrap();
         if let Some(priority) = fifo {
             real_time(tid, priority);
         }

@@ -1,7 +1,7 @@
-//! In a PID namespace of its own, as in a container: the target is found and told by the numbers of there.
+//! In a PID namespace of its own, as in a container: the target is found and shown by the process numbers of that namespace.
 
 use super::figures::number;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 /// Watches a shell that spins, within a new PID namespace; prints its number there first.
 const INSIDE: &str = "timeout 30 sh -c 'while :; do :; done' & spins=$!
@@ -12,15 +12,15 @@ const INSIDE: &str = "timeout 30 sh -c 'while :; do :; done' & spins=$!
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_process_of_a_namespace_is_watched_from_within() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let folder = tempfile::tempdir().unwrap();
-        let told = folder.path().join("number");
+        let pid_file = folder.path().join("number");
         let pinwise = stage.command(&[]).get_program().to_os_string();
         let mut unshare = std::process::Command::new("unshare");
         unshare
             .args(["--pid", "--fork", "--mount-proc", "sh", "-c"])
-            .arg(format!("exec 3> {}\n{INSIDE}", told.display()));
+            .arg(format!("exec 3> {}\n{INSIDE}", pid_file.display()));
         let out = match unshare.arg(pinwise).output() {
             Ok(out) => out,
             Err(why) => return eprintln!("skipped: unshare cannot be run: {why}"),
@@ -28,7 +28,7 @@ fn a_process_of_a_namespace_is_watched_from_within() {
         let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
         let json = serde_json::from_slice(&out.stdout).unwrap_or_else(|why| panic!("{why}: {stderr}"));
         let sheet = Sheet { json, stderr };
-        let inside: u32 = std::fs::read_to_string(&told).unwrap().trim().parse().unwrap();
+        let inside: u32 = std::fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
         assert!(inside < 100, "a new namespace begins at 1, and this is {inside}");
         assert_eq!(sheet.json["how"], "tp_btf");
         // The shell under timeout is its child.
@@ -50,7 +50,7 @@ fn a_process_of_a_namespace_is_watched_from_within() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn the_types_of_the_kernel_can_come_from_a_file() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let types = tempfile::NamedTempFile::new().unwrap();
         std::fs::copy("/sys/kernel/btf/vmlinux", types.path()).unwrap();

@@ -2,7 +2,7 @@
 //! control).
 //!
 //! Other work of the machine comes in either window, and more in one than in the other. So a row that the kernel has a counter for is held to
-//! that: it may not tell more than the kernel counted. Then no row needs to be excused for what rides on a storm (softirqs run at the end of
+//! that: it may not report more than the kernel counted. Then no row needs to be excused for what rides on a storm (softirqs run at the end of
 //! the interrupts that it makes, the completion of a read is sent to the CPU that asked for it): the counter has it as well. Rows without such
 //! a counter, which are all about the target, are held to the control: what the same target met while there was no storm.
 
@@ -39,7 +39,7 @@ const PAGING: [(&str, &str); 4] = [
     ("numa_pages_migrated", "numa_migrated_pages"),
 ];
 
-/// What the kernel's own counters stand at, by the rows of the sheet that tell the same. A row that is not here has no such counter.
+/// What the kernel's own counters stand at, by the rows of the sheet that show the same. A row that is not here has no such counter.
 #[derive(Clone)]
 pub struct Counters(Counts);
 
@@ -96,9 +96,9 @@ fn faults(tid: u32) -> [(String, u64); 2] {
     [("minor_faults", 7), ("major_faults", 9)].map(|(row, at)| (row.into(), words[at].parse().unwrap()))
 }
 
-/// What one window tells, and what the kernel counted from before its begin to after its end.
+/// What one window reports, and what the kernel counted from before its beginning to after its end.
 pub struct Window {
-    told: Counts,
+    reported: Counts,
     kernel: Counts,
 }
 
@@ -111,7 +111,7 @@ impl Window {
 
     /// Of a sheet that has just come; `before` was read before it began, and `tid` is the thread that is watched, which lives yet.
     pub fn of(sheet: &Sheet, before: &Counters, tid: Option<u32>) -> Self {
-        Self { told: told(sheet), kernel: Counters::now(tid).since(before) }
+        Self { reported: reported(sheet), kernel: Counters::now(tid).since(before) }
     }
 
     /// Holds every row but the storm's own (each by the begin of its name) to what it can have met. The storm came `times`.
@@ -119,8 +119,8 @@ impl Window {
     pub fn rises_only_in(&self, own: &[&str], times: u64, quiet: &Self) {
         let allowed = (times as f64 * ELSEWHERE) as u64 + FEW;
         let mut elsewhere = Vec::new();
-        for (row, &here) in &self.told {
-            let there = quiet.told.get(row).copied().unwrap_or(0);
+        for (row, &here) in &self.reported {
+            let there = quiet.reported.get(row).copied().unwrap_or(0);
             let counted = self.kernel.get(row).copied();
             let at_most = counted.map_or(there + allowed, |count| count + ON_THE_WAY);
             let own = own.iter().any(|name| row.starts_with(name));
@@ -138,7 +138,7 @@ impl Window {
 
 /// Every row that a storm could be reported in: each source on each CPU, each line of a device, what the target's threads met together, routes
 /// of its migrations, paging of the machine.
-fn told(sheet: &Sheet) -> Counts {
+fn reported(sheet: &Sheet) -> Counts {
     let mut counts = Counts::new();
     for cpu in sheet.rows("cpus") {
         for (source, row) in cpu["sources"].as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! Without the trace points of vectors, as on other architectures than x86: /proc/interrupts tells how often interrupts came.
+//! Without the trace points of vectors, as on other architectures than x86: /proc/interrupts says how often interrupts came.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::figures::{Reading, assert_near, interrupts, number};
 use super::ring::OfStorm;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 const RATE: u32 = 10_000;
 
@@ -56,7 +56,7 @@ fn command(stage: &Stage, flags: &[&str]) -> Command {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn without_its_trace_point_a_timer_storm_is_counted() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(storm) = crate::storms::start(stage.cpu, RATE) else { return };
         let (readings, out) = while_read("LOC", stage.cpu, || {
@@ -85,7 +85,7 @@ fn without_its_trace_point_a_timer_storm_is_counted() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn where_every_vector_has_its_trace_point_timers_are_not_counted_twice() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let sheet = stage.watch(&["--for", "1s"]);
         for name in ["LOC", "RES", "CAL", "TLB", "IWI", "NMI"] {
@@ -98,7 +98,7 @@ fn where_every_vector_has_its_trace_point_timers_are_not_counted_twice() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_recorder_adds_up_what_was_counted() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let left_out = ("PINWISE_LEAVE_OUT", ON_X86_ONLY);
         let (readings, ring) =
@@ -106,7 +106,7 @@ fn a_recorder_adds_up_what_was_counted() {
         let Some(ring) = ring else { return };
         let sheet = ring.replay(&stage, &[]);
         assert!(number(&sheet.json["recorded"]["intervals"]) >= 5, "{:#}", sheet.json["recorded"]);
-        // Held against what came, and not what was asked for: a hypervisor that takes the CPU away merges timers.
+        // Compared with what came, and not with what was requested: a hypervisor that takes the CPU away merges timers.
         let (from_ns, to_ns) = sheet.window();
         let due = at(&readings, to_ns) - at(&readings, from_ns);
         let seen = counted(&sheet, stage.cpu, "LOC");

@@ -2,7 +2,7 @@
 
 use super::actor::{Actor, cpu_time_ns, now_ns, spin};
 use super::figures::{assert_between, assert_near, number};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 
 /// Between two moments of CLOCK_MONOTONIC, which can lie far apart when the CPU is lost meanwhile: CPU time
 /// (CLOCK_THREAD_CPUTIME_ID), waiting in the run queue (schedstat), ns.
@@ -30,7 +30,7 @@ fn interrupts_are_taken_out() -> Option<bool> {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn cpu_time_and_waiting_are_those_that_the_kernel_keeps() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let spinner = Actor::start("spinner", stage.cpu, |until| {
             let mut readings = Vec::with_capacity(100_000);
@@ -62,9 +62,7 @@ fn cpu_time_and_waiting_are_those_that_the_kernel_keeps() {
             Some(true) => net,
             Some(false) => gross,
             None => {
-                return eprintln!(
-                    "skipped: the kernel does not tell whether CPU times have interrupts in them"
-                );
+                return eprintln!("skipped: the kernel does not report whether CPU times include interrupts");
             }
         };
         eprintln!("net {net} ns, with interrupts {gross} ns");

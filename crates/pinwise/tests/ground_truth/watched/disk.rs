@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use super::actor::{Actor, Slice, now_ns, switches};
 use super::control::{Counters, Window};
 use super::figures::{assert_between, assert_near, handed_over, interrupts, number, softirqs};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 const O_DIRECT: i32 = 0o40000;
 const BLOCK: usize = 4096;
@@ -32,7 +32,7 @@ fn voluntary_switches() -> u64 {
     switches("voluntary_ctxt_switches")
 }
 
-/// Lines that fired on any CPU, by what the sheet tells.
+/// Lines that fired on any CPU, according to the sheet.
 fn lines(sheet: &Sheet) -> Vec<(u64, u64)> {
     let mut lines: Vec<(u64, u64)> = Vec::new();
     for row in sheet.rows("lines") {
@@ -48,7 +48,7 @@ fn lines(sheet: &Sheet) -> Vec<(u64, u64)> {
 #[test]
 #[ignore = "ground truth: needs root, BPF and a disk; run by `make test`"]
 fn reads_of_the_disk_block_the_reader_and_show_in_the_line_of_the_disk() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(file) = file() else { return eprintln!("skipped: this file system has no O_DIRECT") };
         let both = [stage.aside, stage.cpu];
@@ -57,7 +57,7 @@ fn reads_of_the_disk_block_the_reader_and_show_in_the_line_of_the_disk() {
             rows.iter().map(|row| both.iter().map(|cpu| interrupts(row, *cpu)).sum()).collect()
         };
         let block = || both.map(|cpu| softirqs("BLOCK", cpu));
-        let ((go, goes), (tell, done)) = (channel::<()>(), channel());
+        let ((go, goes), (finished, done)) = (channel::<()>(), channel());
         let reader = Actor::start_fifo("reader", stage.cpu, 5, move |_| {
             goes.recv().unwrap();
             let slept_before = voluntary_switches();
@@ -69,8 +69,8 @@ fn reads_of_the_disk_block_the_reader_and_show_in_the_line_of_the_disk() {
                 reads.push(Slice { from_ns, to_ns: now_ns() });
             }
             let slept = voluntary_switches() - slept_before;
-            tell.send(()).unwrap();
-            // It lives on: its own page faults are asked of it at the end of the window.
+            finished.send(()).unwrap();
+            // It lives on: its page faults are read at the end of the window.
             let _ = goes.recv();
             (reads, slept)
         });

@@ -2,7 +2,7 @@
 
 use super::actor::{Actor, Until, cpu_time_ns, now_ns};
 use super::figures::{assert_near, number};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 
 /// What the spinner knew at a moment.
 struct Reading {
@@ -65,11 +65,11 @@ fn a_spinner_is_a_taker(fifo: bool, flags: &[&str]) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_spinner_is_a_taker_by_its_own_account() {
-    when_told(|| a_spinner_is_a_taker(false, &[]));
+    retried_where_switches_are_missed(|| a_spinner_is_a_taker(false, &[]));
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn who_has_a_cpu_from_before_the_window_to_its_end_is_the_first_taker() {
-    when_told(|| a_spinner_is_a_taker(true, &[]));
+    retried_where_switches_are_missed(|| a_spinner_is_a_taker(true, &[]));
 }

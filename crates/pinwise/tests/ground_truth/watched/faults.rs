@@ -8,7 +8,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use super::actor::{Actor, Slice, now_ns};
 use super::control::{Counters, Window};
 use super::figures::{assert_near, number};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 const PAGES: usize = 20_000;
 const PAGE: usize = 4096;
@@ -24,7 +24,7 @@ fn touch_all() -> Slice {
     Slice { from_ns, to_ns: now_ns() }
 }
 
-/// A thread that does something once when it is told to, and lives on: what it counted is asked of it at the end of the window.
+/// A thread that does something once on request, and lives on: its counters are read at the end of the window.
 fn once<T: Send + 'static>(cpu: u32, job: impl FnOnce() -> T + Send + 'static) -> (Actor<T>, Sender<()>) {
     let (go, goes) = channel::<()>();
     let actor = Actor::start("toucher", cpu, move |until| {
@@ -39,7 +39,7 @@ fn once<T: Send + 'static>(cpu: u32, job: impl FnOnce() -> T + Send + 'static) -
 }
 
 /// What watch and the kernel's counters say of a thread that did something once in the window.
-struct Told<T> {
+struct Observed<T> {
     tid: u32,
     sheet: Sheet,
     window: Window,
@@ -48,7 +48,7 @@ struct Told<T> {
     done: T,
 }
 
-impl<T: Send + 'static> Told<T> {
+impl<T: Send + 'static> Observed<T> {
     /// Watches with these words beside the usual ones; the job says what it did, and when.
     fn of(stage: &Stage, more: &[&str], job: impl FnOnce() -> (T, Slice) + Send + 'static) -> Self {
         let (toucher, go) = once(stage.cpu, job);
@@ -70,7 +70,7 @@ impl<T: Send + 'static> Told<T> {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn each_page_that_is_touched_is_a_page_fault() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let thp = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
         if thp.contains("[always]") {
@@ -78,7 +78,7 @@ fn each_page_that_is_touched_is_a_page_fault() {
                 "skipped: huge pages take many pages at a fault (transparent_hugepage is always)"
             );
         }
-        let Told { tid, sheet, window, quiet, .. } = Told::of(&stage, &[], || ((), touch_all()));
+        let Observed { tid, sheet, window, quiet, .. } = Observed::of(&stage, &[], || ((), touch_all()));
         assert_near("page faults", number(&sheet.thread(tid)["page_faults"]), PAGES as u64, 0.02, 0);
         assert_near("minor faults", number(&sheet.thread(tid)["minor_faults"]), PAGES as u64, 0.0, 20);
         window.rises_only_in(&["page_faults", "minor_faults"], PAGES as u64, &quiet);
@@ -139,7 +139,8 @@ impl OnDisk {
 fn each_page_that_is_read_is_a_major_fault(more: &[&str]) {
     let Some(stage) = Stage::new() else { return };
     let on_disk = OnDisk::new();
-    let Told { tid, sheet, window, quiet, done: missing } = Told::of(&stage, more, move || on_disk.touch());
+    let Observed { tid, sheet, window, quiet, done: missing } =
+        Observed::of(&stage, more, move || on_disk.touch());
     assert!(missing > 50, "{missing} pages only were not in memory");
     let row = sheet.thread(tid);
     // The first page of the code that comes back from the disk may be such a fault as well.
@@ -152,15 +153,15 @@ fn each_page_that_is_read_is_a_major_fault(more: &[&str]) {
 #[test]
 #[ignore = "ground truth: needs root, BPF and a disk; run by `make test`"]
 fn each_page_that_is_read_from_the_disk_is_a_major_fault() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         each_page_that_is_read_is_a_major_fault(&[]);
     });
 }
 
 #[test]
 #[ignore = "ground truth: needs root, BPF and a disk; run by `make test`"]
-fn raw_trace_points_tell_the_same_of_major_faults() {
-    when_told(|| {
+fn raw_trace_points_show_the_same_major_faults() {
+    retried_where_switches_are_missed(|| {
         each_page_that_is_read_is_a_major_fault(&["--raw"]);
     });
 }

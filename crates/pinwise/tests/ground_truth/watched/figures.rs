@@ -10,19 +10,22 @@ pub fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// `told` is `true_` up to a share, and up to `slack` of whatever unit.
+/// `reported` is `true_` up to a share, and up to `slack` of whatever unit.
 #[track_caller]
-pub fn assert_near(what: &str, told: u64, true_: u64, share: f64, slack: u64) {
-    eprintln!("{what}: watch {told}, truth {true_} ({:+.3} %)", (told as f64 / true_ as f64 - 1.0) * 100.0);
-    let apart = told.abs_diff(true_);
-    assert!(apart as f64 <= true_ as f64 * share + slack as f64, "{what}: watch {told}, truth {true_}");
+pub fn assert_near(what: &str, reported: u64, true_: u64, share: f64, slack: u64) {
+    eprintln!(
+        "{what}: watch {reported}, truth {true_} ({:+.3} %)",
+        (reported as f64 / true_ as f64 - 1.0) * 100.0
+    );
+    let apart = reported.abs_diff(true_);
+    assert!(apart as f64 <= true_ as f64 * share + slack as f64, "{what}: watch {reported}, truth {true_}");
 }
 
-/// `told` lies between what a counter rose by within the window and what it rose by around it.
+/// `reported` lies between what a counter rose by within the window and what it rose by around it.
 #[track_caller]
-pub fn assert_between(what: &str, told: u64, inner: u64, outer: u64) {
-    eprintln!("{what}: watch {told}, the kernel's counter {inner} within the window, {outer} around it");
-    assert!((inner..=outer).contains(&told), "{what}: watch {told}, not in {inner}..={outer}");
+pub fn assert_between(what: &str, reported: u64, inner: u64, outer: u64) {
+    eprintln!("{what}: watch {reported}, the kernel's counter {inner} within the window, {outer} around it");
+    assert!((inner..=outer).contains(&reported), "{what}: watch {reported}, not in {inner}..={outer}");
 }
 
 /// Of a thousand events on a guest some few are not handed to the programs, and the kernel counts no miss (docs/watch.md).
@@ -49,12 +52,12 @@ impl Reading {
 
 /// The same for four readings, in order: the middle two have to lie in the window. Some few events may be missing.
 #[track_caller]
-pub fn assert_counted(what: &str, told: u64, sheet: &Sheet, [before, first, last, after]: [Reading; 4]) {
+pub fn assert_counted(what: &str, reported: u64, sheet: &Sheet, [before, first, last, after]: [Reading; 4]) {
     let inside = sheet.has(first.at_ns) && sheet.has(last.at_ns);
     assert!(inside, "the window did not begin or end in time: a machine too busy for this test");
     let inner = last.count - first.count;
-    eprintln!("{what}: {} not seen", inner.saturating_sub(told));
-    assert_between(what, told, handed_over(inner), after.count - before.count);
+    eprintln!("{what}: {} not seen", inner.saturating_sub(reported));
+    assert_between(what, reported, handed_over(inner), after.count - before.count);
 }
 
 /// A counter as it was found between two moments of CLOCK_MONOTONIC, ns.
@@ -91,12 +94,12 @@ fn rose(found: &[Found], (from_ns, to_ns): (u64, u64)) -> Option<(u64, u64)> {
     Some((last.count.saturating_sub(first.count), after.count - before.count))
 }
 
-/// `told` is what the counter rose by in the window. Some few events may be missing.
+/// `reported` is what the counter rose by in the window. Some few events may be missing.
 #[track_caller]
-pub fn assert_counted_by(what: &str, told: u64, sheet: &Sheet, found: &[Found]) {
+pub fn assert_counted_by(what: &str, reported: u64, sheet: &Sheet, found: &[Found]) {
     let (inner, outer) = rose(found, sheet.window()).expect("readings around the window");
-    eprintln!("{what}: {} not seen", inner.saturating_sub(told));
-    assert_between(what, told, handed_over(inner), outer);
+    eprintln!("{what}: {} not seen", inner.saturating_sub(reported));
+    assert_between(what, reported, handed_over(inner), outer);
 }
 
 /// A row of /proc/interrupts on one CPU, by its first word (`LOC`, `32`).

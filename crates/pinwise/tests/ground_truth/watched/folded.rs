@@ -8,10 +8,10 @@ use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin};
 use super::figures::assert_near;
 use super::limited::Limited;
 use super::thief::steal;
-use super::watching::{Stage, note_untold, when_told};
+use super::watching::{Stage, note_missed_switches, retried_where_switches_are_missed};
 use crate::processes::Killed;
 
-/// What folded stacks tell: ns by line.
+/// Folded stacks: ns by line.
 struct Folded(BTreeMap<String, u64>);
 
 impl Folded {
@@ -68,7 +68,7 @@ fn stacks_have_the_time_of_their_threads() {
     let output = stage.command(&flags).output().unwrap();
     let (stolen, lived) = (thief.stop(), sleeper.stop());
     victim.stop();
-    let seen = told(&output);
+    let seen = stacks(&output);
 
     // Each thread has the whole window: of three that lived all the time no two differ.
     let all = seen.ns("victim;", &[]);
@@ -108,7 +108,7 @@ fn asleep_is_where_it_sleeps(seen: &Folded, lived: &Lived, all: u64) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn folded_stacks_have_the_time_of_their_threads() {
-    when_told(stacks_have_the_time_of_their_threads);
+    retried_where_switches_are_missed(stacks_have_the_time_of_their_threads);
 }
 
 /// A child that waits for nothing on its standard input, killed when this goes.
@@ -116,10 +116,10 @@ fn run(program: &str, arguments: &[&str]) -> Killed {
     Killed(Command::new(program).args(arguments).stdin(Stdio::piped()).spawn().unwrap())
 }
 
-fn told(output: &Output) -> Folded {
+fn stacks(output: &Output) -> Folded {
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
-    note_untold(&words);
+    note_missed_switches(&words);
     let text = String::from_utf8_lossy(&output.stdout);
     eprintln!("{words}{text}");
     Folded::read(&text)
@@ -131,7 +131,7 @@ fn those_who_are_born_and_end_have_the_time_that_they_lived() {
     let shell = run("sh", &["-c", "i=0; while [ $i -lt 60 ]; do sleep 0.25; i=$((i+1)); done"]);
     let pid = shell.0.id().to_string();
     let output = stage.command(&["watch", "--process", &pid, "--for", "6s", "--format", "folded"]).output();
-    let seen = told(&output.unwrap());
+    let seen = stacks(&output.unwrap());
     let waits = seen.ns("sh;asleep", &["do_wait"]);
     // Where it waited when counting began was not seen, for a quarter of a second at most, nor what its child did then; and to start
     // each child takes some milliseconds, more on a slow host.
@@ -144,7 +144,7 @@ fn those_who_are_born_and_end_have_the_time_that_they_lived() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn folded_stacks_have_what_those_lived_who_were_born_and_ended() {
-    when_told(those_who_are_born_and_end_have_the_time_that_they_lived);
+    retried_where_switches_are_missed(those_who_are_born_and_end_have_the_time_that_they_lived);
 }
 
 /// A process that is moved into the cgroup while that is watched, and has slept ever since it was started.
@@ -161,7 +161,7 @@ fn one_that_joins_has_the_time_since() {
     let watch = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(2_500));
     std::fs::write(&procs, joins.0.id().to_string()).unwrap();
-    let seen = told(&watch.wait_with_output().unwrap());
+    let seen = stacks(&watch.wait_with_output().unwrap());
     drop((first, joins));
     let (all, since) = (seen.ns("cat;", &[]), seen.ns("sleep;asleep", &[]));
     assert!(all >= 5_000_000_000, "{all} ns");
@@ -173,5 +173,5 @@ fn one_that_joins_has_the_time_since() {
 #[test]
 #[ignore = "ground truth: needs root, BPF and a cgroup with the CPU controller; run by `make test`"]
 fn folded_stacks_have_of_one_that_joins_the_time_since() {
-    when_told(one_that_joins_has_the_time_since);
+    retried_where_switches_are_missed(one_that_joins_has_the_time_since);
 }

@@ -3,7 +3,7 @@
 
 use super::actor::{Actor, Slice, now_ns};
 use super::figures::number;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 /// The same rate as that of the storm of timers.rs.
 const RATE: u32 = 10_000;
@@ -15,7 +15,7 @@ const SHORT_NS: u64 = 100_000;
 /// A gap with one interrupt in it is at most so many times as long as the handler. The rest passes before its first and after its last trace
 /// point: 7 us beside 6 us on the guest of 2026-11-24, 12 us beside 8 us and 18 us beside 12 us on others (docs/noise.md).
 const OF_HANDLER: u64 = 4;
-/// Lengths are sorted into four steps to each power of two, and told by the upper edge (docs/watch.md).
+/// Lengths are sorted into four steps to each power of two, and reported by the upper edge (docs/watch.md).
 const STEP: f64 = 1.25;
 
 /// Both accounts of one window.
@@ -91,7 +91,7 @@ fn measured(stage: &Stage) -> Accounts {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn what_was_taken_lies_in_the_gaps_of_a_loop() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let quiet = measured(&stage);
         let Some(storm) = crate::storms::start(stage.cpu, RATE) else { return };

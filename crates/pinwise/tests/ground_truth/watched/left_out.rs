@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::figures::{assert_near, number};
 use super::ring::OfStorm;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 const RATE: u32 = 5_000;
 
@@ -15,9 +15,9 @@ fn tick(sheet: &Sheet, cpu: u32) -> Value {
 /// What is missing because it is of another time.
 fn of_another_time(sheet: &Sheet) -> Option<String> {
     let missing = sheet.rows("missing").iter();
-    let mut told =
+    let mut reported =
         missing.filter(|missing| missing["fact"].as_str().unwrap().ends_with("of exactly this time"));
-    told.next().map(|missing| missing["why"].as_str().unwrap().to_string())
+    reported.next().map(|missing| missing["why"].as_str().unwrap().to_string())
 }
 
 /// How often timer functions ran on a CPU, and how many lengths of its timer interrupt there are.
@@ -31,7 +31,7 @@ fn detail(sheet: &Sheet, cpu: u32) -> (u64, u64) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_recorder_that_leaves_out_lengths_and_functions_has_all_of_them_in_the_end() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         // However little a reading takes, it is read whole as seldom as can be: 0.7 s apart.
         let seldom = ("PINWISE_WHOLE_READINGS", "1000000000");

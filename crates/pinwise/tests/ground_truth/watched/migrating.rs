@@ -10,9 +10,9 @@ use rustix::thread::{CpuSet, Pid, sched_getcpu, sched_setaffinity};
 use super::actor::{Actor, now_ns, pin};
 use super::control::{Counters, Window};
 use super::figures::{assert_near, number};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
-/// The class of a migration between two CPUs, by what /sys tells of their core, of the caches that they share, and of their node.
+/// The class of a migration between two CPUs, by what /sys says of their core, of the caches that they share, and of their node.
 fn class(from: u32, to: u32) -> &'static str {
     let folder = format!("/sys/devices/system/cpu/cpu{from}");
     let has = |file: String| {
@@ -57,7 +57,7 @@ fn each_is_on_its_way(sheet: &Sheet, tid: u32, cpus: [u32; 2], moves: &[u32]) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn each_flip_of_the_affinity_is_a_migration() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let cpus = [stage.aside, stage.cpu];
         let (go, goes) = channel::<()>();
@@ -127,7 +127,7 @@ fn wake(mut ask: File, tid: u32, cpus: [u32; 2], enough: impl Fn() -> bool) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn who_gets_another_cpu_while_it_sleeps_is_woken_there() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let cpus = [stage.aside, stage.cpu];
         let (read, write) = rustix::pipe::pipe().unwrap();

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::figures::{assert_near, number};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 use crate::processes::Killed;
 
 /// A cgroup as Docker makes it without systemd, `docker/ID`; removed at the end, with `docker` where that was made here too.
@@ -73,8 +73,8 @@ fn assert_accounted(sheet: &Sheet, tid: u32) {
     let row = sheet.thread(tid);
     let of = |key: &str| number(&row[key]["total_ns"]);
     let keys = ["on_cpu", "preempted", "run_queue", "throttled", "blocked", "asleep"];
-    let told: u64 = keys.into_iter().map(of).sum::<u64>() + number(&row["interrupted_ns"]);
-    assert_near("the time of the thread", told, sheet.wall_ns(), 0.001, 0);
+    let reported: u64 = keys.into_iter().map(of).sum::<u64>() + number(&row["interrupted_ns"]);
+    assert_near("the time of the thread", reported, sheet.wall_ns(), 0.001, 0);
     // It always wants to run; how much it gets is for who else is here to say.
     assert!(of("on_cpu") > 0 && of("asleep") == 0, "{row:#}");
 }
@@ -82,7 +82,7 @@ fn assert_accounted(sheet: &Sheet, tid: u32) {
 #[test]
 #[ignore = "ground truth: needs root, BPF and a hierarchy of cgroups; run by `make test`"]
 fn a_container_is_watched_by_the_beginning_of_its_id() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let (id, other) = (id('a'), id('b'));
         let Some(docker) = Docker::new(&id) else { return eprintln!("skipped: no cgroup can be made") };
@@ -113,7 +113,7 @@ fn a_container_is_watched_by_the_beginning_of_its_id() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_guest_is_watched_by_its_name_with_what_it_starts() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let folder = tempfile::tempdir().unwrap();
         let monitor = folder.path().join("qemu-system-x86_64");

@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use super::actor::{Actor, spin};
 use super::control::{Counters, Window};
 use super::figures::{assert_counted_by, keep_reading, softirqs};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 use crate::testbed::Testbed;
 
 const PACKETS: usize = 3_000;
@@ -13,13 +13,13 @@ const PACKETS: usize = 3_000;
 #[test]
 #[ignore = "ground truth: needs root, BPF and ip netns; run by `make test`"]
 fn packets_steered_onto_a_cpu_are_its_net_rx() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(bed) = Testbed::new() else { return };
         bed.steer_onto(stage.cpu);
         let server = bed.server.clone();
         let receiver = std::thread::spawn(move || {
-            change::own::enter_netns(&server).unwrap();
+            change::calling_thread::enter_netns(&server).unwrap();
             UdpSocket::bind("0.0.0.0:9").unwrap()
         });
         let _receiver = receiver.join().unwrap();
@@ -34,7 +34,7 @@ fn packets_steered_onto_a_cpu_are_its_net_rx() {
         let watching = stage.begin(&flags);
         let to = format!("{}:9", bed.address);
         let sender = Actor::start("sender", stage.aside, move |_| {
-            change::own::enter_netns(&load).unwrap();
+            change::calling_thread::enter_netns(&load).unwrap();
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
             for _ in 0..PACKETS {
                 socket.send_to(&[0; 64], &to).unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::actor::{Actor, Slice, spin};
 use super::figures::{NOT_HANDED_OVER, assert_near};
 use super::thief::{SLICE_NS, Stolen, steal};
-use super::watching::{Stage, note_untold, when_told};
+use super::watching::{Stage, note_missed_switches, retried_where_switches_are_missed};
 
 /// Fields of Perfetto's messages.
 const PACKET: u64 = 1;
@@ -201,14 +201,14 @@ fn a_trace_holds_the_slices_of_a_thief(more: &[&str]) {
     let path = folder.path().join("thief.pftrace");
     let (tid, file) = (victim.tid.to_string(), path.to_str().unwrap());
     let flags = ["watch", "--thread", &tid, "--for", "3s", "--format", "perfetto", "-o", file];
-    let told = stage.command(&[&flags[..], more].concat()).output().unwrap();
+    let shown = stage.command(&[&flags[..], more].concat()).output().unwrap();
     let (victim_tid, thief_tid) = (victim.tid, thief.tid);
     let stolen = thief.stop();
     victim.stop();
-    let words = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success(), "{words}");
+    let words = String::from_utf8_lossy(&shown.stderr);
+    assert!(shown.status.success(), "{words}");
     eprintln!("{words}");
-    note_untold(&words);
+    note_missed_switches(&words);
     assert!(!words.contains("found no room"), "{words}");
     compare(&Seen::read(&path), &stolen, victim_tid, thief_tid);
 }
@@ -221,16 +221,16 @@ fn compare(seen: &Seen, stolen: &[Stolen], victim: u32, thief: u32) {
     let times = stolen.len() as u64 - 1 + last.lost_the_cpu - first.lost_the_cpu;
     let (slices, ns) = seen.slices_of(thief, first.slice.to_ns, last.slice.to_ns);
     assert_near("slices of the thief", slices, times, 0.02, 1);
-    // Where the kernel did not tell one (docs/journal/0012), a slice that is not of the fair class has no known length: it is left out,
+    // Where the kernel did not report a switch (docs/journal/0012), a slice that is not of the fair class has no known length: it is left out,
     // or goes on until another task is met.
     let marks = ["not reported by the kernel", "switch not reported by the kernel: cut here"];
     let untold = seen.names.iter().filter(|name| marks.contains(&name.as_str())).count() as u64;
     eprintln!("slices of unknown length: {untold}");
     assert_near("time of the thief, ns", ns, last.cpu_ns - first.cpu_ns, 0.02, untold * 2 * SLICE_NS);
     let by_thief = format!("preempted by thief ({thief})");
-    let told = seen.names.iter().filter(|name| **name == by_thief).count();
-    eprintln!("preemptions by the thief: {told}");
-    assert_eq!(told, seen.switches_between(victim, thief), "as often as it came in the place of the victim");
+    let shown = seen.names.iter().filter(|name| **name == by_thief).count();
+    eprintln!("preemptions by the thief: {shown}");
+    assert_eq!(shown, seen.switches_between(victim, thief), "as often as it came in the place of the victim");
     assert!(seen.interrupts > 0);
     let crossed = seen.crossed as f64;
     assert!(crossed <= seen.interrupts as f64 * NOT_HANDED_OVER, "{crossed} of {} cross", seen.interrupts);
@@ -239,7 +239,7 @@ fn compare(seen: &Seen, stolen: &[Stolen], victim: u32, thief: u32) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_trace_for_perfetto_holds_the_slices_of_a_thief() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         a_trace_holds_the_slices_of_a_thief(&[]);
     });
 }
@@ -247,7 +247,7 @@ fn a_trace_for_perfetto_holds_the_slices_of_a_thief() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn so_does_one_by_raw_trace_points() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         a_trace_holds_the_slices_of_a_thief(&["--raw"]);
     });
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::actor::{Actor, now_ns};
 use super::figures::{assert_near, number};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 
 fn pipe() -> (File, File) {
     let (read, write) = rustix::pipe::pipe().unwrap();
@@ -16,7 +16,7 @@ fn pipe() -> (File, File) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn each_ping_across_cpus_is_a_wake_up() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         // Pipes, not a socket: a socket wakes its writer as well when what it wrote is read.
         let ((mut asked, mut ask), (mut answered, mut answer)) = (pipe(), pipe());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::figures::{assert_between, number};
 use super::limited::Limited;
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 use crate::processes::Killed;
 
 const QUOTA_US: u64 = 20_000;
@@ -31,7 +31,7 @@ fn throttled_ns(limited: &Limited) -> u64 {
 #[test]
 #[ignore = "ground truth: needs root, BPF and a cgroup with the CPU controller; run by `make test`"]
 fn a_throttled_thread_is_throttled_for_as_long_as_its_cgroup_says() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(limited) = with_quota() else {
             return eprintln!("skipped: no cgroup with the CPU controller");
@@ -53,13 +53,13 @@ fn a_throttled_thread_is_throttled_for_as_long_as_its_cgroup_says() {
         let row = sheet.thread(spinning.0.id());
         drop(spinning);
 
-        let told = number(&row["throttled"]["total_ns"]);
+        let reported = number(&row["throttled"]["total_ns"]);
         // The counter rises at the end of a stretch: it may know nothing of one that goes on, or all of one that had begun before.
         let stretch_ns = PERIOD_US * 1_000;
-        assert_between("throttled, ns", told, inside.saturating_sub(stretch_ns), around + stretch_ns);
+        assert_between("throttled, ns", reported, inside.saturating_sub(stretch_ns), around + stretch_ns);
         assert_between("times throttled", number(&row["throttled"]["count"]), times_inside, times_around + 1);
-        let share = told as f64 / sheet.wall_ns() as f64;
-        let mean = told as f64 / number(&row["throttled"]["count"]) as f64;
+        let share = reported as f64 / sheet.wall_ns() as f64;
+        let mean = reported as f64 / number(&row["throttled"]["count"]) as f64;
         let by_kernel = around as f64 / times_around as f64;
         eprintln!(
             "throttled {share:.3} of the window; a stretch took {mean:.0} ns, {by_kernel:.0} by the cgroup"

@@ -1,4 +1,4 @@
-//! A process that reads more than its cgroup may hold frees memory itself before it gets any; ftrace tells how often.
+//! A process that reads more than its cgroup may hold frees memory itself before it gets any; ftrace says how often.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::figures::{Reading, assert_counted, number};
 use super::limited::Limited;
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 
 const LIMIT_BYTES: u64 = 16 << 20;
 const FILE_BYTES: usize = 96 << 20;
@@ -17,7 +17,7 @@ fn with_limit() -> Option<Limited> {
     Limited::new("memory", &[("memory.limit_in_bytes", &limit)], &[("memory.max", &limit)])
 }
 
-/// A shell in the cgroup that reads the file once it is told to, and then waits for the end of its input.
+/// A shell in the cgroup that reads the file on request, and then waits for the end of its input.
 fn reader(limited: &Limited, file: &Path) -> Child {
     let script = "echo $$ > \"$0/cgroup.procs\"; read go; dd if=\"$1\" of=/dev/null bs=64k 2> /dev/null; echo done; read end";
     let mut command = Command::new("sh");
@@ -66,7 +66,7 @@ impl Drop for Ftrace {
 #[test]
 #[ignore = "ground truth: needs root, BPF, tracefs and a cgroup; run by `make test`"]
 fn who_meets_the_limit_of_its_cgroup_reclaims_as_often() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(limited) = with_limit() else {
             return eprintln!("skipped: no cgroup with a limit of memory can be made");

@@ -8,7 +8,7 @@ use super::actor::{Actor, spin};
 use super::figures::number;
 use super::ring::replay;
 use super::thief::{compare, steal};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 fn intervals(sheet: &Sheet) -> u64 {
     number(&sheet.json["recorded"]["intervals"])
@@ -46,8 +46,8 @@ fn grows(ring: &Path, by: u64) -> bool {
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn a_recorder_that_was_killed_has_told_what_the_thief_took() {
-    when_told(|| {
+fn a_recorder_that_was_killed_has_recorded_what_the_thief_took() {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let folder = tempfile::tempdir().unwrap();
         let ring = folder.path().join("ring");
@@ -97,7 +97,7 @@ fn a_recorder_that_was_killed_has_told_what_the_thief_took() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_ring_keeps_its_bound_and_can_be_read_meanwhile() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         const BOUND_BYTES: u64 = 64 << 10;
         let Some(stage) = Stage::new() else { return };
         let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use super::actor::{Actor, Slice, now_ns};
 use super::control::{Counters, Window};
 use super::figures::{assert_counted_by, assert_near, interrupts, keep_reading};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 
 /// A gap in which the victim did not look at the clock: it had not the CPU, and nobody asks a CPU for a barrier then.
 const GAP_NS: u64 = 300_000;
@@ -13,7 +13,7 @@ const GAP_NS: u64 = 300_000;
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn an_ipi_storm_is_in_the_row_of_function_calls_and_in_no_other() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         membarrier(MembarrierCommand::RegisterPrivateExpedited).unwrap();
         let victim = Actor::start_fifo("victim", stage.cpu, 5, |until| {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::actor::{Actor, Slice, Until, now_ns, sleep_until};
 use super::figures::{assert_near, number};
 use super::limited::Limited;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 use crate::processes::Killed;
 
 /// How long each sleep takes. The time of a wake-up, some 100 us here, is no sleep: of these it is less than a per cent.
@@ -103,15 +103,15 @@ fn near(sheet: &Sheet, tid: u32, reason: &str, slices: &[Slice]) {
 /// No reasons but these.
 #[track_caller]
 fn only(row: &Value, reasons: &[&str]) {
-    let told: Vec<&str> = row["asleep_for"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(told, reasons, "{row:#}");
+    let reported: Vec<&str> = row["asleep_for"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(reported, reasons, "{row:#}");
     parts_are_all(row);
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn each_sleep_is_found_in_its_own_part() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let (near_end, far_end) = UnixStream::pair().unwrap();
         let answers = Actor::start("answers", stage.aside, move |_| answer(far_end));
@@ -142,8 +142,8 @@ fn each_sleep_is_found_in_its_own_part() {
 /// With raw trace points nobody says in which call a thread is.
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn raw_trace_points_tell_of_no_call() {
-    when_told(|| {
+fn raw_trace_points_show_no_system_call() {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let polls = Actor::start("polls", stage.cpu, |until| {
             let epoll = epoll();
@@ -202,7 +202,7 @@ fn send(child: u32, signal: Signal) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn who_is_stopped_by_a_signal_sleeps_for_no_timer() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let child = sleeping();
         let tid = child.0.id();
@@ -213,8 +213,8 @@ fn who_is_stopped_by_a_signal_sleeps_for_no_timer() {
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn raw_trace_points_tell_who_is_stopped() {
-    when_told(|| {
+fn raw_trace_points_show_who_is_stopped() {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let child = sleeping();
         let tid = child.0.id();
@@ -244,7 +244,7 @@ fn put(child: &Killed, into: &Limited) -> u32 {
 #[test]
 #[ignore = "ground truth: needs root, BPF and cgroups of version 2; run by `make test`"]
 fn who_is_frozen_with_a_cgroup_sleeps_for_no_timer() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(cgroup) = Limited::of_second() else { return eprintln!("skipped: no cgroup of version 2") };
         let child = sleeping();
@@ -260,8 +260,8 @@ fn who_is_frozen_with_a_cgroup_sleeps_for_no_timer() {
 /// In one of version 1 it has a state of its own.
 #[test]
 #[ignore = "ground truth: needs root, BPF and the freezer of cgroups of version 1; run by `make test`"]
-fn who_is_frozen_by_the_old_freezer_is_told_as_well() {
-    when_told(|| {
+fn a_task_frozen_by_the_old_freezer_is_reported_as_well() {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let Some(cgroup) = Limited::new("freezer", &[], &[]) else {
             return eprintln!("skipped: no freezer of version 1");

@@ -2,7 +2,7 @@
 
 use super::actor::{Actor, spin};
 use super::figures::number;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 /// Windows, so short that the kernel leaves the CPU to the task in most of them without a switch: it takes 50 ms of each second from it.
 const WINDOWS: usize = 4;
@@ -19,7 +19,7 @@ fn took_and_waited(sheet: &Sheet, task: &str, tid: u32) -> (u64, u64) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_task_that_never_leaves_the_cpu_is_named() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let starved = Actor::start("starved", stage.cpu, spin);
         let hog = Actor::start_fifo("hog", stage.cpu, 50, spin);
@@ -38,7 +38,7 @@ fn a_task_that_never_leaves_the_cpu_is_named() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_task_that_has_another_cpu_takes_nothing() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let sleeper = Actor::start("sleeper", stage.cpu, |until| {
             while until.goes_on() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::actor::{Actor, spin};
 use super::figures::number;
 use super::sleeps::parts_are_all;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 /// What may not be accounted for: a thousandth.
 const SHARE: f64 = 0.001;
@@ -115,7 +115,7 @@ fn sums_of(more: &[&str]) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn the_time_of_every_thread_and_cpu_adds_up() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         sums_of(&[]);
     });
 }
@@ -123,7 +123,7 @@ fn the_time_of_every_thread_and_cpu_adds_up() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn it_adds_up_with_raw_trace_points_too() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         sums_of(&["--raw"]);
     });
 }
@@ -131,7 +131,7 @@ fn it_adds_up_with_raw_trace_points_too() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn without_a_target_the_time_of_every_cpu_adds_up() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let actors = busy(&stage);
         let sheet = stage.watch(&["--for", "3s"]);

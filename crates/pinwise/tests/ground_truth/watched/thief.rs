@@ -2,13 +2,13 @@
 
 use super::actor::{Actor, Slice, Until, cpu_time_ns, now_ns, sleep_until, spin, switches};
 use super::figures::{assert_near, number};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 const PERIOD_NS: u64 = 10_000_000;
 /// How long it has the CPU at a time.
 pub const SLICE_NS: u64 = 2_000_000;
 
-/// The kernel takes 50 ms of each second from real-time threads (sched_rt_runtime_us, and the fair server in their favour whom
+/// The kernel takes 50 ms of each second from real-time threads (sched_rt_runtime_us, and the fair server in favour of the tasks that
 /// they starve): the thief does not count such a gap as its own.
 const NOT_RUNNING_NS: u64 = 10_000_000;
 
@@ -73,7 +73,7 @@ fn the_thief_is_named_with_what_it_took(more: &[&str], how: &str) {
     idle_is_no_thief(&sheet);
 }
 
-/// Holds what watch told of the thief against what the thief kept.
+/// Compares what watch reported about the thief with what the thief recorded.
 pub fn compare(sheet: &Sheet, stolen: &[Stolen]) {
     let window = sheet.window();
     let stolen: Vec<&Stolen> = stolen.iter().filter(|stolen| stolen.slice.within(window) > 0).collect();
@@ -106,15 +106,15 @@ fn idle_is_no_thief(sheet: &Sheet) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_thief_is_named_with_its_slices_and_its_time() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         the_thief_is_named_with_what_it_took(&[], "tp_btf");
     });
 }
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn raw_trace_points_tell_the_same_of_a_thief() {
-    when_told(|| {
+fn raw_trace_points_show_the_same_thief() {
+    retried_where_switches_are_missed(|| {
         the_thief_is_named_with_what_it_took(&["--raw"], "raw_tp");
     });
 }
@@ -122,7 +122,7 @@ fn raw_trace_points_tell_the_same_of_a_thief() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn what_a_thread_sleeps_by_its_own_will_is_no_theft() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let sleeper = Actor::start_fifo("sleeper", stage.cpu, 30, |until| {
             let mut slept = Vec::new();

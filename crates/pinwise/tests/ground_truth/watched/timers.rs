@@ -3,14 +3,14 @@
 use super::actor::{Actor, spin};
 use super::control::{Counters, Window};
 use super::figures::{assert_counted_by, assert_near, interrupts, keep_reading};
-use super::watching::{Stage, when_told};
+use super::watching::{Stage, retried_where_switches_are_missed};
 
 const RATE: u32 = 10_000;
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_timer_storm_is_in_the_row_of_the_timer_and_in_no_other() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         // Who is watched is hit by all of it, and nothing of it may show in its faults and migrations.
         let victim = Actor::start("victim", stage.cpu, spin);

@@ -7,7 +7,7 @@ use super::watching::Stage;
 
 #[test]
 #[ignore = "ground truth: needs root, to give it up; run by `make test`"]
-fn without_root_counters_are_shown_and_the_reason_is_told() {
+fn without_root_counters_are_shown_with_the_reason() {
     let Some(_stage) = Stage::new() else { return };
     // The folder of the build may be closed to others.
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 //! another one is in the run queue, the kernel does not bring the clock of the queue up to date at such a switch, because it was when the
 //! other one was woken (rq_clock_skip_update). What lies in between is the waker's, and the other one waited.
 //!
-//! Kernels that preempt threads inside the kernel do so at once: what is told has to be true there too, but nothing can be mistaken.
+//! Kernels that preempt threads inside the kernel do so at once: what is reported has to be true there too, but nothing can be mistaken.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::actor::{Actor, Slice, now_ns, spin};
 use super::figures::{assert_near, number};
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 /// Far more than the socket holds: a write of it sleeps until some is read.
 const WRITTEN: usize = 4 << 20;
@@ -71,7 +71,7 @@ fn away_ns(sheet: &Sheet, away: &[Slice]) -> (u64, u64) {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn who_is_woken_waits_while_its_waker_goes_on() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let (sheet, tid, away) = while_watched(&stage, false);
         let row = sheet.thread(tid);
@@ -92,7 +92,7 @@ fn who_is_woken_waits_while_its_waker_goes_on() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_waker_has_the_cpu_until_it_sleeps() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let (sheet, tid, away) = while_watched(&stage, true);
         let row = sheet.thread(tid);

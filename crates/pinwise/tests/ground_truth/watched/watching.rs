@@ -85,34 +85,34 @@ impl Drop for Stage {
 }
 
 thread_local! {
-    /// Switches that the kernel did not tell of, by the last sheet.
-    static UNTOLD: Cell<u64> = const { Cell::new(0) };
+    /// Switches that the kernel did not report, by the last sheet.
+    static MISSED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// With so many switches untold, other events are missing as well.
-const UNTOLD_AT_MOST: u64 = 4;
+/// With so many switches missed, other events are missing as well.
+const MISSED_AT_MOST: u64 = 4;
 
-/// Runs a case; once more, five times at most, where it failed and the sheet itself says that the kernel did not tell of what went on:
-/// now and then it tells nobody of anything on a CPU, for some ms (docs/journal/0012).
-pub fn when_told(case: impl Fn()) {
+/// Runs a case; once more, five times at most, where it failed and the sheet itself says that the kernel did not report what went on:
+/// now and then it reports nothing at all about a CPU, for some ms (docs/journal/0012).
+pub fn retried_where_switches_are_missed(case: impl Fn()) {
     for _ in 1..5 {
-        UNTOLD.set(0);
+        MISSED.set(0);
         let Err(why) = catch_unwind(AssertUnwindSafe(&case)) else { return };
-        if UNTOLD.get() <= UNTOLD_AT_MOST {
+        if MISSED.get() <= MISSED_AT_MOST {
             resume_unwind(why);
         }
-        eprintln!("the kernel did not tell of {} switches meanwhile: once more", UNTOLD.get());
+        eprintln!("the kernel did not report {} switches meanwhile: once more", MISSED.get());
     }
     case();
 }
 
-/// The same for what tells of such switches in words alone, on stderr.
-pub fn note_untold(words: &str) {
-    let counts = words.split("did not tell of ").skip(1).filter_map(|rest| {
+/// The same for output that mentions such switches in words alone, on stderr.
+pub fn note_missed_switches(words: &str) {
+    let counts = words.split("the kernel did not report ").skip(1).filter_map(|rest| {
         let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
         digits.parse::<u64>().ok()
     });
-    UNTOLD.set(counts.sum());
+    MISSED.set(counts.sum());
 }
 
 /// A watch that goes on.
@@ -156,12 +156,12 @@ impl Sheet {
             eprintln!("missing: {}: {}", missing["fact"], missing["why"]);
         }
         let sheet = Sheet { json, stderr };
-        UNTOLD.set(sheet.rows("cpus").iter().filter_map(|cpu| cpu["untold_switches"].as_u64()).sum());
+        MISSED.set(sheet.rows("cpus").iter().filter_map(|cpu| cpu["untold_switches"].as_u64()).sum());
         sheet
     }
 }
 
-/// What watch told.
+/// What watch reported.
 pub struct Sheet {
     pub json: Value,
     pub stderr: String,

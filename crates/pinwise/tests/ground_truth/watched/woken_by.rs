@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use super::actor::{Actor, now_ns, sleep_until};
 use super::figures::number;
-use super::watching::{Sheet, Stage, when_told};
+use super::watching::{Sheet, Stage, retried_where_switches_are_missed};
 
 /// Share of a thread's counted wake-ups by this process in this context, on the same CPU or elsewhere.
 fn share(sheet: &Sheet, tid: u32, context: &str, elsewhere: bool, pid: Option<u32>) -> f64 {
@@ -43,8 +43,8 @@ fn written_from(stage: &Stage, cpu: u32) -> (Sheet, u32) {
 
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
-fn a_writer_on_another_cpu_and_one_on_the_same_are_told_apart() {
-    when_told(|| {
+fn a_writer_on_another_cpu_and_one_on_the_same_are_distinguished() {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let own = Some(std::process::id());
         let (sheet, tid) = written_from(&stage, stage.aside);
@@ -60,7 +60,7 @@ fn a_writer_on_another_cpu_and_one_on_the_same_are_told_apart() {
 #[test]
 #[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_timer_is_an_interrupt_and_no_process() {
-    when_told(|| {
+    retried_where_switches_are_missed(|| {
         let Some(stage) = Stage::new() else { return };
         let sleeper = Actor::start("sleeper", stage.cpu, |until| {
             while until.goes_on() {

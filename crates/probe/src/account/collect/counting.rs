@@ -1,10 +1,10 @@
 //! Counting that goes on in the kernel.
 
 #[cfg(test)]
-mod cleared;
-mod missed;
-mod pace;
-mod room;
+mod cleared_record;
+mod eviction;
+mod rate_limit;
+mod recursion_misses;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use std::sync::Arc;
 use machine::procfs::pid_stat;
 use machine::{CpuSet, Machine, Missing, Root};
 
-use super::counted::CountedSince;
 use super::frequency::Frequencies;
 use super::functions;
+use super::interrupt_counts::CountedSince;
 use super::paging::PagingSince;
 use super::places::places;
 use super::reading::{Lengths, Reader};
 use super::snapshot::Snapshot;
 use super::target::{Target, full, own_namespace, possible_cpus, threads_of};
-use crate::account::sheet::Account;
+use crate::account::time_account::Account;
 use crate::bpf::refused;
 use crate::bpf::{
     Control, CpuTables, Faults, Loaded, Made, Options, Record, Sizes, Tables, ThreadSeen, load, thread_state,
 };
 use crate::clock;
-use missed::Missed;
-use pace::Pace;
+use rate_limit::Pace;
+use recursion_misses::Missed;
 
 /// How often a record is copied when it changes meanwhile. A program in the kernel is done within a us.
 const TRIES: usize = 100;
@@ -35,7 +35,7 @@ const TRIES: usize = 100;
 /// How long the threads of a target may take to be stamped, ns: some us for each hundred of them.
 const STAMPED_WITHIN_NS: u64 = 200_000;
 
-/// Walks over all tasks take one in so many ns at most: one takes half a us for each task that there is, and tells what tasks count
+/// Walks over all tasks take one in so many ns at most: one takes half a us for each task that there is, and shows what tasks count
 /// themselves (page faults), and of threads whose state was lost what they do.
 const WALKS: u64 = 50;
 
@@ -161,7 +161,7 @@ impl Counting {
         Self { frequencies: None, ..self }
     }
 
-    /// Gives slots to the threads that are there, lets the programs count, and has each thread's state told.
+    /// Gives slots to the threads that are there, lets the programs count, and has each thread's state reported.
     fn start(&mut self, target: &Target) -> Result<(), Missing> {
         self.loaded.walk_tasks()?;
         self.loaded.walk_tasks()?;
@@ -177,7 +177,7 @@ impl Counting {
         Ok(())
     }
 
-    /// Says so where much lies between the moment of which everything is told and the word to the programs: this process lost its CPU, or there
+    /// Says so where much lies between the moment of which everything is reported and the word to the programs: this process lost its CPU, or there
     /// are very many threads to stamp.
     fn miss_what_came_before(&mut self, counts_since_ns: u64) {
         let unseen_ns = counts_since_ns.saturating_sub(self.began_ns);
@@ -304,7 +304,7 @@ impl Counting {
         self.counted.iter_mut().for_each(CountedSince::look);
         let control = self.tables.control.get(0);
         let ended_ns = control.map_or(0, |control| control.ended_ns);
-        // What tasks count themselves; without it they are asked one by one.
+        // What tasks count themselves; without it they are read one by one.
         let asked = self.walk_if_due(ended_ns != 0);
         let now = || if ended_ns == 0 { clock::monotonic_ns() } else { ended_ns };
         let mut snapshot = Snapshot {
@@ -357,7 +357,7 @@ impl Counting {
         }
     }
 
-    /// Has tasks tell what they count themselves; at the end in any case.
+    /// Reads what tasks count themselves; at the end in any case.
     fn walk_if_due(&mut self, has_ended: bool) -> Result<(), Missing> {
         let began_ns = clock::monotonic_ns();
         if self.slots().is_empty() || !(has_ended || self.walks.may_go_again(began_ns)) {
@@ -404,7 +404,7 @@ impl Counting {
             frequencies.look(&self.root);
         }
         for slot in self.slots() {
-            // Most slots are free: one word tells, and the record is long.
+            // Most slots are free: one word shows it, and the record is long.
             let word = self.tables.threads.word(slot, std::mem::offset_of!(ThreadSeen, state));
             if word.is_none_or(|word| word as u32 != thread_state::ENDED) {
                 continue;
@@ -417,7 +417,7 @@ impl Counting {
     }
 }
 
-/// The faults of a thread that lives, as /proc tells them; less than none (see `ThreadAccount::of`) where it does not.
+/// The faults of a thread that lives, as /proc shows them; less than none (see `ThreadAccount::of`) where it does not.
 fn faults_of(root: &Root, thread: &ThreadSeen) -> Faults {
     let text = root.read(format!("/proc/{}/task/{}/stat", thread.tgid, thread.tid)).unwrap_or_default();
     let stat = pid_stat::parse(&text).ok();

@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn that_there_is_none_is_told_where_it_was_looked_for() {
-        let told = |frequency| {
+        let reported = |frequency| {
             let snapshot = Snapshot { frequency, ..Snapshot::default() };
             Account::of(&snapshot, false, &Names::of(&Machine::default()), &[]).missing
         };
-        assert!(told(Some(BTreeMap::new())).contains(&Frequencies::missing()));
-        assert!(!told(None).contains(&Frequencies::missing()));
+        assert!(reported(Some(BTreeMap::new())).contains(&Frequencies::missing()));
+        assert!(!reported(None).contains(&Frequencies::missing()));
     }
 
     #[test]

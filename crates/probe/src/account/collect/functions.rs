@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use machine::CpuSet;
 
-use super::bits::{differing, numbers_in};
-use super::planes::Planes;
+use super::bit_sets::{differing, numbers_in};
+use super::sparse_table::SparseTable;
 use crate::bpf::{
     FUNCTION_ROWS, FUNCTIONS, FUNCTIONS_IN_ROW, FunctionSeen, FunctionTables, FunctionsCame, KnownFunction,
 };
@@ -41,11 +41,11 @@ impl Functions {
     /// Those that came, by number and then by CPU.
     pub(crate) fn iter(&self) -> impl Iterator<Item = FunctionOf<'_>> {
         let read = self.read.as_deref();
-        let planes = read.into_iter().flat_map(|read| {
-            (0..read.known.len()).filter_map(|number| Some((number, read.seen.plane(number)?)))
+        let rows = read.into_iter().flat_map(|read| {
+            (0..read.known.len()).filter_map(|number| Some((number, read.seen.row(number)?)))
         });
-        let cells = planes.flat_map(|(number, plane)| {
-            plane.iter().enumerate().map(move |(cpu, seen)| FunctionOf { number, cpu: cpu as u32, seen })
+        let cells = rows.flat_map(|(number, cells)| {
+            cells.iter().enumerate().map(move |(cpu, seen)| FunctionOf { number, cpu: cpu as u32, seen })
         });
         let is_told = |cpu: u32| self.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
         cells.filter(move |function| function.seen.all.count > 0 && is_told(function.cpu))
@@ -57,7 +57,7 @@ impl Functions {
 struct Read {
     known: Vec<Option<KnownFunction>>,
     /// By number.
-    seen: Planes<FunctionSeen>,
+    seen: SparseTable<FunctionSeen>,
 }
 
 /// Functions, and how they were at the last reading.
@@ -66,7 +66,7 @@ pub(in crate::account) struct Reader {
     /// Functions that had a number, when they were looked through.
     made: Option<u64>,
     /// How often they had come at the last reading, row by row of functions.
-    came: Option<Planes<FunctionsCame>>,
+    came: Option<SparseTable<FunctionsCame>>,
     /// The next reading is written in the place of the last one, where nobody has that any more.
     read: Option<Arc<Read>>,
 }
@@ -82,9 +82,9 @@ impl Reader {
         all: impl Iterator<Item = u32>,
     ) -> Functions {
         let nothing =
-            || Arc::new(Read { known: Vec::new(), seen: Planes::with_room(FUNCTIONS, tables.cpus()) });
+            || Arc::new(Read { known: Vec::new(), seen: SparseTable::with_room(FUNCTIONS, tables.cpus()) });
         let read = Arc::make_mut(self.read.get_or_insert_with(nothing));
-        let came = self.came.get_or_insert_with(|| Planes::with_room(FUNCTION_ROWS, tables.cpus()));
+        let came = self.came.get_or_insert_with(|| SparseTable::with_room(FUNCTION_ROWS, tables.cpus()));
         let cpus: Vec<u32> = if self.made == Some(made) {
             changed
         } else {
@@ -95,7 +95,7 @@ impl Reader {
         };
         for cpus in cpus.chunks(AT_A_TIME) {
             for row in 0..read.known.len().div_ceil(FUNCTIONS_IN_ROW) {
-                read.read_row(tables, row, cpus, came.plane_mut(row));
+                read.read_row(tables, row, cpus, came.row_mut(row));
             }
         }
         self.last()
@@ -120,9 +120,9 @@ impl Read {
         }
         for (at, places) in fresh.into_iter().enumerate().filter(|(_, places)| *places != 0) {
             let number = row * FUNCTIONS_IN_ROW + at;
-            let plane = self.seen.plane_mut(number);
+            let cells = self.seen.row_mut(number);
             for cpu in numbers_in(places).map(|place| cpus[place] as usize) {
-                plane[cpu] = settled(|| tables.seen(number, cpu)).unwrap_or(plane[cpu]);
+                cells[cpu] = settled(|| tables.seen(number, cpu)).unwrap_or(cells[cpu]);
             }
         }
     }

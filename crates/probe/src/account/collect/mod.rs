@@ -1,15 +1,15 @@
 //! Reading what the kernel's programs have summed up, and what only /proc counts.
 
-pub mod bits;
+pub mod bit_sets;
 pub mod cgroups;
-pub mod counted;
 pub mod counting;
+pub mod cpu_group;
 pub mod frequency;
 pub mod functions;
-pub mod group;
+pub mod interrupt_counts;
 pub mod paging;
 pub mod places;
-pub mod planes;
 pub mod reading;
 pub mod snapshot;
+pub mod sparse_table;
 pub mod target;

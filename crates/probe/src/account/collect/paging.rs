@@ -140,8 +140,8 @@ mod tests {
     fn a_torn_file_is_told() {
         let tree = Tree::new().file(VMSTAT, "pswpin 5\npswp");
         let root = Root::from_tree(tree);
-        let told = PagingSince::now(&root).read(&root).unwrap_err();
-        assert!(told.why.contains(VMSTAT), "{told:?}");
+        let reported = PagingSince::now(&root).read(&root).unwrap_err();
+        assert!(reported.why.contains(VMSTAT), "{reported:?}");
         assert!(Paging::parse("pswpin -5\n").is_err());
         // Nobody asked for this one.
         assert_eq!(Paging::parse("nr_free_pages -5\n").unwrap(), Paging::default());

@@ -1,4 +1,4 @@
-//! Where each CPU lies, in the numbers by which programs in the kernel tell how far a thread moved.
+//! Where each CPU lies, in the numbers by which programs in the kernel see how far a thread moved.
 
 use std::collections::BTreeMap;
 
@@ -59,8 +59,11 @@ mod tests {
             ..Machine::default()
         };
         let places = places(&machine);
-        let told = |cpu: u32| (places[&cpu].core, places[&cpu].cache, places[&cpu].node);
-        assert_eq!([told(0), told(4), told(1), told(2)], [(0, 0, 0), (0, 0, 0), (1, 0, 0), (2, 2, 1)]);
+        let reported = |cpu: u32| (places[&cpu].core, places[&cpu].cache, places[&cpu].node);
+        assert_eq!(
+            [reported(0), reported(4), reported(1), reported(2)],
+            [(0, 0, 0), (0, 0, 0), (1, 0, 0), (2, 2, 1)]
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use std::mem::offset_of;
 use std::sync::Arc;
 
-use super::bits::{differing, first_bits, numbers_in};
-use super::group::{self, Group, lines_of};
+use super::bit_sets::{differing, first_bits, numbers_in};
+use super::cpu_group::{self, Group, lines_of};
 use super::snapshot::Cpus;
 use crate::bpf::{CpuHead, CpuTables, SOURCES, STEPS_LINES};
 
@@ -26,15 +26,15 @@ pub(in crate::account) enum Lengths {
 /// CPUs that are read together, one table after the other: what a table has of them lies side by side, which the processor fetches by itself.
 struct Part {
     cpus: Vec<u32>,
-    /// By place: the words that tell whether anything happened, as they were at the last reading.
-    telling: Vec<Telling>,
+    /// By place: the words that show whether anything happened, as they were at the last reading.
+    change_words: Vec<ChangeWords>,
     /// By place, a bit for each source that was caught while it was being written.
     torn: Vec<u32>,
     /// The same of those whose lengths were not read when the rest of them was.
     behind: Vec<u32>,
     /// Those that changed since lengths were read last.
     changed: Places,
-    /// Those of which all was read after what these words told had happened. A reading may come between two words that belong
+    /// Those of which all was read after what these words showed had happened. A reading may come between two words that belong
     /// together; by the next one both are there.
     settled: Places,
     /// Those of which the last reading holds.
@@ -48,15 +48,15 @@ struct Part {
 type Places = u64;
 
 /// The words at the beginning of a CPU's record of which one changes whenever anything of it does.
-type Telling = [u64; offset_of!(CpuHead, idle_state) / 8];
+type ChangeWords = [u64; offset_of!(CpuHead, idle_state) / 8];
 
 impl Reader {
     /// For these CPUs, of which there are records; in ascending order.
     pub(in crate::account) fn of(cpus: Vec<u32>) -> Self {
-        Self { parts: cpus.chunks(group::CPUS).map(Part::of).collect() }
+        Self { parts: cpus.chunks(cpu_group::CPUS).map(Part::of).collect() }
     }
 
-    /// Reads; `began_ns` is when the reading began, for what nothing happened on since the last one, and `now` tells the time for all
+    /// Reads; `began_ns` is when the reading began, for what nothing happened on since the last one, and `now` gives the time for all
     /// else. Without their lengths all that came is counted and summed up still: how long each was is read by the next reading that has them.
     pub(in crate::account) fn read(
         &mut self,
@@ -95,7 +95,7 @@ impl Part {
     fn of(cpus: &[u32]) -> Self {
         Self {
             cpus: cpus.to_vec(),
-            telling: vec![Telling::default(); cpus.len()],
+            change_words: vec![ChangeWords::default(); cpus.len()],
             torn: vec![0; cpus.len()],
             behind: vec![0; cpus.len()],
             changed: 0,
@@ -123,7 +123,7 @@ impl Part {
     /// Those of these places whose records begin with the words that were read last.
     fn as_told(&self, places: Places, tables: &CpuTables) -> Places {
         numbers_in(places).fold(0, |same, place| {
-            let is_same = tables.records.begins_with(self.cpus[place] as usize, &self.telling[place]);
+            let is_same = tables.records.begins_with(self.cpus[place] as usize, &self.change_words[place]);
             same | u64::from(is_same) << place
         })
     }
@@ -163,7 +163,7 @@ impl Part {
             let head = group.head_mut(place);
             let before = head.came;
             tables.copy_head(self.cpus[place] as usize, head);
-            self.telling[place] = telling_of(head);
+            self.change_words[place] = change_words_of(head);
             let mut sources = std::mem::take(&mut self.torn[place]) | differing(&head.came, &before);
             match lengths {
                 Lengths::Read => sources |= std::mem::take(&mut self.behind[place]),
@@ -219,9 +219,9 @@ fn places_of(sources: &[u32]) -> Places {
     sources.fold(0, |places, (place, sources)| places | u64::from(*sources != 0) << place)
 }
 
-fn telling_of(head: &CpuHead) -> Telling {
+fn change_words_of(head: &CpuHead) -> ChangeWords {
     // Two numbers of 32 bits are one of the words.
-    let [a, b, c, d] = head.untold.to_ne_bytes();
+    let [a, b, c, d] = head.unreported.to_ne_bytes();
     let [e, f, g, h] = head.moved.to_ne_bytes();
     [head.switches, head.interrupted_ns, u64::from_ne_bytes([a, b, c, d, e, f, g, h])]
 }

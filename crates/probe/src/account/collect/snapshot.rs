@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use machine::{CpuSet, Missing};
 
+use super::cpu_group::{CpuOf, Group};
 use super::frequency::Frequency;
 use super::functions::Functions;
-use super::group::{CpuOf, Group};
 use super::paging::Paging;
 use crate::bpf::{CpuHead, LineKey, LineSeen, Lost, RouteKey, TakerKey, TakerSeen, ThreadSeen};
 
@@ -29,7 +29,7 @@ pub struct Snapshot {
     pub(crate) lost: Option<Lost>,
     /// Swapping and NUMA faults of the machine since counting began, or why they are not known.
     pub(crate) paging: Option<Result<Paging, Missing>>,
-    /// By CPU, for those that tell it; `None` where nobody wants to know.
+    /// By CPU, for those that report it; `None` where nobody wants to know.
     pub(crate) frequency: Option<BTreeMap<u32, Frequency>>,
     /// Whether tasks that are not of the target have numbers that are not those of this process's /proc.
     pub(crate) foreign_numbers: bool,

@@ -14,7 +14,7 @@ const WANTED_THREAD: u32 = 2;
 /// The first PID namespace: PROC_PID_INIT_INO of include/linux/proc_ns.h.
 const FIRST_PID_NAMESPACE: u32 = 4_026_531_836;
 
-/// Whose time is accounted for, or whose events are handed out.
+/// Whose time is accounted for, or whose events are reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Nobody's in particular: each task on each CPU.

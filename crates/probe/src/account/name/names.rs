@@ -9,7 +9,7 @@ use machine::{Machine, Missing, Root};
 
 use super::symbols::Symbols;
 use crate::account::collect::cgroups;
-use crate::account::collect::group::CpuOf;
+use crate::account::collect::cpu_group::CpuOf;
 use crate::account::collect::snapshot::Snapshot;
 use crate::account::rows::taker::{self, waiting};
 use crate::account::rows::waker;
@@ -19,7 +19,7 @@ use crate::account::rows::waker;
 pub struct Names {
     /// Cgroups by id: their path below the mount. The programs know those of version 2.
     pub cgroups: BTreeMap<u64, String>,
-    /// The same by process, as /proc told it when they were first seen (see [`path_of_process`]): of those that are at the top of version 2
+    /// The same by process, as /proc showed it when they were first seen (see [`path_of_process`]): of those that are at the top of version 2
     /// because controllers are on version 1 hierarchies, and of those of which the programs booked nothing yet.
     pub by_process: BTreeMap<u32, String>,
     /// What hangs on a line.
@@ -44,7 +44,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// What the machine tells of itself: lines and C-states.
+    /// What is read of the machine: lines and C-states.
     pub fn of(machine: &Machine) -> Self {
         let states = machine.idle.states.iter();
         Self {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::by_source::BySource;
 use super::source::Interruptions;
+use crate::account::collect::cpu_group::CpuOf;
 use crate::account::collect::frequency::Frequency;
-use crate::account::collect::group::CpuOf;
 use crate::bpf::CpuHead;
 use crate::ticks::TickDependency;
 
@@ -32,7 +32,7 @@ pub struct CpuAccount {
     pub frequency: Option<Frequency>,
     /// Changes of the task that runs.
     pub switches: u64,
-    /// Switches that the kernel did not tell: a task left that had not been seen to come. Where the scheduler's own sums say
+    /// Switches that the kernel did not report: a task left that had not been seen to come. Where the scheduler's own sums say
     /// since when, the time is in the rows above; else in `unknown_ns`.
     pub untold_switches: u64,
     /// Time around such switches that can be given to nobody, ns.
@@ -72,7 +72,7 @@ impl CpuAccount {
             steal_ns: (seen.steal_began_ns > 0).then(|| seen.steal_ns.saturating_sub(seen.steal_began_ns)),
             frequency: None,
             switches: seen.switches,
-            untold_switches: seen.untold.into(),
+            untold_switches: seen.unreported.into(),
             unknown_ns: seen.unknown_ns,
             idle_while_waited_ns: seen.idle_waited_ns,
             tick_stopped: seen.tick_stopped,

@@ -238,11 +238,11 @@ mod tests {
         let words: String = lengths.iter().map(|ns| format!("{ns}\n")).collect();
         let asked = folder.path().join("lengths");
         std::fs::write(&asked, words).unwrap();
-        let told = Command::new(&program).stdin(File::open(&asked).unwrap()).output().unwrap();
-        let told = String::from_utf8(told.stdout).unwrap();
-        assert_eq!(told.lines().count(), lengths.len());
-        for (ns, told) in lengths.into_iter().zip(told.lines()) {
-            assert_eq!(told.parse(), Ok(step_of(ns)), "{ns} ns");
+        let reported = Command::new(&program).stdin(File::open(&asked).unwrap()).output().unwrap();
+        let reported = String::from_utf8(reported.stdout).unwrap();
+        assert_eq!(reported.lines().count(), lengths.len());
+        for (ns, reported) in lengths.into_iter().zip(reported.lines()) {
+            assert_eq!(reported.parse(), Ok(step_of(ns)), "{ns} ns");
         }
     }
 
@@ -252,8 +252,8 @@ mod tests {
         (1_000..2_000).for_each(|ns| distribution.insert(ns));
         assert_eq!(distribution.count(), 1_000);
         for (share, truth) in [(0.5, 1_500.0), (0.99, 1_990.0)] {
-            let told = distribution.quantile_ns(share).unwrap() as f64;
-            assert!(told >= truth && told <= truth * 1.25, "{told} for {truth}");
+            let reported = distribution.quantile_ns(share).unwrap() as f64;
+            assert!(reported >= truth && reported <= truth * 1.25, "{reported} for {truth}");
         }
         assert_eq!(Distribution::default().quantile_ns(0.5), None);
     }

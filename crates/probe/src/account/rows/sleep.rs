@@ -12,7 +12,7 @@ use crate::bpf::{SLEEP_REASONS, ThreadSeen};
 #[serde(rename_all = "snake_case")]
 pub enum SleepReason {
     /// The call is not known: with raw trace points, before Linux 5.15, in a 32-bit program, where the thread was asleep before it was
-    /// watched and no walk over tasks told, or where a call goes on after a stop (restart_syscall(2)).
+    /// watched and no walk over tasks has shown it, or where a call goes on after a stop (restart_syscall(2)).
     Unknown,
     /// Another thread, by a lock or a condition in memory: futex(2).
     Futex,

@@ -25,7 +25,7 @@ pub enum Source {
     PlatformIpi,
     /// A thermal event.
     Thermal,
-    /// An error that the local APIC tells, or an interrupt that nobody sent.
+    /// An error that the local APIC reports, or an interrupt that nobody sent.
     ApicFault,
     /// Handlers of devices, all lines.
     Device,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu::slice_that_goes_on_ns;
 use super::stretches::Stretches;
 use super::thread::task_name;
-use crate::account::collect::group::CpuOf;
+use crate::account::collect::cpu_group::CpuOf;
 use crate::account::collect::snapshot::Snapshot;
 use crate::account::name::names::Names;
 use crate::bpf::{CpuHead, TakerKey, TakerSeen};
@@ -51,7 +51,7 @@ impl TaskAccount {
     }
 }
 
-/// Sums the kernel's records of tasks over CPUs. `every_task` tells whether all their slices were counted.
+/// Sums the kernel's records of tasks over CPUs. `every_task`: whether all their slices were counted.
 pub(in crate::account) fn tasks(
     snapshot: &Snapshot,
     every_task: bool,

@@ -10,7 +10,7 @@ use super::extreme::Extreme;
 use super::source::{Interruptions, Source};
 use super::taker::TaskAccount;
 use super::thread::ThreadAccount;
-use crate::account::sheet::LineAccount;
+use crate::account::time_account::LineAccount;
 
 /// What a taker is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ impl Taker {
 }
 
 /// What the ranking is made from.
-pub(in crate::account) struct Told<'a> {
+pub(in crate::account) struct Measured<'a> {
     pub(in crate::account) together: Option<&'a ThreadAccount>,
     pub(in crate::account) cpus: &'a [CpuAccount],
     pub(in crate::account) tasks: &'a [TaskAccount],
@@ -82,15 +82,15 @@ pub(in crate::account) struct Told<'a> {
 }
 
 /// Ranks everything that took time, what took most first.
-pub(in crate::account) fn takers(told: &Told<'_>) -> Vec<Taker> {
-    let wanted_ns = match told.together {
+pub(in crate::account) fn takers(measured: &Measured<'_>) -> Vec<Taker> {
+    let wanted_ns = match measured.together {
         Some(target) => target.had_ns().saturating_add(target.kept_off_ns()),
-        None => told.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add),
+        None => measured.cpus.iter().map(|cpu| cpu.wall_ns).fold(0, u64::saturating_add),
     };
-    let mut takers = interrupts(told);
-    takers.extend(tasks(told.tasks, told.together.is_some()));
-    if told.together.is_some() {
-        takers.extend(others(told));
+    let mut takers = interrupts(measured);
+    takers.extend(tasks(measured.tasks, measured.together.is_some()));
+    if measured.together.is_some() {
+        takers.extend(others(measured));
     }
     takers.retain(|taker| taker.took_ns > 0);
     for taker in &mut takers {
@@ -114,22 +114,22 @@ fn taker(kind: TakerKind, name: impl Into<String>) -> Taker {
 }
 
 /// Interrupts by source; those of devices by line.
-fn interrupts(told: &Told<'_>) -> Vec<Taker> {
+fn interrupts(measured: &Measured<'_>) -> Vec<Taker> {
     let mut by_source: BTreeMap<Source, Taker> = BTreeMap::new();
-    for cpu in told.cpus {
+    for cpu in measured.cpus {
         for (source, seen) in cpu.sources.iter().filter(|(source, _)| *source != Source::Device) {
             let kind = if source.is_softirq() { TakerKind::Softirq } else { TakerKind::Interrupt };
             let sum = by_source.entry(source).or_insert_with(|| taker(kind, source.words()));
-            add(sum, cpu.cpu, seen, told.together.is_some());
+            add(sum, cpu.cpu, seen, measured.together.is_some());
         }
     }
     let mut by_line: BTreeMap<u32, Taker> = BTreeMap::new();
-    for line in told.lines {
+    for line in measured.lines {
         let sum = by_line.entry(line.irq).or_insert_with(|| {
             let name = line.name.as_deref().unwrap_or("not known");
             taker(TakerKind::Device, format!("IRQ {} ({name})", line.irq))
         });
-        add(sum, line.cpu, &line.seen, told.together.is_some());
+        add(sum, line.cpu, &line.seen, measured.together.is_some());
     }
     by_source.into_values().chain(by_line.into_values()).collect()
 }
@@ -184,20 +184,20 @@ fn named(task: &TaskAccount) -> (TakerKind, String) {
 }
 
 /// Waiting that nobody's slice explains.
-fn others(told: &Told<'_>) -> Vec<Taker> {
-    let target = told.together.cloned().unwrap_or_default();
+fn others(measured: &Measured<'_>) -> Vec<Taker> {
+    let target = measured.together.cloned().unwrap_or_default();
     let mut quota = taker(TakerKind::Quota, "the quota of its cgroup");
     quota.and_longest(target.throttled.longest());
     quota.count = target.throttled.count;
     quota.took_ns = target.throttled.total_ns;
     let mut idle = taker(TakerKind::IdleCpu, "idle CPU waking up");
-    for cpu in told.cpus.iter().filter(|cpu| cpu.idle_while_waited_ns > 0) {
+    for cpu in measured.cpus.iter().filter(|cpu| cpu.idle_while_waited_ns > 0) {
         idle.took_ns = idle.took_ns.saturating_add(cpu.idle_while_waited_ns);
         idle.cpus.insert(cpu.cpu);
     }
     idle.count = target.from_idle.iter().map(|state| state.count).fold(0, u64::saturating_add);
     let mut unknown = taker(TakerKind::Unknown, "not known: it waited when counting began");
-    unknown.took_ns = told.taken_by_unknown_ns;
+    unknown.took_ns = measured.taken_by_unknown_ns;
     vec![quota, idle, unknown]
 }
 
@@ -241,9 +241,14 @@ mod tests {
         let kworker = |comm: &str| TaskAccount { of_kernel: true, ..task(comm, 9, 20) };
         let own = TaskAccount { of_target: true, ..task("server", 7, 50) };
         let tasks = [task("thief", 8, 210), kworker("kworker/3:1"), kworker("kworker/u8:2"), own];
-        let told =
-            Told { together: Some(&target), cpus: &[cpu], tasks: &tasks, lines: &[], taken_by_unknown_ns: 0 };
-        let ranked = takers(&told);
+        let measured = Measured {
+            together: Some(&target),
+            cpus: &[cpu],
+            tasks: &tasks,
+            lines: &[],
+            taken_by_unknown_ns: 0,
+        };
+        let ranked = takers(&measured);
         let names: Vec<(&str, u64)> =
             ranked.iter().map(|taker| (taker.name.as_str(), taker.took_ns)).collect();
         assert_eq!(
@@ -268,8 +273,9 @@ mod tests {
             sources: [(Source::SoftirqRcu, seen)].into_iter().collect(),
             ..CpuAccount::default()
         };
-        let told = Told { together: None, cpus: &[cpu], tasks: &[], lines: &[], taken_by_unknown_ns: 0 };
-        let ranked = takers(&told);
+        let measured =
+            Measured { together: None, cpus: &[cpu], tasks: &[], lines: &[], taken_by_unknown_ns: 0 };
+        let ranked = takers(&measured);
         assert_eq!((ranked[0].took_ns, ranked[0].share), (5_000, 0.5));
     }
 
@@ -301,8 +307,13 @@ mod tests {
             ..CpuAccount::default()
         };
         let cpus = [cpu(0, 4_000), cpu(1, 8_500)];
-        let ranked =
-            takers(&Told { together: None, cpus: &cpus, tasks: &tasks, lines: &[], taken_by_unknown_ns: 0 });
+        let ranked = takers(&Measured {
+            together: None,
+            cpus: &cpus,
+            tasks: &tasks,
+            lines: &[],
+            taken_by_unknown_ns: 0,
+        });
         let names: Vec<(&str, u64, u64)> =
             ranked.iter().map(|taker| (taker.name.as_str(), taker.count, taker.took_ns)).collect();
         let expected = [

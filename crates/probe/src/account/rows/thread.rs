@@ -24,7 +24,7 @@ pub struct ThreadAccount {
     pub comm: String,
     /// Path of its cgroup below the mount: in version 2, and where all are at the top of that, in version 1; `None` where it could not be resolved.
     pub cgroup: Option<String>,
-    /// When it came to be watched, ns of CLOCK_MONOTONIC: tells threads apart that had the same number one after the other.
+    /// When it came to be watched, ns of CLOCK_MONOTONIC: distinguishes threads that had the same number one after the other.
     pub began_ns: u64,
     /// Whether it ended within the window.
     pub ended: bool,

@@ -3,7 +3,7 @@
 use machine::{FactId, Missing};
 use serde::{Deserialize, Serialize};
 
-use crate::account::sheet::Account;
+use crate::account::time_account::Account;
 
 /// Of which time they are. It begins and ends with readings that had them, which were earlier than the account begins and ends: on machines with
 /// very many CPUs not every reading has ([`Snapshot::is_whole`](crate::account::Snapshot::is_whole)).
@@ -32,7 +32,7 @@ impl Account {
     }
 
     /// Makes anew what follows from the time that lengths and functions are of.
-    pub(crate) fn tell_detail(&mut self) {
+    pub(crate) fn note_detail(&mut self) {
         let (detail, span) = (self.detail(), self.span());
         self.detail_of = (detail != span).then_some(detail);
         self.missing.retain(|missing| !missing.is(&FactId::AccountDetail));
@@ -52,7 +52,7 @@ impl Account {
 
 fn why(detail: Detail, span: Detail, is_near: bool) -> String {
     let ms = |later_ns: u64, ns: u64| later_ns.saturating_sub(ns) / 1_000_000;
-    let told = match detail.from_ns < detail.to_ns {
+    let reported = match detail.from_ns < detail.to_ns {
         false => "none are shown here".to_string(),
         true => format!(
             "those shown here are of a time that began {} ms and ended {} ms earlier",
@@ -62,7 +62,7 @@ fn why(detail: Detail, span: Detail, is_near: bool) -> String {
     };
     let quantiles = if is_near { "" } else { ", and no quantiles of interrupts" };
     format!(
-        "there are so many CPUs that they are not read each time: {told}{quantiles}. Longer intervals (--every) have their own"
+        "there are so many CPUs that they are not read each time: {reported}{quantiles}. Longer intervals (--every) have their own"
     )
 }
 
@@ -102,24 +102,24 @@ mod tests {
     #[test]
     fn of_another_time_they_have_no_quantiles_and_it_is_told_which() {
         let some = Detail { from_ns: 100 * MS, to_ns: 250 * MS };
-        let told = with_detail(account(200 * MS, 300 * MS), some);
-        assert_eq!((told.detail(), quantiles(&told)), (some, (None, None)));
-        let why = &told.missing[1].why;
+        let reported = with_detail(account(200 * MS, 300 * MS), some);
+        assert_eq!((reported.detail(), quantiles(&reported)), (some, (None, None)));
+        let why = &reported.missing[1].why;
         assert!(why.contains("began 100 ms and ended 50 ms earlier, and no quantiles"), "{why}");
         assert!(!why.contains("  "), "{why}");
         let none = with_detail(account(200 * MS, 300 * MS), Detail { from_ns: 100 * MS, to_ns: 100 * MS });
         assert!(none.missing[1].why.contains("none are shown"), "{}", none.missing[1].why);
         // Made anew of the same, or of what is whole again.
-        assert_eq!(with_detail(told.clone(), some).missing, told.missing);
-        let span = told.span();
-        assert_eq!(with_detail(told, span).missing.len(), 1);
+        assert_eq!(with_detail(reported.clone(), some).missing, reported.missing);
+        let span = reported.span();
+        assert_eq!(with_detail(reported, span).missing.len(), 1);
     }
 
     #[test]
     fn of_nearly_the_same_time_they_have_quantiles_and_it_is_told() {
         let near = Detail { from_ns: 900 * MS, to_ns: 20_900 * MS };
-        let told = with_detail(account(1_000 * MS, 21_000 * MS), near);
-        assert_eq!((quantiles(&told), told.missing.len()), ((Some(7), Some(8)), 2));
-        assert!(!told.missing[1].why.contains("no quantiles"), "{}", told.missing[1].why);
+        let reported = with_detail(account(1_000 * MS, 21_000 * MS), near);
+        assert_eq!((quantiles(&reported), reported.missing.len()), ((Some(7), Some(8)), 2));
+        assert!(!reported.missing[1].why.contains("no quantiles"), "{}", reported.missing[1].why);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::between::{Row as _, sorted};
+use super::difference::{Row as _, sorted};
 use crate::account::rows::taker::TaskAccount;
 use crate::account::rows::thread::ThreadAccount;
-use crate::account::sheet::Account;
+use crate::account::time_account::Account;
 
 /// Threads that have ended and are reported one by one; of those that ended before them the sum is reported.
 const MOST_ENDED: usize = 500;

@@ -1,6 +1,6 @@
 //! Accounts of a part of the time, and of several parts together.
 
-pub mod between;
 pub mod detail;
+pub mod difference;
+pub mod interval_sum;
 pub mod look_back;
-pub mod whole;

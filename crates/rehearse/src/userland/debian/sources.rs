@@ -29,27 +29,27 @@ pub(super) struct Sources {
 /// When there is no apt, or it has no packages of the release that /etc/os-release names.
 pub(super) fn read() -> Result<Sources, Fault> {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let suite = codename(&release).ok_or_else(|| lacks("/etc/os-release names no VERSION_CODENAME"))?;
+    let suite = codename(&release).ok_or_else(|| missing("/etc/os-release names no VERSION_CODENAME"))?;
     let format = "$(REPO_URI) $(RELEASE) $(COMPONENT)";
     let targets = ask(&["apt-get", "indextargets", "--format", format, "Created-By: Packages"])?;
     let list = list(&targets, &suite);
     if list.is_empty() {
-        return Err(lacks(&format!("apt has no lists of {suite}; apt-get update fetches them")));
+        return Err(missing(&format!("apt has no lists of {suite}; apt-get update fetches them")));
     }
     let settings = settings(&ask(&["apt-config", "dump"])?);
     Ok(Sources { suite, list, settings })
 }
 
 fn ask(words: &[&str]) -> Result<String, Fault> {
-    let told = Command::new(words[0]).args(&words[1..]).output();
-    let told = told.map_err(|e| lacks(&format!("{} cannot be started: {e}", words[0])))?;
-    match told.status.success() {
-        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
-        false => Err(lacks(&format!("{}: {}", words[0], String::from_utf8_lossy(&told.stderr).trim()))),
+    let output = Command::new(words[0]).args(&words[1..]).output();
+    let output = output.map_err(|e| missing(&format!("{} cannot be started: {e}", words[0])))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(missing(&format!("{}: {}", words[0], String::from_utf8_lossy(&output.stderr).trim()))),
     }
 }
 
-fn lacks(why: &str) -> Fault {
+fn missing(why: &str) -> Fault {
     Fault::new(
         Class::MachineLacks,
         "a Debian root",
@@ -101,8 +101,8 @@ mod tests {
                        http://a/debian/ bookworm main\nhttp://a/debian/ bookworm contrib\n\
                        http://s/debian-security/ bookworm-security main\nhttp://v/ bookworm stable\n\
                        http://w/ cloud-sdk-bookworm main\nhttp://x/ bookwormy main\ntorn\n";
-        let told = list(targets, "bookworm");
-        let lines: Vec<&str> = told.lines().collect();
+        let listed = list(targets, "bookworm");
+        let lines: Vec<&str> = listed.lines().collect();
         assert_eq!(
             lines,
             [

@@ -107,9 +107,9 @@ fn without_a_target_the_legend_speaks_of_none() {
 
 #[test]
 fn why_nothing_was_written_is_told_with_its_remedy_on_narrow_screens_too() {
-    let told = "/srv/pinwise-watch-1764020400.json: Permission denied (os error 13) - start pinwise in a folder that \
+    let message = "/srv/pinwise-watch-1764020400.json: Permission denied (os error 13) - start pinwise in a folder that \
         you may write to";
-    let text = screen(&View { told: told.into(), ..View::default() }, 80, 24);
+    let text = screen(&View { message: message.into(), ..View::default() }, 80, 24);
     assert!(text.contains("that you may write to"), "{text}");
     assert!(screen(&View::default(), 80, 24).contains("f freeze  arrows PgUp PgDn"));
 }

@@ -74,7 +74,7 @@ fn what_a_thread_slept_for_is_0_where_it_was_not_that_and_empty_where_nobody_say
     let asleep = Stretches { count: 2, total_ns: 9, ..Stretches::default() };
     let old = ThreadAccount { asleep, ..ThreadAccount::default() };
     let asleep_for = [(SleepReason::Input, Part { count: 2, total_ns: 9 })].into();
-    let told = ThreadAccount { asleep_for, ..old.clone() };
+    let reported = ThreadAccount { asleep_for, ..old.clone() };
     let cells = |thread: &ThreadAccount| {
         let values: Vec<_> = rows::thread(thread)
             .into_iter()
@@ -84,7 +84,7 @@ fn what_a_thread_slept_for_is_0_where_it_was_not_that_and_empty_where_nobody_say
         values
     };
     // In the order of the reasons.
-    assert_eq!(cells(&told), [Some(0), Some(2), Some(9)].map(cell::Value::Whole));
+    assert_eq!(cells(&reported), [Some(0), Some(2), Some(9)].map(cell::Value::Whole));
     assert_eq!(cells(&old), [None; 3].map(cell::Value::Whole));
 }
 
@@ -128,6 +128,6 @@ fn the_table_of_cpus_has_each_reason_that_kept_the_tick() {
     let row = reader.records().next().unwrap().unwrap();
     let cell = |name: &str| row.get(head.iter().position(|column| column == name).unwrap()).unwrap();
     let reasons = ["", "sched_", "rcu_", "rcu_exp_", "posix_timer_", "other_"];
-    let told = reasons.map(|reason| cell(&format!("tick_kept_{reason}count")).to_string());
-    assert_eq!(told, ["10", "7", "2", "0", "0", "1"]);
+    let counts = reasons.map(|reason| cell(&format!("tick_kept_{reason}count")).to_string());
+    assert_eq!(counts, ["10", "7", "2", "0", "0", "1"]);
 }

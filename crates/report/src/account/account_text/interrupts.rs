@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use probe::account::{Account, CountedInterrupts, CpuAccount, Interruptions, Source};
 
-use super::truncated::{SHOWN, and_more};
+use super::row_limit::{SHOWN, and_more};
 use crate::account::figures::{count, longest, percent, shortest, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;

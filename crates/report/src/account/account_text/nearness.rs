@@ -1,5 +1,6 @@
 //! Where the target's memory lies, beside where it ran.
 
+use machine::wording::whole_percent;
 use probe::account::Account;
 
 use crate::account::figures::percent;
@@ -16,8 +17,8 @@ pub(super) fn section(account: &Account) -> String {
     }));
     let remote = nearness.expected_remote_share.map_or(String::new(), |share| {
         format!(
-            "  {:.0} % of accesses go to another node, if each page is used alike wherever it ran\n",
-            100.0 * share
+            "  {} of accesses go to another node, if each page is used alike wherever it ran\n",
+            whole_percent(share)
         )
     });
     format!("Memory and CPU time by node\n{}{remote}", grid::lines(&[Side::Right; 3], &rows, 2))

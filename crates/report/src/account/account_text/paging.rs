@@ -24,7 +24,7 @@ pub(super) fn section(account: &Account) -> String {
     match text.is_empty() {
         true => text,
         false => {
-            format!("Memory of the whole machine: the kernel does not tell whose pages these were\n{text}")
+            format!("Memory of the whole machine: the kernel does not report whose pages these were\n{text}")
         }
     }
 }

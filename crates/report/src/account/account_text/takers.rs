@@ -1,13 +1,13 @@
 //! Who took the CPU.
 
 use advise::diagnosis::Diagnosis;
+use machine::wording::counted;
 use probe::account::Account;
 
-use super::truncated::and_more;
+use super::row_limit::and_more;
 use crate::account::diagnosis_text::{self, Wanted};
 use crate::account::figures::{count, longest, percent, share, time, time_or_dash};
 use crate::grid::{self, Side};
-use crate::map::machine_text::counted;
 use crate::visible::one_line;
 
 /// What nobody is named for is shown where it is at least this part of what was taken.

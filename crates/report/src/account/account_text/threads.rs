@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use probe::account::{Account, Distribution, Part, SleepReason, ThreadAccount, Waker, WakerContext};
 
-use super::truncated::and_more;
+use super::row_limit::and_more;
 use crate::account::figures::{count, longest, percent, time, time_or_dash};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
@@ -114,12 +114,12 @@ fn waker_words(waker: &Waker) -> String {
 
 /// What memory it had to wait for.
 fn memory(all: &ThreadAccount) -> String {
-    let told = |faults: Option<u64>| faults.map_or("not known".into(), count);
+    let or_unknown = |faults: Option<u64>| faults.map_or("not known".into(), count);
     let mut line = format!(
         "  page faults: {} minor, {} major; {} in its own code\n",
-        told(all.minor_faults),
-        told(all.major_faults),
-        told(all.page_faults)
+        or_unknown(all.minor_faults),
+        or_unknown(all.major_faults),
+        or_unknown(all.page_faults)
     );
     if all.reclaim.count > 0 {
         line.push_str(&format!(
@@ -200,7 +200,7 @@ pub(super) fn histogram(account: &Account) -> String {
     drawn.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// A bar for each power of two, and one for stretches without any length that the clock can tell.
+/// A bar for each power of two, and one for stretches too short for the clock.
 fn bars(title: &str, lengths: &Distribution) -> String {
     let mut powers: Vec<(u64, u64)> = Vec::new();
     let mut none: u64 = 0;

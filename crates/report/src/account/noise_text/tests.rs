@@ -80,7 +80,7 @@ fn noise(joined_to: JoinedTo) -> Noise {
         joined_to,
         rounds: vec![machine::CpuSet::single(3)],
         cpus: vec![cpu()],
-        missing: vec![Missing::new("steal", "nobody tells")],
+        missing: vec![Missing::new("steal", "nobody reports it")],
     }
 }
 
@@ -92,16 +92,16 @@ fn shown(noise: &Noise) -> String {
 fn the_verdict_stands_first_and_everything_is_told() {
     let text = shown(&noise(JoinedTo::Events));
     assert!(text.starts_with("CPU 3: quiet enough for real-time loops of 1 ms\n"), "{text}");
-    for told in [
+    for expected in [
         "SCHED_FIFO; gaps above 2.00 us; gaps joined to the kernel's events",
         "CPU 3     ·▄█▅\n",
         "90: 8.00 us of 20.1 us",
         "7 more events, 3.50 us in all, made no gap",
         "IRQ 24 (eth0) 5 times, 9.00 us",
         "90.0 us at 0.250 s: 2 x timer interrupt (tick) 16.0 us, entry and exit 74.0 us",
-        "Not known\n  steal: nobody tells\n",
+        "Not known\n  steal: nobody reports it\n",
     ] {
-        assert!(text.contains(told), "{told}\n{text}");
+        assert!(text.contains(expected), "{expected}\n{text}");
     }
     assert!(!text.contains('\u{1b}'), "names cannot drive the terminal");
 }

@@ -1,6 +1,7 @@
 //! What noise comes to, in sentences.
 
 use advise::noise::{Beyond, CpuVerdict, Verdict};
+use machine::wording::{plural, whole_percent};
 use probe::noise::Cause;
 
 use crate::account::figures::share;
@@ -8,11 +9,11 @@ use crate::account::figures::share;
 /// The answer for all CPUs: a line a class, and one for the largest cause.
 pub(super) fn lines(verdict: &Verdict) -> Vec<String> {
     let class = |class: &advise::noise::Class| {
-        let many = if class.cpus.len() > 1 { "CPUs" } else { "CPU" };
-        format!("{many} {}: quiet enough for {}", class.cpus, class.quiet.words())
+        let noun = plural("CPU", class.cpus.len());
+        format!("{noun} {}: quiet enough for {}", class.cpus, class.quiet.words())
     };
     let largest = verdict.largest.iter().map(|largest| {
-        let words = format!("{:.0} % of the noise is {}", largest.share * 100.0, largest.cause.words());
+        let words = format!("{} of the noise is {}", whole_percent(largest.share), largest.cause.words());
         largest.remedy.map_or(words.clone(), |remedy| format!("{words}: {remedy}"))
     });
     verdict.classes.iter().map(class).chain(largest).collect()

@@ -5,7 +5,7 @@ use load::operations::{Kind, Phase};
 use study::cliff::Break;
 
 use crate::Html;
-use crate::case::told;
+use crate::case::result_words;
 use crate::svg::{self, Area, Scale, Side};
 
 const WIDTH: f64 = 1120.0;
@@ -116,8 +116,8 @@ fn mark(svg: &mut Html, area: Area, at: f64, words: &str) {
 fn words(broke: &Break) -> String {
     let place = &broke.place;
     let with = broke.moved.first().map(|moved| format!(", with {}", moved.words)).unwrap_or_default();
-    let (before, after) = (told::ms(broke.before_us), told::ms(broke.after_us));
-    let uneven = told::more_uneven(broke.before_us, broke.after_us);
+    let (before, after) = (result_words::ms(broke.before_us), result_words::ms(broke.after_us));
+    let uneven = result_words::more_uneven(broke.before_us, broke.after_us);
     format!("{} {}: {before} to {after}{uneven}{with}", place.kind.word(), place.nth)
 }
 

@@ -145,7 +145,7 @@ fn draw_trial(svg: &mut Html, facts: &Facts, trial: &Trial, at: (f64, f64), coun
     marker(svg, kind, at, radius, &title);
 }
 
-/// A marker whose shape tells the kind without colour.
+/// A marker whose shape shows the kind without colour.
 pub fn marker(svg: &mut Html, kind: Kind, (x, y): (f64, f64), r: f64, title: &str) {
     let class = format!("mark {}", kind.class());
     let r2 = r * 1.35;

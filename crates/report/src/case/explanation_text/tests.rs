@@ -1,14 +1,14 @@
 //! Text of made-up explanations.
 
 use advise::explanation::Basis;
-use advise::explanation::observing::Observing;
+use advise::explanation::observer_effect::ObserverEffect;
 
 use super::*;
-use crate::case::explanation_words::made;
+use crate::case::explanation_words::examples;
 
 #[test]
 fn the_waterfall_leads_from_one_arm_to_the_other() {
-    let text = render(&made::explanation());
+    let text = render(&examples::explanation());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "Where the time of a request goes: cpu 0 against unpinned A, 6 observed blocks");
     let starts =
@@ -33,7 +33,7 @@ fn the_waterfall_leads_from_one_arm_to_the_other() {
 
 #[test]
 fn fewer_than_six_blocks_have_no_interval_and_support_nothing() {
-    let text = render(&made::of_five_blocks());
+    let text = render(&examples::of_five_blocks());
     assert!(text.contains("5 observed blocks") && text.contains("Fewer than 6 observed blocks"), "{text}");
     assert!(!text.contains('[') || !text.contains("[+"), "{text}");
     assert!(!text.contains("supported") && text.contains("[possible]"), "{text}");
@@ -41,7 +41,7 @@ fn fewer_than_six_blocks_have_no_interval_and_support_nothing() {
 
 #[test]
 fn a_fixed_rate_and_shares_of_the_window_say_so() {
-    let of = |basis| render(&Explanation { basis, ..made::explanation() });
+    let of = |basis| render(&Explanation { basis, ..examples::explanation() });
     let fixed = of(Basis::RequestAtFixedRate);
     assert!(
         fixed.contains("(fixed rate)") && !fixed.contains("asleep") && fixed.contains("sleep is left out")
@@ -54,17 +54,17 @@ fn a_fixed_rate_and_shares_of_the_window_say_so() {
 
 #[test]
 fn hostile_names_stay_on_their_line_and_drive_nothing() {
-    let text = render(&made::hostile());
+    let text = render(&examples::hostile());
     assert!(!text.contains(['\x1b', '\u{202e}']), "{text:?}");
     assert_eq!(text.lines().filter(|line| line.starts_with('&')).count(), 0, "no line of a name's own");
-    let cost = Observing { arm: made::HOSTILE.into(), blocks: 6, ratio: 1.0, interval: None };
+    let cost = ObserverEffect { arm: examples::HOSTILE.into(), blocks: 6, ratio: 1.0, interval: None };
     assert!(!observing(&[cost]).contains(['\x1b', '\u{202e}']));
 }
 
 #[test]
 fn more_claims_than_are_shown_are_named() {
-    let mut explanation = made::explanation();
-    explanation.claims = vec![made::hog_claim(); CLAIMS + 2];
+    let mut explanation = examples::explanation();
+    explanation.claims = vec![examples::hog_claim(); CLAIMS + 2];
     let text = render(&explanation);
     assert!(text.contains("And 2 more: busy-task/program:hog, busy-task/program:hog"), "{text}");
     explanation.claims.clear();
@@ -73,7 +73,7 @@ fn more_claims_than_are_shown_are_named() {
 
 #[test]
 fn observing_says_what_it_cost_each_arm() {
-    let cost = |arm: &str, interval| Observing { arm: arm.into(), blocks: 6, ratio: 0.983, interval };
+    let cost = |arm: &str, interval| ObserverEffect { arm: arm.into(), blocks: 6, ratio: 0.983, interval };
     let costs = [cost("cpu 0", Some((0.96, 1.002))), cost("cpu 1", None)];
     let text = observing(&costs).replace("\n  ", " ");
     assert_eq!(

@@ -7,6 +7,7 @@ use advise::explanation::term::Term;
 use advise::explanation::wakeups::Wakeups;
 use advise::explanation::waterfall::Change;
 use advise::explanation::{Basis, Explanation, MATTERS};
+use machine::wording::{counted, whole_percent};
 use study::Proof;
 use study::statistics::signed_rank::FEWEST_FOR_95;
 
@@ -26,10 +27,7 @@ pub fn heading(explanation: &Explanation) -> String {
         Basis::RequestAtFixedRate => "What a request takes of the server's threads (fixed rate)",
         Basis::Window => "Where the time of the server's threads goes (shares of the window)",
     };
-    let blocks = match explanation.blocks {
-        1 => "1 observed block".to_string(),
-        n => format!("{n} observed blocks"),
-    };
+    let blocks = counted(explanation.blocks, "observed block");
     format!("{what}: {} against {}, {blocks}", one_line(&explanation.arm), one_line(&explanation.against))
 }
 
@@ -210,24 +208,23 @@ pub fn wakeups(explanation: &Explanation) -> Option<String> {
     let both = |words: &str, of: fn(&Wakeups) -> f64, digits: usize, unit: &str| {
         format!("{words} {:.digits$}{unit} ({:.digits$}{unit})", of(&arm), of(&against))
     };
-    let percent = |share: f64| share * 100.0;
     let mut parts = Vec::new();
     if let Some((of_arm, of_against)) = arm.per_request.zip(against.per_request) {
         parts.push(format!("{of_arm:.2} a request ({of_against:.2})"));
     }
     parts.push(both("until it ran", |wakeups| wakeups.until_running_us, 1, " us"));
     parts.push(format!(
-        "on another CPU than before {:.0} % ({:.0} %)",
-        percent(arm.elsewhere_share),
-        percent(against.elsewhere_share)
+        "on another CPU than before {} ({})",
+        whole_percent(arm.elsewhere_share),
+        whole_percent(against.elsewhere_share)
     ));
     if let Some((of_arm, of_against)) = arm.from_other_cpu_share.zip(against.from_other_cpu_share) {
-        parts.push(format!("by another CPU {:.0} % ({:.0} %)", percent(of_arm), percent(of_against)));
+        parts.push(format!("by another CPU {} ({})", whole_percent(of_arm), whole_percent(of_against)));
     }
     parts.push(format!(
-        "onto an idle CPU {:.0} % ({:.0} %)",
-        percent(arm.onto_idle_share),
-        percent(against.onto_idle_share)
+        "onto an idle CPU {} ({})",
+        whole_percent(arm.onto_idle_share),
+        whole_percent(against.onto_idle_share)
     ));
     let (arm, against) = (one_line(&explanation.arm), one_line(&explanation.against));
     Some(format!("Wake-ups in {arm} (in {against}): {}.", parts.join(", ")))
@@ -263,7 +260,7 @@ pub fn closing(explanation: &Explanation) -> Vec<String> {
     let mut sentences = vec![match explanation.unexplained_share {
         None => "No term differs by more than chance: there is nothing to explain.".into(),
         Some(share) => {
-            format!("Not explained: {:.0} % of what changed{}.", share * 100.0, own_time(explanation))
+            format!("Not explained: {} of what changed{}.", whole_percent(share), own_time(explanation))
         }
     }];
     let (arm, against) = explanation.threads;

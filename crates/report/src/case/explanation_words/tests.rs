@@ -6,7 +6,7 @@ use advise::explanation::claim::{Evidence, Side, Support};
 use advise::explanation::term::Term;
 use advise::explanation::waterfall::{Step, Waterfall};
 
-use super::made;
+use super::examples;
 use super::*;
 
 #[test]
@@ -19,17 +19,18 @@ fn values_have_the_unit_of_their_basis() {
         (value(Basis::Request, 78.34), value(Basis::Request, 12_345.6)),
         ("78.3 us".into(), "12,346 us".into())
     );
-    let change = made::change(1.0, 2.0, Some((-0.5, 10.25)));
+    let change = examples::change(1.0, 2.0, Some((-0.5, 10.25)));
     assert_eq!(interval(Basis::Request, &change), "[-0.50, +10.2]");
-    assert_eq!(interval(Basis::Window, &made::change(0.1, 0.2, Some((0.05, 0.15)))), "[+5.0, +15.0]");
-    assert_eq!(interval(Basis::Request, &made::change(1.0, 2.0, None)), "", "too few blocks");
+    assert_eq!(interval(Basis::Window, &examples::change(0.1, 0.2, Some((0.05, 0.15)))), "[+5.0, +15.0]");
+    assert_eq!(interval(Basis::Request, &examples::change(1.0, 2.0, None)), "", "too few blocks");
 }
 
 #[test]
 fn what_differs_comes_first_and_what_may_be_chance_says_so() {
-    let explanation = made::explanation();
-    let told = told(&explanation);
-    let sure: Vec<(Term, Sureness)> = told.steps.iter().map(|step| (step.step.term, step.sureness)).collect();
+    let explanation = examples::explanation();
+    let shown = shown_terms(&explanation);
+    let sure: Vec<(Term, Sureness)> =
+        shown.steps.iter().map(|step| (step.step.term, step.sureness)).collect();
     assert_eq!(
         sure,
         [
@@ -40,44 +41,44 @@ fn what_differs_comes_first_and_what_may_be_chance_says_so() {
             (Term::Throttled, Sureness::Nothing),
         ]
     );
-    assert_eq!((told.from, told.to, told.change.as_str()), (100.0, 125.0, "+25.0 %"));
+    assert_eq!((shown.from, shown.to, shown.change.as_str()), (100.0, 125.0, "+25.0 %"));
 }
 
 #[test]
 fn a_difference_that_is_shown_and_below_one_percent_is_small() {
-    let mut explanation = made::explanation();
-    explanation.server.steps[1].change = made::change(12.0, 11.5, Some((-0.6, -0.4)));
-    let told = told(&explanation);
+    let mut explanation = examples::explanation();
+    explanation.server.steps[1].change = examples::change(12.0, 11.5, Some((-0.6, -0.4)));
+    let shown = shown_terms(&explanation);
     assert_eq!(
-        told.steps.iter().rev().nth(1).map(|step| (step.step.term, step.sureness)),
+        shown.steps.iter().rev().nth(1).map(|step| (step.step.term, step.sureness)),
         Some((Term::Interrupted, Sureness::Small))
     );
 }
 
 #[test]
 fn without_an_interval_nothing_is_shown_and_nothing_is_chance() {
-    let explanation = made::of_five_blocks();
-    let told = told(&explanation);
-    let sure: Vec<Sureness> = told.steps.iter().map(|step| step.sureness).collect();
+    let explanation = examples::of_five_blocks();
+    let shown = shown_terms(&explanation);
+    let sure: Vec<Sureness> = shown.steps.iter().map(|step| step.sureness).collect();
     assert!(!sure.contains(&Sureness::Shown) && !sure.contains(&Sureness::MayBeChance), "{sure:?}");
     assert_eq!(sure[..2], [Sureness::TooFewBlocks; 2]);
     assert!(
         closing(&explanation).iter().any(|sentence| sentence.starts_with("Fewer than 6 observed blocks"))
     );
-    assert!(!closing(&made::explanation()).iter().any(|sentence| sentence.contains("Fewer than")));
+    assert!(!closing(&examples::explanation()).iter().any(|sentence| sentence.contains("Fewer than")));
 }
 
 #[test]
 fn at_a_fixed_rate_sleep_is_left_out_and_shares_have_no_total() {
-    let mut explanation = made::explanation();
+    let mut explanation = examples::explanation();
     explanation.basis = Basis::RequestAtFixedRate;
-    let fixed = told(&explanation);
+    let fixed = shown_terms(&explanation);
     assert!(fixed.steps.iter().all(|step| step.step.term != Term::Asleep));
     assert_eq!((fixed.from, fixed.to, fixed.total), (72.0, 97.0, None));
     assert!(heading(&explanation).contains("(fixed rate)"));
     assert!(basis_note(explanation.basis).is_some_and(|note| note.contains("latency")));
     explanation.basis = Basis::Window;
-    let shares = told(&explanation);
+    let shares = shown_terms(&explanation);
     assert_eq!((shares.total, shares.change.as_str()), (None, ""));
     assert!(heading(&explanation).contains("shares of the window"));
     assert!(basis_note(explanation.basis).is_some_and(|note| note.contains("shares of the window")));
@@ -86,7 +87,7 @@ fn at_a_fixed_rate_sleep_is_left_out_and_shares_have_no_total() {
 
 #[test]
 fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
-    let explanation = made::explanation();
+    let explanation = examples::explanation();
     let words = claim(&explanation.claims[0], &explanation);
     assert_eq!(words.name, "other processes (program:hog)");
     assert_eq!(
@@ -95,7 +96,7 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
     );
     assert_eq!(words.remedy.as_deref(), Some("Move hog to another CPU"));
     let mut back = explanation.clone();
-    back.claims[0].evidence = Evidence::Cost { change: made::change(29.0, 0.0, Some((-31.0, -27.0))) };
+    back.claims[0].evidence = Evidence::Cost { change: examples::change(29.0, 0.0, Some((-31.0, -27.0))) };
     assert_eq!(claim(&back.claims[0], &back).cost, "29.0 us more in unpinned A than in cpu 0");
     let mut outweighed = explanation.clone();
     outweighed.claims[0].outweighed = true;
@@ -108,7 +109,7 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
     outweighed.claims[0].evidence = Evidence::Presence { found_in: Side::Arm };
     let cost = claim(&outweighed.claims[0], &outweighed).cost;
     assert!(cost.ends_with("its cost was not measured; cpu 0 is faster all the same"), "{cost}");
-    let few = made::of_five_blocks();
+    let few = examples::of_five_blocks();
     let words = claim(&few.claims[0], &few);
     assert!(
         words.support == "possible" && !words.is_supported && words.cost.contains("not measured"),
@@ -120,7 +121,7 @@ fn a_claim_names_the_side_that_pays_and_how_sure_it_is() {
 #[test]
 fn a_claim_without_a_cost_says_what_shows_it() {
     let shown = |evidence| {
-        let mut explanation = made::explanation();
+        let mut explanation = examples::explanation();
         explanation.claims[0].evidence = evidence;
         claim(&explanation.claims[0], &explanation).cost
     };
@@ -129,18 +130,18 @@ fn a_claim_without_a_cost_says_what_shows_it() {
         "found in most blocks of unpinned A and in few of cpu 0; its cost was not measured"
     );
     assert_eq!(
-        shown(Evidence::AtMost { change: made::change(5.0, 27.0, Some((20.0, 24.0))) }),
+        shown(Evidence::AtMost { change: examples::change(5.0, 27.0, Some((20.0, 24.0))) }),
         "up to 27.0 us in cpu 0, up to 5.00 us in unpinned A; its cost was not measured"
     );
     assert_eq!(
-        shown(Evidence::Frequency { change: made::change(5.4, 1.3, Some((-4.3, -3.9))) }),
+        shown(Evidence::Frequency { change: examples::change(5.4, 1.3, Some((-4.3, -3.9))) }),
         "5.4 a request in unpinned A, 1.3 in cpu 0; their cost was not measured"
     );
 }
 
 #[test]
 fn only_parts_that_make_a_tenth_of_their_step_are_named() {
-    let explanation = made::explanation();
+    let explanation = examples::explanation();
     let of = |at: usize| parts(Basis::Request, &explanation.server.steps[at]);
     assert_eq!((of(0), of(1)), ("hog +29.0 us".into(), "softirq NET_RX -6.00 us".into()));
     assert_eq!(of(2), "", "the rest has no name");
@@ -148,10 +149,10 @@ fn only_parts_that_make_a_tenth_of_their_step_are_named() {
 
 #[test]
 fn the_load_and_other_threads_are_told() {
-    let mut explanation = made::explanation();
+    let mut explanation = examples::explanation();
     assert_eq!(load(&explanation), None);
-    let step = |term, from, to| Step { term, change: made::change(from, to, None), parts: Vec::new() };
-    let (total, own) = (made::change(100.0, 100.0, None), made::change(20.0, 30.0, None));
+    let step = |term, from, to| Step { term, change: examples::change(from, to, None), parts: Vec::new() };
+    let (total, own) = (examples::change(100.0, 100.0, None), examples::change(20.0, 30.0, None));
     let steps = vec![step(Term::Own, 20.0, 30.0), step(Term::Asleep, 80.0, 70.0)];
     explanation.load = Some(Waterfall { total, steps, own });
     assert_eq!(
@@ -162,22 +163,22 @@ fn the_load_and_other_threads_are_told() {
     assert!(closing(&explanation).iter().any(|sentence| sentence.contains("2 against 4")));
     explanation.unexplained_share = None;
     assert!(closing(&explanation)[0].contains("nothing to explain"));
-    assert!(closing(&made::explanation())[0].starts_with("Not explained: 3 % of what changed."));
+    assert!(closing(&examples::explanation())[0].starts_with("Not explained: 3 % of what changed."));
 }
 
 #[test]
 fn work_of_a_request_is_told_with_what_is_not_shown_to_differ() {
-    use advise::explanation::work::Work;
+    use advise::explanation::hardware_counters::Work;
     let work = Work {
-        instructions: made::change(41_000.0, 41_200.0, Some((-300.0, 700.0))),
-        per_cycle: made::change(1.85, 1.21, Some((-0.7, -0.6))),
-        cache_misses: Some(made::change(45.0, 310.0, Some((250.0, 280.0)))),
+        instructions: examples::change(41_000.0, 41_200.0, Some((-300.0, 700.0))),
+        per_cycle: examples::change(1.85, 1.21, Some((-0.7, -0.6))),
+        cache_misses: Some(examples::change(45.0, 310.0, Some((250.0, 280.0)))),
     };
-    let words = super::work(&advise::Explanation { work: Some(work), ..made::explanation() }).unwrap();
+    let words = super::work(&advise::Explanation { work: Some(work), ..examples::explanation() }).unwrap();
     assert_eq!(
         words,
         "A request in cpu 0 (in unpinned A) took 41200 (41000, not shown to differ) instructions of the server, at 1.21 (1.85) a cycle, and missed the last-level cache 310.0 \
          (45.0) times."
     );
-    assert_eq!(super::work(&made::explanation()), None);
+    assert_eq!(super::work(&examples::explanation()), None);
 }

@@ -7,7 +7,7 @@ use study::{Contrast, Direction, Evidence, Facts, Trust, Verdict};
 
 use super::{Tone, dose_helped, sentence_start};
 use crate::case::control_words::{self, unsigned};
-use crate::case::told;
+use crate::case::result_words;
 use crate::number;
 
 /// The kind of answer, and the answer.
@@ -84,14 +84,14 @@ fn not_the_servers(facts: &Facts, findings: &[Finding]) -> Option<(Tone, String)
         _ => {
             let where_it_is =
                 format!("{} with the server on {server} and the load on {load}", sentence_start(&size));
-            match told::cause(findings, worst.cpu) {
+            match result_words::cause(findings, worst.cpu) {
                 // The cause is named, whoever of the two meets it there.
                 Some(finding) => {
                     (Tone::Slow, format!("{where_it_is}: {} ({})", finding.title, finding.standing.word()))
                 }
                 None => (
                     Tone::Undecided,
-                    format!("{where_it_is}; these trials do not tell whose CPU is the cause"),
+                    format!("{where_it_is}; these trials do not show whose CPU is the cause"),
                 ),
             }
         }

@@ -7,7 +7,7 @@ use study::{Contrast, Evidence, Facts, Trust, Verdict};
 use super::answer::{gain, others};
 use super::{dose_helped, sentence_start};
 use crate::case::control_words;
-use crate::case::told;
+use crate::case::result_words;
 use crate::number;
 
 /// The points, most important first.
@@ -40,7 +40,7 @@ fn expected(evidence: &Evidence) -> Option<String> {
 }
 
 fn slow_in_words(evidence: &Evidence, slow: &Contrast, findings: &[Finding]) -> String {
-    let why = match told::cause(findings, slow.cpu) {
+    let why = match result_words::cause(findings, slow.cpu) {
         None => "no rule explains it".into(),
         Some(finding) => format!("{} ({})", finding.title, finding.standing.word()),
     };
@@ -68,7 +68,7 @@ fn not_the_servers(evidence: &Evidence, worse: &Contrast, findings: &[Finding]) 
             "Server on {name}: {size} against {others}. The server wanted no more CPU time a request there, the load did: {name} is not \
              slow for the server. Give the load other CPUs (--load-cpus)."
         ),
-        _ => match told::cause(findings, worse.cpu) {
+        _ => match result_words::cause(findings, worse.cpu) {
             Some(finding) => format!(
                 "Server on {name}: {size} against {others}. Why: {} ({}).",
                 finding.title,
@@ -76,7 +76,7 @@ fn not_the_servers(evidence: &Evidence, worse: &Contrast, findings: &[Finding]) 
             ),
             None => format!(
                 "Server on {name}: {size} against {others}. Server and load changed CPUs together. Keep the load on a CPU of its own \
-                 (--load-cpus) to tell whose CPU is slow."
+                 (--load-cpus) to see whose CPU is slow."
             ),
         },
     }

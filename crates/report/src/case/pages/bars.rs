@@ -7,7 +7,7 @@ use super::{About, Page};
 use crate::case::control_words;
 use crate::case::drawings::{Kind, bars};
 use crate::case::heat::{self, Heat};
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::{self, table};
 use crate::svg::{self, Area};
 use crate::{CaseView, Html, number};
@@ -105,7 +105,7 @@ fn numbers(html: &mut Html, case: &CaseView) {
     let evidence = &case.facts.evidence;
     let find = |contrasts: &[Contrast], arm: &str| {
         contrasts.iter().find(|c| c.arm == arm).map_or((String::new(), String::new()), |c| {
-            (number::change_with_interval(c.ratio, c.interval), told::verdict(c.verdict).to_string())
+            (number::change_with_interval(c.ratio, c.interval), result_words::verdict(c.verdict).to_string())
         })
     };
     let rows: Vec<Vec<String>> = evidence
@@ -117,7 +117,7 @@ fn numbers(html: &mut Html, case: &CaseView) {
             let (other, other_word) = find(&evidence.against_other_cpus, &arm.arm);
             let why = match evidence.control.as_ref().filter(|c| c.contrast.arm == arm.arm) {
                 Some(control) => format!("control: {}", control_words::control(control, evidence.better)),
-                None => told::about(case.findings, arm.cpu)
+                None => result_words::about(case.findings, arm.cpu)
                     .map(|(n, f)| format!("{n}: {}", f.title))
                     .unwrap_or_default(),
             };

@@ -6,7 +6,7 @@ use study::{Facts, cliff};
 use super::{About, Page};
 use crate::case::drawings::cliff as drawing;
 use crate::case::headline::sentence_start;
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::table;
 use crate::{CaseView, Html, svg};
 
@@ -75,7 +75,7 @@ fn legend(html: &mut Html) {
 
 fn arm(html: &mut Html, case: &CaseView, cliff: &ArmCliff) {
     html.element("h3", &[], sentence_start(&cliff.arm));
-    html.element("p", &[], format!("{}.", sentence_start(&told::cliff(cliff).join("; "))));
+    html.element("p", &[], format!("{}.", sentence_start(&result_words::cliff(cliff).join("; "))));
     let Some(operations) = case.operations.get(&cliff.shown).filter(|operations| !operations.is_empty())
     else {
         html.element("p", &[], format!("The operations of trial {} are not in its folder.", cliff.shown));
@@ -99,8 +99,8 @@ fn rows(cliff: &ArmCliff) -> Vec<Vec<String>> {
             part.phase.word().to_string(),
             part.kind.word().to_string(),
             part.operations.to_string(),
-            told::ms(part.median_us),
-            told::ms(part.max_us),
+            result_words::ms(part.median_us),
+            result_words::ms(part.max_us),
         ]
     };
     cliff.parts.iter().map(row).collect()

@@ -4,7 +4,7 @@ use study::Contrast;
 use study::evidence::Effect;
 
 use super::{About, Page};
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::table;
 use crate::{CaseView, Html, number};
 
@@ -51,9 +51,9 @@ impl Page for Effects {
 
 fn effect(effect: &Effect) -> Vec<String> {
     vec![
-        told::effect(effect),
+        result_words::effect(effect),
         number::change_with_interval(effect.ratio, effect.interval),
-        told::verdict(effect.verdict).into(),
+        result_words::verdict(effect.verdict).into(),
         format!("{:.4}", effect.p_adjusted),
     ]
 }
@@ -62,7 +62,7 @@ fn contrast(contrast: &Contrast) -> Vec<String> {
     vec![
         contrast.arm.clone(),
         number::change_with_interval(contrast.ratio, contrast.interval),
-        told::verdict(contrast.verdict).into(),
+        result_words::verdict(contrast.verdict).into(),
         format!("{:.4}", contrast.p_adjusted),
     ]
 }

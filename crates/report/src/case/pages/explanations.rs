@@ -1,14 +1,14 @@
 //! What makes the difference between arms: for each that was observed the way from the baseline's time of a request to its own.
 
-use advise::explanation::everywhere::EveryArm;
-use advise::explanation::observing::Observing;
+use advise::explanation::common_causes::EveryArm;
+use advise::explanation::observer_effect::ObserverEffect;
 use advise::explanation::{Basis, Explained, Explanation, explain};
 use study::{Facts, Role};
 
 use super::{About, Page};
 use crate::case::drawings::waterfall::{self, Fill, Step, Total, Waterfall};
 use crate::case::every_arm_text;
-use crate::case::explanation_words::{self as words, Sureness, Told, ToldStep};
+use crate::case::explanation_words::{self as words, ShownStep, ShownTerms, Sureness};
 use crate::case::stalled_text;
 use crate::case::table::wrap::cut;
 use crate::markup::blocks::{legend, table};
@@ -85,13 +85,13 @@ fn nothing(facts: &Facts) -> String {
 
 /// One arm against the baseline.
 fn one(html: &mut Html, explanation: &Explanation) {
-    let told = words::told(explanation);
+    let shown = words::shown_terms(explanation);
     html.element("h3", &[], words::heading(explanation));
     if let Some(note) = words::basis_note(explanation.basis) {
         html.element("p", &[("class", &"mechanism")], note);
     }
-    html.add(&waterfall::draw(&drawn(explanation, &told)));
-    terms(html, explanation, &told);
+    html.add(&waterfall::draw(&drawn(explanation, &shown)));
+    terms(html, explanation, &shown);
     claims(html, explanation);
     let sentences = words::latency(explanation).into_iter().chain(words::work(explanation));
     let sentences = sentences.chain(words::functions(explanation)).chain(words::wakeups(explanation));
@@ -102,19 +102,19 @@ fn one(html: &mut Html, explanation: &Explanation) {
 }
 
 /// The waterfall as plain data, in the unit that is shown.
-fn drawn(explanation: &Explanation, told: &Told) -> Waterfall {
+fn drawn(explanation: &Explanation, shown: &ShownTerms) -> Waterfall {
     let basis = explanation.basis;
-    let shown = |value: f64| words::in_unit(basis, value);
-    let both = |(low, high): (f64, f64)| (shown(low), shown(high));
+    let in_unit = |value: f64| words::in_unit(basis, value);
+    let both = |(low, high): (f64, f64)| (in_unit(low), in_unit(high));
     let total = |name: &str, value: f64| Total {
         name: name.into(),
-        value: shown(value),
+        value: in_unit(value),
         words: (words::value(basis, value), String::new()),
         interval: None,
     };
-    let step = |step: &ToldStep| Step {
+    let step = |step: &ShownStep| Step {
         name: words::term(step.step.term),
-        by: shown(step.by()),
+        by: in_unit(step.by()),
         interval: step.step.change.interval.map(both),
         words: (words::signed(basis, step.by()), words::interval(basis, &step.step.change)),
         fill: match (step.step.change.is_there(), step.by() < 0.0) {
@@ -123,14 +123,14 @@ fn drawn(explanation: &Explanation, told: &Told) -> Waterfall {
             (true, false) => Fill::More,
         },
     };
-    let mut to = total(&explanation.arm, told.to);
-    to.words.1 = told.change.clone();
-    to.interval = told.total.and_then(|change| change.interval).map(both);
+    let mut to = total(&explanation.arm, shown.to);
+    to.words.1 = shown.change.clone();
+    to.interval = shown.total.and_then(|change| change.interval).map(both);
     Waterfall {
         title: words::heading(explanation),
         axis: axis(basis).into(),
-        from: total(&explanation.against, told.from),
-        steps: told.steps.iter().filter(|step| step.sureness != Sureness::Nothing).map(step).collect(),
+        from: total(&explanation.against, shown.from),
+        steps: shown.steps.iter().filter(|step| step.sureness != Sureness::Nothing).map(step).collect(),
         to,
     }
 }
@@ -144,32 +144,32 @@ fn axis(basis: Basis) -> &'static str {
 }
 
 /// The numbers of the drawing, and who takes each term.
-fn terms(html: &mut Html, explanation: &Explanation, told: &Told) {
+fn terms(html: &mut Html, explanation: &Explanation, shown: &ShownTerms) {
     let basis = explanation.basis;
-    let mut rows: Vec<Vec<String>> = told
+    let mut rows: Vec<Vec<String>> = shown
         .steps
         .iter()
-        .map(|told| {
-            let change = &told.step.change;
+        .map(|shown| {
+            let change = &shown.step.change;
             vec![
-                words::term(told.step.term).into(),
+                words::term(shown.step.term).into(),
                 words::value(basis, change.from),
                 words::value(basis, change.to),
-                words::signed(basis, told.by()),
+                words::signed(basis, shown.by()),
                 words::interval(basis, change),
-                told.sureness.words().into(),
-                words::parts(basis, told.step),
+                shown.sureness.words().into(),
+                words::parts(basis, shown.step),
             ]
         })
         .collect();
     rows.push(vec![
         "in all".into(),
-        words::value(basis, told.from),
-        words::value(basis, told.to),
-        words::signed(basis, told.to - told.from),
-        told.total.map(|change| words::interval(basis, change)).unwrap_or_default(),
+        words::value(basis, shown.from),
+        words::value(basis, shown.to),
+        words::signed(basis, shown.to - shown.from),
+        shown.total.map(|change| words::interval(basis, change)).unwrap_or_default(),
         String::new(),
-        told.change.clone(),
+        shown.change.clone(),
     ]);
     let head = |name: &str| cut(&one_line(name), HEAD);
     let (against, arm) = (head(&explanation.against), head(&explanation.arm));
@@ -223,7 +223,7 @@ fn of_every_arm(html: &mut Html, every: &EveryArm) {
 }
 
 /// What observing cost by arm.
-fn cost(html: &mut Html, costs: &[Observing]) {
+fn cost(html: &mut Html, costs: &[ObserverEffect]) {
     if costs.is_empty() {
         return;
     }

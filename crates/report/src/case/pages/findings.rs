@@ -5,7 +5,7 @@ use study::{Facts, Proof, Trust};
 
 use super::{About, Page};
 use crate::case::next_steps;
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::{commands, facts_list, table};
 use crate::{CaseView, Html};
 
@@ -56,7 +56,7 @@ fn one(html: &mut Html, case: &CaseView, number: usize, finding: &Finding) {
     html.element("p", &[], &finding.claim);
     html.element("p", &[("class", &"mechanism")], &finding.mechanism);
     evidence(html, finding);
-    facts_list(html, &told::parts(finding));
+    facts_list(html, &result_words::parts(finding));
     commands(html, &finding.commands);
     match (&finding.proof, &finding.intervention) {
         (Some(proof), _) => outcomes(html, proof),
@@ -77,7 +77,12 @@ fn evidence(html: &mut Html, finding: &Finding) {
         .evidence
         .iter()
         .map(|line| {
-            vec![line.what.clone(), told::counted(line.bad), told::counted(line.good), line.unit.clone()]
+            vec![
+                line.what.clone(),
+                result_words::counter_value(line.bad),
+                result_words::counter_value(line.good),
+                line.unit.clone(),
+            ]
         })
         .collect();
     table(html, &["counter", &slow, "other CPUs", ""], &[1, 2], &rows);
@@ -92,7 +97,7 @@ fn outcomes(html: &mut Html, proof: &Proof) {
     let rows: Vec<Vec<String>> = proof
         .outcomes
         .iter()
-        .map(|outcome| vec![outcome.prediction.words.clone(), told::outcome_in_words(outcome)])
+        .map(|outcome| vec![outcome.prediction.words.clone(), result_words::outcome_in_words(outcome)])
         .collect();
     table(html, &["prediction", "what came out"], &[], &rows);
 }

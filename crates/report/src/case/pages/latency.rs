@@ -5,7 +5,7 @@ use study::evidence::Pooled;
 
 use super::{About, Page};
 use crate::case::drawings::{Kind, curves};
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::table;
 use crate::{CaseView, Html, number, svg};
 
@@ -96,7 +96,7 @@ fn over_all_requests(html: &mut Html, pooled: &Pooled) {
         ];
         table(html, &heads, &[1, 2, 3, 4], &rows);
     }
-    told::pooled(pooled).iter().for_each(|words| {
+    result_words::pooled(pooled).iter().for_each(|words| {
         html.element("p", &[("class", &"caption")], words);
     });
 }

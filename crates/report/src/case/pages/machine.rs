@@ -1,7 +1,8 @@
 //! The machine at the start of the study, and what could not be seen of it.
 
 use machine::CpuSet;
-use machine::idle::IdleState;
+use machine::power::idle::IdleState;
+use machine::wording::counted;
 
 use super::{About, Page};
 use crate::absent::{self, Absent};
@@ -51,8 +52,7 @@ fn facts(machine: &machine::Machine) -> Vec<(&'static str, String)> {
     };
     let nodes = match machine.nodes.len() {
         0 => String::new(),
-        1 => ", 1 NUMA node".into(),
-        n => format!(", {n} NUMA nodes"),
+        n => format!(", {}", counted(n, "NUMA node")),
     };
     let guest = match (&machine.virtualization.guest, machine.virtualization.name()) {
         (Some(true), Some(who)) => format!("yes, of {who}"),

@@ -141,8 +141,8 @@ fn other_load(facts: &Facts) -> String {
     let steal = of(&|r| r.steal_share).map(|s| {
         format!("steal {} ({} to {})", number::share(s.median), number::share(s.min), number::share(s.max))
     });
-    let told: Vec<String> = [busy, steal].into_iter().flatten().collect();
-    if told.is_empty() { "not known".into() } else { told.join("; ") }
+    let known: Vec<String> = [busy, steal].into_iter().flatten().collect();
+    if known.is_empty() { "not known".into() } else { known.join("; ") }
 }
 
 fn screening(facts: &Facts) -> String {
@@ -157,8 +157,8 @@ fn words(facts: &Facts) -> Vec<(&'static str, String)> {
     let or_more = format!("by more than {margin}, with the error stated above");
     vec![
         ("better, worse", format!("better or worse {or_more}")),
-        ("equal", format!("no difference larger than {margin}: two one-sided tests (TOST) both say so. This is an answer, not the lack of one")),
-        ("undecided", "the trials do not tell; more blocks may".into()),
+        ("equal", format!("no difference larger than {margin}: two one-sided tests (TOST) both say so. This is an answer, not the absence of one")),
+        ("undecided", "the trials do not decide it; more blocks may".into()),
         ("not as asked", "the server did not run where the arm says, so its figures are about another placement".into()),
         ("cannot tell", "the positive control was not seen, so no result may be called equal; or it helped, and then no claim is made".into()),
         ("untrustworthy", "the baseline differed from itself, so something other than the placement moves the figure and no claim is made".into()),

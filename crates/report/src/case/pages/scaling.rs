@@ -7,7 +7,7 @@ use study::statistics::scaling::Scaling;
 use super::{About, Page};
 use crate::case::drawings::growth;
 use crate::case::headline::sentence_start;
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::{self, table};
 use crate::{CaseView, Html, number, svg};
 
@@ -68,14 +68,14 @@ fn numbers(html: &mut Html, growth: &Growth, level: &str) {
         html.element("p", &[], format!("No law: {why}."));
         return;
     };
-    html.element("p", &[], told::knee_and_peak(law));
+    html.element("p", &[], result_words::knee_and_peak(law));
     html.element("p", &[], parameters(law, level));
     let rows: Vec<Vec<String>> = law
         .curve
         .iter()
         .map(|at| {
-            let by_law = told::estimate(&at.x, number::figure);
-            let left = told::estimate(&at.efficiency, number::share);
+            let by_law = result_words::estimate(&at.x, number::figure);
+            let left = result_words::estimate(&at.efficiency, number::share);
             vec![at.n.to_string(), number::figure(at.measured), by_law, left]
         })
         .collect();
@@ -87,8 +87,8 @@ fn numbers(html: &mut Html, growth: &Growth, level: &str) {
 fn parameters(law: &Scaling, level: &str) -> String {
     format!(
         "One CPU g {}; contention a {}; coherency b {} (intervals at {level}).",
-        told::estimate(&law.g, number::figure),
-        told::estimate(&law.a, number::coefficient),
-        told::estimate(&law.b, number::coefficient)
+        result_words::estimate(&law.g, number::figure),
+        result_words::estimate(&law.a, number::coefficient),
+        result_words::estimate(&law.b, number::coefficient)
     )
 }

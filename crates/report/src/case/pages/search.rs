@@ -1,7 +1,7 @@
 //! What a search tried, what it left, and what it expects of each placement that is not out.
 
 use super::{About, Page};
-use crate::case::told;
+use crate::case::result_words;
 use crate::markup::blocks::table;
 use crate::{CaseView, Html, number};
 
@@ -30,7 +30,7 @@ impl Page for Search {
             return html;
         };
         html.within("ul", &[], |list| {
-            told::search(case.facts, found).iter().for_each(|words| {
+            result_words::search(case.facts, found).iter().for_each(|words| {
                 list.element("li", &[], words);
             });
         });

@@ -10,7 +10,7 @@ use crate::case::headline::{self, Tone, sentence_start};
 use crate::case::locality_words;
 use crate::case::next_steps;
 use crate::case::notes;
-use crate::case::told;
+use crate::case::result_words;
 use crate::case::unpinned;
 use crate::markup::blocks::{commands, table};
 use crate::{CaseView, Html, number};
@@ -108,7 +108,7 @@ fn controls(html: &mut Html, case: &CaseView) {
         vec![
             "baseline against itself (A/A)".to_string(),
             "must not differ".into(),
-            evidence.a_a.as_ref().map_or_else(none, told::contrast),
+            evidence.a_a.as_ref().map_or_else(none, result_words::contrast),
             a_a.into(),
         ],
         vec![name.into(), "must be worse".into(), size.unwrap_or_else(none), control],

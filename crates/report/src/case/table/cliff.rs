@@ -6,7 +6,7 @@ use study::evidence::{ArmCliff, PartTimes};
 use super::columns::{Cell, Head, Row, Table, print as columns};
 use super::page::Page;
 use super::wrap::cut;
-use crate::case::told;
+use crate::case::result_words;
 use crate::visible;
 
 /// Longest name of an arm, characters.
@@ -20,7 +20,7 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
     }
     out.heading("Where it breaks");
     for cliff in cliffs {
-        let words = told::cliff(cliff).join("; ");
+        let words = result_words::cliff(cliff).join("; ");
         out.paragraph("  - ", &format!("{}: {words}.", visible::one_line(&cliff.arm)));
     }
     out.text.push('\n');
@@ -42,8 +42,8 @@ fn row(cliff: &ArmCliff, part: &PartTimes) -> Row {
         Cell::plain(cut(&visible::one_line(&cliff.arm), LONGEST_NAME)),
         Cell::plain(format!("{}, {}", part.phase.word(), part.kind.word())),
         Cell::plain(part.operations.to_string()),
-        Cell::plain(told::ms(part.median_us)),
-        Cell::plain(told::ms(part.max_us)),
+        Cell::plain(result_words::ms(part.median_us)),
+        Cell::plain(result_words::ms(part.max_us)),
     ];
     Row { cells, why: String::new() }
 }

@@ -7,7 +7,7 @@ use study::{Contrast, Evidence, Facts, Verdict};
 use super::columns::{Cell, Colour, Head, Row, Table, print as columns};
 use super::page::Page;
 use super::wrap::cut;
-use crate::case::told;
+use crate::case::result_words;
 use crate::{number, visible};
 
 /// Longest name of a level, characters.
@@ -22,7 +22,7 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
         out.heading("Effects, each averaged over the levels of the other factors");
         let rows = main
             .iter()
-            .map(|effect| row(&told::effect(effect), effect.ratio, effect.interval, effect.verdict));
+            .map(|effect| row(&result_words::effect(effect), effect.ratio, effect.interval, effect.verdict));
         table(out, evidence, "level", rows.collect());
     }
     let seen: Vec<&&Effect> =
@@ -34,13 +34,13 @@ pub(super) fn print(out: &mut Page, facts: &Facts) {
             out.paragraph(
                 "  ",
                 &format!(
-                    "none of {many} is shown; effects of factors may be added up as far as the trials tell"
+                    "none of {many} is shown; effects of factors may be added up as far as the trials show"
                 ),
             );
         }
         let rows = seen
             .iter()
-            .map(|effect| row(&told::effect(effect), effect.ratio, effect.interval, effect.verdict));
+            .map(|effect| row(&result_words::effect(effect), effect.ratio, effect.interval, effect.verdict));
         if !seen.is_empty() {
             table(out, evidence, "together", rows.collect());
         }
@@ -68,7 +68,7 @@ fn row(name: &str, ratio: f64, interval: Option<(f64, f64)>, verdict: Verdict) -
     let cells = vec![
         Cell::plain(cut(&visible::one_line(name), LONGEST_NAME)),
         Cell::plain(number::change_with_interval(ratio, interval)),
-        Cell::coloured(told::verdict(verdict), colour),
+        Cell::coloured(result_words::verdict(verdict), colour),
     ];
     Row { cells, why: String::new() }
 }
@@ -91,14 +91,14 @@ fn scaling(out: &mut Page, evidence: &Evidence, growth: &Growth) {
         cells: vec![
             Cell::plain(at.n.to_string()),
             Cell::plain(number::figure(at.measured)),
-            Cell::plain(told::estimate(&at.x, number::figure)),
+            Cell::plain(result_words::estimate(&at.x, number::figure)),
             Cell::plain(number::share(at.efficiency.value)),
         ],
         why: String::new(),
     };
     let text = columns(&Table { heads, rows: law.curve.iter().map(row).collect() }, out.style);
     out.text.push_str(&text);
-    out.paragraph("  ", &told::knee_and_peak(law));
+    out.paragraph("  ", &result_words::knee_and_peak(law));
 }
 
 fn other_figure(out: &mut Page, evidence: &Evidence, also: &AlsoCompared) {
@@ -136,7 +136,7 @@ fn over_all_requests(out: &mut Page, pooled: &Pooled) {
         let text = columns(&Table { heads, rows: rows.collect() }, out.style);
         out.text.push_str(&text);
     }
-    told::pooled(pooled).iter().for_each(|words| out.paragraph("  ", words));
+    result_words::pooled(pooled).iter().for_each(|words| out.paragraph("  ", words));
 }
 
 /// Only where looks were asked for: one at the end is no news.

@@ -9,7 +9,7 @@ use super::columns::{Cell, Colour};
 use super::page::Page;
 use super::wrap::wrap;
 use crate::case::next_steps;
-use crate::case::told;
+use crate::case::result_words;
 use crate::display_width::{padded, width};
 use crate::visible;
 
@@ -37,7 +37,7 @@ fn one(page: &mut Page, number: usize, finding: &Finding, dir: &Path) {
     page.paragraph("   ", &finding.claim);
     page.paragraph("   ", &finding.mechanism);
     evidence(page, finding);
-    for (name, text) in told::parts(finding) {
+    for (name, text) in result_words::parts(finding) {
         page.paragraph(&format!("   {name:<11}"), &text);
     }
     proof(page, finding, dir);
@@ -53,7 +53,11 @@ fn evidence(page: &mut Page, finding: &Finding) {
         .evidence
         .iter()
         .map(|EvidenceLine { bad, good, unit, .. }| {
-            [told::counted(*bad), told::counted(*good), visible::one_line(unit).into_owned()]
+            [
+                result_words::counter_value(*bad),
+                result_words::counter_value(*good),
+                visible::one_line(unit).into_owned(),
+            ]
         })
         .collect();
     let Some(longest) = finding.evidence.iter().map(|l| width(&l.what)).max() else { return };
@@ -77,7 +81,7 @@ fn proof(page: &mut Page, finding: &Finding, dir: &Path) {
     for outcome in finding.proof.iter().flat_map(|p| &p.outcomes) {
         page.paragraph(
             "     - ",
-            &format!("{} - {}", outcome.prediction.words, told::outcome_in_words(outcome)),
+            &format!("{} - {}", outcome.prediction.words, result_words::outcome_in_words(outcome)),
         );
     }
     if let (Some(intervention), None) = (&finding.intervention, &finding.proof) {

@@ -9,7 +9,7 @@ use study::{Contrast, Facts, Role, Verdict};
 use super::columns::{Cell, Colour, Head, Row, Table};
 use super::wrap::cut;
 use crate::case::control_words;
-use crate::case::told;
+use crate::case::result_words;
 use crate::case::unpinned;
 use crate::{number, visible};
 
@@ -82,7 +82,7 @@ impl Reader<'_> {
         !self.facts.evidence.against_other_cpus.is_empty()
     }
 
-    /// Whether any arm tells how busy server and load were.
+    /// Whether any arm reports how busy server and load were.
     fn knows_busy(&self) -> bool {
         self.facts.evidence.arms.iter().any(|arm| arm.server_busy.or(arm.client_busy).is_some())
     }
@@ -131,7 +131,7 @@ impl Reader<'_> {
                 }
                 None => "control: not judged".into(),
             },
-            Role::Candidate => told::about(self.findings, arm.cpu)
+            Role::Candidate => result_words::about(self.findings, arm.cpu)
                 .map(|(number, finding)| format!("{number}: {}", visible::one_line(&finding.title)))
                 .unwrap_or_default(),
             _ => String::new(),
@@ -164,7 +164,7 @@ impl Reader<'_> {
         let mut groups: Vec<(Verdicts, Vec<&ArmSummary>)> = Vec::new();
         for arm in arms {
             let special = matches!(verdicts(arm).1, Some(Verdict::Worse | Verdict::Better))
-                || told::about(self.findings, arm.cpu).is_some();
+                || result_words::about(self.findings, arm.cpu).is_some();
             if special || arm.cpu.is_none() {
                 rows.push(self.arm(arm));
                 continue;
@@ -223,7 +223,7 @@ fn word(verdict: Verdict) -> (&'static str, Colour) {
             Colour::Dim
         }
     };
-    (told::verdict(verdict), colour)
+    (result_words::verdict(verdict), colour)
 }
 
 /// Digits after the point that the figures of this study deserve.

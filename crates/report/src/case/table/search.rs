@@ -1,12 +1,12 @@
 //! What a search tried, what it left, and which placements come next to its winner.
 
 use study::Facts;
-use study::case::asked::Found;
+use study::case::search_log::Found;
 
 use super::columns::{Cell, Head, Row, Table, print as columns};
 use super::page::Page;
 use super::wrap::cut;
-use crate::case::told;
+use crate::case::result_words;
 use crate::{number, visible};
 
 /// Longest name of a placement, characters.
@@ -18,7 +18,7 @@ const LISTED: usize = 8;
 pub(super) fn print(out: &mut Page, facts: &Facts) {
     let Some(found) = &facts.evidence.search else { return };
     out.heading("Search");
-    told::search(facts, found).iter().for_each(|words| out.paragraph("  - ", words));
+    result_words::search(facts, found).iter().for_each(|words| out.paragraph("  - ", words));
     if found.ran.len() > 1 {
         next_to_the_winner(out, found);
     }

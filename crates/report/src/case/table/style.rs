@@ -3,7 +3,7 @@
 /// How the terminal wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Whether ANSI colours may be used. Nothing is told by colour alone.
+    /// Whether ANSI colours may be used. Nothing is shown by colour alone.
     pub colour: bool,
     /// Columns of the terminal; held to 60 to 160.
     pub width: usize,

@@ -5,10 +5,10 @@ use machine::distances::Estimate;
 use crate::number;
 
 /// `52.1 [51.8, 52.9]`.
-pub(super) fn with_interval(told: &Estimate) -> String {
-    match told.interval {
-        Some((low, high)) => format!("{} [{}, {}]", figure(told.median), figure(low), figure(high)),
-        None => format!("{} [no interval]", figure(told.median)),
+pub(super) fn with_interval(estimate: &Estimate) -> String {
+    match estimate.interval {
+        Some((low, high)) => format!("{} [{}, {}]", figure(estimate.median), figure(low), figure(high)),
+        None => format!("{} [no interval]", figure(estimate.median)),
     }
 }
 

@@ -19,7 +19,7 @@ const MOST_WITH_FIGURES: usize = 32;
 const FOLDS: [Option<Relation>; 5] =
     [None, Some(Relation::Core), Some(Relation::Cache), Some(Relation::Node), Some(Relation::Package)];
 
-/// The map; empty where there is nothing to tell pairs apart by.
+/// The map; empty where nothing distinguishes the pairs.
 pub(super) fn section(cores: &CoreDistances, style: Style) -> String {
     let pairs: HashMap<(u32, u32), &CorePair> =
         cores.pairs.iter().map(|pair| ((pair.from, pair.to), pair)).collect();

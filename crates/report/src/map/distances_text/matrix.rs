@@ -33,7 +33,8 @@ pub(super) fn table(
     let of = |row: u32, column: u32| {
         memory.cells.iter().find(|cell| (cell.from, cell.memory) == (row, column)).and_then(figure)
     };
-    let Some(shades) = Shades::of(memory.cells.iter().filter_map(figure).map(|told| told.median)) else {
+    let Some(shades) = Shades::of(memory.cells.iter().filter_map(figure).map(|estimate| estimate.median))
+    else {
         return String::new();
     };
     let cell = |row: u32, column: u32| of(row, column).map_or("?".into(), with_interval);
@@ -50,7 +51,7 @@ pub(super) fn table(
             text += &format!("{:<margin$}", format!("    node {row}"));
             for column in columns {
                 let words = format!("{:>width$}", cell(*row, *column));
-                let step = of(*row, *column).map(|told| shades.step(told.median));
+                let step = of(*row, *column).map(|estimate| shades.step(estimate.median));
                 let step = step.map(|step| if better == Better::Low { step } else { STEPS - 1 - step });
                 text += &step.map_or(words.clone(), |step| painted(&words, step, style));
             }

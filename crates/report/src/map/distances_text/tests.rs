@@ -119,20 +119,20 @@ fn nothing_is_told_by_colour_alone() {
             .map(|(n, part)| if n == 0 { part } else { part.split_once('m').unwrap().1 })
             .collect::<String>()
     };
-    let told = both(64, 4);
-    let coloured = render(&told, Style { colour: true, width: 80 });
+    let distances = both(64, 4);
+    let coloured = render(&distances, Style { colour: true, width: 80 });
     assert!(coloured.contains("\x1b[38;5;"));
-    assert_eq!(plain(&coloured), render(&told, Style::default()));
+    assert_eq!(plain(&coloured), render(&distances, Style::default()));
 }
 
 #[test]
 fn doubts_and_what_is_missing_are_told() {
-    let mut told = both(8, 2);
-    let cores = told.cores.as_mut().unwrap();
+    let mut distances = both(8, 2);
+    let cores = distances.cores.as_mut().unwrap();
     cores.pairs.iter_mut().take(10).for_each(|pair| pair.unsure = Some("its interval is wide".into()));
     cores.pairs.retain(|pair| (pair.from, pair.to) != (7, 6));
-    told.missing.push(Missing::new("memory of node 3", "it has none"));
-    let text = render(&told, Style::default());
+    distances.missing.push(Missing::new("memory of node 3", "it has none"));
+    let text = render(&distances, Style::default());
     assert!(
         text.contains("10 of 55 pairs say less") && text.contains("and 2 more (--format json)"),
         "{text}"

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use machine::wording::whole_percent;
 use serde::{Deserialize, Serialize};
 
 /// What happened in a window of time.
@@ -41,7 +42,7 @@ pub struct CpuNow {
     pub softirqs: u64,
 }
 
-/// Shares of a CPU's time, 0 to 1, as /proc/stat tells them: by ticks of 10 ms.
+/// Shares of a CPU's time, 0 to 1, as /proc/stat reports them: in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Share {
     /// Working: user, nice, system, irq, softirq.
@@ -139,7 +140,7 @@ impl LineNow {
     /// `256 CPUs evenly`.
     pub fn taken_by(&self) -> String {
         let Some((cpu, most)) = self.most() else { return "-".into() };
-        let percent = |n: u64| format!("{:.0} %", n as f64 / self.count as f64 * 100.0);
+        let percent = |n: u64| whole_percent(n as f64 / self.count as f64);
         match self.by_cpu.len() {
             1 => format!("CPU {cpu}"),
             2 => {

@@ -1,5 +1,7 @@
 //! One frame as plain text, for a file or a pipe.
 
+use machine::wording::whole_percent;
+
 use super::now::{Now, Sort};
 use super::{Group, Share};
 use crate::{number, visible};
@@ -39,8 +41,7 @@ pub fn render(now: &Now, head: &str, sort: Sort) -> String {
 
 /// `34 %` three times; `?` where the time is not known.
 pub(super) fn percents(time: Option<Share>) -> [String; 3] {
-    let shown = |share: f64| format!("{:.0} %", share * 100.0);
-    time.map_or_else(|| ["?", "?", "?"].map(String::from), |t| [t.busy, t.steal, t.idle].map(shown))
+    time.map_or_else(|| ["?", "?", "?"].map(String::from), |t| [t.busy, t.steal, t.idle].map(whole_percent))
 }
 
 impl Group {

@@ -7,16 +7,16 @@ use machine::devices::{Device, DeviceKind, Queue};
 use machine::{CpuSet, Machine};
 
 use super::lines::facts;
-use super::words::{cpus, size};
+use super::quantities::{cpus, size};
 use crate::grid::{self, Side};
 use crate::number;
 use crate::visible::one_line;
 
 /// Everything about a device, and about those below it when it has no hardware of its own.
 pub fn in_full(machine: &Machine, device: &Device) -> String {
-    let mut told = place(machine, device);
-    told.extend(ethtool(device));
-    let mut text = facts(&device.name, &told);
+    let mut lines = place(machine, device);
+    lines.extend(ethtool(device));
+    let mut text = facts(&device.name, &lines);
     text.push_str(&queues(device));
     text.push_str(&served(machine, device));
     for name in &device.hardware {

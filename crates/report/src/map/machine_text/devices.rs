@@ -4,7 +4,7 @@ use machine::devices::{Device, DeviceKind};
 use machine::{CpuSet, Machine};
 
 use super::lines::wrapped;
-use super::words::{cpus, size};
+use super::quantities::{cpus, size};
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 

@@ -72,7 +72,7 @@ pub fn in_full(machine: &Machine) -> String {
 /// Lines that irqbalance moves; `None` where it does not run, or balances once and ends.
 fn moved_by_irqbalance(machine: &Machine) -> Option<&[u32]> {
     let running = machine.owners.iter().filter(|owner| owner.pid.is_some());
-    let irqbalance = running.filter_map(|owner| owner.irqbalance.as_ref()).find(|told| !told.oneshot);
+    let irqbalance = running.filter_map(|owner| owner.irqbalance.as_ref()).find(|running| !running.oneshot);
     irqbalance.map(|irqbalance| irqbalance.moves.as_slice())
 }
 
@@ -109,7 +109,7 @@ fn row(irq: &Irq, count: u64) -> Vec<String> {
         or_dash(listed(&irq.effective)),
         or_dash(listed(&irq.affinity)) + managed,
         or_dash(irq.node.map(|node| node.to_string())),
-        // The device tells more than `virtio2-input.0` does.
+        // The device says more than `virtio2-input.0` does.
         match irq.devices.iter().find(|device| !name.contains(device.as_str())) {
             Some(_) => format!("{name} ({})", irq.devices.join(",")),
             None => name,
@@ -184,16 +184,18 @@ mod tests {
     #[test]
     fn irqbalance_has_a_column_where_it_runs() {
         use machine::processes::{Irqbalance, Owner};
-        let told = |pid, oneshot| {
+        let text_of = |pid, oneshot| {
             let irqbalance = Some(Irqbalance { moves: vec![38], oneshot, ..Irqbalance::default() });
             let owners = vec![Owner { pid, irqbalance, ..Owner::default() }];
             in_full(&Machine { irqs: vec![irq(38, &[]), irq(40, &[])], owners, ..Machine::default() })
         };
-        let text = told(Some(400), false);
+        let text = text_of(Some(400), false);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].ends_with("IRQBALANCE"), "{text}");
         assert!(lines[2].ends_with(" moves it") && lines[3].ends_with(" leaves it"), "{text}");
-        assert!(!told(None, false).contains("IRQBALANCE") && !told(Some(400), true).contains("IRQBALANCE"));
+        assert!(
+            !text_of(None, false).contains("IRQBALANCE") && !text_of(Some(400), true).contains("IRQBALANCE")
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use machine::kernel::tunables::chosen;
 use machine::{CpuSet, Machine};
 
 use super::lines::{facts, wrapped};
-use super::words::cpus;
+use super::quantities::cpus;
 use crate::grid::{self, Side};
 
 /// The kernel in a few lines, with the boot parameters that did not take effect.
@@ -88,8 +88,8 @@ pub fn in_full(machine: &Machine) -> String {
     if !kernel.mitigations.is_empty() {
         text.push_str("\nWeaknesses of the CPU and what is done against them\n");
         let width = kernel.mitigations.keys().map(|name| name.chars().count()).max().unwrap_or(0);
-        for (name, told) in &kernel.mitigations {
-            text.push_str(&wrapped(&format!("  {name:width$}  "), told, width + 4));
+        for (name, state) in &kernel.mitigations {
+            text.push_str(&wrapped(&format!("  {name:width$}  "), state, width + 4));
         }
     }
     text

@@ -3,7 +3,7 @@
 use machine::{CpuSet, Machine};
 
 use super::lines::facts;
-use super::words::{cpus, size};
+use super::quantities::{cpus, size};
 
 pub(super) fn section(machine: &Machine) -> String {
     let limits = &machine.limits;
@@ -21,14 +21,14 @@ pub(super) fn section(machine: &Machine) -> String {
         let words = [one.as_ref().map(cpus), other.as_ref().map(nodes)];
         Some(words.into_iter().flatten().collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
     };
-    let told = [
+    let rows = [
         ("affinity", join(&limits.affinity, &limits.memory_nodes)),
         ("cpuset", join(&limits.cpuset_cpus, &limits.cpuset_nodes)),
         ("CPU quota", quota),
         ("memory limit", memory),
         ("cgroups", Some(places.join(" ")).filter(|text| !text.is_empty())),
     ];
-    facts("Limits of this process", &told)
+    facts("Limits of this process", &rows)
 }
 
 #[cfg(test)]

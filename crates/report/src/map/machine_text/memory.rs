@@ -4,7 +4,7 @@ use machine::Machine;
 use machine::topology::memory::HugePages;
 use machine::topology::nodes::Node;
 
-use super::words::size;
+use super::quantities::size;
 use crate::grid::{self, Side};
 
 /// What is known of it; nothing on a machine of one node without huge pages and swap.
@@ -34,12 +34,12 @@ pub(super) fn section(machine: &Machine) -> String {
 
 /// `16 huge pages of 2 MiB (4 free)`; nothing where none are set aside.
 fn pools(pools: &[HugePages]) -> Option<String> {
-    let told = pools.iter().filter_map(|pool| {
+    let known = pools.iter().filter_map(|pool| {
         let total = pool.total.filter(|total| *total > 0)?;
         let free = pool.free.map(|free| format!(" ({free} free)")).unwrap_or_default();
         Some(format!("{total} huge pages of {}{free}", size(pool.size_bytes)))
     });
-    Some(told.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
+    Some(known.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
 }
 
 /// A row a node; columns that no node has are left out.
@@ -61,18 +61,18 @@ fn by_node(machine: &Machine) -> String {
         ("READ MB/s", Box::new(|node| Some(node.access.first()?.read_bandwidth_mb_per_s?.to_string()))),
         ("READ ns", Box::new(|node| Some(node.access.first()?.read_latency_ns?.to_string()))),
     ];
-    let told: Vec<&(&str, Cell<'_>)> =
+    let known: Vec<&(&str, Cell<'_>)> =
         columns.iter().filter(|(_, cell)| machine.nodes.iter().any(|node| cell(node).is_some())).collect();
-    if told.is_empty() {
+    if known.is_empty() {
         return String::new();
     }
-    let head = std::iter::once("NODE").chain(told.iter().map(|(name, _)| *name));
+    let head = std::iter::once("NODE").chain(known.iter().map(|(name, _)| *name));
     let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
     for node in &machine.nodes {
-        let cells = told.iter().map(|(_, cell)| cell(node).unwrap_or_else(|| "-".into()));
+        let cells = known.iter().map(|(_, cell)| cell(node).unwrap_or_else(|| "-".into()));
         rows.push(std::iter::once(node.id.to_string()).chain(cells).collect());
     }
-    grid::lines(&vec![Side::Right; told.len() + 1], &rows, 2)
+    grid::lines(&vec![Side::Right; known.len() + 1], &rows, 2)
 }
 
 #[cfg(test)]

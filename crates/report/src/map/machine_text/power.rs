@@ -1,11 +1,11 @@
 //! Idle states, what a latency limit leaves of them, and the clock.
 
-use machine::idle::{IdleState, UnderLimit};
 use machine::power::FrequencyPolicy;
+use machine::power::idle::{IdleState, UnderLimit};
 use machine::{CpuSet, Machine};
 
 use super::lines::facts;
-use super::words::cpus;
+use super::quantities::cpus;
 use crate::grid::{self, Side};
 use crate::visible::one_line;
 
@@ -182,8 +182,8 @@ fn policy_row(policy: &FrequencyPolicy) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::energy::EnergyZone;
-    use machine::idle::KindStates;
+    use machine::power::energy::EnergyZone;
+    use machine::power::idle::KindStates;
     use machine::topology::cpus::Cpu;
     use machine::topology::kinds::CoreKind;
 

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use advise::remarks::Remark;
 use machine::CpuSet;
 use machine::processes::{NumaMemory, Process, Server, Thread};
+use machine::wording::{counted, plural};
 
 use super::lines::wrapped;
 use super::missing;
-use super::words::{counted, cpus, size};
+use super::quantities::{cpus, size};
 use crate::grid::{self, Side};
 use crate::{number, visible};
 
@@ -25,8 +26,8 @@ pub fn render(server: &Server, remarks: &[Remark]) -> String {
         words(remarks),
         missing(&server.missing),
     ];
-    let told: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
-    visible::lines(&told.join("\n")).into_owned()
+    let filled: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
+    visible::lines(&filled.join("\n")).into_owned()
 }
 
 fn head(server: &Server) -> String {
@@ -35,7 +36,7 @@ fn head(server: &Server) -> String {
     let number = process.map(|process| process.pid.to_string());
     let name = server.unit.as_deref().or(number.as_deref()).unwrap_or(&server.target);
     let (processes, threads) = (server.processes.len(), server.threads().count());
-    let are = format!("{}, {}", plural(processes, "process", "processes"), counted(threads, "thread"));
+    let are = format!("{}, {}", counted(processes, "process"), counted(threads, "thread"));
     let called = process.map(|process| format!(" ({})", process.comm)).unwrap_or_default();
     let all = |of: fn(&Process) -> Option<String>| {
         let values: BTreeSet<String> = server.processes.iter().filter_map(of).collect();
@@ -68,10 +69,6 @@ fn places(process: &Process) -> Option<String> {
         })
         .collect();
     Some(places.join(" ")).filter(|text| !text.is_empty())
-}
-
-fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn processes(server: &Server) -> String {
@@ -253,7 +250,7 @@ fn words(remarks: &[Remark]) -> String {
 }
 
 fn nodes(set: &CpuSet) -> String {
-    format!("node{} {set}", if set.len() == 1 { "" } else { "s" })
+    format!("{} {set}", plural("node", set.len()))
 }
 
 /// A remark in words.

@@ -1,10 +1,11 @@
 //! What runs on the machine and bears on placement: guests, containers, who else sets affinities, kernel threads.
 
 use machine::processes::{Guest, GuestThread, INTERVAL_S, Irqbalance, Kind, Owner, Role};
+use machine::wording::counted;
 use machine::{CpuSet, Machine};
 
 use super::lines::wrapped;
-use super::words::{counted, cpus, size};
+use super::quantities::{cpus, size};
 use crate::grid::{self, Side};
 use crate::number;
 use crate::visible::one_line;
@@ -53,12 +54,12 @@ fn one_by_one(threads: &[&GuestThread]) -> String {
     if threads.len() > MOST_VCPUS || threads.iter().all(|thread| thread.cpus.as_ref() == first) {
         return String::new();
     }
-    let told = threads.iter().filter_map(|thread| match thread.role {
+    let roles = threads.iter().filter_map(|thread| match thread.role {
         Role::Vcpu { vcpu: Some(number) } => Some(format!("{number} on {}", cpus(thread.cpus.as_ref()?))),
         _ => None,
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
+    let roles: Vec<String> = roles.collect();
+    if roles.is_empty() { String::new() } else { format!(": {}", roles.join(", ")) }
 }
 
 pub(super) fn containers(machine: &Machine) -> String {
@@ -152,8 +153,8 @@ pub(super) fn kernel_threads(machine: &Machine) -> String {
     }
     let head = ["COUNT", "CPU TIME", "MAY RUN ON", "POLICY", "MOVABLE", "WHAT"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    let told = machine.kernel_threads.iter().filter(|threads| bears_on_placement(threads.kind));
-    for threads in told {
+    let shown = machine.kernel_threads.iter().filter(|threads| bears_on_placement(threads.kind));
+    for threads in shown {
         let policies: Vec<&str> = threads.policies.iter().map(String::as_str).collect();
         let place = threads.cpus.as_ref().map_or("-".into(), cpus);
         let each = threads.pinned > 1 && threads.pinned == threads.count;
@@ -293,20 +294,20 @@ mod tests {
 
     #[test]
     fn what_is_written_to_a_line_that_irqbalance_moves_does_not_last() {
-        let told = |irqbalance| {
+        let text_of = |irqbalance| {
             let owner = Owner { irqbalance: Some(irqbalance), pid: Some(400), ..Owner::default() };
             owners(&Machine { owners: vec![owner], ..Machine::default() }).replace("\n        ", " ")
         };
-        let text = told(Irqbalance { moves: vec![43], interval_s: Some(1), ..Irqbalance::default() });
+        let text = text_of(Irqbalance { moves: vec![43], interval_s: Some(1), ..Irqbalance::default() });
         assert!(
             text.contains("moves 1 of 0 interrupt lines: what is written to one of them does not last"),
             "{text}"
         );
         assert!(text.contains("every 1 s") && !text.contains("exempt"), "{text}");
         let script = Some("/etc/p.sh".to_string());
-        let text = told(Irqbalance { moves: vec![43], policy_script: script, ..Irqbalance::default() });
+        let text = text_of(Irqbalance { moves: vec![43], policy_script: script, ..Irqbalance::default() });
         assert!(text.contains("every 10 s") && text.contains("/etc/p.sh may exempt some"), "{text}");
-        assert!(!told(Irqbalance::default()).contains("moves"));
+        assert!(!text_of(Irqbalance::default()).contains("moves"));
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use machine::topology::caches::{Cache, CacheType};
+use machine::wording::counted;
 use machine::{CpuSet, Machine};
 
 use super::lines::wrapped;
 use super::memory;
-use super::words::{counted, cpus, size};
+use super::quantities::{cpus, size};
 use crate::display_width::{padded, width};
 use crate::grid::{self, Side};
 use crate::map::distances_text;
@@ -59,8 +60,8 @@ fn exceptions(machine: &Machine) -> String {
         ("isolated from the scheduler", isolated),
         ("without tick while one task runs (nohz_full)", nohz_full),
     ];
-    let told = kinds.iter().filter(|(_, set)| !set.is_empty());
-    let mut text: String = told.map(|(kind, set)| format!("  {kind}: {}\n", cpus(set))).collect();
+    let present = kinds.iter().filter(|(_, set)| !set.is_empty());
+    let mut text: String = present.map(|(kind, set)| format!("  {kind}: {}\n", cpus(set))).collect();
     match machine.core_kinds.is_empty() {
         true => text.push_str(&speeds(machine)),
         false => {
@@ -243,13 +244,13 @@ fn caches(machine: &Machine) -> String {
 
 /// The table of distances, from row to column; nothing with one node.
 fn distances(machine: &Machine) -> String {
-    let told: Vec<_> = machine.nodes.iter().filter(|node| !node.distances.is_empty()).collect();
-    if machine.nodes.len() < 2 || told.is_empty() {
+    let with_distances: Vec<_> = machine.nodes.iter().filter(|node| !node.distances.is_empty()).collect();
+    if machine.nodes.len() < 2 || with_distances.is_empty() {
         return String::new();
     }
     let mut rows = vec![vec![String::new()]];
     rows[0].extend(machine.nodes.iter().map(|node| node.id.to_string()));
-    for node in told {
+    for node in with_distances {
         let mut row = vec![format!("node {}", node.id)];
         let to = |other: &machine::topology::nodes::Node| node.distances.get(&other.id);
         row.extend(machine.nodes.iter().map(|other| to(other).map_or("-".into(), u32::to_string)));

@@ -3,6 +3,8 @@
 mod flow;
 mod plan;
 
+use machine::wording::counted;
+
 use super::measure;
 use super::outline::{Block, Chip, Core, Group, Outline, Strip, StripKind};
 pub(super) use flow::Flow;
@@ -228,9 +230,8 @@ fn said_once(groups: &[&Group], plan: &Plan) -> Option<String> {
         strip_text_width(&group.strips[0]) <= grids.fold(0.0, f64::max)
     };
     let cores = first.blocks.iter().map(|block| block.cores.len()).sum::<usize>();
-    let plural = if cores == 1 { "" } else { "s" };
     (groups.len() > 1 && groups.iter().all(alike) && !groups.iter().all(fits))
-        .then(|| format!("each frame: {what}, {cores} core{plural}"))
+        .then(|| format!("each frame: {what}, {}", counted(cores, "core")))
 }
 
 /// A strip is made this much wider for its CPUs, at most.

@@ -1,11 +1,11 @@
 //! What is drawn and what is within what; not yet where.
 
 mod caches;
+mod captions;
 mod chips;
 mod cores;
 mod faces;
 mod nest;
-mod words;
 
 use std::collections::BTreeMap;
 
@@ -130,12 +130,12 @@ impl Outline {
         let kinds = cores::place(machine, &caches, &mut nest);
         chips::hang(machine, &mut nest);
         nest.order();
-        let mut notes = words::gaps(machine);
+        let mut notes = captions::gaps(machine);
         notes.append(&mut nest.notes);
         Self {
             faces: faces::of(machine),
-            headline: words::headline(machine),
-            lines: words::lines(machine),
+            headline: captions::headline(machine),
+            lines: captions::lines(machine),
             each_core: kinds.every_core(),
             notes,
             distances: distances(machine),
@@ -157,9 +157,9 @@ impl Group {
 }
 
 fn distances(machine: &Machine) -> Option<Distances> {
-    let told = machine.nodes.iter().any(|node| !node.distances.is_empty());
+    let reported = machine.nodes.iter().any(|node| !node.distances.is_empty());
     let nodes: Vec<u32> = machine.nodes.iter().map(|node| node.id).collect();
-    if !told || nodes.len() < 2 || nodes.len() > MOST_NODES_IN_TABLE {
+    if !reported || nodes.len() < 2 || nodes.len() > MOST_NODES_IN_TABLE {
         return None;
     }
     let row = |node: &machine::topology::nodes::Node| {

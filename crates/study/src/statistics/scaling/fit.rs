@@ -1,6 +1,7 @@
 //! The fit itself: Levenberg and Marquardt's steps on reweighted log residuals, kept within the bounds.
 
 use super::{Law, Point, residual};
+use crate::statistics::linear::eliminate;
 use crate::statistics::summary::median;
 
 /// A normal distribution's standard deviation is so many times its median magnitude.
@@ -122,7 +123,8 @@ fn step(law: &Law, mut matrix: [[f64; 3]; 3], mut slope: [f64; 3], damping: f64)
         }
         let mut damped = matrix;
         (0..3).for_each(|k| damped[k][k] += damping * matrix[k][k] + f64::MIN_POSITIVE);
-        let by = solve(damped, slope);
+        let mut by = slope;
+        eliminate(&mut damped, &mut by);
         let below = [false, !held[1] && law.a <= 0.0 && by[1] < 0.0, !held[2] && law.b <= 0.0 && by[2] < 0.0];
         if below.contains(&true) {
             (0..3).for_each(|k| held[k] |= below[k]);
@@ -131,22 +133,4 @@ fn step(law: &Law, mut matrix: [[f64; 3]; 3], mut slope: [f64; 3], damping: f64)
         return Law { g: law.g * by[0].exp(), a: (law.a + by[1]).max(0.0), b: (law.b + by[2]).max(0.0) };
     }
     *law
-}
-
-/// Solves a symmetric positive system by Gauss; what cannot be known stays 0.
-fn solve(mut m: [[f64; 3]; 3], mut v: [f64; 3]) -> [f64; 3] {
-    for k in 0..3 {
-        for row in k + 1..3 {
-            let factor = if m[k][k] == 0.0 { 0.0 } else { m[row][k] / m[k][k] };
-            let pivot = m[k];
-            m[row].iter_mut().zip(pivot).skip(k).for_each(|(value, of_pivot)| *value -= factor * of_pivot);
-            v[row] -= factor * v[k];
-        }
-    }
-    let mut x = [0.0; 3];
-    for k in (0..3).rev() {
-        let known: f64 = (k + 1..3).map(|column| m[k][column] * x[column]).sum();
-        x[k] = if m[k][k] == 0.0 { 0.0 } else { (v[k] - known) / m[k][k] };
-    }
-    x
 }

@@ -1,10 +1,11 @@
 //! Nice values do not count between sessions.
 
+use machine::wording::percent;
+
 use super::busy_task::took;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::percent;
 
 /// The rule `autogroup`.
 pub struct AutogroupRule;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use machine::CpuSet;
 use machine::processes::Task;
+use machine::wording::{per_second, percent, plural};
 use probe::account::TaskAccount;
 
 use super::rt_throttling;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent, plural};
 
 /// The rule `busy-task`.
 pub struct BusyTask;

@@ -1,10 +1,11 @@
 //! The server's client on this host has the CPU while the server waits for it.
 
+use machine::wording::{percent, plural};
+
 use super::busy_task::took;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{percent, plural};
 
 /// The rule `client-beside-server`.
 pub struct ClientBesideServer;

@@ -1,12 +1,12 @@
 //! The server and its partners wake each other from CPU to CPU.
 
+use machine::wording::{per_second, percent};
 use probe::account::{Account, SleepReason, ThreadAccount, Waker};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::diagnosis::wakers::{is_client, is_own};
-use crate::words::{per_second, percent};
 
 /// The rule `cross-cpu-wakeups`.
 pub struct CrossCpuWakeups;
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
     use crate::diagnosis::diagnose;
-    use crate::diagnosis::made::{Made, SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
     /// A server that is woken five thousand times a second, each time onto an idle CPU that takes 20 us.
     fn woken_by(reason: SleepReason) -> Situation {

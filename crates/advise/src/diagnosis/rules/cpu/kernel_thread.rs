@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use machine::CpuSet;
+use machine::wording::{per_second, percent, plural};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent, plural};
 use probe::account::FunctionKind;
 
 /// The rule `kernel-thread`.

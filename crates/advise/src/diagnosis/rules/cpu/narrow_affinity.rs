@@ -1,12 +1,12 @@
 //! The server waits for its CPUs while others, which it may not use, are idle.
 
 use machine::CpuSet;
+use machine::wording::{percent, plural};
 
 use crate::diagnosis::cause::{Cause, Figure, Remedy, Subject};
 use crate::diagnosis::limit;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{percent, plural};
 
 /// The rule `narrow-affinity`.
 pub struct NarrowAffinity;

@@ -1,9 +1,10 @@
 //! The server has more threads that want to run than CPUs.
 
+use machine::wording::{percent, plural};
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{percent, plural};
 
 /// The rule `own-threads`.
 pub struct OwnThreads;

@@ -1,11 +1,11 @@
 //! The CPU quota of a cgroup holds the server back.
 
+use machine::wording::percent;
 use probe::Party;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::percent;
 
 /// The rule `quota`.
 pub struct Quota;

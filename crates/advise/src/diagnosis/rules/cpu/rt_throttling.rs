@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use machine::processes::Task;
+use machine::wording::{percent, plural};
 use machine::{CpuSet, Missing};
 use probe::account::{Account, TaskAccount, ThreadAccount};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{percent, plural};
 
 /// The rule `rt-throttling`.
 pub struct RtThrottling;
@@ -153,7 +153,7 @@ fn is_ordinary(scene: &Scene<'_>, account: &Account, task: &TaskAccount) -> bool
         && known(scene, account, task).is_some_and(|known| !known.is_realtime())
 }
 
-/// What is known of how a task competes; of a thread that has ended the others of its process tell.
+/// What is known of how a task competes; for a thread that has ended, what is known of the others of its process.
 fn known<'a>(scene: &'a Scene<'_>, account: &Account, task: &TaskAccount) -> Option<&'a Task> {
     let of = |tid: u32| scene.task(tid).filter(|known| known.policy.is_some());
     let others =
@@ -253,7 +253,7 @@ mod tests {
     use probe::account::FromIdle;
 
     use super::*;
-    use crate::diagnosis::made::{Made, SECOND, SERVER, situation};
+    use crate::diagnosis::situation_builder::{SECOND, SERVER, SituationBuilder, situation};
     use crate::diagnosis::{diagnose, rules::cpu::busy_task::BusyTask};
 
     fn of_policy(mut situation: Situation, policy: &str) -> Situation {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use machine::Missing;
+use machine::wording::{percent, plural};
 use probe::Party;
 use probe::account::{Account, ThreadAccount};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{percent, plural};
 
 /// The rule `runtime-width`.
 pub struct RuntimeWidth;
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::diagnosis::diagnose;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     fn part(total_ns: u64) -> Stretches {
         Stretches { count: 1, total_ns, ..Stretches::default() }

@@ -1,12 +1,12 @@
 //! The scheduler moves the server's threads from cache to cache.
 
 use machine::Missing;
+use machine::wording::per_second;
 use probe::account::{Migrations, ThreadAccount};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::per_second;
 
 /// The rule `thread-migrations`.
 pub struct ThreadMigrations;
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::diagnosis::Certainty;
-    use crate::diagnosis::made::situation;
+    use crate::diagnosis::situation_builder::situation;
 
     /// A server that may use both CPUs and migrates so.
     fn migrating(migrations: Migrations) -> Situation {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use machine::CpuSet;
 use machine::devices::DeviceKind;
 use machine::irqs::Irq;
+use machine::wording::{per_second, percent, plural};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent, plural};
 
 /// The rule `device-interrupts`.
 pub struct DeviceInterrupts;

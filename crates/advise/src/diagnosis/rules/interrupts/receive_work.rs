@@ -1,13 +1,13 @@
 //! Packets are received on the server's CPU.
 
 use machine::Missing;
+use machine::wording::{per_second, percent, plural};
 use probe::account::Source;
 
 use super::device_interrupts::line;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, OwnWork, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
-use crate::words::{per_second, percent, plural};
 
 /// The rule `receive-work`.
 pub struct ReceiveWork;

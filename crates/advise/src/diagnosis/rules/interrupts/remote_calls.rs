@@ -1,11 +1,11 @@
 //! Other CPUs have functions run on the server's CPU.
 
+use machine::wording::{per_second, percent, plural};
 use probe::account::{FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent, plural};
 
 /// The rule `remote-calls`.
 pub struct RemoteCalls;
@@ -40,7 +40,7 @@ impl Rule for RemoteCalls {
         let count = several.on_target + one.on_target;
         let functions = scene.functions(FunctionKind::Call, &cpus);
         let busiest = functions.into_iter().max_by_key(|(_, times)| *times);
-        let (what, remedy) = told(busiest.map(|(name, _)| name));
+        let (what, remedy) = purpose_and_remedy(busiest.map(|(name, _)| name));
         let claim =
             format!("Other CPUs interrupt the server on {} {cpus}: {what}", plural("CPU", cpus.len()));
         let mut cause =
@@ -59,7 +59,7 @@ impl Rule for RemoteCalls {
 }
 
 /// What a function is for, and what to do.
-fn told(function: Option<&str>) -> (&'static str, &'static str) {
+fn purpose_and_remedy(function: Option<&str>) -> (&'static str, &'static str) {
     match function {
         Some(name) if name.contains("flush_tlb") => (
             "memory that they share with it is unmapped or moved (TLB shootdowns)",

@@ -1,11 +1,11 @@
 //! Deferred work of interrupts on the server's CPU, other than receiving packets.
 
+use machine::wording::{per_second, percent, plural};
 use probe::account::Source;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent, plural};
 
 /// The rule `softirqs`.
 pub struct Softirqs;

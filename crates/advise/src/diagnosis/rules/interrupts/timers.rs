@@ -1,11 +1,11 @@
 //! Timer interrupts far beyond the tick.
 
+use machine::wording::{per_second, percent, plural};
 use probe::account::{FunctionKind, Source};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene, Taken};
-use crate::words::{per_second, percent, plural};
 
 /// The rule `timers`.
 pub struct Timers;
@@ -122,7 +122,7 @@ fn stop(function: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::made::{Made, SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
     /// Ticks that took 2 % of the server's second in all, half of them at most so long each.
     fn ticks(p50_ns: u64, stolen_us: u64) -> Looked {

@@ -9,7 +9,7 @@ pub struct Clock;
 
 /// A busy CPU is slow below this share of the highest clock that it is allowed.
 const SLOW: f64 = 0.8;
-/// A CPU tells its clock only while it is busy: from this share of the window on.
+/// The clock of a CPU is known only while it is busy: from this share of the window on.
 const BUSY: f64 = 0.3;
 
 static ABOUT: About = About {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use machine::Missing;
 use machine::devices::{Device, DeviceKind};
+use machine::wording::per_second;
 use probe::account::Account;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::waits::blocked;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::per_second;
 
 /// The rule `device-node`.
 pub struct DeviceNode;
@@ -66,7 +66,7 @@ impl Rule for DeviceNode {
                     Some(node) if node != own => causes.push(cause(scene, &used, node, own)),
                     Some(_) => {}
                     None => {
-                        let why = format!("the firmware does not tell the node of {}", used.device.name);
+                        let why = format!("the firmware does not report the node of {}", used.device.name);
                         missing = Some(Missing::new(ABOUT.title, why));
                     }
                 },
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
     use crate::diagnosis::diagnose;
-    use crate::diagnosis::made::{Made, SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
     /// Two nodes of one CPU each; the server runs on CPU 1, node 1.
     fn on_two_nodes() -> Situation {

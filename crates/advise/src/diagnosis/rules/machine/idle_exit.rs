@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use machine::wording::percent;
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::cpu::rt_throttling;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::percent;
 
 /// The rule `idle-exit`.
 pub struct IdleExit;

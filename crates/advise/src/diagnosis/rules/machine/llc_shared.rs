@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use machine::wording::{per_second, percent, plural};
 use machine::{CpuSet, Missing};
 use probe::Busy;
 
@@ -9,7 +10,6 @@ use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::last_level_caches::last_level_caches;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::{per_second, percent, plural};
 
 /// The rule `llc-shared`.
 pub struct LlcShared;
@@ -29,7 +29,7 @@ static ABOUT: About = About {
     title: "shared last-level cache",
     costs: Costs::OwnTime,
     docs: "Other tasks are busy on CPUs that share the last-level cache with the server, the server misses that cache, and another last-level cache \
-           of the same node is idle: apart, each would have a cache of its own. Whose misses are whose the kernel does not tell, so it is possible; \
+           of the same node is idle: apart, each would have a cache of its own. Whose misses are whose the kernel does not report, so it is possible; \
            a study beside the neighbour and without it, or the misses after a move, decide. It is named only where misses were counted (PMU) and \
            would be 5 % of the server's CPU time if nothing overlapped them: a server that does not miss loses nothing. Look-alikes: one last-level cache in \
            the machine; clients on the same cache, which gain by it; an idle cache on another node, which is farther from memory (memory-node); \
@@ -139,7 +139,7 @@ mod tests {
     use probe::pmu::Work;
 
     use super::*;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     /// Four CPUs, two to a cache. The server is on CPU 1, a hog on CPU 0, and it misses so often.
     fn beside_a_hog(misses: f64) -> Situation {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use machine::wording::{per_second, plural};
 use machine::{CpuSet, Missing};
 use probe::account::{Account, Waker, WakerContext};
 
@@ -9,7 +10,6 @@ use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::last_level_caches::last_level_caches;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::{per_second, plural};
 
 /// The rule `llc-split`.
 pub struct LlcSplit;
@@ -107,7 +107,7 @@ mod tests {
     use probe::account::{CpuAccount, ThreadAccount};
 
     use super::*;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     /// Eight CPUs, four to a cache. Two threads, on CPUs 1 and 4, wake each other so often a second.
     fn split(wakes: u64) -> Situation {

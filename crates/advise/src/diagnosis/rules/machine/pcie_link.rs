@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use machine::Missing;
 use machine::devices::pcie::PcieLink as Link;
 use machine::devices::{Device, DeviceKind};
+use machine::wording::percent;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::percent;
 
 /// The rule `pcie-link`.
 pub struct PcieLink;
@@ -38,7 +38,7 @@ impl Rule for PcieLink {
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
         let machine = &scene.situation.machine;
-        // Functions of one card share the link of its slot, so that a port is what tells links apart.
+        // Functions of one card share the link of its slot, so that links are distinguished by port.
         let mut below: BTreeMap<&str, (&Link, Vec<&Device>)> = BTreeMap::new();
         for device in machine.devices.iter().filter(|device| is_counted_by_bytes(device)) {
             for link in &device.links {
@@ -173,7 +173,7 @@ mod tests {
     use probe::Situation;
 
     use super::*;
-    use crate::diagnosis::made::{Made, situation};
+    use crate::diagnosis::situation_builder::{SituationBuilder, situation};
 
     const GEN3: u32 = 8_000;
 

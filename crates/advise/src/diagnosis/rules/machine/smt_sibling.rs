@@ -1,10 +1,11 @@
 //! The other hardware thread of the server's core is busy.
 
+use machine::wording::percent;
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
 use crate::siblings::Siblings;
-use crate::words::percent;
 
 /// The rule `smt-sibling`.
 pub struct SmtSibling;
@@ -18,7 +19,7 @@ static ABOUT: About = About {
     costs: Costs::OwnTime,
     docs: "The sibling of a CPU that the server uses is busy with other work: the two share the core's units and first caches, and \
            each gets perhaps two thirds of it. It shows as CPU time of the server's own that does less. What it costs depends on both, and \
-           only a study or counters of instructions tell. Look-alikes: a low clock, memory far away, more work. In a guest the siblings \
+           only a study or counters of instructions show. Look-alikes: a low clock, memory far away, more work. In a guest the siblings \
            may be the hypervisor's invention.",
 };
 

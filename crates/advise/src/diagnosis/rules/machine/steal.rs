@@ -1,9 +1,10 @@
 //! The hypervisor takes the server's CPUs away.
 
+use machine::wording::percent;
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::percent;
 
 /// The rule `steal`.
 pub struct Steal;

@@ -2,11 +2,11 @@
 
 use machine::Missing;
 use machine::kernel::tunables::chosen;
+use machine::wording::{per_second, percent};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent};
 
 /// The rule `compaction`.
 pub struct Compaction;
@@ -17,7 +17,7 @@ static ABOUT: About = About {
     costs: Costs::OwnTime,
     docs: "An allocation that needs contiguous memory, mostly a page fault that is to get a huge page, finds none and moves pages together first \
            (direct compaction, compact_stall): the thread stands for up to some ms, as kernel time of its own. The setting of huge pages \
-           (transparent_hugepage/defrag) decides who waits and who takes small pages instead. The kernel does not tell whose stalls they were \
+           (transparent_hugepage/defrag) decides who waits and who takes small pages instead. The kernel does not report whose stalls they were \
            nor how long: it is named where tasks waited for memory (PSI) and the server takes as many page faults, and as possible. \
            Look-alikes: freeing memory (reclaim: allocations stop as often to free as to move); kcompactd and khugepaged, which do the same \
            beside the server and are named by kernel-thread.",
@@ -109,7 +109,7 @@ mod tests {
     use probe::Situation;
 
     use super::*;
-    use crate::diagnosis::made::{Made, SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
     /// A server with page faults on a machine with so many stalls, on which tasks waited for memory for 2 % of the time.
     fn stalled(stalls: u64, to_free: u64) -> Situation {

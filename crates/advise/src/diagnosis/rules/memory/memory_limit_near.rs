@@ -1,11 +1,11 @@
 //! The server's cgroup is about to hit its memory limit.
 
 use machine::limits::memory_use::MemoryUse;
+use machine::wording::{per_second, percent};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::{per_second, percent};
 
 /// The rule `memory-limit-near`.
 pub struct MemoryLimitNear;
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::diagnosis::diagnose;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     /// A server in a cgroup of 100 MiB, all in use and so many of them anonymous, that freed memory for so long.
     fn limited(anonymous_mib: u64, reclaim_ns: u64) -> Situation {

@@ -1,9 +1,10 @@
 //! The server's memory lies on another node than it runs on.
 
+use machine::wording::percent;
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::percent;
 
 /// The rule `memory-node`.
 pub struct MemoryNode;

@@ -1,12 +1,12 @@
 //! NUMA balancing moves pages, or looks at who uses them, at a rate that matters.
 
 use machine::Missing;
+use machine::wording::{per_second, percent};
 use probe::account::Paging;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent};
 
 /// The rule `numa-balancing`.
 pub struct NumaBalancing;
@@ -129,7 +129,7 @@ mod tests {
     use probe::account::{Nearness, NodeShare};
 
     use super::*;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     /// A server on two nodes that takes as many faults as balancing provokes.
     fn balanced(faults: u64, local: u64, moved: u64) -> Situation {

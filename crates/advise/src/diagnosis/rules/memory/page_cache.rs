@@ -1,10 +1,11 @@
 //! The server waits for files that it maps to be read.
 
+use machine::wording::{per_second, percent};
+
 use super::swap::is_full;
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent};
 
 /// The rule `page-cache`.
 pub struct PageCache;

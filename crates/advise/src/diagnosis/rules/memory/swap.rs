@@ -1,11 +1,11 @@
 //! The server waits for its own memory to come back from swap.
 
 use machine::limits::memory_use::MemoryUse;
+use machine::wording::{per_second, percent};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent};
 
 /// The rule `swap`.
 pub struct Swap;

@@ -1,9 +1,10 @@
 //! The server waits for a disk, or for a lock of the kernel.
 
+use machine::wording::percent;
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::percent;
 
 /// The rule `blocked`.
 pub struct Blocked;

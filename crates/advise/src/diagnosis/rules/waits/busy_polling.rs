@@ -1,12 +1,12 @@
 //! Busy polling is on, and what the server waits for never comes to a queue that can be polled.
 
 use machine::Missing;
+use machine::wording::{per_second, percent};
 use probe::account::SleepReason;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::{per_second, percent};
 
 /// The rule `busy-polling`.
 pub struct BusyPolling;
@@ -89,7 +89,7 @@ mod tests {
     use probe::account::Part;
 
     use super::*;
-    use crate::diagnosis::made::{Made, SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, SituationBuilder, situation};
 
     /// A server that waits for input a thousand times a second, with these settings.
     fn polling(busy_poll: &str, busy_read: &str, interface: &str) -> Situation {

@@ -1,9 +1,10 @@
 //! Connections come in faster than the server accepts them.
 
+use machine::wording::per_second;
+
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::per_second;
 
 /// The rule `listen-queue`.
 pub struct ListenQueue;

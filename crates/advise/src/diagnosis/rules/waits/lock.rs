@@ -1,12 +1,12 @@
 //! Threads of the server wait for each other at a lock of its own.
 
+use machine::wording::{per_second, percent};
 use probe::account::SleepReason;
 use probe::futexes::{Futex, FutexKind, FutexWaits, WaitStacks};
 
 use crate::diagnosis::cause::{Cause, Certainty, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::{per_second, percent};
 
 /// The rule `lock`.
 pub struct Lock;
@@ -227,7 +227,7 @@ mod tests {
     use probe::account::{Part, Stretches, ThreadAccount};
 
     use super::*;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     /// Two threads that have a CPU for 45 % each in turns; CPU 0 is idle.
     fn two_in_turns() -> Situation {

@@ -1,12 +1,12 @@
 //! The server sleeps for a time that it has chosen itself.
 
+use machine::wording::percent;
 use probe::account::{Account, SleepReason, ThreadAccount};
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::much_sleep::{MUCH, much_sleep};
+use crate::diagnosis::rules::sleep_share::{MUCH, large_sleep_share};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::percent;
 
 /// The rule `own-sleep`.
 pub struct OwnSleep;
@@ -31,7 +31,7 @@ impl Rule for OwnSleep {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        if let Err(looked) = much_sleep(scene, &ABOUT, SleepReason::Timer) {
+        if let Err(looked) = large_sleep_share(scene, &ABOUT, SleepReason::Timer) {
             return looked;
         }
         let Some(account) = &scene.situation.account else { return Looked::needs_account(&ABOUT) };
@@ -64,7 +64,7 @@ mod tests {
     use probe::account::{Part, Stretches};
 
     use super::*;
-    use crate::diagnosis::made::{SECOND, situation};
+    use crate::diagnosis::situation_builder::{SECOND, situation};
 
     /// A server whose second thread sleeps for half of the window in nanosleep, and has a CPU for so long.
     fn with_a_sleeper(on_cpu_ns: u64) -> Situation {

@@ -1,5 +1,6 @@
 //! The server waits for requests: its clients are the limit.
 
+use machine::wording::{percent, plural};
 use probe::account::SleepReason;
 use probe::{Busy, Party, Situation, TreeSeen};
 
@@ -7,7 +8,6 @@ use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::limit;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::{percent, plural};
 
 /// The rule `slow-client`.
 pub struct SlowClient;

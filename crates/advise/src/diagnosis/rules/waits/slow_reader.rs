@@ -1,12 +1,12 @@
 //! The server waits for its answers to be read.
 
+use machine::wording::percent;
 use probe::account::SleepReason;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
-use crate::diagnosis::rules::much_sleep::much_sleep;
+use crate::diagnosis::rules::sleep_share::large_sleep_share;
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::Scene;
-use crate::words::percent;
 
 /// The rule `slow-reader`.
 pub struct SlowReader;
@@ -26,7 +26,7 @@ impl Rule for SlowReader {
     }
 
     fn examine(&self, scene: &Scene<'_>) -> Looked {
-        let share = match much_sleep(scene, &ABOUT, SleepReason::Output) {
+        let share = match large_sleep_share(scene, &ABOUT, SleepReason::Output) {
             Ok(share) => share,
             Err(looked) => return looked,
         };

@@ -1,11 +1,11 @@
 //! The server is stopped: by a signal, a debugger or the freezer.
 
+use machine::wording::percent;
 use probe::account::SleepReason;
 
 use crate::diagnosis::cause::{Cause, Remedy, Subject};
 use crate::diagnosis::rules::{About, Costs, Looked, Rule};
 use crate::diagnosis::scene::{MATTERS, Scene};
-use crate::words::percent;
 
 /// The rule `stopped`.
 pub struct Stopped;

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queues_are_told_from_the_rest_by_their_names() {
+    fn queues_are_distinguished_from_the_rest_by_their_names() {
         let virtio =
             ["virtio1-config", "virtio1-input.0", "virtio1-output.0", "virtio1-input.1", "virtio1-output.1"];
         assert_eq!(queues(&virtio, "eth0"), [None, Some(0), Some(0), Some(1), Some(1)]);

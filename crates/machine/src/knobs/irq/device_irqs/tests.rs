@@ -101,7 +101,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn an_irqbalance_that_runs_is_told_of_all_before_the_first_is_moved() {
+fn an_irqbalance_that_runs_gets_all_bans_before_the_first_is_moved() {
     let root = Root::from_tree(with_irqbalance(tree("")));
     let acts = DeviceIrqs.change(&root, "eth0", "spread:3,0-1").unwrap();
     let told = acts.iter().map_while(|act| match act {

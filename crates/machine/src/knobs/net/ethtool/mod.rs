@@ -2,7 +2,7 @@
 
 mod value;
 
-use crate::ethtool::{EthtoolState, Told, Topic};
+use crate::ethtool::{EthtoolState, Report, Topic};
 use crate::knobs::file::{in_network, names};
 use crate::knobs::{About, Knob, Target, no_such};
 use crate::root::ETHTOOL;
@@ -49,7 +49,7 @@ impl Knob for EthtoolKnob {
 }
 
 impl EthtoolKnob {
-    fn is_offered(&self, told: &Told) -> bool {
+    fn is_offered(&self, told: &Report) -> bool {
         let may_change = |topic| match topic {
             Topic::Feature(feature) => told.is_changeable(feature) == Some(true),
             _ => true,
@@ -57,12 +57,12 @@ impl EthtoolKnob {
         may_change(self.topic) && told.state(self.topic).is_some()
     }
 
-    /// Does something with what an interface tells, its name and that of its network namespace.
+    /// Does something with what an interface reports, its name and that of its network namespace.
     fn of<T>(
         &self,
         root: &Root,
         target: &str,
-        work: impl FnOnce(&Told, &str, Option<&str>) -> Result<T, Fault>,
+        work: impl FnOnce(&Report, &str, Option<&str>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         in_network(&self.about, root, target, |root, device, netns| {
             if !names(root, INTERFACES)?.iter().any(|name| name == device) {
@@ -72,16 +72,16 @@ impl EthtoolKnob {
         })
     }
 
-    fn state(&self, target: &str, told: &Told) -> Result<EthtoolState, Fault> {
+    fn state(&self, target: &str, told: &Report) -> Result<EthtoolState, Fault> {
         told.state(self.topic).ok_or_else(|| {
-            let cause = format!("its driver does not tell of it ({})", self.topic);
+            let cause = format!("its driver does not report it ({})", self.topic);
             let remedy = "leave it: this driver, or a kernel as old as this one, cannot change it";
             Fault::new(Class::MachineLacks, format!("{} of {target}", self.about.id), cause, remedy)
         })
     }
 }
 
-fn told(root: &Root, interface: &str) -> Result<Told, ReadError> {
+fn told(root: &Root, interface: &str) -> Result<Report, ReadError> {
     let fact = format!("{ETHTOOL}{interface}");
     serde_json::from_str(&root.fact(&fact)?).map_err(|e| ReadError::malformed(&fact, e))
 }

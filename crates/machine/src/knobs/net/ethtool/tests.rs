@@ -70,7 +70,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         ("coalescing", "rx-max-usecs:1", "no figure", "ethtool -C"),
         ("gro", "1", "neither on nor off", "on or off"),
         ("gro-hw", "on", "fixed off", "leave it"),
-        ("gro-list", "on", "does not tell of it (feature rx-gro-list)", "leave it"),
+        ("gro-list", "on", "does not report it (feature rx-gro-list)", "leave it"),
     ];
     for (knob, value, cause, remedy) in refused {
         let fault = asked(knob, value).unwrap_err();

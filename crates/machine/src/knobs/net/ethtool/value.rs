@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::EthtoolKnob;
-use crate::ethtool::{ChannelKind, EthtoolSetting, EthtoolState, Feature, Figure, Told};
+use crate::ethtool::{ChannelKind, EthtoolSetting, EthtoolState, Feature, Figure, Report};
 use crate::{Class, Fault};
 
 /// What a value is asked for.
 pub(super) struct Asked<'a> {
     pub(super) knob: &'a EthtoolKnob,
     pub(super) target: &'a str,
-    pub(super) told: &'a Told,
+    pub(super) told: &'a Report,
     pub(super) state: &'a EthtoolState,
 }
 

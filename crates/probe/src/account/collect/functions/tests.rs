@@ -37,18 +37,18 @@ impl Stage {
         self.made += 1;
     }
 
-    /// Books a run as the programs do; `told` is the last that they write.
-    fn run(&mut self, cpu: usize, number: usize, ns: u64, told: bool) {
+    /// Books a run as the programs do; `is_counted`: whether the count, which they write last, is written.
+    fn run(&mut self, cpu: usize, number: usize, ns: u64, is_counted: bool) {
         let cell = cell_of(cpu, number);
         let all = self.tables.seen.get(cell).unwrap().all;
         let all = Tally { count: all.count + 1, total_ns: all.total_ns + ns, ..all };
         self.tables.seen.set(cell, &FunctionSeen { all });
-        if told {
-            self.tell(cpu, number);
+        if is_counted {
+            self.count(cpu, number);
         }
     }
 
-    fn tell(&mut self, cpu: usize, number: usize) {
+    fn count(&mut self, cpu: usize, number: usize) {
         let mut came: FunctionsCame = self.tables.came.get(row_of(cpu, number)).unwrap();
         let came_here = &mut came.came[number % FUNCTIONS_IN_ROW];
         *came_here = came_here.wrapping_add(1);
@@ -58,13 +58,13 @@ impl Stage {
     /// Count and ns by CPU and address; `changed` are the CPUs of which it is said that anything happened there.
     fn read(&mut self, changed: &[u32]) -> BTreeMap<(u32, u64), (u64, u64)> {
         let read = self.reader.read(&self.tables, self.made, changed.to_vec(), 0..CPUS as u32);
-        let by_key: BTreeMap<_, _> = read.iter().map(|function| told(&read, function)).collect();
+        let by_key: BTreeMap<_, _> = read.iter().map(|function| figures(&read, function)).collect();
         assert_eq!(by_key.len(), read.iter().count(), "each once");
         by_key
     }
 }
 
-fn told(read: &Functions, function: FunctionOf<'_>) -> ((u32, u64), (u64, u64)) {
+fn figures(read: &Functions, function: FunctionOf<'_>) -> ((u32, u64), (u64, u64)) {
     let known = read.known()[function.number].unwrap();
     assert_eq!(u64::from(known.kind), known.address % 4);
     ((function.cpu, known.address), (function.seen.all.count, function.seen.all.total_ns))
@@ -126,7 +126,7 @@ fn what_was_being_written_is_read_again() {
     let mut seen = stage.tables.seen.get(cell_of(0, 2)).unwrap();
     seen.all.total_ns += 5;
     stage.tables.seen.set(cell_of(0, 2), &seen);
-    stage.tell(0, 2);
+    stage.count(0, 2);
     assert_eq!(stage.read(&[0])[&(0, 4_002)], (2, 25));
 }
 
@@ -139,7 +139,7 @@ fn a_reading_that_somebody_has_stays_as_it_is() {
     stage.run(0, 0, 10, true);
     assert_eq!(stage.read(&[0])[&(0, 4_000)], (2, 20));
     assert_eq!(
-        held.iter().map(|function| told(&held, function)).collect::<Vec<_>>(),
+        held.iter().map(|function| figures(&held, function)).collect::<Vec<_>>(),
         [((0, 4_000), (1, 10))]
     );
 }

@@ -11,7 +11,7 @@ use crate::account::rows::source::Source;
 use crate::bpf::{Mapped, STEPS_IN_LINE, Tally};
 
 /// Two groups and a bit of a third.
-const CPUS: usize = 2 * group::CPUS + 3;
+const CPUS: usize = 2 * cpu_group::CPUS + 3;
 
 fn mapped<T: crate::bpf::Record>(len: usize) -> Mapped<T> {
     let memory = memfd_create("table", MemfdFlags::CLOEXEC).unwrap();
@@ -115,7 +115,7 @@ fn what_is_kept_of_each_source_is_all_that_was_counted() {
         (0, 3, [0, 1, 7_000_000]),
         (1, 0, [900, 900, 1_100]),
         (1, 19, [1 << 50, 5, 12]),
-        (group::CPUS, 11, [70, 80, 90]),
+        (cpu_group::CPUS, 11, [70, 80, 90]),
         (CPUS - 1, 11, [70, 80, 90_000]),
     ];
     for (cpu, source, lengths) in counted {
@@ -149,7 +149,7 @@ fn each_of_the_words_that_tell_has_it_read_again_and_no_other() {
     let changes: [fn(&mut CpuHead); 4] = [
         |head| head.switches += 1,
         |head| head.interrupted_ns += 1,
-        |head| head.untold += 1,
+        |head| head.unreported += 1,
         |head| head.moved += 1,
     ];
     for (number, change) in changes.into_iter().enumerate() {
@@ -183,7 +183,7 @@ fn a_group_is_shared_by_readings_in_which_nothing_happened_on_any_of_its_cpus() 
     let groups = |read: &Cpus| read.groups().cloned().collect::<Vec<_>>();
     let (first, second) = (groups(&tables.read()), groups(&tables.read()));
     assert!(first.len() == 3 && first.iter().zip(&second).all(|(first, second)| Arc::ptr_eq(first, second)));
-    let (before, in_second) = (tables.read(), group::CPUS + 1);
+    let (before, in_second) = (tables.read(), cpu_group::CPUS + 1);
     tables.count(in_second, 4, 80, true);
     let third = groups(&tables.read());
     let shared: Vec<bool> =
@@ -319,7 +319,7 @@ fn cpus_that_changed_are_told_once_however_many_readings_ago_it_was() {
     assert_eq!(tables.reader.changed().count(), 0);
     tables.count(7, 3, 70, true);
     (0..4).for_each(|_| drop(tables.read_with(Lengths::Left)));
-    tables.count(group::CPUS, 3, 70, true);
+    tables.count(cpu_group::CPUS, 3, 70, true);
     tables.read();
-    assert_eq!(tables.reader.changed().collect::<Vec<_>>(), [7, group::CPUS as u32]);
+    assert_eq!(tables.reader.changed().collect::<Vec<_>>(), [7, cpu_group::CPUS as u32]);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::case::explanation_text;
-use crate::case::explanation_words::made;
+use crate::case::explanation_words::examples;
 
 fn page(explanation: &Explanation) -> String {
     let mut html = Html::new();
@@ -16,7 +16,7 @@ fn count(html: &str, part: &str) -> usize {
 
 #[test]
 fn a_term_has_a_bar_a_whisker_and_a_row() {
-    let html = page(&made::explanation());
+    let html = page(&examples::explanation());
     // Two totals, and four terms of which one takes nothing in either arm.
     assert_eq!(count(&html, "class=\"bar unpinned\""), 2);
     assert_eq!((count(&html, "class=\"bar slow\""), count(&html, "class=\"bar fast\"")), (1, 1));
@@ -40,7 +40,7 @@ fn a_term_has_a_bar_a_whisker_and_a_row() {
 
 #[test]
 fn the_page_says_what_the_terminal_says() {
-    for explanation in [made::explanation(), made::of_five_blocks()] {
+    for explanation in [examples::explanation(), examples::of_five_blocks()] {
         let (html, text) = (page(&explanation), explanation_text::render(&explanation));
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let sentences = words::closing(&explanation).into_iter().chain([words::heading(&explanation)]);
@@ -55,7 +55,7 @@ fn the_page_says_what_the_terminal_says() {
 
 #[test]
 fn fewer_than_six_blocks_have_neither_whisker_nor_support() {
-    let html = page(&made::of_five_blocks());
+    let html = page(&examples::of_five_blocks());
     assert_eq!((count(&html, "class=\"whisker\""), count(&html, "supported")), (0, 0), "{html}");
     assert_eq!((count(&html, "class=\"bar slow\""), count(&html, "class=\"bar fast\"")), (0, 0), "not shown");
     assert!(html.contains("too few blocks to tell") && html.contains("Fewer than 6 observed blocks"));
@@ -63,7 +63,7 @@ fn fewer_than_six_blocks_have_neither_whisker_nor_support() {
 
 #[test]
 fn a_fixed_rate_and_shares_of_the_window_say_so() {
-    let of = |basis| page(&Explanation { basis, ..made::explanation() });
+    let of = |basis| page(&Explanation { basis, ..examples::explanation() });
     let fixed = of(Basis::RequestAtFixedRate);
     assert!(fixed.contains("(fixed rate)") && fixed.contains("us a request, without sleep"));
     assert!(!fixed.contains("asleep"), "{fixed}");
@@ -74,26 +74,26 @@ fn a_fixed_rate_and_shares_of_the_window_say_so() {
 
 #[test]
 fn hostile_names_are_text() {
-    let html = page(&made::hostile());
+    let html = page(&examples::hostile());
     assert!(html.contains("&lt;script&gt;") && !html.contains("<script"), "{html}");
     assert!(!html.contains(['\x1b', '\u{202e}', '\n']) && !html.contains("onload='"), "{html:?}");
 }
 
 #[test]
 fn totals_that_hardly_differ_are_cut_and_that_is_said() {
-    let cut = page(&made::explanation());
+    let cut = page(&examples::explanation());
     assert!(cut.contains("the axis does not begin at 0") && count(&cut, "class=\"break\"") == 2, "{cut}");
-    let mut whole = made::explanation();
-    whole.server.steps[0].change = made::change(10.0, 400.0, Some((380.0, 395.0)));
+    let mut whole = examples::explanation();
+    whole.server.steps[0].change = examples::change(10.0, 400.0, Some((380.0, 395.0)));
     let whole = page(&whole);
     assert!(!whole.contains("does not begin at 0") && !whole.contains("class=\"break\""), "{whole}");
 }
 
 #[test]
 fn numbers_without_bound_are_drawn() {
-    let mut explanation = made::explanation();
+    let mut explanation = examples::explanation();
     for (i, value) in [f64::MAX, f64::INFINITY, f64::NAN, -f64::MAX].into_iter().enumerate() {
-        explanation.server.steps[i].change = made::change(value, -value, Some((-value, value)));
+        explanation.server.steps[i].change = examples::change(value, -value, Some((-value, value)));
     }
     assert!(page(&explanation).ends_with("</p>"));
     assert!(explanation_text::render(&explanation).contains("cpu 0"));

@@ -37,13 +37,13 @@ pub(super) fn rows(now: &Now, view: &View, width: u16, height: u16) -> Vec<Line<
             Span::raw(what),
         ]));
     }
-    let told = |missing: &String| {
+    let line = |missing: &String| {
         let text = visible::one_line(missing).into_owned();
         Line::styled(
             format!("  not known: {}", cut(&text, usize::from(width).saturating_sub(14), "…")),
             view.style(Style::new().fg(Color::Yellow)),
         )
     };
-    rows.extend(missing.into_iter().map(told));
+    rows.extend(missing.into_iter().map(line));
     rows
 }

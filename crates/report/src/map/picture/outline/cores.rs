@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use machine::topology::caches::Cache;
 use machine::topology::cpus::Cpu;
+use machine::wording::counted;
 use machine::{CpuSet, Machine};
 
 use super::caches::{self, Caches};
 use super::nest::{MACHINE, Nest};
 use super::{Block, Core, Group, Strip, StripKind};
-use crate::map::machine_text::{counted, cpus as cpu_words};
+use crate::map::machine_text::cpus as cpu_words;
 
 /// More kinds of cores than this are no kinds: then each has its own caches in its tooltip only.
 const MOST_KINDS: usize = 6;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use machine::topology::nodes::Node;
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, FactId, Machine};
 
 use super::caches::{self, Caches};
 use super::{Group, Strip, StripKind};
@@ -243,14 +243,14 @@ fn why_apart(machine: &Machine, node: &Node) -> String {
     if !node.cpus.is_empty() {
         return format!("claims {}, as others do", cpu_words(&node.cpus));
     }
-    let unread = format!("CPUs of node {}", node.id);
-    if machine.missing.iter().any(|missing| missing.fact == unread) {
+    if machine.missing.iter().any(|missing| missing.is(&FactId::CpusOfNode(node.id))) {
         return "CPUs not known".into();
     }
     let with_cpus: CpuSet = machine.nodes.iter().filter(|n| !n.cpus.is_empty()).map(|n| n.id).collect();
-    let told = || node.distances.iter().filter(|(id, _)| with_cpus.contains(**id));
-    let Some(least) = told().map(|(_, distance)| *distance).min() else { return "no CPUs".into() };
-    let nearest: CpuSet = told().filter(|(_, distance)| **distance == least).map(|(id, _)| *id).collect();
+    let reachable = || node.distances.iter().filter(|(id, _)| with_cpus.contains(**id));
+    let Some(least) = reachable().map(|(_, distance)| *distance).min() else { return "no CPUs".into() };
+    let nearest: CpuSet =
+        reachable().filter(|(_, distance)| **distance == least).map(|(id, _)| *id).collect();
     match nearest.len() {
         // That it is as near to all nodes says nothing.
         n if n == with_cpus.len() && n > 1 => "no CPUs".into(),

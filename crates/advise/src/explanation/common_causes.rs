@@ -1,0 +1,76 @@
+//! What costs the server time in every arm: no placement of the study takes it away, and no contrast shows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use study::statistics::summary::median;
+
+use super::diagnosed_trials::{OfArm, largest};
+use crate::diagnosis::rules::Costs;
+use crate::diagnosis::{Cause, CauseId, Limit, Subject, about};
+
+/// From this share of the time in which the server tried to go on, in every arm, a cause is one of all.
+const EVERYWHERE: f64 = 0.05;
+
+/// A mechanism that costs every arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommonCause {
+    /// What it is known by, in every trial.
+    pub id: CauseId,
+    /// Which part of the server's time it takes.
+    pub costs: Costs,
+    /// Its share of the time in which the server tried to go on, 0 to 1, by arm: medians over trials. Sleep of the server has a share of
+    /// what it could do instead.
+    pub share_by_arm: BTreeMap<String, f64>,
+    /// The cause as it was found in the trial in which it was largest.
+    pub example: Cause,
+}
+
+/// Every arm's diagnosis, put together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct EveryArm {
+    /// What costs all of them, largest first.
+    pub causes: Vec<CommonCause>,
+    /// The limit that holds in most trials of each arm.
+    pub limit_by_arm: BTreeMap<String, Limit>,
+}
+
+/// Puts the judgements of all arms together.
+pub(super) fn every_arm(by_arm: &BTreeMap<&str, OfArm<'_>>) -> EveryArm {
+    let limits = by_arm.iter().map(|(arm, trials)| ((*arm).to_string(), usual_limit(trials)));
+    EveryArm { causes: causes(by_arm), limit_by_arm: limits.collect() }
+}
+
+/// The limit of most trials; the first by its order where several are as many.
+fn usual_limit(trials: &OfArm<'_>) -> Limit {
+    let mut counts: BTreeMap<Limit, usize> = BTreeMap::new();
+    trials.values().for_each(|judged| *counts.entry(judged.limit).or_default() += 1);
+    counts
+        .into_iter()
+        .max_by_key(|(limit, count)| (*count, std::cmp::Reverse(*limit)))
+        .map_or(Limit::Unknown, |(limit, _)| limit)
+}
+
+fn causes(by_arm: &BTreeMap<&str, OfArm<'_>>) -> Vec<CommonCause> {
+    let Some(first) = by_arm.values().next() else { return Vec::new() };
+    let ids: BTreeSet<&CauseId> = first.values().flat_map(|judged| judged.found.ids()).collect();
+    let common = |id: &CauseId| {
+        let mut share_by_arm = BTreeMap::new();
+        for (arm, trials) in by_arm {
+            let shares: Vec<f64> =
+                trials.values().map(|judged| judged.found.share(id).unwrap_or(0.0)).collect();
+            share_by_arm.insert((*arm).to_string(), median(&shares).filter(|share| *share >= EVERYWHERE)?);
+        }
+        let all = by_arm.values().flat_map(BTreeMap::values);
+        let found: Vec<&Cause> = all.filter_map(|judged| judged.found.cause(id)).collect();
+        // The server's own work has none.
+        let example = largest(&found)?;
+        Some(CommonCause { id: id.clone(), costs: about(&id.rule)?.costs, share_by_arm, example })
+    };
+    // A closed loop's load that is slower than the server is the limit of all arms, and said as that.
+    let is_cause = |id: &&CauseId| id.subject != Subject::Load || id.rule != "slow-client";
+    let mut causes: Vec<CommonCause> = ids.into_iter().filter(is_cause).filter_map(common).collect();
+    let smallest = |cause: &CommonCause| cause.share_by_arm.values().copied().fold(f64::INFINITY, f64::min);
+    causes.sort_by(|a, b| smallest(b).total_cmp(&smallest(a)).then_with(|| a.id.cmp(&b.id)));
+    causes
+}

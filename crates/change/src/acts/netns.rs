@@ -1,6 +1,0 @@
-//! The network namespaces in which acts find their objects.
-
-/// In which network namespace, as a part of a sentence.
-pub(super) fn within(netns: Option<&str>) -> String {
-    netns.map(|name| format!(" in network namespace {name}")).unwrap_or_default()
-}

@@ -1,0 +1,89 @@
+//! Starts the load generator as a process of its own, and reads the outcome that it prints.
+
+use std::time::Duration;
+
+use change::exit_words;
+use change::{Hand, Launch};
+use machine::{Class, Fault, Missing, OwnFolder, Placement};
+
+use super::flags;
+use super::verb::VERB;
+use crate::drive::Document;
+use crate::outcome::Outcome;
+use crate::process::running::{Finished, Running};
+use crate::process::{netns, own_binary, trial_folder};
+use crate::server::Server;
+use crate::workloads::{About, Afterwards, Driven, Workload};
+
+/// Beyond its own length: for starting, for connections that are made before the clock starts, for printing.
+const MARGIN_S: f64 = 25.0;
+
+/// What pinwise drives itself is started in a process of its own, whatever it speaks.
+impl<L: Driven> Workload for L {
+    fn about(&self) -> &'static About {
+        Driven::about(self)
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        Driven::check(self)
+    }
+
+    fn needs(&self) -> Vec<Missing> {
+        netns::missing(self.netns().map(String::as_str)).into_iter().chain(self.missing()).collect()
+    }
+
+    fn start(
+        &self,
+        server: &Server,
+        placement: &Placement,
+        hand: &mut Hand,
+        dir: &OwnFolder,
+    ) -> Result<Running, Fault> {
+        start(self, server, placement, hand, dir)
+    }
+}
+
+/// Starts the load against `server` on `placement.load_cpus`; `dir` takes its log.
+fn start(
+    load: &dyn Driven,
+    server: &Server,
+    placement: &Placement,
+    hand: &mut Hand,
+    dir: &OwnFolder,
+) -> Result<Running, Fault> {
+    load.check()?;
+    for act in load.acts(placement)? {
+        hand.perform(&act)?;
+    }
+    let mut argv = vec![own_binary::exe(load.exe()), VERB.into()];
+    let (flags, input) = flags::to_start(server.address(), &load.spec())?;
+    argv.extend(flags);
+    let launch = Launch {
+        argv,
+        input: input.into_bytes(),
+        netns: load.netns().cloned(),
+        cpus: placement.load_cpus.clone(),
+        log: dir.path().join("load.log"),
+        ..Launch::default()
+    };
+    let timeout = Duration::from_secs_f64(load.pace().seconds + MARGIN_S);
+    let then = load.afterwards(trial_folder::again(dir)?);
+    Running::start(hand, launch, timeout, |finished| reckon(finished, then))
+}
+
+/// What was seen goes into the trial's folder also when the run was broken off.
+fn reckon(finished: Finished, then: Afterwards) -> Result<Outcome, Fault> {
+    if !finished.status.success() {
+        return Err(finished.fault(exit_words(finished.status), "see the message above"));
+    }
+    let document: Document = serde_json::from_slice(&finished.stdout).map_err(|why| {
+        finished.fault(format!("printed no outcome: {why}"), "check that `exe` is this version of pinwise")
+    })?;
+    let outcome = then(document.outcome);
+    match document.broken {
+        None => outcome,
+        // A finding about where it ran, for whoever judges the trial.
+        Some(_) if document.starved => outcome,
+        Some(broken) => Err(Fault { class: Class::WorkloadFailed, ..broken.into() }),
+    }
+}

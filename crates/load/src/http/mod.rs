@@ -1,7 +1,0 @@
-//! The http load: one request of HTTP/1.1 again and again, each answer read to its end and checked.
-
-mod body;
-mod dialogue;
-pub mod options;
-
-pub use dialogue::{Http, Plan};

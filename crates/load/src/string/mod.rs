@@ -1,8 +1,0 @@
-//! The built-in pair that every study can fall back on: a string server with work of a fixed amount for each
-//! request, and the load that drives it (or any other server that answers a line with a line).
-
-pub(crate) mod dialogue;
-pub mod options;
-pub mod protocol;
-pub mod server;
-pub mod work;

@@ -1,0 +1,9 @@
+//! The command load: any load tool by its command line, with its figures taken from what it prints.
+
+mod driver;
+pub mod extract;
+mod locale;
+mod tool_errors;
+
+pub use driver::{ABOUT, CommandLoad, PLACEHOLDERS};
+pub use extract::Extract;

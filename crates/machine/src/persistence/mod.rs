@@ -1,0 +1,166 @@
+//! Settings that are to outlive a reboot, as lines of the files in which the platform keeps such settings.
+//!
+//! Pure but for reading: what a setting asks for is taken from its knob's own acts, so that what is set now and what is kept
+//! cannot differ.
+
+mod guest;
+mod line;
+mod sysctl;
+mod tmpfiles;
+mod tuned;
+mod udev;
+mod unit;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{Act, Fault, PlatformFile, Root, Setting, knobs};
+use line::{Line, Lines};
+
+/// How settings are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// By the files that the platform reads by itself.
+    Platform,
+    /// By a profile for tuned, which is what sets this machine.
+    TunedProfile,
+}
+
+/// What is kept, and what cannot be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keeping {
+    /// Acts that place one file each, or alter the definition of a guest.
+    pub acts: Vec<Act>,
+    /// Settings that end with this boot, or with their process.
+    pub not_kept: Vec<NotKept>,
+}
+
+/// A setting that cannot be kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotKept {
+    /// The setting.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// Why, and what to do instead.
+    pub why: String,
+}
+
+/// How a setting is kept.
+enum Kept {
+    /// By lines of files.
+    Lines(Vec<Line>),
+    /// By acts of its own.
+    Acts(Vec<Act>),
+}
+
+/// How `settings`, which are in force, are kept for `session` on this machine. `purpose` is written into the files.
+pub fn kept(root: &Root, session: &str, purpose: &str, settings: &[Setting], manner: Manner) -> Keeping {
+    let mut keeping = Keeping::default();
+    let mut files: BTreeMap<PlatformFile, (Vec<String>, Vec<Setting>)> = BTreeMap::new();
+    for setting in settings {
+        match lines(root, session, setting, settings, manner) {
+            Ok(Kept::Acts(acts)) => keeping.acts.extend(acts),
+            Ok(Kept::Lines(lines)) => {
+                for Line { file, lines } in lines {
+                    let (text, kept) = files.entry(file).or_default();
+                    let new: Vec<String> = lines.into_iter().filter(|line| !text.contains(line)).collect();
+                    text.extend(new);
+                    if !kept.contains(setting) {
+                        kept.push(setting.clone());
+                    }
+                }
+            }
+            Err(why) => keeping.not_kept.push(NotKept { setting: setting.clone(), why }),
+        }
+    }
+    let act = |(file, (lines, keeps)): (PlatformFile, (Vec<String>, Vec<Setting>))| {
+        let content = content(&file, session, purpose, &lines);
+        Act::PlaceFile { file, content, keeps }
+    };
+    keeping.acts.extend(files.into_iter().map(act));
+    keeping
+}
+
+fn lines(
+    root: &Root,
+    session: &str,
+    setting: &Setting,
+    all: &[Setting],
+    manner: Manner,
+) -> Result<Kept, String> {
+    let knob = knobs::named(&setting.knob).map_err(|fault| fault.cause)?;
+    let acts = knob.change(root, &setting.target, &setting.value).map_err(|fault| fault.to_string())?;
+    if acts.is_empty() {
+        return Err("it is so without a write of pinwise's, so there is nothing to bring back".into());
+    }
+    if knobs::guest::is_one(knob) {
+        return guest::acts(root, &acts).map(Kept::Acts);
+    }
+    let lines = match manner {
+        // Files that are read at each start already: boot parameters, how a unit is started.
+        _ if acts.iter().all(|act| matches!(act, Act::PlaceFile { .. } | Act::AddBootWords { .. })) => {
+            Ok(Vec::new())
+        }
+        Manner::TunedProfile => tuned::lines(root, session, &acts),
+        Manner::Platform => match unit::lines(root, session, setting, &acts, all)? {
+            Some(line) => Ok(vec![line]),
+            None => acts.iter().map(|act| by_platform(root, session, act)).collect(),
+        },
+    };
+    lines.map(Kept::Lines)
+}
+
+/// The line for one write to a file of the kernel.
+fn by_platform(root: &Root, session: &str, act: &Act) -> Result<Line, String> {
+    let (path, value, netns) = match act {
+        Act::WriteFile { path, value, netns } => (path, value, netns),
+        Act::SetEthtool { device, .. } => {
+            return Err(format!(
+                "{device} is set up by the system's network configuration; name it there (systemd.link(5))"
+            ));
+        }
+        Act::SetIrqBan { .. } => return Err(tmpfiles::NUMBERS.into()),
+        Act::HoldLatency { .. } => {
+            return Err(
+                "a process holds it, which ends with this boot; a profile of tuned can (force_latency)"
+                    .into(),
+            );
+        }
+        _ => return Err("it is a setting of a process, which no file of the platform brings back".into()),
+    };
+    if let Some(netns) = netns {
+        return Err(format!(
+            "network namespace {netns} is not made by the platform; set it where that is made"
+        ));
+    }
+    let path = path.to_string_lossy();
+    sysctl::line(root, session, &path, value)
+        .or_else(|| udev::line(root, session, &path, value))
+        .unwrap_or_else(|| tmpfiles::line(root, session, &path, value))
+}
+
+/// The whole file.
+fn content(file: &PlatformFile, session: &str, purpose: &str, lines: &[String]) -> String {
+    let purpose = purpose.replace(|letter: char| letter.is_control(), " ");
+    let head = format!(
+        "# Placed by pinwise, session {session}: {purpose}\n# Removed by: pinwise undo --session {session}\n"
+    );
+    let body = match file {
+        PlatformFile::UnitDropIn { .. } => unit::section(lines),
+        PlatformFile::TunedProfile { .. } => tuned::profile(session, lines),
+        _ => lines.iter().map(|line| format!("{line}\n")).collect(),
+    };
+    head + &body
+}
+
+impl From<NotKept> for Fault {
+    fn from(not_kept: NotKept) -> Self {
+        let NotKept { setting, why } = not_kept;
+        let object = format!("{} of {}", setting.knob, setting.target);
+        Fault::new(crate::Class::No, object, format!("is not kept: {why}"), "")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! Lines of tmpfiles.d(5): `w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise`.
+
+use super::Line;
+use crate::processes::has_systemd;
+use crate::{PlatformFile, Root};
+
+/// Why interrupts are not kept.
+pub(super) const NUMBERS: &str = "interrupts get their numbers anew at each start, and no file of the platform sets those of a device; apply the plan again then \
+     (--banmod in the settings of irqbalance keeps it off a driver's lines)";
+
+/// The line for any file of the kernel whose path is the same after a reboot.
+pub(super) fn line(root: &Root, session: &str, path: &str, value: &str) -> Result<Line, String> {
+    passes(path)?;
+    if !has_systemd(root) {
+        return Err("systemd, whose tmpfiles.d writes such files at the start, does not run here".into());
+    }
+    // Percent signs are specifiers there, backslashes begin escapes.
+    let value = value.trim().replace('%', "%%").replace('\\', "\\\\");
+    if path.contains(['%', ' ', '"', '\\', '*', '?', '[']) {
+        return Err(format!("tmpfiles.d cannot name {path} literally"));
+    }
+    let file = PlatformFile::Tmpfiles { session: session.into() };
+    Ok(Line { file, lines: vec![format!("w {path} - - - - {value}")] })
+}
+
+/// Whether it is the same file after a reboot.
+fn passes(path: &str) -> Result<(), String> {
+    let irq = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next());
+    if irq.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err(NUMBERS.into());
+    }
+    match path.starts_with("/sys/fs/cgroup/") {
+        true => {
+            Err("cgroups are made anew at each start; set it for the unit or the container that makes it"
+                .into())
+        }
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,164 @@
+//! What was really so during a trial, from its observation: pure.
+
+use std::collections::BTreeMap;
+
+use machine::CpuSet;
+use probe::{Observation, Party, ThreadSeen};
+
+use super::{demand, misplacement};
+use crate::trial::{AsRun, Quota};
+
+/// Reduces an observation to what a trial records. What is known only with the placement, the run or the energy zones is filled in
+/// by the caller.
+pub fn from_observation(observation: &Observation, load_allowed: Option<CpuSet>) -> AsRun {
+    let threads = &observation.threads;
+    let window_us = observation.window_s() * 1e6;
+    let sum = |field: fn(&ThreadSeen) -> Option<u64>| -> Option<u64> {
+        let known: Vec<u64> = threads.iter().filter_map(field).collect();
+        (!known.is_empty()).then(|| known.iter().sum())
+    };
+    AsRun {
+        server_cpus_used: misplacement::share_by_cpu(threads.iter()),
+        server_allowed: threads
+            .iter()
+            .filter_map(|t| CpuSet::from_list(t.allowed.as_deref()?).ok())
+            .reduce(|a, b| a.union(&b)),
+        load_allowed,
+        server_migrations: sum(|t| t.migrations),
+        server_involuntary_switches: sum(|t| t.involuntary_switches),
+        server_waited_share: sum(|t| t.waited_us).filter(|_| window_us > 0.0).map(|us| us as f64 / window_us),
+        others_busy_cpus: others_busy_cpus(observation),
+        others_user_cpus: None,
+        steal_share: steal_share(observation),
+        energy_by_zone_j: BTreeMap::new(),
+        not_as_asked: Vec::new(),
+        server_demand: demand::of_server(observation),
+        server_quotas: quotas_of(observation, Party::Server),
+        load_quotas: quotas_of(observation, Party::Load),
+        ..AsRun::default()
+    }
+}
+
+/// The quotas that one of server and load was under.
+fn quotas_of(observation: &Observation, party: Party) -> Vec<Quota> {
+    let of_party = observation.quotas.iter().filter(|quota| quota.party == party);
+    let quota = |seen: &probe::QuotaSeen| Quota {
+        cgroup: seen.cgroup.clone(),
+        cpus: seen.cpus,
+        periods: seen.periods,
+        throttled_periods: seen.throttled_periods,
+        throttled_us: seen.throttled_us,
+    };
+    of_party.map(quota).collect()
+}
+
+/// Busy time of all CPUs less that of the server, the dose and the recipe's neighbours, in CPUs; `None` when it is not known.
+fn others_busy_cpus(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let total = |name: &str| observation.counter("stat", name).map(|c| c.by_cpu.values().sum::<u64>());
+    let (user, system) = (total("user")?, total("system")?);
+    let busy = user + system + ["nice", "irq", "softirq"].iter().filter_map(|name| total(name)).sum::<u64>();
+    let server: u64 = observation.threads.iter().filter_map(|t| t.on_cpu_us).sum();
+    let neighbours = demand::cpus_of_neighbours(observation);
+    (window_us > 0.0).then(|| (busy.saturating_sub(server) as f64 / window_us - neighbours).max(0.0))
+}
+
+/// User time of all CPUs less that of the server's threads, in CPUs; `None` when one of them is not known. Interrupts and the
+/// kernel's own threads, which work for the server too, are not in it.
+pub fn user_cpus_beside_the_server(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let total = |name: &str| Some(observation.counter("stat", name)?.by_cpu.values().sum::<u64>());
+    let user = total("user")? + total("nice").unwrap_or(0);
+    let server: u64 = observation.threads.iter().filter_map(|t| t.user_us).sum();
+    (window_us > 0.0).then(|| user.saturating_sub(server) as f64 / window_us)
+}
+
+/// Steal as a share of all CPUs' time; `None` when /proc/stat was not read.
+fn steal_share(observation: &Observation) -> Option<f64> {
+    let window_us = observation.window_s() * 1e6;
+    let cpus = observation.counter("stat", "idle").or(observation.counter("stat", "user"))?.by_cpu.len();
+    match observation.counter("stat", "steal") {
+        Some(steal) if window_us > 0.0 => {
+            Some(steal.by_cpu.values().sum::<u64>() as f64 / window_us / cpus as f64)
+        }
+        _ => observation.still.iter().any(|s| s == "stat/steal").then_some(0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use probe::Counter;
+
+    fn thread(tid: u32, on_cpu_us: u64, seen_on: &[(u32, u64)]) -> ThreadSeen {
+        ThreadSeen {
+            tid,
+            on_cpu_us: Some(on_cpu_us),
+            seen_on: seen_on.iter().copied().collect(),
+            allowed: Some("0-1".into()),
+            ..ThreadSeen::default()
+        }
+    }
+
+    fn one_second(threads: Vec<ThreadSeen>, counters: Vec<Counter>) -> Observation {
+        Observation { from_ns: 0, to_ns: 1_000_000_000, threads, counters, ..Observation::default() }
+    }
+
+    fn stat(name: &str, by_cpu: &[(u32, u64)]) -> Counter {
+        Counter {
+            probe: "stat".into(),
+            name: name.into(),
+            label: String::new(),
+            unit: "us".into(),
+            by_cpu: by_cpu.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn busy_threads_weigh_and_sleepers_do_not() {
+        let o = one_second(vec![thread(1, 900_000, &[(0, 3), (1, 1)]), thread(2, 0, &[(1, 4)])], vec![]);
+        let used = from_observation(&o, None).server_cpus_used;
+        assert_eq!(used, BTreeMap::from([(0, 0.75), (1, 0.25)]));
+        assert_eq!(from_observation(&o, None).server_demand.unwrap().on_cpu_share, 0.9);
+    }
+
+    #[test]
+    fn unknown_stays_unknown() {
+        let nothing = from_observation(&one_second(vec![], vec![]), None);
+        assert_eq!(nothing, AsRun::default());
+    }
+
+    #[test]
+    fn what_others_used_is_all_less_the_server() {
+        let busy = vec![stat("user", &[(0, 900_000), (1, 500_000)]), stat("system", &[(0, 100_000), (1, 0)])];
+        let o = one_second(vec![thread(1, 800_000, &[(0, 1)])], busy);
+        assert_eq!(from_observation(&o, None).others_busy_cpus, Some(0.7));
+    }
+
+    #[test]
+    fn quotas_belong_to_who_is_under_them() {
+        let quota = |party, throttled_us| probe::QuotaSeen {
+            party,
+            cgroup: "/box".into(),
+            cpus: 0.4,
+            periods: 10,
+            throttled_periods: 7,
+            throttled_us,
+        };
+        let quotas = vec![quota(Party::Server, 5), quota(Party::Load, 9)];
+        let seen = from_observation(&Observation { quotas, ..one_second(vec![], vec![]) }, None);
+        assert_eq!((seen.server_quotas.len(), seen.server_quotas[0].throttled_us), (1, 5));
+        assert_eq!((seen.load_quotas.len(), seen.load_quotas[0].throttled_us), (1, 9));
+    }
+
+    #[test]
+    fn steal_is_zero_only_when_it_was_read() {
+        let idle = stat("idle", &[(0, 500_000), (1, 500_000)]);
+        let mut o = one_second(vec![], vec![idle]);
+        assert_eq!(from_observation(&o, None).steal_share, None);
+        o.still.push("stat/steal".into());
+        assert_eq!(from_observation(&o, None).steal_share, Some(0.0));
+        o.counters.push(stat("steal", &[(0, 100_000), (1, 0)]));
+        assert_eq!(from_observation(&o, None).steal_share, Some(0.05));
+    }
+}
