@@ -32,7 +32,12 @@ fn no_stretch_begins_at_boot(trace_points: &TracePoints) {
         let counting = Counting::begin(&Target::Processes(vec![std::process::id()]), &machine, trace_points);
         let mut counting = match counting {
             Ok(counting) => counting,
-            Err(missing) => panic!("{}: {}", missing.fact, missing.why),
+            Err(missing) => {
+                ends.store(true, Ordering::Relaxed);
+                let is_root = rustix::process::geteuid().is_root();
+                assert!(!is_root, "{}: {}", missing.fact, missing.why);
+                return eprintln!("skipped: {}: {}", missing.fact, missing.why);
+            }
         };
         let mut written = Vec::new();
         for _ in 0..200 {
@@ -54,13 +59,11 @@ fn no_stretch_begins_at_boot(trace_points: &TracePoints) {
 }
 
 #[test]
-#[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn a_thread_whose_record_was_cleared_adds_nothing() {
     no_stretch_begins_at_boot(&TracePoints::Best);
 }
 
 #[test]
-#[ignore = "ground truth: needs root and BPF; run by `make test`"]
 fn it_adds_nothing_with_raw_trace_points_either() {
     no_stretch_begins_at_boot(&TracePoints::Raw);
 }
