@@ -76,7 +76,7 @@ pub struct Fault {
 pub struct Source(Option<Arc<io::Error>>);
 
 impl Source {
-    /// A copy, which a fault can keep: [`io::Error`] is none that can be cloned.
+    /// A copy: a fault keeps one, and an [`io::Error`] cannot be cloned.
     fn of(error: &io::Error) -> Self {
         let copy = match error.raw_os_error() {
             Some(errno) => io::Error::from_raw_os_error(errno),
@@ -123,14 +123,11 @@ impl Fault {
             _ => Class::Storage,
         };
         // Not by its kind, which a file that is too long to be read has as well.
-        let fault = match error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) {
-            true => {
-                let remedy = "raise the limit on the size of files (ulimit -f; LimitFSIZE= of a unit)";
-                Self::new(class, object, error, remedy)
-            }
-            false => Self::new(class, object, error, remedy),
+        let remedy = match error.raw_os_error() == Some(Errno::FBIG.raw_os_error()) {
+            true => "raise the limit on the size of files (ulimit -f; LimitFSIZE= of a unit)".into(),
+            false => remedy.into(),
         };
-        Self { source: Source::of(error), ..fault }
+        Self { source: Source::of(error), ..Self::new(class, object, error, remedy) }
     }
 }
 

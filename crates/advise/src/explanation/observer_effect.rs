@@ -1,7 +1,7 @@
 //! What observing cost: the figure of an arm while its server's time is accounted for, against its figure without.
 
 use serde::Serialize;
-use study::observed_blocks as observed;
+use study::observed_blocks;
 use study::schedule;
 use study::statistics::signed_rank;
 use study::{Facts, Trial};
@@ -24,7 +24,7 @@ pub struct ObserverEffect {
 /// The cost of observing each arm that was observed. It is a contrast of its own: terms explain the observed figure.
 pub fn observer_effects(facts: &Facts) -> Vec<ObserverEffect> {
     let deciding = schedule::counted(facts.trials.iter().map(|seen| &seen.trial));
-    let blocks = observed::blocks(&facts.study);
+    let blocks = observed_blocks::blocks(&facts.study);
     let metric = &facts.evidence.metric;
     let figure =
         |trial: &Trial| trial.figures.get(metric).copied().filter(|value| value.is_finite() && *value > 0.0);

@@ -28,7 +28,7 @@ fn signal_name(signal: i32) -> &'static str {
         libc::SIGABRT => "SIGABRT",
         libc::SIGBUS => "SIGBUS",
         libc::SIGFPE => "SIGFPE",
-        libc::SIGKILL => "SIGKILL: by pinwise, by somebody, or by the OOM killer",
+        libc::SIGKILL => "SIGKILL: sent by pinwise, by another process, or by the OOM killer",
         libc::SIGUSR1 => "SIGUSR1",
         libc::SIGSEGV => "SIGSEGV",
         libc::SIGUSR2 => "SIGUSR2",

@@ -181,15 +181,15 @@ mod tests {
     /// As virsh 9.0 answered, and before 4.10.
     #[test]
     fn tables_of_virsh_and_their_malformed_twins() {
-        let told = |part, text: &str| pin(part).parse_answer(text).map(|cpus| cpus.to_list());
+        let parsed = |part, text: &str| pin(part).parse_answer(text).map(|cpus| cpus.to_list());
         let table = " VCPU   CPU Affinity\n----------------------\n 0      0-1\n 1      0,2-3\n 11     1\n\n";
-        assert_eq!(told(VCPU_1, table).unwrap(), "0,2-3");
+        assert_eq!(parsed(VCPU_1, table).unwrap(), "0,2-3");
         let old = "VCPU: CPU Affinity\n----------------------------------\n   1: 0-3\n\n";
-        assert_eq!(told(VCPU_1, old).unwrap(), "0-3");
+        assert_eq!(parsed(VCPU_1, old).unwrap(), "0-3");
         let emulator = "emulator: CPU Affinity\n----------------------------------\n       *: 0-1\n\n";
-        assert_eq!(told(GuestPart::Emulator, emulator).unwrap(), "0-1");
+        assert_eq!(parsed(GuestPart::Emulator, emulator).unwrap(), "0-1");
         let io = " IOThread ID   CPU Affinity\n-----------------------------\n 1             0-1\n 3             0\n";
-        assert_eq!(told(GuestPart::IoThread { id: 3 }, io).unwrap(), "0");
+        assert_eq!(parsed(GuestPart::IoThread { id: 3 }, io).unwrap(), "0");
         for (part, text) in [
             (GuestPart::Vcpu { vcpu: 2 }, table),
             (GuestPart::IoThread { id: 2 }, io),
@@ -198,7 +198,7 @@ mod tests {
             (VCPU_1, " 1      \n"),
             (VCPU_1, ""),
         ] {
-            assert!(told(part, text).is_err(), "{text}");
+            assert!(parsed(part, text).is_err(), "{text}");
         }
     }
 

@@ -84,18 +84,18 @@ impl Question {
     }
 
     /// Keeps what the answer reports; the rest is left out.
-    pub(crate) fn keep(self, reply: &[u8], told: &mut Report) {
+    pub(crate) fn keep(self, reply: &[u8], report: &mut Report) {
         match self {
-            Self::Channels => told.keep("channels", numbers(reply, &channel_attributes())),
+            Self::Channels => report.keep("channels", numbers(reply, &channel_attributes())),
             Self::Coalescing => {
                 let names: Vec<_> = Figure::all().map(|figure| (figure.attribute(), figure.key())).collect();
-                told.keep("coalesce", numbers(reply, &names));
+                report.keep("coalesce", numbers(reply, &names));
             }
             Self::Rings => {
                 let names = [(2, "rx_max"), (5, "tx_max"), (6, "rx"), (9, "tx")];
-                told.keep("rings", numbers(reply, &names.map(|(id, name)| (id, name.to_string()))));
+                report.keep("rings", numbers(reply, &names.map(|(id, name)| (id, name.to_string()))));
             }
-            Self::Features => features(reply, told),
+            Self::Features => features(reply, report),
         }
     }
 }
@@ -123,7 +123,7 @@ fn numbers(reply: &[u8], names: &[(u16, String)]) -> Vec<(String, u32)> {
 
 /// The sets of features are reported as lists of names. That of what can be changed has all names, each with or without a
 /// value; of the others only those are listed that are set.
-fn features(reply: &[u8], told: &mut Report) {
+fn features(reply: &[u8], report: &mut Report) {
     let set = |wanted: u16| attributes(reply).find(|(id, _)| *id == wanted).map(|(_, set)| bits(set));
     let Some(known) = set(CHANGEABLE) else { return };
     let [wanted, active, fixed] = [WANTED, ACTIVE, FIXED].map(|id| set(id).unwrap_or_default());
@@ -135,9 +135,9 @@ fn features(reply: &[u8], told: &mut Report) {
         };
         Feature::ALL.into_iter().filter_map(of).collect()
     };
-    told.keep("features", group(&|feature, _| is_in(&active, feature)));
-    told.keep("features_wanted", group(&|feature, _| is_in(&wanted, feature)));
-    told.keep("features_changeable", group(&|feature, hw| hw && !is_in(&fixed, feature)));
+    report.keep("features", group(&|feature, _| is_in(&active, feature)));
+    report.keep("features_wanted", group(&|feature, _| is_in(&wanted, feature)));
+    report.keep("features_changeable", group(&|feature, hw| hw && !is_in(&fixed, feature)));
 }
 
 /// Names in a set of bits, and whether each has a value.

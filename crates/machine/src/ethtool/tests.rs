@@ -7,10 +7,10 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-fn told(question: Question, message: &[u8]) -> Report {
-    let mut told = Report::default();
-    question.keep(netlink::answer(message).unwrap(), &mut told);
-    told
+fn report(question: Question, message: &[u8]) -> Report {
+    let mut report = Report::default();
+    question.keep(netlink::answer(message).unwrap(), &mut report);
+    report
 }
 
 fn channels(counts: &[(ChannelKind, u32)]) -> EthtoolState {
@@ -32,7 +32,7 @@ fn what_linux_6_18_told_of_a_veth_and_of_a_virtio_card() {
         "4c00000015000000000000002b190000120100001800018008000100030000000900020070696e3000000000\
          0800020002000000080006000200000008000300020000000800070002000000",
     );
-    let veth = told(Question::Channels, &veth);
+    let veth = report(Question::Channels, &veth);
     assert_eq!(veth.state(Topic::Channels), Some(channels(&[(ChannelKind::Rx, 2), (ChannelKind::Tx, 2)])));
     assert_eq!((veth.most(ChannelKind::Tx), veth.most(ChannelKind::Combined)), (Some(2), None));
     assert_eq!(veth.state(Topic::Coalescing), None);
@@ -41,7 +41,7 @@ fn what_linux_6_18_told_of_a_veth_and_of_a_virtio_card() {
          00000000080003000100000008000600000000000800070001000000\
          05000b0000000000",
     );
-    let virtio = told(Question::Coalescing, &virtio).state(Topic::Coalescing).unwrap();
+    let virtio = report(Question::Coalescing, &virtio).state(Topic::Coalescing).unwrap();
     assert_eq!(virtio.to_string(), "rx-usecs:0 rx-frames:1 tx-usecs:0 tx-frames:1 adaptive-rx:off");
 }
 
@@ -77,14 +77,14 @@ fn features(changeable: &[(&str, bool)], wanted: &[&str], active: &[&str], fixed
 fn a_feature_is_wanted_in_force_and_changeable_each_for_itself() {
     let known = [("rx-gro", true), ("rx-gro-hw", true), ("rx-gro-list", false), ("tx-scatter-gather", true)];
     let message = features(&known, &["rx-gro", "rx-gro-hw"], &["rx-gro"], &["tx-vlan-hw-insert"]);
-    let told = told(Question::Features, &message);
-    let states = Feature::ALL.map(|feature| told.state(Topic::Feature(feature)).unwrap().to_string());
+    let report = report(Question::Features, &message);
+    let states = Feature::ALL.map(|feature| report.state(Topic::Feature(feature)).unwrap().to_string());
     assert_eq!(states, ["on", "off although on is wanted", "off"]);
-    assert_eq!(Feature::ALL.map(|f| told.is_changeable(f)), [Some(true), Some(true), Some(false)]);
-    let json = serde_json::to_string(&told).unwrap();
-    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), told);
+    assert_eq!(Feature::ALL.map(|f| report.is_changeable(f)), [Some(true), Some(true), Some(false)]);
+    let json = serde_json::to_string(&report).unwrap();
+    assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
     // An older kernel does not know them all.
-    let older = super::tests::told(Question::Features, &features(&known[..1], &[], &[], &["rx-gro"]));
+    let older = super::tests::report(Question::Features, &features(&known[..1], &[], &[], &["rx-gro"]));
     assert_eq!(older.is_changeable(Feature::Gro), Some(false));
     assert_eq!(
         (older.is_changeable(Feature::GroList), older.state(Topic::Feature(Feature::GroHw))),

@@ -108,10 +108,14 @@ impl PidStat<'_> {
         self.flags.map(|flags| flags & NO_SETAFFINITY != 0)
     }
 
-    /// Whether it has ended and only waits to be reaped: state `Z` or `X`, and no other thread of it goes on (a
-    /// process whose first thread has left is in state `Z` too).
+    /// Whether this thread has exited and only waits to be reaped.
+    pub fn has_exited(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
+    /// Whether the process has ended and only waits to be reaped: its first thread has exited, and no other thread of it goes on.
     pub fn ended(&self) -> bool {
-        matches!(self.state, 'Z' | 'X' | 'x') && self.threads <= 1
+        self.has_exited() && self.threads <= 1
     }
 }
 
@@ -165,7 +169,7 @@ mod tests {
     #[test]
     fn a_process_whose_first_thread_has_left_goes_on() {
         let zombie = format!("7925 (cat) {TAIL}").replace("S 7915", "Z 7915");
-        assert!(!parse(&zombie).unwrap().ended());
+        assert!(parse(&zombie).unwrap().has_exited() && !parse(&zombie).unwrap().ended());
         assert!(parse(&zombie.replace(" 20 0 3 ", " 20 0 1 ")).unwrap().ended());
     }
 

@@ -1,4 +1,5 @@
-//! What is read through an open descriptor: whole files and directories, with as few system calls as they allow: a map of 256 CPUs reads thousands of small files.
+//! What is read through an open descriptor: whole files and directories, with as few system calls as they allow. A map of 256 CPUs reads
+//! thousands of small files.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};

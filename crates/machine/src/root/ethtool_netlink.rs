@@ -18,16 +18,16 @@ const FAMILY_ID: u16 = 1;
 pub(super) fn query(name: &str) -> io::Result<String> {
     let channel = Channel::open()?;
     let family = channel.family()?;
-    let mut told = Report::default();
+    let mut report = Report::default();
     for question in Question::ALL {
         match channel.ask(&question.message(family, name)) {
-            Ok(reply) => question.keep(&reply, &mut told),
+            Ok(reply) => question.keep(&reply, &mut report),
             Err(e) if e.raw_os_error() == Some(libc::ENODEV) => return Err(e),
             // The driver does not answer this (EOPNOTSUPP), or the kernel does not know it yet (EINVAL).
             Err(_) => continue,
         }
     }
-    Ok(serde_json::to_string(&told)?)
+    Ok(serde_json::to_string(&report)?)
 }
 
 /// What there is now of one topic, on an interface of the network namespace of this thread.
@@ -37,9 +37,9 @@ pub fn ask(name: &str, topic: Topic) -> io::Result<EthtoolState> {
     let channel = Channel::open()?;
     let question = Question::about(topic);
     let reply = channel.ask(&question.message(channel.family()?, name))?;
-    let mut told = Report::default();
-    question.keep(&reply, &mut told);
-    told.state(topic).ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+    let mut report = Report::default();
+    question.keep(&reply, &mut report);
+    report.state(topic).ok_or_else(|| io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }
 
 /// The number that the kernel gave to ethtool's family at boot. Errors: ENOENT on kernels before 5.6.

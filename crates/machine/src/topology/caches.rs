@@ -52,15 +52,15 @@ const MOST_THREADS: usize = 8;
 /// Reads the caches of the online CPUs, each once, by level, kind and CPUs.
 pub(crate) fn read(root: &Root, cpus: &[Cpu], online: &CpuSet, notes: &mut Notes) -> Vec<Cache> {
     let portions = portions(cpus, online);
-    let (mut told, mut gaps) = (KnownCaches::default(), Gaps::default());
+    let (mut known, mut gaps) = (KnownCaches::default(), Gaps::default());
     for (caches, failed) in in_parallel(&portions, |cpus| KnownCaches::of(root, cpus, online)) {
         for cache in caches {
-            told.add(cache);
+            known.add(cache);
         }
         failed.into_iter().for_each(|(fact, cpu, why)| gaps.note(fact, cpu, why));
     }
     gaps.report(&[(CACHES, FactId::Caches)], notes);
-    let mut caches = told.caches;
+    let mut caches = known.caches;
     caches.sort_by(|a, b| (a.level, a.kind, &a.cpus).cmp(&(b.level, b.kind, &b.cpus)));
     caches
 }
@@ -140,13 +140,13 @@ struct Folder {
 impl KnownCaches {
     /// The caches of these CPUs, and what failed.
     fn of(root: &Root, cpus: &[u32], online: &CpuSet) -> (Vec<Cache>, Vec<Failed>) {
-        let mut told = Self::default();
+        let mut known = Self::default();
         for cpu in cpus {
-            if !told.all.contains(cpu) {
-                told.read(root, *cpu, online);
+            if !known.all.contains(cpu) {
+                known.read(root, *cpu, online);
             }
         }
-        (told.caches, told.failed)
+        (known.caches, known.failed)
     }
 
     fn read(&mut self, root: &Root, cpu: u32, online: &CpuSet) {
@@ -292,14 +292,14 @@ mod tests {
             tree = with_cache(tree, cpu, 1, ["2", "Unified", "1M", "7"]);
         }
         let (caches, missing) = of(tree, "0-2");
-        let told: Vec<_> = caches.iter().map(|c| (c.level, c.bytes, c.cpus.to_list())).collect();
+        let known: Vec<_> = caches.iter().map(|c| (c.level, c.bytes, c.cpus.to_list())).collect();
         let expected = [
             (1, Some(32768), "0".to_string()),
             (1, Some(32768), "1".to_string()),
             (1, Some(65536), "2".to_string()),
             (2, Some(1 << 20), "0-2".to_string()),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(known, expected);
         assert_eq!(missing, []);
     }
 
@@ -328,8 +328,8 @@ mod tests {
         let root = Root::recording(Root::from_tree(tree));
         let mut notes = Notes::new();
         let caches = read(&root, &[], &CpuSet::from_list("0-2").unwrap(), &mut notes);
-        let told: Vec<_> = caches.iter().map(|c| (c.level, c.cpus.to_list())).collect();
-        assert_eq!(told, [(1, "0-1".to_string()), (3, "0-2".into())]);
+        let known: Vec<_> = caches.iter().map(|c| (c.level, c.cpus.to_list())).collect();
+        assert_eq!(known, [(1, "0-1".to_string()), (3, "0-2".into())]);
         let capture = root.take_capture().unwrap();
         let read: Vec<&str> = capture.files().filter(|file| file.ends_with("/level")).collect();
         assert_eq!(read.len(), 3, "{read:?}");

@@ -79,12 +79,12 @@ pub(crate) fn read(root: &Root, notes: &mut Notes) -> Cpus {
     };
     let mut gaps = Gaps::default();
     let mut packages = Vec::new();
-    let mut told = KnownCores::default();
+    let mut known_cores = KnownCores::default();
     let mut cpus = Vec::new();
     for id in present.as_ref().unwrap_or(&folders).union(&online).iter() {
         let is_online = online.contains(id);
         cpus.push(match is_online {
-            true => read_online(root, id, &online, &mut packages, &mut told, &mut gaps),
+            true => read_online(root, id, &online, &mut packages, &mut known_cores, &mut gaps),
             false => Cpu { id, online: false, ..Cpu::default() },
         });
     }
@@ -107,10 +107,10 @@ fn old_kernels_lack_it(answer: Result<CpuSet, ReadError>, fact: &str, notes: &mu
 /// has no `online` file because it cannot be taken offline.
 fn online_by_folder(root: &Root, folders: &CpuSet) -> CpuSet {
     let has_topology = |id: &u32| root.exists(format!("{CPUS}/cpu{id}/topology"));
-    let topology_told = folders.iter().any(|id| has_topology(&id));
+    let is_topology_reported = folders.iter().any(|id| has_topology(&id));
     let is_online = |id: &u32| match root.number::<u32>(format!("{CPUS}/cpu{id}/online")) {
         Ok(online) => online != 0,
-        Err(_) => has_topology(id) || !topology_told,
+        Err(_) => has_topology(id) || !is_topology_reported,
     };
     folders.iter().filter(is_online).collect()
 }
@@ -148,13 +148,13 @@ impl KnownCores {
         let siblings = root.cpu_set(dir, &lists, &masks);
         let core = Core {
             package: gaps.keep(PACKAGE, id, root.number::<i64>(format!("{dir}/physical_package_id"))),
-            id: told(gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")))),
+            id: reported(gaps.keep("core", id, root.number::<i64>(format!("{dir}/core_id")))),
             // The kernel names only online CPUs here, but trees of some machines hold more; the CPU itself is always one.
             siblings: gaps.keep(SIBLINGS, id, siblings.map(|set| set.intersection(online))),
             // Kernels before 5.3 and 5.16 report no die and no cluster: nothing to note.
-            die: told(self.number(root, dir, "die_id")),
+            die: reported(self.number(root, dir, "die_id")),
             // x86 prints 65535 (BAD_APICID) where it knows none.
-            cluster: told(self.number(root, dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
+            cluster: reported(self.number(root, dir, "cluster_id")).filter(|id| *id != u32::from(u16::MAX)),
         };
         // What is not reported on one thread may be reported on another.
         if core.package.is_some()
@@ -204,12 +204,12 @@ fn read_online(
     id: u32,
     online: &CpuSet,
     packages: &mut Vec<CpuSet>,
-    told_before: &mut KnownCores,
+    known_cores: &mut KnownCores,
     gaps: &mut Gaps,
 ) -> Cpu {
     let cpu = format!("{CPUS}/cpu{id}");
     let dir = format!("{cpu}/topology");
-    let core = told_before.core(root, &dir, id, online, gaps);
+    let core = known_cores.core(root, &dir, id, online, gaps);
     let mates = || {
         root.cpu_set(&dir, &["package_cpus_list", "core_siblings_list"], &["package_cpus", "core_siblings"])
     };
@@ -233,19 +233,19 @@ fn read_online(
         id,
         online: true,
         allowed: None,
-        package: told(core.package),
+        package: reported(core.package),
         die: core.die,
         cluster: core.cluster,
         core: core.id,
         node: None,
         siblings: core.siblings,
-        capacity: told_before.number(root, &cpu, "cpu_capacity"),
-        max_frequency_khz: told_before.max_frequency(root, &cpu),
+        capacity: known_cores.number(root, &cpu, "cpu_capacity"),
+        max_frequency_khz: known_cores.max_frequency(root, &cpu),
     }
 }
 
 /// A topology number; negative ones mean that it is not known.
-fn told(number: Option<i64>) -> Option<u32> {
+fn reported(number: Option<i64>) -> Option<u32> {
     number.and_then(|n| u32::try_from(n).ok())
 }
 

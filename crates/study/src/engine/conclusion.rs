@@ -80,6 +80,7 @@ pub(super) fn conclude(
         observation: &observation,
         placement,
         window_s,
+        power_w: energy.power_w.as_ref().ok().copied(),
         requests_per_s: figures.get("requests_per_s").copied(),
         server_cpus_used: &as_run.server_cpus_used,
         locality: run.locality.as_ref(),

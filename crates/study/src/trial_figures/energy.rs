@@ -26,21 +26,16 @@ pub(super) static POWER: TrialFigure =
     TrialFigure { name: "power_w", unit: Some("W"), direction: Some(Direction::Lower), of: power_w };
 
 fn energy_j(measured: &Measured<'_>) -> Result<Option<f64>, Missing> {
-    Ok(known_power_w(measured).map(|power_w| power_w * measured.window_s))
+    Ok(measured.power_w.map(|power_w| power_w * measured.window_s))
 }
 
 fn energy_j_per_request(measured: &Measured<'_>) -> Result<Option<f64>, Missing> {
     let requests_per_s = measured.requests_per_s.filter(|per_s| per_s * measured.window_s >= 1.0);
-    Ok(known_power_w(measured).zip(requests_per_s).map(|(power_w, per_s)| power_w / per_s))
+    Ok(measured.power_w.zip(requests_per_s).map(|(power_w, per_s)| power_w / per_s))
 }
 
 fn power_w(measured: &Measured<'_>) -> Result<Option<f64>, Missing> {
-    Ok(known_power_w(measured))
-}
-
-/// None where it is not known. Most machines count no energy, and a reading that failed is already in the observation's `missing`.
-fn known_power_w(measured: &Measured<'_>) -> Option<f64> {
-    Energy::of(measured.observation, measured.window_s).power_w.ok()
+    Ok(measured.power_w)
 }
 
 /// Id of the probe, and what its facts begin with.
@@ -126,7 +121,7 @@ pub(crate) fn check(metric: &str, root: &Root) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::{FactId, Placement, Tree};
+    use machine::{FactId, Tree};
 
     fn row(name: &str, label: &str, uj: u64) -> SystemCounter {
         SystemCounter {
@@ -152,16 +147,9 @@ mod tests {
 
     /// Energy, energy by request and power of a trial in which this was observed.
     fn figures(observation: &Observation, requests_per_s: Option<f64>) -> [Option<f64>; 3] {
-        let (placement, server_cpus_used) = (Placement::default(), BTreeMap::new());
-        let measured = Measured {
-            observation,
-            placement: &placement,
-            window_s: WINDOW_S,
-            requests_per_s,
-            server_cpus_used: &server_cpus_used,
-            locality: None,
-            cliff: None,
-        };
+        let power_w = Energy::of(observation, WINDOW_S).power_w.ok();
+        let measured =
+            Measured { window_s: WINDOW_S, power_w, requests_per_s, ..Measured::by_observation(observation) };
         [&ENERGY, &PER_REQUEST, &POWER].map(|figure| (figure.of)(&measured).unwrap())
     }
 

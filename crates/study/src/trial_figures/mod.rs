@@ -53,7 +53,6 @@ pub(crate) fn units() -> impl Iterator<Item = (String, String)> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use machine::Placement;
     use probe::Observation;
 
     use super::*;
@@ -82,17 +81,8 @@ mod tests {
 
     #[test]
     fn of_a_trial_of_which_nothing_was_seen_no_figure_is_reported() {
-        let (observation, placement) = (Observation::default(), Placement::default());
-        let server_cpus_used = BTreeMap::new();
-        let measured = Measured {
-            observation: &observation,
-            placement: &placement,
-            window_s: 1.0,
-            requests_per_s: Some(100.0),
-            server_cpus_used: &server_cpus_used,
-            locality: None,
-            cliff: None,
-        };
+        let observation = Observation::default();
+        let measured = Measured { requests_per_s: Some(100.0), ..Measured::by_observation(&observation) };
         let mut missing = Vec::new();
         assert!(of(&measured, &mut missing).is_empty() && missing.is_empty());
     }

@@ -24,9 +24,6 @@ fn per_request(measured: &Measured<'_>) -> Result<Option<f64>, Missing> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use machine::Placement;
     use probe::{Observation, ThreadSeen};
 
     use super::*;
@@ -35,17 +32,7 @@ mod tests {
         let thread = |on_cpu_us: &Option<u64>| ThreadSeen { on_cpu_us: *on_cpu_us, ..ThreadSeen::default() };
         let threads = on_cpu_us.iter().map(thread).collect();
         let observation = Observation { to_ns: 2_000_000_000, threads, ..Observation::default() };
-        let (placement, server_cpus_used) = (Placement::default(), BTreeMap::new());
-        let measured = Measured {
-            observation: &observation,
-            placement: &placement,
-            window_s: 2.0,
-            requests_per_s,
-            server_cpus_used: &server_cpus_used,
-            locality: None,
-            cliff: None,
-        };
-        per_request(&measured).unwrap()
+        per_request(&Measured { requests_per_s, ..Measured::by_observation(&observation) }).unwrap()
     }
 
     #[test]

@@ -56,8 +56,6 @@ fn per_s(observation: &Observation, probe: &str, name: &str, cpus: &CpuSet) -> O
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use probe::Counter;
 
     use super::*;
@@ -79,16 +77,7 @@ mod tests {
 
     /// Softirq time on server and load, and the share of receive work on the server.
     fn figures(observation: &Observation, placement: &Placement) -> [Option<f64>; 3] {
-        let server_cpus_used = BTreeMap::new();
-        let measured = Measured {
-            observation,
-            placement,
-            window_s: 1.0,
-            requests_per_s: None,
-            server_cpus_used: &server_cpus_used,
-            locality: None,
-            cliff: None,
-        };
+        let measured = Measured { placement, ..Measured::by_observation(observation) };
         [&ON_SERVER, &ON_LOAD, &NET_RX_ON_SERVER].map(|figure| (figure.of)(&measured).unwrap())
     }
 

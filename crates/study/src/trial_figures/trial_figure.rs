@@ -1,6 +1,8 @@
 //! A figure of every trial, and what it is computed from.
 
 use std::collections::BTreeMap;
+#[cfg(test)]
+use std::sync::LazyLock;
 
 use machine::{Missing, Placement};
 use probe::Observation;
@@ -29,6 +31,9 @@ pub(crate) struct Measured<'a> {
     pub placement: &'a Placement,
     /// Length of the measured window. The readings of the observation lie a little outside of it.
     pub window_s: f64,
+    /// Mean power of all packages and their memory, W; none where it is not known. Most machines count no energy, and a reading that failed
+    /// is in the observation's `missing`.
+    pub power_w: Option<f64>,
     /// The rate of requests that the load reports, where it counts requests.
     pub requests_per_s: Option<f64>,
     /// The share of its time that the server's threads spent on each CPU.
@@ -37,4 +42,23 @@ pub(crate) struct Measured<'a> {
     pub locality: Option<&'a Locality>,
     /// Where the sequence of operations broke, of a load that is one.
     pub cliff: Option<&'a Cliff>,
+}
+
+#[cfg(test)]
+impl<'a> Measured<'a> {
+    /// Of a trial of which nothing is known but what the sampler saw in a window of 1 s.
+    pub fn by_observation(observation: &'a Observation) -> Self {
+        static PLACEMENT: LazyLock<Placement> = LazyLock::new(Placement::default);
+        static CPUS_USED: BTreeMap<u32, f64> = BTreeMap::new();
+        Self {
+            observation,
+            placement: &PLACEMENT,
+            window_s: 1.0,
+            power_w: None,
+            requests_per_s: None,
+            server_cpus_used: &CPUS_USED,
+            locality: None,
+            cliff: None,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Who is watched.
 
-use machine::procfs::{pid_memory, pid_stat};
+use machine::procfs::pid_memory;
+use machine::procfs::pid_stat::{self, PidStat};
 use machine::{Class, CpuSet, Fault, Missing, Root, processes};
 use probe::account::{Account, Target};
 use serde::Serialize;
@@ -82,12 +83,12 @@ impl Watched {
             }
             // Those that a process starts are marked in the kernel: to look for them here would cost a pass over /proc.
             (Some(_), _) => {
-                let process = self.pids.first().filter(|pid| has_living_thread(root, **pid));
+                let process = self.pids.first().filter(|pid| is_there(root, **pid, |stat| stat.ended()));
                 Some(process.copied().into_iter().collect())
             }
             (None, true) => None,
             (None, false) => {
-                let alive = |tid: &&u32| process_of(root, **tid).is_ok() && !has_exited(root, **tid);
+                let alive = |tid: &&u32| is_there(root, **tid, |stat| stat.has_exited());
                 (!self.tids.iter().any(|tid| alive(&tid))).then(Vec::new)
             }
         }
@@ -146,18 +147,10 @@ impl Watched {
     }
 }
 
-/// Whether a thread of the process is alive. One whose parent does not wait for it stays in /proc as a zombie, and so does a first thread
-/// that exited before the others.
-fn has_living_thread(root: &Root, pid: u32) -> bool {
-    let has_others = |text: String| pid_stat::parse(&text).is_ok_and(|stat| stat.threads > 1);
-    process_of(root, pid).is_ok()
-        && (!has_exited(root, pid) || root.read(format!("/proc/{pid}/stat")).is_ok_and(has_others))
-}
-
-/// Whether a thread that /proc still lists is a zombie or dead.
-fn has_exited(root: &Root, tid: u32) -> bool {
+/// Whether /proc lists a thread, and not as one that `is_gone`: where its parent does not wait for it, a zombie stays there.
+fn is_there(root: &Root, tid: u32, is_gone: impl Fn(&PidStat<'_>) -> bool) -> bool {
     let text = root.read(format!("/proc/{tid}/stat")).unwrap_or_default();
-    pid_stat::parse(&text).is_ok_and(|stat| matches!(stat.state, 'Z' | 'X'))
+    process_of(root, tid).is_ok() && !pid_stat::parse(&text).is_ok_and(|stat| is_gone(&stat))
 }
 
 /// The process of a thread.

@@ -26,22 +26,22 @@ impl Knob for EthtoolKnob {
 
     fn targets(&self, root: &Root) -> Result<Vec<Target>, Fault> {
         // Interfaces come and go, and the folder has files that are no interfaces (bonding_masters).
-        let offers = |name: &String| told(root, name).is_ok_and(|told| self.is_offered(&told));
+        let offers = |name: &String| report(root, name).is_ok_and(|report| self.is_offered(&report));
         let interfaces = names(root, INTERFACES)?.into_iter().filter(offers);
         Ok(interfaces.map(|id| Target { what: format!("network interface {id}"), id }).collect())
     }
 
     fn read(&self, root: &Root, target: &str) -> Result<String, Fault> {
-        self.of(root, target, |told, _, _| match self.state(target, told)? {
+        self.of(root, target, |report, _, _| match self.state(target, report)? {
             EthtoolState::Feature { active, .. } => Ok(if active { "on" } else { "off" }.into()),
             state => Ok(state.to_string()),
         })
     }
 
     fn change(&self, root: &Root, target: &str, value: &str) -> Result<Vec<Act>, Fault> {
-        self.of(root, target, |told, device, netns| {
-            let state = self.state(target, told)?;
-            let setting = value::Asked { knob: self, target, told, state: &state }.setting(value)?;
+        self.of(root, target, |report, device, netns| {
+            let state = self.state(target, report)?;
+            let setting = value::Asked { knob: self, target, report, state: &state }.setting(value)?;
             let (device, netns) = (device.to_string(), netns.map(String::from));
             Ok(vec![Act::SetEthtool { device, netns, setting }])
         })
@@ -49,12 +49,12 @@ impl Knob for EthtoolKnob {
 }
 
 impl EthtoolKnob {
-    fn is_offered(&self, told: &Report) -> bool {
+    fn is_offered(&self, report: &Report) -> bool {
         let may_change = |topic| match topic {
-            Topic::Feature(feature) => told.is_changeable(feature) == Some(true),
+            Topic::Feature(feature) => report.is_changeable(feature) == Some(true),
             _ => true,
         };
-        may_change(self.topic) && told.state(self.topic).is_some()
+        may_change(self.topic) && report.state(self.topic).is_some()
     }
 
     /// Does something with what an interface reports, its name and that of its network namespace.
@@ -68,12 +68,12 @@ impl EthtoolKnob {
             if !names(root, INTERFACES)?.iter().any(|name| name == device) {
                 return Err(no_such(&self.about, target, "there is no such interface"));
             }
-            work(&told(root, device)?, device, netns)
+            work(&report(root, device)?, device, netns)
         })
     }
 
-    fn state(&self, target: &str, told: &Report) -> Result<EthtoolState, Fault> {
-        told.state(self.topic).ok_or_else(|| {
+    fn state(&self, target: &str, report: &Report) -> Result<EthtoolState, Fault> {
+        report.state(self.topic).ok_or_else(|| {
             let cause = format!("its driver does not report it ({})", self.topic);
             let remedy = "leave it: this driver, or a kernel as old as this one, cannot change it";
             Fault::new(Class::MachineLacks, format!("{} of {target}", self.about.id), cause, remedy)
@@ -81,7 +81,7 @@ impl EthtoolKnob {
     }
 }
 
-fn told(root: &Root, interface: &str) -> Result<Report, ReadError> {
+fn report(root: &Root, interface: &str) -> Result<Report, ReadError> {
     let fact = format!("{ETHTOOL}{interface}");
     serde_json::from_str(&root.fact(&fact)?).map_err(|e| ReadError::malformed(&fact, e))
 }

@@ -10,7 +10,7 @@ use crate::{Class, Fault};
 pub(super) struct Asked<'a> {
     pub(super) knob: &'a EthtoolKnob,
     pub(super) target: &'a str,
-    pub(super) told: &'a Report,
+    pub(super) report: &'a Report,
     pub(super) state: &'a EthtoolState,
 }
 
@@ -69,7 +69,7 @@ impl Asked<'_> {
         let counts = self.parts(value, |name, text| {
             let kind = ChannelKind::ALL.into_iter().find(|kind| kind.name() == name);
             let kind = kind.ok_or_else(|| self.wrong(format!("'{name}' is no kind of channels")))?;
-            let (_, most) = now.get(&kind).zip(self.told.most(kind)).ok_or_else(|| self.lacks(name))?;
+            let (_, most) = now.get(&kind).zip(self.report.most(kind)).ok_or_else(|| self.lacks(name))?;
             match self.number(name, text)? {
                 count if count > most => {
                     let remedy = format!("choose from 0 to {most}");
@@ -108,7 +108,7 @@ impl Asked<'_> {
             "off" => false,
             other => return Err(self.wrong(format!("'{other}' is neither on nor off"))),
         };
-        if self.told.is_changeable(feature) != Some(true) {
+        if self.report.is_changeable(feature) != Some(true) {
             let cause = format!("it is fixed {} on this interface", if active { "on" } else { "off" });
             return Err(self.fault(Class::MachineLacks, cause, "leave it: its driver cannot change it"));
         }
