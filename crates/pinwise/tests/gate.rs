@@ -10,8 +10,8 @@ use std::fs;
 use place::Place;
 use serde_json::Value;
 
-/// A study of CPU 0 alone, without controls that take time; the wide margin is for the A/A control, beside other tests.
-const SHORT: [&str; 15] = [
+/// A study of CPU 0 alone, without observed blocks and controls that take time; the wide margin is for the A/A control, beside other tests.
+const SHORT: [&str; 17] = [
     "study",
     "--cpus",
     "0",
@@ -25,6 +25,8 @@ const SHORT: [&str; 15] = [
     "1",
     "--key",
     "dose.share=0",
+    "--key",
+    "budget.observed_blocks=0",
     "--format",
     "json",
 ];
@@ -116,6 +118,8 @@ fn two_builds_are_interleaved_and_the_slower_one_fails_the_gate() {
         "0.5",
         "--key",
         "dose.share=0",
+        "--key",
+        "budget.observed_blocks=0",
         "--blocks",
         "7",
         "--format",

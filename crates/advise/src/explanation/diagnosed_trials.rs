@@ -74,7 +74,8 @@ impl Found {
             found.shares.insert(id.clone(), Some(own.share));
             found.own.insert(id, own.what);
         }
-        if let Some(scene) = Scene::of(situation) {
+        if let Some(time) = diagnosis.time {
+            let scene = Scene { situation, time };
             let without = rules::all().map(|rule| (rule.about().id, rule.share_without(&scene)));
             found.without = without.filter(|(_, share)| *share > 0.0).collect();
         }

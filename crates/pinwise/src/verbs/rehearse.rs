@@ -19,9 +19,8 @@ use crate::output::{self, Answer};
 pub use checks::{Args as InsideArgs, run as run_inside};
 use show::Show;
 
-/// Flags of `pinwise rehearse`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
+/// What stands below the flags.
+const EXAMPLES: &str = "\
 Examples:
   pinwise rehearse --like artemis -- pinwise map              four nodes, interleaved CPU numbers
   pinwise rehearse --like web7.tar.zst --cmdline 'isolcpus=2-3' -- cat /sys/devices/system/cpu/isolated
@@ -35,9 +34,11 @@ A plan is booted before, with and after it; each of its parameters is judged by 
 tick by counting under load beside an ordinary CPU. Exit code 1: not everything took effect, or something was left over.
 With a command the exit code is that of the command.
 A guest runs under QEMU's software emulation: which CPU gets what is real in it, how long anything takes is not.
-Inside are busybox, or Debian with systemd, and pinwise and what --program names.
-Shapes: artemis, big, corsair, deep-idle, leviathan, memory-only-node, memoryless-node, offline-cpus, plain, small, sparse,
-two-node-smt; a shape file (docs/rehearse.md); a capture made by 'pinwise capture'.")]
+Inside are busybox, or Debian with systemd, and pinwise and what --program names.";
+
+/// Flags of `pinwise rehearse`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = after_help())]
 pub struct Args {
     /// A plan with boot parameters (docs/rehearse.md) to try in place of a command
     #[arg(value_name = "PLAN", required_unless_present = "command", conflicts_with = "command")]
@@ -85,6 +86,15 @@ pub struct Args {
     /// The command: one word is taken as the text of a shell script, several as a command line
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// Examples, and the shapes by name.
+fn after_help() -> String {
+    let names: Vec<&str> = rehearse::shape::catalogue::ALL.iter().map(|(name, _)| *name).collect();
+    let names = names.join(", ");
+    format!(
+        "{EXAMPLES}\nShapes: {names}; a shape file (docs/rehearse.md); a capture made by 'pinwise capture'."
+    )
 }
 
 /// Userlands by name.
